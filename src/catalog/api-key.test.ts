@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { couldBeSecret, isUsable, KEY_PATTERN, mintSecret, newApiKey, planLimits, secretRecord } from './api-key.ts';
+
+test('a minted secret has the published form and the checksum of all that stands before it', () => {
+  const seen = new Set<string>();
+  for (let i = 0; i < 500; i += 1) {
+    for (const environment of ['production', 'staging'] as const) {
+      const secret = mintSecret(environment);
+      assert.match(secret, KEY_PATTERN);
+      assert.ok(couldBeSecret(secret, environment));
+      seen.add(secret);
+    }
+  }
+  assert.equal(seen.size, 1_000);
+});
+
+test('the checksum is CRC-32 in base62, left-padded with 0', () => {
+  const body = 'petcat_live_000000000000000000000000000000';
+  const valid = Array.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
+  let rest = crc32Bitwise(body);
+  let digits = '';
+  for (let i = 0; i < 6; i += 1) {
+    digits = valid[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  assert.ok(couldBeSecret(body + digits, 'production'));
+});
+
+test('one wrong character, another environment or another length is told without a look-up', () => {
+  const secret = mintSecret('production');
+  assert.ok(!couldBeSecret(secret, 'staging'));
+  for (let at = 12; at < secret.length; at += 1) {
+    const other = secret[at] === 'a' ? 'b' : 'a';
+    assert.ok(!couldBeSecret(secret.slice(0, at) + other + secret.slice(at + 1), 'production'), `at ${at}`);
+  }
+  for (const wrong of ['', secret.slice(0, -1), `${secret}0`, secret.toUpperCase(), secret.replace('live', 'test')]) {
+    assert.ok(!couldBeSecret(wrong, 'production'));
+  }
+});
+
+test('a key opens until it expires, is revoked, or the grace of its old secret ends', () => {
+  const { key } = newApiKey({ name: 'x', environment: 'production', plan: 'free', expiresAt: 100 }, 1);
+  assert.ok(isUsable({ key, endsAt: null }, 'production', 99));
+  assert.ok(!isUsable({ key, endsAt: null }, 'production', 100));
+  assert.ok(isUsable({ key, endsAt: 50 }, 'production', 49));
+  assert.ok(!isUsable({ key, endsAt: 50 }, 'production', 50));
+  assert.ok(!isUsable({ key, endsAt: null }, 'staging', 1));
+  assert.ok(!isUsable({ key: { ...key, revokedAt: 2 }, endsAt: null }, 'production', 1));
+});
+
+test('only a hash and the first sixteen characters of a secret are kept', () => {
+  const secret = mintSecret('production');
+  const record = secretRecord(secret);
+  assert.equal(record.prefix, secret.slice(0, 16));
+  assert.match(record.hash, /^[\w-]{43}$/);
+  assert.ok(!JSON.stringify(newApiKey({ name: 'x', environment: 'production', plan: 'free' }, 1).key).includes(secret));
+});
+
+test('enterprise needs limits of its own, and no other plan takes any', () => {
+  assert.deepEqual(planLimits('enterprise', { minute: 1, day: 2 }), { minute: 1, day: 2 });
+  assert.deepEqual(planLimits('free'), { minute: 60, day: 1_000 });
+  assert.throws(() => planLimits('enterprise'), { code: 'validation_failed' });
+  assert.throws(() => planLimits('pro', { minute: 1, day: 2 }), { code: 'validation_failed' });
+  for (const bad of [0, -1, 1.5, Number.NaN, 1e12]) {
+    assert.throws(() => planLimits('enterprise', { minute: bad, day: 2 }), { code: 'validation_failed' });
+  }
+});
+
+/** CRC-32 (ISO-HDLC) bit by bit, to hold the library's against. */
+function crc32Bitwise(text: string): number {
+  let crc = 0xffffffff;
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}

@@ -1,0 +1,157 @@
+import { hash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { CatalogError } from './error.ts';
+import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
+
+export const SCOPES = [
+  'categories:read',
+  'categories:write',
+  'pets:read',
+  'pets:write',
+  'store:read',
+  'store:write',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export const ENVIRONMENTS = ['production', 'staging'] as const;
+export type Environment = (typeof ENVIRONMENTS)[number];
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_CHARACTERS = 30;
+const CHECKSUM_CHARACTERS = 6;
+const PREFIX_CHARACTERS = 16;
+const KEY_NAME_CHARACTERS_MAX = 100;
+
+/** The published form of a key; both environments are the same length. */
+export const KEY_PATTERN = /^petcat_(live|test)_[0-9A-Za-z]{36}$/;
+
+const LIFE_MAX_SECONDS = 100 * 366 * 86_400;
+
+/** The longest grace that a rotation can give the old secret, in seconds: 30 days. */
+export const ROTATION_GRACE_MAX_SECONDS = 30 * 86_400;
+
+/** A caller's key as the service keeps it. The secret itself is not part of it. Moments are Unix seconds. */
+export interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  /** The visible beginning of the newest secret. */
+  readonly prefix: string;
+  readonly environment: Environment;
+  readonly plan: PlanName;
+  readonly limits: Limits;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+/** What is kept of a secret: enough to recognise it, too little to use it. */
+export interface SecretRecord {
+  readonly hash: string;
+  readonly prefix: string;
+}
+
+/** A key as found by one of its secrets; `endsAt` is when that secret's grace ends, if it was rotated away. */
+export interface FoundKey {
+  readonly key: ApiKey;
+  readonly endsAt: number | null;
+}
+
+export interface NewApiKey {
+  readonly name: string;
+  readonly environment: Environment;
+  readonly plan: PlanName;
+  readonly limits?: Limits;
+  readonly scopes?: readonly Scope[];
+  readonly expiresAt?: number;
+}
+
+/** Makes a key and its first secret, which exists nowhere else. Throws `validation_failed`. */
+export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret: string } {
+  if (!wanted.name.trim() || wanted.name.length > KEY_NAME_CHARACTERS_MAX || /\p{Cc}/u.test(wanted.name)) {
+    throw new CatalogError(
+      'validation_failed',
+      `The name of a key is 1 to ${KEY_NAME_CHARACTERS_MAX} visible characters`,
+    );
+  }
+  if (wanted.expiresAt !== undefined && (wanted.expiresAt <= now || wanted.expiresAt > now + LIFE_MAX_SECONDS)) {
+    throw new CatalogError('validation_failed', 'A key expires after a second at the earliest, and within 100 years');
+  }
+  const secret = mintSecret(wanted.environment);
+  const key: ApiKey = {
+    id: `key_${randomCharacters(16)}`,
+    name: wanted.name,
+    prefix: secret.slice(0, PREFIX_CHARACTERS),
+    environment: wanted.environment,
+    plan: wanted.plan,
+    limits: planLimits(wanted.plan, wanted.limits),
+    scopes: wanted.scopes ?? SCOPES,
+    createdAt: now,
+    expiresAt: wanted.expiresAt ?? null,
+    revokedAt: null,
+  };
+  return { key, secret };
+}
+
+/** The limits of a plan; enterprise has those agreed for the key. Throws `validation_failed` when they do not fit. */
+export function planLimits(plan: PlanName, agreed?: Limits): Limits {
+  if (plan !== 'enterprise') {
+    if (agreed)
+      throw new CatalogError('validation_failed', `The ${plan} plan has fixed limits; only enterprise takes its own`);
+    return PLANS[plan];
+  }
+  if (!agreed) throw new CatalogError('validation_failed', 'The enterprise plan needs limits per minute and per day');
+  for (const limit of [agreed.minute, agreed.day]) {
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+      throw new CatalogError('validation_failed', `A limit is a whole number from 1 to ${LIMIT_MAX}, not ${limit}`);
+    }
+  }
+  return agreed;
+}
+
+/** A fresh secret: 178 random bits behind a prefix that names the environment, closed by a checksum. */
+export function mintSecret(environment: Environment): string {
+  const body = environmentPrefix(environment) + randomCharacters(RANDOM_CHARACTERS);
+  return body + checksum(body);
+}
+
+/** What is kept of a secret. */
+export function secretRecord(secret: string): SecretRecord {
+  return { hash: hashSecret(secret), prefix: secret.slice(0, PREFIX_CHARACTERS) };
+}
+
+/** What stands for a secret at rest. A plain hash suffices: there are too many secrets to try. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}
+
+/** Whether a token could have been issued for this environment; a typing error is told without a look-up. */
+export function couldBeSecret(token: string, environment: Environment): boolean {
+  if (!KEY_PATTERN.test(token) || !token.startsWith(environmentPrefix(environment))) return false;
+  return checksum(token.slice(0, -CHECKSUM_CHARACTERS)) === token.slice(-CHECKSUM_CHARACTERS);
+}
+
+/** Whether a found key opens anything at this moment (Unix seconds) in this environment. */
+export function isUsable(found: FoundKey, environment: Environment, now: number): boolean {
+  const { key, endsAt } = found;
+  if (key.revokedAt !== null || key.environment !== environment) return false;
+  return (key.expiresAt === null || now < key.expiresAt) && (endsAt === null || now < endsAt);
+}
+
+function environmentPrefix(environment: Environment): string {
+  return environment === 'production' ? 'petcat_live_' : 'petcat_test_';
+}
+
+function randomCharacters(count: number): string {
+  return Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  while (digits.length < CHECKSUM_CHARACTERS) {
+    digits = ALPHABET[rest % ALPHABET.length] + digits;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return digits;
+}

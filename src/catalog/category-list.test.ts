@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Category } from './category.ts';
+import { CategoryList } from './category-list.ts';
+
+const categories = fc.uniqueArray(
+  fc.record({ id: fc.integer({ min: 1, max: 60 }), name: fc.string({ unit: 'binary' }) }),
+  {
+    selector: ({ id }) => id,
+  },
+);
+
+const ascending = (items: readonly Category[]) => items.toSorted((a, b) => a.id - b.id);
+
+function bodyOf(list: CategoryList): string {
+  const { body } = list;
+  return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
+}
+
+test('the body is the JSON of the categories by id, in whatever order they came, and the tag is that of the bytes', () => {
+  fc.assert(
+    fc.property(categories, (items) => {
+      const list = new CategoryList();
+      for (const item of items) list.add(item);
+      for (const item of items) list.add(item);
+      assert.equal(bodyOf(list), Buffer.from(JSON.stringify(ascending(items))).toString('utf8'));
+      assert.equal(list.etag, new CategoryList(ascending(items)).etag);
+    }),
+  );
+});
+
+test('each change gives another tag, and the same list the same', () => {
+  const list = new CategoryList();
+  const tags = new Set([list.etag]);
+  for (let id = 1; id <= 500; id += 1) {
+    list.add({ id, name: `category ${id}` });
+    tags.add(list.etag);
+    assert.equal(list.etag, list.etag);
+  }
+  assert.equal(tags.size, 501);
+});
+
+test('a body that was handed out does not change when the list grows, however large it is', () => {
+  const list = new CategoryList();
+  const handedOut: { body: ReturnType<typeof bodyOf>; shared: CategoryList['body'] }[] = [];
+  for (let id = 1; id <= 3_000; id += 1) {
+    list.add({ id, name: `category ${id}` });
+    if (id % 100 === 0) handedOut.push({ body: bodyOf(list), shared: list.body });
+  }
+  list.add({ id: 2_999, name: 'known already' });
+  for (const { body, shared } of handedOut) {
+    assert.equal(typeof shared === 'string' ? shared : Buffer.concat(shared).toString('utf8'), body);
+    assert.ok(Array.isArray(JSON.parse(body)));
+  }
+});
+
+test('what is added while the list is read anew is not lost', async () => {
+  const list = new CategoryList([{ id: 1, name: 'a' }]);
+  const loading = Promise.withResolvers<Category[]>();
+  const reloading = list.reload(() => loading.promise);
+  list.add({ id: 3, name: 'c' });
+  loading.resolve([
+    { id: 1, name: 'renamed' },
+    { id: 2, name: 'b' },
+  ]);
+  await reloading;
+  assert.deepEqual(JSON.parse(bodyOf(list)), [
+    { id: 1, name: 'renamed' },
+    { id: 2, name: 'b' },
+    { id: 3, name: 'c' },
+  ]);
+});
+
+test('a reload that fails leaves the list as it was', async () => {
+  const list = new CategoryList([{ id: 1, name: 'a' }]);
+  await assert.rejects(list.reload(() => Promise.reject(new Error('no'))));
+  list.add({ id: 2, name: 'b' });
+  assert.equal(JSON.parse(bodyOf(list)).length, 2);
+});

@@ -1,0 +1,59 @@
+import Type, { type Static } from 'typebox';
+import { validator } from './validate.ts';
+
+/**
+ * White space as Unicode defines it (the White_Space property) and U+FEFF, spelled out so that every language reads
+ * the contract's pattern alike; `\s` means something else in each.
+ */
+const WHITE_SPACE = '\\u0020\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000\\uFEFF';
+const CONTROL = '\\u0000-\\u001F';
+
+/** A display name: not blank, no control characters. Shared by everything in the catalog that has a name. */
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  // Linear by construction: leading white space, the first other character, then whatever is allowed.
+  pattern: `^[${WHITE_SPACE}]*[^${CONTROL}${WHITE_SPACE}][^${CONTROL}]*$`,
+  'x-violation': 'send at least one character that is not white space, and no control characters',
+  'x-well-formed': true,
+});
+
+/** Identifies a resource; small enough that every language reads it exactly out of JSON (RFC 8259, section 6). */
+export const Id = Type.Integer({ format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, example: 1 });
+
+const Description = Type.String({
+  maxLength: 2_000,
+  pattern: '^[^\\u0000-\\u0008\\u000B\\u000C\\u000E-\\u001F]*$',
+  'x-violation': 'send no control characters but tab, line feed and carriage return',
+  'x-well-formed': true,
+});
+
+const fields = {
+  name: { ...Name, description: 'Category name, for example a species', example: 'Dog' },
+  description: Type.Optional({ ...Description, description: 'Short description of the category' }),
+};
+
+/** What a caller sends to create a category [published]. Members that it does not name are ignored. */
+export const NewCategory = Type.Object(fields, {
+  title: 'NewCategory',
+  description: 'A category to be created',
+});
+export type NewCategory = Static<typeof NewCategory>;
+
+/** A category as callers see it [published]. */
+export const Category = Type.Object(
+  {
+    id: { ...Id, description: 'Unique identifier, assigned by the service on creation and never reused' },
+    ...fields,
+  },
+  { title: 'Category', description: 'A category by which pets are classified' },
+);
+export type Category = Static<typeof Category>;
+
+const check = validator(NewCategory);
+
+/** Reads a NewCategory out of parsed JSON: its own members only, unchanged. Throws `validation_failed`. */
+export function newCategory(body: unknown): NewCategory {
+  const { name, description } = check(body);
+  return description === undefined ? { name } : { name, description };
+}

@@ -1,0 +1,46 @@
+/**
+ * Every code that an Error body can carry. The set is closed: a client may switch over it.
+ * Which HTTP status a code has is decided in `http/errors.ts` alone.
+ */
+export const ERROR_CODES = [
+  'invalid_json',
+  'validation_failed',
+  'malformed_request',
+  'missing_api_key',
+  'invalid_api_key',
+  'insufficient_scope',
+  'not_found',
+  'method_not_allowed',
+  'request_timeout',
+  'order_not_cancellable',
+  'insufficient_stock',
+  'catalog_full',
+  'gone',
+  'payload_too_large',
+  'uri_too_long',
+  'unsupported_media_type',
+  'expectation_failed',
+  'idempotency_key_reused',
+  'rate_limit_exceeded',
+  'daily_quota_exceeded',
+  'key_banned',
+  'headers_too_large',
+  'internal_error',
+  'not_implemented',
+  'http_version_not_supported',
+  'unavailable',
+  'outcome_unknown',
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** A failure that the caller is told about. The message names what failed and what to do, and holds no secret. */
+export class CatalogError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CatalogError';
+    this.code = code;
+  }
+}

@@ -1,0 +1,60 @@
+import Type, { type Static } from 'typebox';
+import { Id } from './category.ts';
+import { CatalogError } from './error.ts';
+import { quote, validator } from './validate.ts';
+
+const ORDER_QUANTITY_MAX = 1_000;
+/** RFC 3339, section 5.6, in UTC. */
+const UTC_DATE_TIME = '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?([Zz]|[+-]00:00)$';
+
+const fields = {
+  petId: { ...Id, description: 'The pet that is ordered' },
+  quantity: Type.Integer({ minimum: 1, maximum: ORDER_QUANTITY_MAX, description: 'How many of it', example: 1 }),
+  shipDate: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      pattern: UTC_DATE_TIME,
+      'x-violation': 'send a date and time in UTC such as 2026-01-01T12:00:00Z',
+      description: 'When the order ships, in UTC',
+      example: '2026-01-01T12:00:00Z',
+    }),
+  ),
+};
+
+/** What a caller sends to place an order. Members that it does not name are ignored. */
+export const NewOrder = Type.Object(fields, { title: 'NewOrder', description: 'An order to be placed' });
+export type NewOrder = Static<typeof NewOrder>;
+
+/** An order as callers see it. */
+export const Order = Type.Object(
+  {
+    id: { ...Id, description: 'Unique identifier, assigned by the service' },
+    ...fields,
+    complete: Type.Boolean({ description: 'Whether the ship date has passed' }),
+  },
+  { title: 'Order', description: 'An order of the store' },
+);
+export type Order = Static<typeof Order>;
+
+const check = validator(NewOrder);
+
+/** Reads a NewOrder out of parsed JSON. Throws `validation_failed`. */
+export function newOrder(body: unknown): NewOrder {
+  const { petId, quantity, shipDate } = check(body);
+  if (shipDate === undefined) return { petId, quantity };
+  if (!isRealDate(shipDate)) {
+    throw new CatalogError('validation_failed', `shipDate is ${quote(shipDate)}, which is no date; send a real one`);
+  }
+  return { petId, quantity, shipDate };
+}
+
+/** Whether the ship date has come at this moment (Unix seconds). An order without one is never complete. */
+export function isComplete(shipDate: string | undefined, now: number): boolean {
+  return shipDate !== undefined && Date.parse(shipDate.toUpperCase()) <= now * 1000;
+}
+
+/** The day exists, such as no 30th of February does; `Date` would silently take the next one. */
+function isRealDate(text: string): boolean {
+  const ms = Date.parse(text.toUpperCase());
+  return Number.isFinite(ms) && new Date(ms).toISOString().slice(0, 10) === text.slice(0, 10);
+}

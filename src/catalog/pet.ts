@@ -1,0 +1,81 @@
+import Type, { type Static } from 'typebox';
+import { Id, Name } from './category.ts';
+import { validator } from './validate.ts';
+
+export const STOCK_MAX = 1_000_000;
+
+export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+export type PetStatus = (typeof PET_STATUSES)[number];
+
+/** How a pet stands in the store. */
+export const PetStatus = Type.Enum([...PET_STATUSES], {
+  type: 'string',
+  description: 'How the pet stands in the store',
+});
+
+const fields = {
+  name: { ...Name, description: 'Pet name', example: 'Rex' },
+  categoryId: { ...Id, description: 'The category of the pet' },
+};
+
+/** What a caller sends to create a pet. Members that it does not name are ignored. */
+export const NewPet = Type.Object(
+  { ...fields, status: Type.Optional({ ...PetStatus, default: 'available' }) },
+  { title: 'NewPet', description: 'A pet to be created' },
+);
+
+/** A pet that was checked and has its defaults. */
+export interface NewPet {
+  readonly name: string;
+  readonly categoryId: number;
+  readonly status: PetStatus;
+}
+
+/** A pet as callers see it. */
+export const Pet = Type.Object(
+  { id: { ...Id, description: 'Unique identifier, assigned by the service' }, ...fields, status: PetStatus },
+  { title: 'Pet', description: 'A pet of the catalog' },
+);
+export type Pet = Static<typeof Pet>;
+
+/** How many of a pet there are. */
+export const InventoryItem = Type.Object(
+  {
+    petId: { ...Id, description: 'The pet' },
+    quantity: Type.Integer({ minimum: 0, maximum: STOCK_MAX, description: 'How many there are' }),
+    status: PetStatus,
+  },
+  { title: 'InventoryItem', description: 'The stock of a pet' },
+);
+export type InventoryItem = Static<typeof InventoryItem>;
+
+/** What a caller sends to set a stock. */
+export const NewQuantity = Type.Object(
+  { quantity: InventoryItem.properties.quantity },
+  { title: 'NewQuantity', description: 'A stock to be set' },
+);
+
+const checkPet = validator(NewPet);
+const checkQuantity = validator(NewQuantity);
+
+/** Reads a NewPet out of parsed JSON. Throws `validation_failed`. */
+export function newPet(body: unknown): NewPet {
+  const { name, categoryId, status = 'available' } = checkPet(body);
+  return { name, categoryId, status: status as PetStatus };
+}
+
+/** Reads a stock out of parsed JSON. Throws `validation_failed`. */
+export function newQuantity(body: unknown): number {
+  return checkQuantity(body).quantity;
+}
+
+/** The stock that a new pet has. */
+export function firstStock(status: PetStatus): number {
+  return status === 'sold' ? 0 : 1;
+}
+
+/** Stock and status move together: without stock a pet is sold, and a sold pet that is in stock again is available. */
+export function statusAt(quantity: number, status: PetStatus): PetStatus {
+  if (quantity === 0) return 'sold';
+  return status === 'sold' ? 'available' : status;
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import { findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
+import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/openapi.ts';
+import { OPERATIONS } from '../http/routes.ts';
+import { VERSION } from '../version.ts';
+import { type Invocation, settings, sources, withSettings } from './program.ts';
+
+/** `config`, `openapi` and `version`: what the service says of itself. */
+export function addAboutCommands(program: Command, invocation: Invocation): void {
+  const names = Object.keys(SETTINGS) as SettingName[];
+  withSettings(program.command('config').description('Show the settings in force, and where each came from'), names)
+    .option('--json', 'print JSON')
+    .action((_options: unknown, self: Command) => {
+      settings(self, invocation);
+      const found = findConfig(sources(self, invocation)).map((setting) => ({
+        ...setting,
+        value: withoutPassword(setting.value),
+      }));
+      const lines = found.map(({ name, value, from }) => `${name}=${value}  (${from})`);
+      invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(found) : lines.join('\n'));
+    });
+
+  program
+    .command('openapi')
+    .description('Print the contract (OpenAPI 3.1)')
+    .option('--json', 'as JSON, which it is anyway')
+    .option('--yaml', 'as YAML')
+    .action(({ yaml }: { yaml?: true }) => {
+      const document = JSON.stringify(openApiDocument(OPERATIONS, PUBLISHED_SERVERS), null, 2);
+      invocation.print(yaml ? stringify(JSON.parse(document)).trimEnd() : document);
+    });
+
+  program
+    .command('version')
+    .description('Print the version')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: true }) => {
+      const about = { version: VERSION, interface: INTERFACE_VERSION, node: process.versions.node };
+      invocation.print(json ? JSON.stringify(about) : about.version);
+    });
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { systemClock } from '../catalog/clock.ts';
+import { openStorage } from '../storage/open.ts';
+import { backUp, restore } from '../storage/sqlite-file.ts';
+import { type Invocation, settings, withSettings } from './program.ts';
+
+/** `migrate`, `backup` and `restore`: the database as a whole. */
+export function addDatabaseCommands(program: Command, invocation: Invocation): void {
+  const add = (usage: string, description: string) =>
+    withSettings(program.command(usage).description(description), ['DATABASE_URL']);
+
+  add('migrate', 'Bring the tables of the database up to date').action(async (_options: unknown, self: Command) => {
+    const { database, categoriesMax } = settings(self, invocation);
+    await using _storage = await openStorage(database, { clock: systemClock(), categoriesMax });
+    invocation.tell('The tables are up to date');
+  });
+
+  add('backup <file>', 'Copy the database to a file, while the service may run').action(
+    async (file: string, _options: unknown, self: Command) => {
+      const { database } = settings(self, invocation);
+      await backUp(database.file, file);
+      invocation.tell(`The backup ${file} is complete and sound`);
+    },
+  );
+
+  add('restore <file>', 'Put a backup in the place of the database; no service may run on it').action(
+    (file: string, _options: unknown, self: Command) => {
+      const { database } = settings(self, invocation);
+      const kept = restore(file, database.file, systemClock()().unix);
+      invocation.tell(`The database ${database.file} is the backup now${kept ? `; what was there is ${kept}` : ''}`);
+    },
+  );
+}

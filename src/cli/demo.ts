@@ -1,0 +1,90 @@
+import { utc } from '../catalog/clock.ts';
+import type { PetStatus } from '../catalog/pet.ts';
+import type { Storage } from '../catalog/storage.ts';
+
+const DAY_SECONDS = 86_400;
+const ORIGIN = { keyId: 'demo' };
+
+interface DemoCategory {
+  readonly name: string;
+  readonly description?: string;
+  readonly pets: readonly DemoPet[];
+}
+
+interface DemoPet {
+  readonly name: string;
+  readonly status?: PetStatus;
+  /** How many are in stock, where it is not one. */
+  readonly stock?: number;
+  /** Orders of so many each, with the days from now until they ship. */
+  readonly orders?: readonly { readonly quantity: number; readonly shipsInDays?: number }[];
+}
+
+const CATALOG: readonly DemoCategory[] = [
+  {
+    name: 'Dog',
+    description: 'Loyal and social; needs walks in any weather',
+    pets: [
+      { name: 'Bella, Labrador retriever' },
+      { name: 'Rocky, border collie', status: 'pending' },
+      { name: 'Luna, dachshund', orders: [{ quantity: 1, shipsInDays: -3 }] },
+    ],
+  },
+  {
+    name: 'Cat',
+    description: 'Independent; keeps its own hours',
+    pets: [
+      { name: 'Milo, European shorthair' },
+      { name: 'Nala, Maine Coon', orders: [{ quantity: 1, shipsInDays: 2 }] },
+    ],
+  },
+  {
+    name: 'Rabbit',
+    description: 'Gentle grass eater that likes company of its own kind',
+    pets: [{ name: 'Dwarf lop, bonded pair', stock: 4, orders: [{ quantity: 1, shipsInDays: 5 }] }],
+  },
+  {
+    name: 'Guinea pig',
+    description: 'Talkative herd animal for patient people',
+    pets: [{ name: 'Rosette guinea pig, group of three', stock: 6 }],
+  },
+  {
+    name: 'Budgerigar',
+    description: 'Small parrot; flies best in a pair',
+    pets: [{ name: 'Budgerigar, green', stock: 12, orders: [{ quantity: 2, shipsInDays: 1 }, { quantity: 2 }] }],
+  },
+  {
+    name: 'Goldfish',
+    description: 'Calm pond and tank fish that can live for decades',
+    pets: [
+      { name: 'Common goldfish', stock: 150, orders: [{ quantity: 10, shipsInDays: -1 }] },
+      { name: 'Shubunkin', stock: 40 },
+    ],
+  },
+  { name: 'Corn snake', pets: [{ name: 'Corn snake, juvenile', stock: 3 }] },
+  {
+    name: 'Greek tortoise',
+    description: 'Outlives its keeper: plan ahead',
+    pets: [{ name: 'Tortoise, born 1988', status: 'sold' }],
+  },
+];
+
+/** Fills an empty catalog with a small sample of categories, pets, stock and orders; leaves any other alone. */
+export async function fillWithDemo(storage: Storage, now: number): Promise<void> {
+  if ((await storage.categories.list({ after: 0, limit: 1 })).length > 0) return;
+  for (const { pets, ...category } of CATALOG) {
+    const { resource } = await storage.categories.insert(category, ORIGIN);
+    for (const pet of pets) await addPet(storage, { pet, categoryId: resource.id, now });
+  }
+}
+
+async function addPet(storage: Storage, { pet, categoryId, now }: { pet: DemoPet; categoryId: number; now: number }) {
+  const { name, status = 'available', stock, orders = [] } = pet;
+  const { resource } = await storage.pets.insert({ name, categoryId, status }, ORIGIN);
+  if (stock !== undefined) await storage.pets.setQuantity(resource.id, stock);
+  for (const { quantity, shipsInDays } of orders) {
+    const order = { petId: resource.id, quantity };
+    const shipDate = shipsInDays === undefined ? {} : { shipDate: utc(now + shipsInDays * DAY_SECONDS) };
+    await storage.orders.insert({ ...order, ...shipDate }, ORIGIN);
+  }
+}

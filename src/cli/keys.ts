@@ -1,0 +1,236 @@
+import type { Command } from 'commander';
+import {
+  type ApiKey,
+  mintSecret,
+  newApiKey,
+  planLimits,
+  ROTATION_GRACE_MAX_SECONDS,
+  SCOPES,
+  type Scope,
+  secretRecord,
+} from '../catalog/api-key.ts';
+import { systemClock, utc } from '../catalog/clock.ts';
+import { CatalogError } from '../catalog/error.ts';
+import { type Limits, PLAN_NAMES, type PlanName } from '../catalog/plan.ts';
+import type { Ban, Storage } from '../catalog/storage.ts';
+import type { Config } from '../config.ts';
+import { parseDuration } from '../duration.ts';
+import { openStorage } from '../storage/open.ts';
+import { type Invocation, settings, UsageError, withSettings } from './program.ts';
+
+interface Workplace {
+  readonly storage: Storage;
+  readonly config: Config;
+  readonly now: number;
+}
+
+interface CreateOptions extends LimitOptions {
+  readonly name: string;
+  readonly plan: string;
+  readonly scopes?: string;
+  readonly expires?: string;
+}
+
+interface LimitOptions {
+  readonly perMinute?: string;
+  readonly perDay?: string;
+}
+
+/** `keys …`: everything about API keys. */
+export function addKeysCommand(program: Command, invocation: Invocation): void {
+  const keys = program.command('keys').description('Issue API keys and look after them');
+  const add = (usage: string, description: string) =>
+    withSettings(keys.command(usage).description(description).option('--json', 'print JSON'), [
+      'DATABASE_URL',
+      'ENVIRONMENT',
+    ]);
+
+  withLimits(add('create', 'Issue a key; it is printed alone on stdout, once'))
+    .requiredOption('--name <name>', 'what the key is for')
+    .option('--plan <plan>', PLAN_NAMES.join(', '), 'free')
+    .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
+    .option('--expires <duration>', 'when it expires, such as 90d (default: never)')
+    .action((options: CreateOptions, self: Command) => run(self, (place) => create(place, options)));
+
+  add('list', 'List the keys').action((_options: unknown, self: Command) =>
+    run(self, async ({ storage, now }) => {
+      const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
+      const listed = (await storage.keys.list()).map((key) => keyAsJson(key, bans.get(key.id)));
+      return { json: listed, text: table(listed, now) };
+    }),
+  );
+
+  add('show <id>', 'Show one key').action((id: string, _options: unknown, self: Command) =>
+    run(self, async (place) => shown(place, await place.storage.keys.find(id), id)),
+  );
+
+  withLimits(add('set-plan <id> <plan>', `Move a key to another plan: ${PLAN_NAMES.join(', ')}`)).action(
+    (id: string, plan: string, options: LimitOptions, self: Command) =>
+      run(self, async (place) => {
+        const planName = readPlan(plan);
+        return shown(
+          place,
+          await place.storage.keys.updatePlan(id, planName, planLimits(planName, readLimits(options))),
+          id,
+        );
+      }),
+  );
+
+  add('rotate <id>', 'Give a key a new secret; the old one works until the grace ends')
+    .option('--grace <duration>', '0 to 30d', '24h')
+    .action((id: string, { grace }: { grace: string }, self: Command) =>
+      run(self, (place) => rotate(place, id, grace)),
+    );
+
+  add('revoke <id>', 'Revoke a key for good').action((id: string, _options: unknown, self: Command) =>
+    run(self, async (place) => shown(place, await place.storage.keys.revoke(id, place.now), id)),
+  );
+
+  add('unban <id>', 'Lift the ban of a key').action((id: string, _options: unknown, self: Command) =>
+    run(self, async (place) => {
+      const key = await place.storage.keys.find(id);
+      if (key && !(await place.storage.limits.liftBan(id, place.now))) invocation.tell(`The key ${id} is not banned`);
+      return shown(place, key, id);
+    }),
+  );
+
+  async function run(
+    self: Command,
+    work: (place: Workplace) => Promise<{ json: unknown; text: string }>,
+  ): Promise<void> {
+    const config = settings(self, invocation);
+    const clock = systemClock();
+    await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax });
+    const { json, text } = await work({ storage, config, now: clock().unix });
+    invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
+  }
+}
+
+function withLimits(command: Command): Command {
+  return command
+    .option('--per-minute <count>', 'requests per minute, for the enterprise plan')
+    .option('--per-day <count>', 'requests per day, for the enterprise plan');
+}
+
+async function create({ storage, config, now }: Workplace, options: CreateOptions) {
+  const plan = readPlan(options.plan);
+  const limits = readLimits(options);
+  const scopes = options.scopes === undefined ? undefined : readScopes(options.scopes);
+  const expiresAt = options.expires === undefined ? undefined : now + readDuration(options.expires, '--expires');
+  const { key, secret } = newApiKey(
+    {
+      name: options.name,
+      environment: config.environment,
+      plan,
+      ...(limits && { limits }),
+      ...(scopes && { scopes }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    },
+    now,
+  );
+  await storage.keys.insert(key, secretRecord(secret));
+  return { json: { ...keyAsJson(key, undefined), key: secret }, text: secret };
+}
+
+async function rotate({ storage, config, now }: Workplace, id: string, grace: string) {
+  const seconds = readDuration(grace, '--grace');
+  if (seconds > ROTATION_GRACE_MAX_SECONDS) throw new UsageError(`--grace is ${grace}; 30d is the most`);
+  const secret = mintSecret(config.environment);
+  const key = found(await storage.keys.find(id), id);
+  if (key.environment !== config.environment) {
+    throw new UsageError(`The key ${id} belongs to ${key.environment}; set ENVIRONMENT to that`);
+  }
+  if (key.revokedAt !== null) throw new CatalogError('gone', `The key ${id} is revoked; issue a new one`);
+  const rotated = found(await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt: now + seconds }), id);
+  return { json: { ...keyAsJson(rotated, await banOf(storage, id, now)), key: secret }, text: secret };
+}
+
+async function shown({ storage, now }: Workplace, key: ApiKey | undefined, id: string) {
+  const json = keyAsJson(found(key, id), await banOf(storage, id, now));
+  return { json, text: JSON.stringify(json, null, 2) };
+}
+
+async function banOf(storage: Storage, id: string, now: number): Promise<Ban | undefined> {
+  return (await storage.limits.listBans(now)).find((ban) => ban.keyId === id);
+}
+
+function found(key: ApiKey | undefined, id: string): ApiKey {
+  if (!key) throw new CatalogError('not_found', `There is no key ${id}; \`pet-catalog keys list\` shows them all`);
+  return key;
+}
+
+function readPlan(text: string): PlanName {
+  const plan = PLAN_NAMES.find((name) => name === text);
+  if (!plan) throw new UsageError(`There is no plan ${text}; the plans are ${PLAN_NAMES.join(', ')}`);
+  return plan;
+}
+
+function readLimits({ perMinute, perDay }: LimitOptions): Limits | undefined {
+  if (perMinute === undefined && perDay === undefined) return undefined;
+  if (perMinute === undefined || perDay === undefined) throw new UsageError('--per-minute and --per-day go together');
+  return { minute: readCount(perMinute, '--per-minute'), day: readCount(perDay, '--per-day') };
+}
+
+function readCount(text: string, option: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new UsageError(`${option} is "${text}"; write a whole number`);
+  return Number(text);
+}
+
+function readScopes(text: string): Scope[] {
+  const wanted = text.split(',').map((scope) => scope.trim());
+  const unknown = wanted.find((scope) => !SCOPES.some((known) => known === scope));
+  if (unknown !== undefined)
+    throw new UsageError(`There is no scope "${unknown}"; the scopes are ${SCOPES.join(', ')}`);
+  return SCOPES.filter((scope) => wanted.includes(scope));
+}
+
+function readDuration(text: string, option: string): number {
+  const seconds = parseDuration(text);
+  if (seconds === undefined)
+    throw new UsageError(`${option} is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
+  return seconds;
+}
+
+function keyAsJson(key: ApiKey, ban: Ban | undefined) {
+  return {
+    id: key.id,
+    name: key.name,
+    prefix: key.prefix,
+    environment: key.environment,
+    plan: key.plan,
+    limits: key.limits,
+    scopes: key.scopes,
+    createdAt: utc(key.createdAt),
+    expiresAt: key.expiresAt === null ? null : utc(key.expiresAt),
+    revokedAt: key.revokedAt === null ? null : utc(key.revokedAt),
+    ban: ban ? { until: utc(ban.endsAt), reason: ban.reason } : null,
+  };
+}
+
+function table(keys: readonly ReturnType<typeof keyAsJson>[], now: number): string {
+  if (keys.length === 0) return 'No keys yet; `pet-catalog keys create --name NAME` issues one';
+  const rows = keys.map((key) => [
+    key.id,
+    key.name,
+    `${key.prefix}…`,
+    key.plan,
+    `${key.limits.minute}/min ${key.limits.day}/day`,
+    state(key, now),
+  ]);
+  const all = [['ID', 'NAME', 'KEY', 'PLAN', 'LIMITS', 'STATE'], ...rows];
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function state(key: ReturnType<typeof keyAsJson>, now: number): string {
+  if (key.revokedAt) return `revoked ${key.revokedAt}`;
+  if (key.expiresAt && key.expiresAt <= utc(now)) return `expired ${key.expiresAt}`;
+  return key.ban ? `banned until ${key.ban.until}` : 'active';
+}

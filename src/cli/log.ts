@@ -1,0 +1,69 @@
+import { fstatSync, writeSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Logger, pino } from 'pino';
+import type { Config } from '../config.ts';
+
+const STDERR = 2;
+/** What waits for a reader that has stalled; lines beyond it are lost, because the service matters more. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+const CLOSE_MS = 500;
+const CLOSE_CHECK_INTERVAL_MS = 10;
+
+/** A log, and its orderly end. */
+export interface OpenLog {
+  readonly log: Logger;
+  /** Gives what is written half a second to be taken. */
+  close(): Promise<void>;
+}
+
+/**
+ * A log of JSON lines on stderr, in which no key can stand, whatever brought it there. A full disk or a reader that
+ * stalls or goes away costs lines; it never holds up the service, its memory or its end.
+ */
+export function openLog(level: Config['logLevel']): OpenLog {
+  const keys = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
+  const write = isStream() ? writeToStream : writeToFile;
+  let lines = '';
+  const flush = () => {
+    const text = lines;
+    lines = '';
+    if (text !== '') write(text);
+  };
+  const destination = {
+    write(line: string) {
+      // The lines of one turn of the event loop share a write.
+      if (lines === '') setImmediate(flush);
+      lines += line;
+    },
+  };
+  const hooks = { streamWrite: (line: string) => line.replace(keys, 'petcat_$1_[redacted]') };
+  process.stderr.on('error', () => {});
+  return {
+    log: pino({ level, base: null, hooks }, destination),
+    async close() {
+      flush();
+      const startedMs = performance.now();
+      while (process.stderr.writableLength > 0 && performance.now() - startedMs < CLOSE_MS) {
+        await wait(CLOSE_CHECK_INTERVAL_MS);
+      }
+    },
+  };
+}
+
+/** A pipe or socket, which its reader may not empty; anything else takes a write at once, or refuses it. */
+function isStream(): boolean {
+  const stats = fstatSync(STDERR);
+  return stats.isFIFO() || stats.isSocket();
+}
+
+function writeToStream(text: string): void {
+  if (process.stderr.writableLength < WAITING_BYTES_MAX) process.stderr.write(text);
+}
+
+function writeToFile(text: string): void {
+  try {
+    writeSync(STDERR, text);
+  } catch {
+    // There is nowhere to say that there is no room to say it.
+  }
+}

@@ -1,0 +1,216 @@
+import { readFileSync } from 'node:fs';
+import { ENVIRONMENTS, type Environment } from './catalog/api-key.ts';
+import { parseDuration } from './duration.ts';
+import { ACCESS_LOGS, type AccessLog } from './events.ts';
+
+const DURATION_SECONDS_MAX = 86_400;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** Every setting by the name that it has in the environment, with its default and what it does. */
+export const SETTINGS = {
+  HOST: { default: '127.0.0.1', about: 'address of the public listener' },
+  PORT: { default: '8080', about: 'its port; 0 picks a free one' },
+  OPERATOR_HOST: { default: '127.0.0.1', about: 'address of the operator listener' },
+  OPERATOR_PORT: { default: '8081', about: 'its port; a free one if only PORT is set, to 0' },
+  ENVIRONMENT: { default: 'production', about: `which keys open it: ${ENVIRONMENTS.join(' or ')}` },
+  DATABASE_URL: { default: 'sqlite:./data/pet-catalog.db', about: 'where everything is kept: sqlite:FILE' },
+  PRODUCTION_BASE_URL: { default: '', about: 'address told in the contract; this listener if empty' },
+  STAGING_BASE_URL: { default: '', about: 'address told in the contract; this listener if empty' },
+  CATEGORIES_MAX: { default: '100000', about: 'how many categories there may be' },
+  BAN_AFTER_REFUSALS: { default: '60', about: 'the least number of refusals that bring a ban; 0 for no bans' },
+  CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
+  SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
+  LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },
+  ACCESS_LOG: { default: 'errors', about: 'answers that are logged: all, errors (500 and above, or slow) or none' },
+  SHUTDOWN_GRACE: { default: '10s', about: 'how long requests in flight may take when the service stops' },
+} as const;
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** Settings that the operations manual names and this version does not have yet: said, not silently ignored. */
+const NOT_YET = ['REDIS_URL', 'INSTANCES'];
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly operatorHost: string;
+  readonly operatorPort: number;
+  readonly environment: Environment;
+  readonly database: { readonly engine: 'sqlite'; readonly file: string };
+  readonly productionBaseUrl: string | undefined;
+  readonly stagingBaseUrl: string | undefined;
+  readonly categoriesMax: number;
+  readonly banAfterRefusals: number;
+  readonly corsOrigins: readonly string[];
+  /** A mailto: or https: URI. */
+  readonly securityContact: string | undefined;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+  readonly accessLog: AccessLog;
+  readonly shutdownGraceMs: number;
+}
+
+/** Where settings come from, the first that has one winning. Flags and the file are by environment name as well. */
+export interface ConfigSources {
+  readonly flags: Readonly<Record<string, string | undefined>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly file: Readonly<Record<string, string | undefined>>;
+}
+
+/** A setting as it was found, before it is understood. */
+export interface FoundSetting {
+  readonly name: SettingName;
+  readonly value: string;
+  readonly from: string;
+}
+
+/** Everything that is wrong with the settings, a line for each. */
+export class ConfigMistakes extends Error {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'));
+    this.mistakes = mistakes;
+  }
+}
+
+/** Understands the settings. Throws `ConfigMistakes` with all of them at once. */
+export function readConfig(sources: ConfigSources): Config {
+  const isSet = (name: string) => present(sources.env[name]) || present(sources.file[name]);
+  const mistakes = NOT_YET.filter((name) => isSet(name) || isSet(`${name}_FILE`)).map(
+    (name) => `${name}: this version does not have the setting yet; remove it`,
+  );
+  const found = new Map(findSettings(sources, mistakes).map((setting) => [setting.name, setting]));
+  const read = <T>(name: SettingName, parse: (text: string) => T): T => {
+    const { value = '', from = '' } = found.get(name) ?? {};
+    try {
+      return parse(value);
+    } catch (error) {
+      mistakes.push(`${name}: ${(error as Error).message}, not "${withoutPassword(value)}" (from ${from})`);
+      return undefined as T;
+    }
+  };
+
+  const config: Config = {
+    host: read('HOST', nonEmpty),
+    port: read('PORT', wholeNumber(0, 65_535)),
+    operatorHost: read('OPERATOR_HOST', nonEmpty),
+    operatorPort: read('OPERATOR_PORT', wholeNumber(0, 65_535)),
+    environment: read('ENVIRONMENT', oneOf(ENVIRONMENTS)),
+    database: read('DATABASE_URL', databaseUrl),
+    productionBaseUrl: read('PRODUCTION_BASE_URL', baseUrl),
+    stagingBaseUrl: read('STAGING_BASE_URL', baseUrl),
+    categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
+    banAfterRefusals: read('BAN_AFTER_REFUSALS', wholeNumber(0, 1_000_000_000)),
+    corsOrigins: read('CORS_ORIGINS', origins),
+    securityContact: read('SECURITY_CONTACT', contact),
+    logLevel: read('LOG_LEVEL', oneOf(LOG_LEVELS)),
+    accessLog: read('ACCESS_LOG', oneOf(ACCESS_LOGS)),
+    shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
+  };
+  if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
+  return Object.freeze(config);
+}
+
+/** Every setting with the value in force and where it came from. Throws `ConfigMistakes` if a file cannot be read. */
+export function findConfig(sources: ConfigSources): FoundSetting[] {
+  const mistakes: string[] = [];
+  const found = findSettings(sources, mistakes);
+  if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
+  return found;
+}
+
+function findSettings({ flags, env, file }: ConfigSources, mistakes: string[]): FoundSetting[] {
+  const named = (values: ConfigSources['env'], from: string, name: SettingName): FoundSetting | undefined => {
+    const value = values[name];
+    if (present(value)) return { name, value, from };
+    const path = values[`${name}_FILE`];
+    if (!present(path)) return undefined;
+    try {
+      return { name, value: readFileSync(path, 'utf8').trim(), from: `the file ${path}` };
+    } catch {
+      mistakes.push(`${name}_FILE: cannot read ${path}`);
+      return { name, value: SETTINGS[name].default, from: 'default' };
+    }
+  };
+  const settings = (Object.keys(SETTINGS) as SettingName[]).map(
+    (name) =>
+      named(flags, `--${name.toLowerCase().replaceAll('_', '-')}`, name) ??
+      named(env, 'the environment', name) ??
+      named(file, '.env', name) ?? { name, value: SETTINGS[name].default, from: 'default' },
+  );
+  const port = settings.find(({ name }) => name === 'PORT');
+  return settings.map((setting) =>
+    setting.name === 'OPERATOR_PORT' && setting.from === 'default' && port?.value === '0'
+      ? { ...setting, value: '0' }
+      : setting,
+  );
+}
+
+/** A value as it may be shown: a password inside an address is left out. */
+export function withoutPassword(value: string): string {
+  return value.replace(/(:\/\/[^:@/]*:)[^/]*@/, '$1***@');
+}
+
+function present(value: string | undefined): value is string {
+  return value !== undefined && value !== '';
+}
+
+function nonEmpty(text: string): string {
+  if (text.trim() === '') throw new Error('it must be an address');
+  return text;
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(number >= min && number <= max)) throw new Error(`it must be a whole number from ${min} to ${max}`);
+    return number;
+  };
+}
+
+function oneOf<const T extends string>(allowed: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = allowed.find((value) => value === text);
+    if (found === undefined) throw new Error(`it must be one of ${allowed.join(', ')}`);
+    return found;
+  };
+}
+
+function duration(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds === undefined || seconds > DURATION_SECONDS_MAX) {
+    throw new Error('it must be a duration of at most a day, such as 10s, 5m or 1h');
+  }
+  return seconds;
+}
+
+function databaseUrl(text: string): Config['database'] {
+  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
+  if (file === undefined) throw new Error('it must be sqlite:FILE (PostgreSQL is not served yet)');
+  return { engine: 'sqlite', file };
+}
+
+function origins(text: string): string[] {
+  const named = text.split(',').map((origin) => origin.trim());
+  const wrong = named.find((origin) => origin !== '' && origin !== '*' && URL.parse(origin)?.origin !== origin);
+  if (wrong !== undefined) throw new Error('it must be origins such as https://shop.example, separated by commas');
+  return named.filter((origin) => origin !== '');
+}
+
+function contact(text: string): string | undefined {
+  if (text === '') return undefined;
+  const uri = /^[^\s@:/]+@[^\s@:/]+\.[^\s@:/]+$/.test(text) ? `mailto:${text}` : text;
+  const { protocol, host, pathname } = URL.parse(uri) ?? {};
+  const isContact =
+    protocol === 'https:' ? host !== '' : protocol === 'mailto:' && /^[^@]+@[^@]+$/.test(pathname ?? '');
+  if (!isContact || /\s/.test(uri)) throw new Error('it must be an e-mail address, or a mailto: or https: address');
+  return uri;
+}
+
+function baseUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (!URL.canParse(text) || !/^https?:\/\/[^?#]+\/v1\/?$/i.test(text)) {
+    throw new Error('it must be an http or https address that ends in /v1');
+  }
+  return text.replace(/\/$/, '');
+}

@@ -1,0 +1,9 @@
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** A duration as people write it here (`90s`, `10m`, `24h`, `30d`, or `0`) in seconds; undefined if it is none. */
+export function parseDuration(text: string): number | undefined {
+  if (text === '0') return 0;
+  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const seconds = UNIT_SECONDS[unit];
+  return count === undefined || seconds === undefined ? undefined : Number(count) * seconds;
+}

@@ -1,0 +1,111 @@
+import type { Logger } from 'pino';
+import type { ErrorCode } from './catalog/error.ts';
+import type { PlanName } from './catalog/plan.ts';
+import type { Ban } from './catalog/storage.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Which answers get a line in the log: all, those of 500 and above or slower than a second, or none. */
+export const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
+export type AccessLog = (typeof ACCESS_LOGS)[number];
+
+const SLOW_MS = 1_000;
+
+export interface AnsweredRequest {
+  readonly requestId: string;
+  readonly keyId: string | undefined;
+  readonly plan: PlanName | undefined;
+  readonly method: string;
+  /** The route's template, never the address that was asked for: that may hold anything, a key included. */
+  readonly route: string;
+  readonly status: number;
+  /** The error's code, if it was one. */
+  readonly code: ErrorCode | undefined;
+  readonly durationMs: number;
+}
+
+export interface StoredBatch {
+  readonly size: number;
+  readonly durationMs: number;
+  /** How many writes wait for the next batch. */
+  readonly waiting: number;
+}
+
+interface StartedService {
+  readonly url: string;
+  readonly operatorUrl: string;
+  readonly environment: string;
+  readonly version: string;
+}
+
+/** What happens in the service, one function for each event, feeding log and metrics. Nothing else writes to the log. */
+export interface Events {
+  requestAnswered(answered: AnsweredRequest): void;
+  /** A defect: something was thrown that no rule foresees. */
+  requestFailed(requestId: string, error: unknown): void;
+  keyBanned(ban: Ban, plan: PlanName): void;
+  /** Creates became durable together. */
+  batchStored(batch: StoredBatch): void;
+  /** Counts or bans stay in memory until the next try. */
+  countsNotSaved(error: unknown): void;
+  /** Outcomes kept for retries live on until the next try. */
+  outcomesNotPurged(error: unknown): void;
+  /** A change made elsewhere could not be read; it is tried again. */
+  changeNotRead(error: unknown): void;
+  serviceStarted(started: StartedService): void;
+  serviceStopping(): void;
+  serviceStopped(): void;
+}
+
+export interface EventSinks {
+  readonly log: Logger;
+  readonly accessLog: AccessLog;
+  readonly metrics: Metrics;
+}
+
+/** Sends every event where it is wanted. */
+export function createEvents({ log, accessLog, metrics }: EventSinks): Events {
+  return {
+    requestAnswered(answered) {
+      const { method, route, status, code, plan = 'none', durationMs } = answered;
+      metrics.requests.observe({ method, route, status }, durationMs / 1000);
+      if (status === 429) metrics.refusals.inc({ plan, reason: code ?? '' });
+      if (status === 401) metrics.failedAuthentications.inc({ reason: code ?? '' });
+      if (accessLog === 'none') return;
+      if (accessLog === 'errors' && status < 500 && durationMs < SLOW_MS) return;
+      log.info({ event: 'request', ...answered });
+    },
+    requestFailed(requestId, error) {
+      log.error({ event: 'request_failed', requestId, err: error });
+    },
+    keyBanned(ban, plan) {
+      metrics.bans.inc({ plan });
+      log.warn({ event: 'key_banned', plan, ...ban });
+    },
+    batchStored({ size, durationMs, waiting }) {
+      metrics.commitBatch.observe(size);
+      metrics.commitDuration.observe(durationMs / 1000);
+      metrics.waitingWrites.set(waiting);
+    },
+    countsNotSaved(error) {
+      metrics.unsavedCounts.inc();
+      log.error({ event: 'counts_not_saved', err: error });
+    },
+    outcomesNotPurged(error) {
+      log.error({ event: 'outcomes_not_purged', err: error });
+    },
+    changeNotRead(error) {
+      log.error({ event: 'change_not_read', err: error });
+    },
+    serviceStarted(started) {
+      const { version, environment } = started;
+      metrics.build.set({ version, environment, node: process.versions.node }, 1);
+      log.info({ event: 'started', ...started });
+    },
+    serviceStopping() {
+      log.info({ event: 'stopping' });
+    },
+    serviceStopped() {
+      log.info({ event: 'stopped' });
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import findMyWay from 'find-my-way';
+import { CatalogError } from '../catalog/error.ts';
+import type { Events } from '../events.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { type Authenticator, insufficientScope } from './authenticate.ts';
+import { readJson } from './body.ts';
+import type { Cors } from './cors.ts';
+import { errorAnswer, overLimit, Refused } from './errors.ts';
+import type { Answer, Exchange } from './exchange.ts';
+import type { Catalog, Operation } from './operation.ts';
+
+/** A page beside the API, reached by GET without a key. */
+export type Page = (exchange: Exchange) => Answer | Promise<Answer>;
+
+export interface AppOptions {
+  readonly operations: readonly Operation[];
+  readonly pages: ReadonlyMap<string, Page>;
+  readonly catalog: Catalog;
+  readonly authenticator: Authenticator;
+  readonly limiter: Limiter;
+  readonly events: Events;
+  readonly cors: Cors;
+}
+
+/** A path of the API with everything that can be done there. */
+interface Route {
+  readonly template: string;
+  readonly operations: Readonly<Record<string, Operation | undefined>>;
+  readonly allow: string;
+}
+
+const URL_CHARACTERS_MAX = 8 * 1024;
+const HTTP_VERSIONS = new Set(['1.1', '1.0']);
+/** A host with an optional port (RFC 9112, section 3.2); a comma would be a second Host header. */
+const HOST = /^(\[[A-Za-z0-9\-._~!$&'()*+;=:]+\]|([A-Za-z0-9\-._~!$&'()*+;=]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?$/;
+
+/** Makes the function that answers every request: the gates in their fixed order, then the operation. */
+export function createApp(options: AppOptions): (exchange: Exchange) => Promise<void> {
+  const { catalog, authenticator, limiter, events, pages, cors } = options;
+  const findRoute = createRouter(options.operations);
+  return (exchange) => {
+    for (const text of cors.headers(exchange.request)) exchange.ownHeaders.push(text);
+    return conclude(exchange, events, async () => {
+      if (!isUnderV1(exchange.path)) return respondPage(exchange, pages);
+      return cors.preflight(exchange.request) ?? respondApi(exchange);
+    });
+  };
+
+  async function respondApi(exchange: Exchange): Promise<Answer> {
+    const { request } = exchange;
+    const route = findRoute(exchange);
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
+    const operation = route?.operations[method];
+    if (operation?.deprecation) exchange.ownHeaders.push(...deprecationHeaders(operation));
+
+    exchange.key = await authenticator.authenticate(request);
+    if (operation?.free) exchange.decision = await limiter.peek(exchange.key);
+    else exchange.decision = await limiter.charge(exchange.key);
+    if (exchange.decision.refusal && !operation?.free) throw overLimit(exchange.decision);
+
+    if (!route) throw new CatalogError('not_found', 'Nothing is at this address; /openapi.json lists the paths');
+    if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };
+    if (!operation) throw methodNotAllowed(method, route.allow);
+    if (operation.scope && !exchange.key.scopes.includes(operation.scope)) throw insufficientScope(operation.scope);
+    if (operation.body) exchange.body = await readJson(exchange);
+    else if (exchange.failure) throw exchange.failure;
+    return operation.handle(catalog, exchange);
+  }
+}
+
+/** Makes the function that answers requests for pages alone, without keys or limits. */
+export function createPagesApp(
+  pages: ReadonlyMap<string, Page>,
+  events: Events,
+): (exchange: Exchange) => Promise<void> {
+  return (exchange) => conclude(exchange, events, () => respondPage(exchange, pages));
+}
+
+/** Every exchange ends in one answer, whatever is thrown on the way to it. */
+async function conclude(exchange: Exchange, events: Events, respond: () => Promise<Answer>): Promise<void> {
+  try {
+    // Not awaited: what cannot be read ends the connection before the next request on it is begun.
+    readHead(exchange);
+    exchange.answer(await respond());
+  } catch (error) {
+    if (!(error instanceof CatalogError)) events.requestFailed(exchange.requestId, error);
+    exchange.answer(errorAnswer(error));
+  }
+}
+
+async function respondPage(exchange: Exchange, pages: ReadonlyMap<string, Page>): Promise<Answer> {
+  exchange.isApi = exchange.path === '*';
+  if (exchange.path === '*') return { status: 204, headers: ['Allow', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST'] };
+  const page = hasFragment(exchange) ? undefined : pages.get(exchange.path);
+  if (!page) throw new CatalogError('not_found', 'Nothing is at this address');
+  exchange.route = exchange.path;
+  const { method = '' } = exchange.request;
+  if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed(method, 'GET, HEAD');
+  return page(exchange);
+}
+
+/** The first gate: what HTTP asks of a request before anybody looks at its meaning. Fills in path and query. */
+function readHead(exchange: Exchange): void {
+  const { request, failure } = exchange;
+  const { headers, httpVersion, url = '' } = request;
+  if (failure) throw failure;
+  if (!HTTP_VERSIONS.has(httpVersion)) {
+    throw new CatalogError('http_version_not_supported', `HTTP/${httpVersion} is not served; use HTTP/1.1`);
+  }
+  if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) {
+    throw new CatalogError('malformed_request', 'The request needs exactly one valid Host header');
+  }
+  if (headers['transfer-encoding'] !== undefined && httpVersion !== '1.1') {
+    throw new CatalogError('malformed_request', `HTTP/${httpVersion} has no Transfer-Encoding; send a Content-Length`);
+  }
+  if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding'])) {
+    throw new CatalogError('not_implemented', 'The only Transfer-Encoding that is served is chunked');
+  }
+  if (url.length > URL_CHARACTERS_MAX) {
+    throw new CatalogError('uri_too_long', `The address is longer than ${URL_CHARACTERS_MAX} characters; shorten it`);
+  }
+  readTarget(exchange, url);
+}
+
+/** Origin form, absolute form, or `*` for OPTIONS (RFC 9112, section 3.2). */
+function readTarget(exchange: Exchange, url: string): void {
+  const target = url.startsWith('/') ? url : withoutAuthority(url);
+  const relative = target.length < url.length && !target.startsWith('/') ? `/${target}` : target;
+  if (relative === '*' && exchange.request.method === 'OPTIONS') {
+    exchange.path = relative;
+    return;
+  }
+  const end = relative.search(/[?#]/);
+  exchange.path = end < 0 ? relative : relative.slice(0, end);
+  if (!relative.startsWith('/'))
+    throw new CatalogError('malformed_request', 'The address is not a path; it begins with /');
+  if (exchange.path.includes('%')) checkEscapes(exchange.path);
+  if (end >= 0 && relative[end] === '?') exchange.query = new URLSearchParams(relative.slice(end));
+}
+
+/** An absolute address without its scheme and host; one with neither a scheme that is served nor a host is left alone. */
+function withoutAuthority(url: string): string {
+  const [origin = '', host = ''] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
+  return HOST.test(host) ? url.slice(origin.length) : url;
+}
+
+function checkEscapes(path: string): void {
+  try {
+    decodeURIComponent(path);
+  } catch {
+    throw new CatalogError('malformed_request', 'The path holds an escape that is not valid UTF-8; write % as %25');
+  }
+}
+
+/** A fragment is the client's own affair and has no place in a request (RFC 9112, section 3.2.1). */
+function hasFragment({ request }: Exchange): boolean {
+  return request.url?.includes('#') === true;
+}
+
+function isUnderV1(path: string): boolean {
+  return path.startsWith('/v1/') || path === '/v1' || /^\/v1%2f/i.test(path);
+}
+
+/** The operations by path; each path is one route whatever the method, so that a wrong method can be told from a wrong path. */
+function createRouter(operations: readonly Operation[]): (exchange: Exchange) => Route | undefined {
+  const router = findMyWay({ maxParamLength: URL_CHARACTERS_MAX });
+  for (const path of new Set(operations.map((operation) => operation.path))) {
+    const here = operations.filter((operation) => operation.path === path);
+    const methods = new Set([
+      'OPTIONS',
+      ...here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+    ]);
+    const route: Route = {
+      template: `/v1${path}`,
+      operations: Object.fromEntries(here.map((operation) => [operation.method, operation])),
+      allow: [...methods].sort().join(', '),
+    };
+    router.on('GET', route.template.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, route);
+  }
+  return (exchange) => {
+    if (hasFragment(exchange)) return undefined;
+    const found = router.find('GET', exchange.path);
+    if (!found || Object.values(found.params).includes('')) return undefined;
+    const route: Route = found.store;
+    exchange.params = found.params;
+    exchange.route = route.template;
+    return route;
+  };
+}
+
+/** Tells of the deprecation (RFC 9745) and the end (RFC 8594) of an operation, on whatever answer it gives. */
+function deprecationHeaders({ id, deprecation }: Operation): string[] {
+  if (!deprecation) return [];
+  const { since, sunset, successor } = deprecation;
+  const links = [
+    `</v1${successor}>; rel="successor-version"`,
+    `</docs/deprecations#${id}>; rel="deprecation"; type="text/html"`,
+  ];
+  const end = new Date(sunset * 1000).toUTCString();
+  return ['Deprecation', `@${since}`, 'Sunset', end, 'Link', links.join(', ')];
+}
+
+function methodNotAllowed(method: string, allow: string): Refused {
+  return new Refused('method_not_allowed', `${method} is not allowed here; use ${allow}`, ['Allow', allow]);
+}

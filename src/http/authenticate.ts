@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http';
+import {
+  type ApiKey,
+  couldBeSecret,
+  type Environment,
+  type FoundKey,
+  hashSecret,
+  isUsable,
+} from '../catalog/api-key.ts';
+import type { Clock } from '../catalog/clock.ts';
+import type { Storage } from '../catalog/storage.ts';
+import { Refused } from './errors.ts';
+
+const REALM = 'Bearer realm="pet-catalog"';
+/** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */
+const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
+/** Keys remembered at once; further ones push out the oldest, to be found in storage again. */
+const FOUND_KEYS_MAX = 131_072;
+
+/**
+ * Tells whose key a request carries, asking storage only for keys that it has not seen lately. Only good keys are
+ * remembered, so that guesses cost no memory.
+ */
+export class Authenticator {
+  readonly #storage: Storage;
+  readonly #environment: Environment;
+  readonly #clock: Clock;
+  #found = new Map<string, FoundKey>();
+
+  constructor(storage: Storage, { environment, clock }: { environment: Environment; clock: Clock }) {
+    this.#storage = storage;
+    this.#environment = environment;
+    this.#clock = clock;
+  }
+
+  /** The key of a request. Throws a 401 that is the same for every reason why a key does not open. */
+  async authenticate(request: IncomingMessage): Promise<ApiKey> {
+    const token = bearerToken(request.headers.authorization);
+    const hash = hashSecret(token);
+    const found = this.#found.get(hash) ?? (await this.#find(token, hash));
+    if (!found || !isUsable(found, this.#environment, this.#clock().unix)) throw invalidKey();
+    return found.key;
+  }
+
+  /** Forgets all keys, after some were changed. A look-up that is under way will not be remembered. */
+  forget(): void {
+    this.#found = new Map();
+  }
+
+  async #find(token: string, hash: string): Promise<FoundKey | undefined> {
+    if (!couldBeSecret(token, this.#environment)) return undefined;
+    const remembered = this.#found;
+    const found = await this.#storage.keys.findBySecret(hash);
+    if (!found) return undefined;
+    for (const oldest of remembered.keys()) {
+      if (remembered.size < FOUND_KEYS_MAX) break;
+      remembered.delete(oldest);
+    }
+    remembered.set(hash, found);
+    return found;
+  }
+}
+
+function bearerToken(authorization: string | undefined): string {
+  if (authorization === undefined || !/^bearer( |$)/i.test(authorization)) {
+    throw new Refused('missing_api_key', 'No API key was sent; send it as `Authorization: Bearer <API_KEY>`', [
+      'WWW-Authenticate',
+      REALM,
+    ]);
+  }
+  const token = BEARER.exec(authorization)?.[1];
+  if (token === undefined) throw invalidKey();
+  return token;
+}
+
+function invalidKey(): Refused {
+  return new Refused('invalid_api_key', 'The API key is not valid; check it, or ask the operator for another', [
+    'WWW-Authenticate',
+    `${REALM}, error="invalid_token"`,
+  ]);
+}
+
+/** The refusal for a good key that lacks the scope of an operation (RFC 6750, section 3.1). */
+export function insufficientScope(scope: string): Refused {
+  return new Refused(
+    'insufficient_scope',
+    `The API key lacks the scope ${scope}; ask the operator for a key that has it`,
+    ['WWW-Authenticate', `${REALM}, error="insufficient_scope", scope="${scope}"`],
+  );
+}

@@ -1,0 +1,85 @@
+import { utc } from '../catalog/clock.ts';
+import { CatalogError, type ErrorCode } from '../catalog/error.ts';
+import type { Decision } from '../limits/limiter.ts';
+import type { Answer } from './exchange.ts';
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** The status of each code. Nothing else in the service chooses an error's status. */
+export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
+  invalid_json: 400,
+  validation_failed: 400,
+  malformed_request: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  insufficient_scope: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  order_not_cancellable: 409,
+  insufficient_stock: 409,
+  catalog_full: 409,
+  gone: 410,
+  payload_too_large: 413,
+  uri_too_long: 414,
+  unsupported_media_type: 415,
+  expectation_failed: 417,
+  idempotency_key_reused: 422,
+  rate_limit_exceeded: 429,
+  daily_quota_exceeded: 429,
+  key_banned: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+  not_implemented: 501,
+  unavailable: 503,
+  outcome_unknown: 503,
+  http_version_not_supported: 505,
+};
+
+/** After these the rest of what the connection brings means nothing. */
+const CLOSING: ReadonlySet<ErrorCode> = new Set([
+  'malformed_request',
+  'request_timeout',
+  'payload_too_large',
+  'uri_too_long',
+  'expectation_failed',
+  'headers_too_large',
+  'not_implemented',
+  'http_version_not_supported',
+]);
+
+/** A refusal that says more in its headers than its code does. `headers` is flat. */
+export class Refused extends CatalogError {
+  readonly headers: readonly string[];
+
+  constructor(code: ErrorCode, message: string, headers: readonly string[]) {
+    super(code, message);
+    this.headers = headers;
+  }
+}
+
+/** The refusal for a request over a limit or during a ban. */
+export function overLimit(decision: Decision): Refused {
+  const { refusal = 'rate_limit_exceeded', limit, reset, now, ban } = decision;
+  const seconds = Math.max(1, reset - now);
+  const when = `retry in ${seconds} s, at ${utc(reset)}`;
+  const messages = {
+    rate_limit_exceeded: `The limit of ${limit} requests per minute is reached; ${when}`,
+    daily_quota_exceeded: `The quota of ${limit} requests per day is reached; ${when}`,
+    key_banned: `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}; ${when}`,
+  };
+  return new Refused(refusal, messages[refusal], ['Retry-After', `${seconds}`]);
+}
+
+/** The answer for whatever was thrown. Anything but a CatalogError is a defect, of which the caller learns nothing. */
+export function errorAnswer(error: unknown): Answer {
+  const known =
+    error instanceof CatalogError
+      ? error
+      : new CatalogError('internal_error', 'The service failed; quote the X-Request-Id when you report it');
+  const status = STATUS_OF[known.code];
+  const headers = known instanceof Refused ? [...known.headers] : [];
+  if (status === 503) headers.push('Retry-After', `${RETRY_AFTER_SECONDS}`);
+  const body = JSON.stringify({ code: known.code, message: known.message, status });
+  return { status, code: known.code, headers, body, closes: CLOSING.has(known.code) };
+}

@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { html } from './html.ts';
+
+test('every value in a template is escaped, in text and in attributes', () => {
+  const hostile = `<script>alert("1")</script>&'`;
+  const escaped = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;';
+  assert.equal(html`<p title="${hostile}">${hostile}</p>`.text, `<p title="${escaped}">${escaped}</p>`);
+});
+
+test('what is HTML already is not escaped again, and lists are joined', () => {
+  const items = ['<a>', '<b>'].map((text) => html`<li>${text}</li>`);
+  assert.equal(html`<ul>${items}</ul>${1}${''}`.text, '<ul><li>&lt;a&gt;</li><li>&lt;b&gt;</li></ul>1');
+});

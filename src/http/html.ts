@@ -1,0 +1,34 @@
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text that is HTML already and is not escaped again. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = string | number | Html | readonly Part[];
+
+/** A template whose every value is escaped, unless it is `Html` itself. Arrays are joined without a separator. */
+export function html(fixed: TemplateStringsArray, ...values: readonly Part[]): Html {
+  const text = fixed.map((part, index) => (index === 0 ? part : render(values[index - 1] ?? '') + part));
+  return new Html(text.join(''));
+}
+
+function render(part: Part): string {
+  if (part instanceof Html) return part.text;
+  return typeof part === 'object' ? part.map(render).join('') : escapeHtml(String(part));
+}
+
+/** Text as it is written between tags and in quoted attributes. */
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}

@@ -1,0 +1,55 @@
+import { stringify } from 'yaml';
+import type { Page } from './app.ts';
+import { createCategory, getCategory, listCategories } from './categories.ts';
+import { docsPages } from './docs.ts';
+import type { Health } from './health.ts';
+import { listInventory, updateInventory } from './inventory.ts';
+import { type ContractServer, openApiDocument } from './openapi.ts';
+import type { Operation } from './operation.ts';
+import { createPet, getPet, listPets } from './pets.ts';
+import { getRateLimit } from './rate-limit.ts';
+import { cancelOrder, listOrders, placeOrder } from './store.ts';
+import { type WellKnownOptions, wellKnownPages } from './well-known.ts';
+
+/** Every operation of the interface. What is not listed here is neither served nor in the contract. */
+export const OPERATIONS: readonly Operation[] = [
+  ...[listCategories, createCategory, getCategory],
+  ...[listPets, createPet, getPet],
+  ...[listOrders, placeOrder, cancelOrder, listInventory, updateInventory],
+  getRateLimit,
+];
+
+/** The probes: `/livez` and `/readyz`. */
+export function healthPages(health: Health): [string, Page][] {
+  return [
+    ['/livez', () => health.live()],
+    ['/readyz', () => health.ready()],
+  ];
+}
+
+/** The contract as JSON and YAML, with the addresses of the two environments. */
+function contractPages(servers: readonly ContractServer[]): [string, Page][] {
+  const document = openApiDocument(OPERATIONS, servers);
+  const json = JSON.stringify(document);
+  const yaml = stringify(JSON.parse(json));
+  const cacheControl = 'public, max-age=300';
+  return [
+    ['/openapi.json', () => ({ status: 200, cacheControl, body: json })],
+    ['/openapi.yaml', () => ({ status: 200, cacheControl, contentType: 'application/yaml', body: yaml })],
+  ];
+}
+
+export interface DiscoveryOptions extends WellKnownOptions {
+  readonly servers: readonly ContractServer[];
+  readonly banAfterRefusals: number;
+}
+
+/** Everything by which people and programs find out what is served: contract, documentation, well-known addresses. */
+export function discoveryPages(options: DiscoveryOptions): [string, Page][] {
+  const { servers, banAfterRefusals } = options;
+  return [
+    ...contractPages(servers),
+    ...docsPages({ operations: OPERATIONS, servers, banAfterRefusals }),
+    ...wellKnownPages(options),
+  ];
+}

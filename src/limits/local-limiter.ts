@@ -1,0 +1,207 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ApiKey } from '../catalog/api-key.ts';
+import type { Clock, Moment } from '../catalog/clock.ts';
+import type { Ban, LimiterMemory, Storage, WindowCounts } from '../catalog/storage.ts';
+import type { Events } from '../events.ts';
+import type { Limiter } from './limiter.ts';
+import { type BanState, charge, type Decision, look, UNUSED, type WindowState } from './window.ts';
+
+/** Well under the second of counts that a crash may lose. */
+const SAVE_INTERVAL_MS = 500;
+/** Keys remembered at once; further ones push out the oldest that is saved, to be read again when they call. */
+const KEYS_MAX = 200_000;
+/** What one transaction of counts takes. */
+const KEYS_PER_SAVE = 500;
+const MINUTE_SECONDS = 60;
+
+export interface LocalLimiterOptions {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly events: Events;
+  /** The least number of refusals that bring a ban; 0 for no bans. */
+  readonly banAfter: number;
+  /** How many keys to remember at once; for tests. */
+  readonly keysMax?: number;
+}
+
+/** Counts in this process's memory and saves to storage: exact as long as one process serves all requests. */
+export class LocalLimiter implements Limiter {
+  readonly #options: LocalLimiterOptions;
+  readonly #states = new Map<string, WindowState>();
+  readonly #reading = new Map<string, Promise<void>>();
+  readonly #unsaved = new Set<string>();
+  readonly #unsavedBans = new Map<string, BanState>();
+  readonly #timer: NodeJS.Timeout;
+  /** How far Unix time is ahead of steady time in what is stored. */
+  #storedAhead: number;
+  #saves = Promise.resolve();
+  /** The save that waits for the one under way. */
+  #nextSave: Promise<void> | undefined;
+
+  constructor(options: LocalLimiterOptions) {
+    this.#options = options;
+    this.#storedAhead = ahead(options.clock());
+    this.#timer = setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
+  }
+
+  async charge(key: ApiKey): Promise<Decision> {
+    // Looked up again after every wait: others may have counted, or pushed the key out of memory, meanwhile.
+    let known = this.#states.get(key.id);
+    while (!known) {
+      await this.#read(key.id);
+      known = this.#states.get(key.id);
+    }
+    const { state, decision, newBan } = charge(known, key.limits, this.#options.clock(), this.#options.banAfter);
+    if (state === known) return decision;
+    this.#states.set(key.id, state);
+    this.#unsaved.add(key.id);
+    if (newBan) await this.#keepBan(key, newBan);
+    return decision;
+  }
+
+  async peek(key: ApiKey): Promise<Decision> {
+    let known = this.#states.get(key.id);
+    while (!known) {
+      await this.#read(key.id);
+      known = this.#states.get(key.id);
+    }
+    return look(known, key.limits, this.#options.clock());
+  }
+
+  async refreshBans(): Promise<void> {
+    // A ban that is not stored yet must not be taken for one that was lifted.
+    await this.save();
+    const now = this.#options.clock();
+    for (const [keyId, { ban }] of this.#states) {
+      if (!ban || now.steady >= ban.ends || this.#unsavedBans.has(keyId)) continue;
+      const kept = fromMemory(await this.#options.storage.limits.memory(keyId), now.steady, this.#storedAhead);
+      const state = this.#states.get(keyId);
+      // What is left is the ban before the lifted one, for the length of the next.
+      if (state?.ban === ban) this.#states.set(keyId, { ...state, ban: kept.ban });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.save();
+  }
+
+  /** Saves what has been counted until it begins; what cannot be saved is kept for the next time. Never rejects. */
+  save(): Promise<void> {
+    // One that has not begun yet takes everything with it.
+    this.#nextSave ??= this.#saves.then(async () => {
+      this.#nextSave = undefined;
+      try {
+        await this.#followClock();
+        await this.#saveBans();
+        await this.#saveCounts();
+      } catch (error) {
+        this.#options.events.countsNotSaved(error);
+      }
+    });
+    this.#saves = this.#nextSave;
+    return this.#nextSave;
+  }
+
+  /** A ban is in storage before anybody hears of it, unless storage cannot take it now. */
+  async #keepBan(key: ApiKey, ban: BanState): Promise<void> {
+    this.#unsavedBans.set(key.id, ban);
+    this.#options.events.keyBanned(toBan(key.id, ban, ahead(this.#options.clock())), key.plan);
+    await this.save();
+  }
+
+  /** When the system clock was stepped, what is stored in Unix time is moved with it, so that durations stay. */
+  async #followClock(): Promise<void> {
+    const now = ahead(this.#options.clock());
+    if (now === this.#storedAhead) return;
+    await this.#options.storage.limits.move(now - this.#storedAhead);
+    this.#storedAhead = now;
+  }
+
+  async #saveBans(): Promise<void> {
+    for (const [keyId, ban] of this.#unsavedBans) {
+      await this.#options.storage.limits.insertBan(toBan(keyId, ban, this.#storedAhead));
+      this.#unsavedBans.delete(keyId);
+    }
+  }
+
+  async #saveCounts(): Promise<void> {
+    const keyIds = [...this.#unsaved];
+    for (let first = 0; first < keyIds.length; first += KEYS_PER_SAVE) {
+      // However many there are, requests are served in between.
+      if (first > 0) await nextTurn();
+      await this.#saveCountsOf(keyIds.slice(first, first + KEYS_PER_SAVE));
+    }
+  }
+
+  async #saveCountsOf(keyIds: readonly string[]): Promise<void> {
+    const saving = keyIds.flatMap((keyId) => {
+      const state = this.#states.get(keyId);
+      return state ? [{ keyId, state }] : [];
+    });
+    const counts = saving.map(({ keyId, state }) => toCounts(keyId, state, this.#storedAhead));
+    await this.#options.storage.limits.saveCounts(counts);
+    // Only what did not change meanwhile is saved, and only what is saved may be forgotten.
+    for (const { keyId, state } of saving) if (this.#states.get(keyId) === state) this.#unsaved.delete(keyId);
+  }
+
+  #read(keyId: string): Promise<void> {
+    const underWay = this.#reading.get(keyId);
+    if (underWay) return underWay;
+    const reading = this.#options.storage.limits
+      .memory(keyId)
+      .then((memory) => {
+        this.#states.set(keyId, fromMemory(memory, this.#options.clock().steady, this.#storedAhead));
+        this.#forgetOldest(keyId);
+      })
+      .finally(() => this.#reading.delete(keyId));
+    this.#reading.set(keyId, reading);
+    return reading;
+  }
+
+  /** Makes room for a key that was just read; the key itself stays, or its caller would read it for ever. */
+  #forgetOldest(justRead: string): void {
+    const keysMax = this.#options.keysMax ?? KEYS_MAX;
+    if (this.#states.size <= keysMax) return;
+    for (const keyId of this.#states.keys()) {
+      if (this.#states.size <= keysMax) return;
+      const isSaved = !this.#unsaved.has(keyId) && !this.#unsavedBans.has(keyId);
+      if (isSaved && keyId !== justRead) this.#states.delete(keyId);
+    }
+  }
+}
+
+function ahead({ unix, steady }: Moment): number {
+  return unix - steady;
+}
+
+function toBan(keyId: string, { starts, ends, level, reason }: BanState, storedAhead: number): Ban {
+  return { keyId, startedAt: starts + storedAhead, endsAt: ends + storedAhead, level, reason };
+}
+
+function toCounts(keyId: string, state: WindowState, storedAhead: number): WindowCounts {
+  const { minuteEnds, minuteUsed, day, dayUsed } = state;
+  return { keyId, minuteEnds: minuteEnds + storedAhead, minuteUsed, day, dayUsed };
+}
+
+/**
+ * What was stored, in steady seconds. If the system clock was set back while nobody watched, a window or ban is held
+ * to its own full length from now, so that nobody is locked out for longer.
+ */
+function fromMemory({ counts, ban }: LimiterMemory, steady: number, storedAhead: number): WindowState {
+  return {
+    ...UNUSED,
+    ...(counts && {
+      minuteEnds: Math.min(counts.minuteEnds - storedAhead, steady + MINUTE_SECONDS),
+      minuteUsed: counts.minuteUsed,
+      day: counts.day,
+      dayUsed: counts.dayUsed,
+    }),
+    ban: ban && {
+      starts: ban.startedAt - storedAhead,
+      ends: Math.min(ban.endsAt - storedAhead, steady + ban.endsAt - ban.startedAt),
+      level: ban.level,
+      reason: ban.reason,
+    },
+  };
+}

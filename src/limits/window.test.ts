@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { anyLimits, anySteps, LimiterModel } from '../../test/limiter-model.ts';
+import { charge, look, UNUSED } from './window.ts';
+
+const BAN_AFTER = 60;
+const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
+
+test('whatever happens, the windows hold, a refusal consumes nothing, and who obeys is admitted', () => {
+  fc.assert(
+    fc.property(anyLimits, anySteps, (firstLimits, steps) => {
+      let state = UNUSED;
+      let limits = firstLimits;
+      let now = { unix: NOON, steady: NOON };
+      const model = new LimiterModel();
+      const pass = (seconds: number) => ({ unix: now.unix + seconds, steady: now.steady + seconds });
+      const call = () => {
+        const result = charge(state, limits, now, BAN_AFTER);
+        state = result.state;
+        model.check(result.decision, limits, now);
+        return result.decision;
+      };
+
+      for (const step of steps) {
+        if (step.kind === 'call') for (let i = 0; i < step.count; i += 1) call();
+        if (step.kind === 'wait') now = pass(step.seconds);
+        if (step.kind === 'clock') now = { unix: now.unix + step.seconds, steady: now.steady };
+        if (step.kind === 'plan') limits = step.limits;
+        // What a restart keeps: both windows and the ban, not the refusals counted so far.
+        if (step.kind === 'restart') state = { ...state, refusals: 0, refusalsEnd: 0 };
+        if (step.kind === 'obey') {
+          const refused = look(state, limits, now);
+          if (!refused.refusal) continue;
+          const wait = refused.reset - refused.now;
+          assert.ok(look(state, limits, pass(wait - 1)).refusal, 'the wait is no longer than it must be');
+          now = pass(wait);
+          assert.equal(call().refusal, undefined);
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a key is banned when it is refused more often than its plan admits per minute, and at least 60 times', () => {
+  for (const [plan, refusalsNeeded] of [
+    [{ minute: 60, day: 1_000 }, 61],
+    [{ minute: 300, day: 10_000 }, 301],
+    [{ minute: 5, day: 1_000 }, 60],
+  ] as const) {
+    let state = UNUSED;
+    let now = { unix: NOON, steady: NOON };
+    const call = () => {
+      const result = charge(state, plan, now, BAN_AFTER);
+      state = result.state;
+      return result.decision;
+    };
+    for (let i = 0; i <= plan.minute; i += 1) call();
+    now = { unix: NOON + 2, steady: NOON + 2 };
+    for (let i = 1; i < refusalsNeeded; i += 1) assert.equal(call().refusal, 'rate_limit_exceeded');
+    assert.equal(call().refusal, 'key_banned');
+  }
+});
+
+test('with 0 for the refusals that bring a ban there are no bans', () => {
+  let state = UNUSED;
+  for (let i = 0; i < 10_000; i += 1) {
+    const now = { unix: NOON + Math.floor(i / 200), steady: NOON + Math.floor(i / 200) };
+    const result = charge(state, { minute: 1, day: 1_000 }, now, 0);
+    state = result.state;
+    assert.notEqual(result.decision.refusal, 'key_banned');
+  }
+});

@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { CatalogError } from './catalog/error.ts';
+import { createProgram, type Invocation, UsageError } from './cli/program.ts';
+import { ConfigMistakes } from './config.ts';
+import { ServiceNotStarted } from './service.ts';
+import { DatabaseNotOpened } from './storage/sqlite.ts';
+
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+const stop = new AbortController();
+const invocation: Invocation = {
+  env: process.env,
+  envFile: readEnvFile,
+  print: (text) => process.stdout.write(`${text}\n`),
+  tell: (text) => process.stderr.write(`${text}\n`),
+  stop: stop.signal,
+  stopsGracefully: false,
+};
+
+// Whoever reads what is printed may stop reading, as `head` does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+for (const [signal, exitCode] of Object.entries(SIGNALS)) {
+  process.on(signal, () => {
+    if (!invocation.stopsGracefully || stop.signal.aborted) process.exit(exitCode);
+    stop.abort();
+  });
+}
+
+try {
+  await createProgram(invocation).parseAsync(process.argv);
+} catch (error) {
+  process.exitCode = report(error);
+}
+// Whatever nobody takes off stderr must not keep a stopped service alive.
+if (invocation.stopsGracefully) process.exit();
+
+function readEnvFile(): Record<string, string | undefined> {
+  if (!existsSync('.env')) return {};
+  try {
+    return parseEnv(readFileSync('.env', 'utf8'));
+  } catch (error) {
+    throw new ConfigMistakes([`.env: cannot read it: ${(error as Error).message}`]);
+  }
+}
+
+/** Says what went wrong in one line, or a line for each mistake, and gives the exit code for it. */
+function report(error: unknown): number {
+  if (error instanceof UsageError) {
+    if (error.message) invocation.tell(`pet-catalog: ${error.message}`);
+    return error.exitCode;
+  }
+  if (error instanceof ConfigMistakes) {
+    for (const mistake of error.mistakes) invocation.tell(`pet-catalog: ${mistake}`);
+    return 2;
+  }
+  if (error instanceof CatalogError || error instanceof DatabaseNotOpened || error instanceof ServiceNotStarted) {
+    invocation.tell(`pet-catalog: ${error.message}`);
+    return error instanceof CatalogError && error.code === 'validation_failed' ? 2 : 1;
+  }
+  invocation.tell(`pet-catalog: ${error instanceof Error ? (error.stack ?? error.message) : error}`);
+  return 1;
+}

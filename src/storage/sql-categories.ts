@@ -1,0 +1,93 @@
+import type { Transaction } from 'kysely';
+import type { Category, NewCategory } from '../catalog/category.ts';
+import type { Clock } from '../catalog/clock.ts';
+import { CatalogError } from '../catalog/error.ts';
+import type { CategoryStorage, Created, Origin, Page } from '../catalog/storage.ts';
+import { createOnce } from './outcomes.ts';
+import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+interface QueuedCategory {
+  readonly category: NewCategory;
+  readonly keyId: string;
+}
+
+/** Categories in SQL. Those without an Idempotency-Key are inserted many at a time. */
+export class SqlCategories implements CategoryStorage {
+  readonly #transactions: Transactions;
+  readonly #clock: Clock;
+  readonly #categoriesMax: number;
+  readonly #inserts: WriteQueue<QueuedCategory, Category>;
+
+  constructor(transactions: Transactions, { clock, categoriesMax }: { clock: Clock; categoriesMax: number }) {
+    this.#transactions = transactions;
+    this.#clock = clock;
+    this.#categoriesMax = categoriesMax;
+    this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
+  }
+
+  async insert(category: NewCategory, origin: Origin): Promise<Created<Category>> {
+    const queued = { category, keyId: origin.keyId };
+    if (!origin.idempotency) return { resource: await this.#inserts.push(queued), isReplay: false };
+    return this.#transactions.together((trx) =>
+      createOnce(trx, { origin, now: this.#clock().unix }, async () => {
+        const [outcome] = await this.#insertBatch(trx, [queued]);
+        if (!outcome || outcome instanceof CatalogError) throw outcome;
+        return outcome;
+      }),
+    );
+  }
+
+  find(id: number): Promise<Category | undefined> {
+    return this.#transactions.read(async (db) => {
+      const row = await db.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      return row && toCategory(row);
+    });
+  }
+
+  list(page?: Page): Promise<Category[]> {
+    return this.#transactions.read(async (db) => {
+      let query = db.selectFrom('categories').select(['id', 'name', 'description']).orderBy('id');
+      if (page) query = query.where('id', '>', page.after).limit(page.limit);
+      return (await query.execute()).map(toCategory);
+    });
+  }
+
+  /** As many of the batch as there is room for, in a few statements however many they are. */
+  async #insertBatch(trx: Transaction<Tables>, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
+    const { last_id, count } = await trx.selectFrom('category_counter').selectAll().executeTakeFirstOrThrow();
+    const room = Math.max(0, this.#categoriesMax - count);
+    const createdAt = this.#clock().unix;
+    const rows = batch.slice(0, room).map(({ category, keyId }, index) => ({
+      id: last_id + index + 1,
+      name: category.name,
+      description: category.description ?? null,
+      created_at: createdAt,
+      created_by: keyId,
+    }));
+    if (rows.length > 0) {
+      const counter = { last_id: last_id + rows.length, count: count + rows.length };
+      await trx.updateTable('category_counter').set(counter).execute();
+      for (let first = 0; first < rows.length; first += ROWS_PER_STATEMENT) {
+        await trx
+          .insertInto('categories')
+          .values(rows.slice(first, first + ROWS_PER_STATEMENT))
+          .execute();
+      }
+    }
+    return batch.map((_, index) => {
+      const row = rows[index];
+      return row ? toCategory(row) : catalogFull(this.#categoriesMax);
+    });
+  }
+}
+
+function catalogFull(categoriesMax: number): CatalogError {
+  return new CatalogError('catalog_full', `The catalog holds ${categoriesMax} categories, which is its bound`);
+}
+
+function toCategory(row: Pick<Tables['categories'], 'id' | 'name' | 'description'>): Category {
+  const { id, name, description } = row;
+  return description === null ? { id, name } : { id, name, description };
+}

@@ -1,0 +1,110 @@
+import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../catalog/storage.ts';
+import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+
+/** Counts and bans in SQL. */
+export class SqlLimits implements LimitStorage {
+  readonly #transactions: Transactions;
+
+  constructor(transactions: Transactions) {
+    this.#transactions = transactions;
+  }
+
+  memory(keyId: string): Promise<LimiterMemory> {
+    return this.#transactions.read(async (db) => {
+      const counts = await db.selectFrom('window_counts').selectAll().where('key_id', '=', keyId).executeTakeFirst();
+      const ban = await db
+        .selectFrom('bans')
+        .selectAll()
+        .where('key_id', '=', keyId)
+        .where('lifted_at', 'is', null)
+        .orderBy('started_at', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return { counts: counts && toCounts(counts), ban: ban && toBan(ban) };
+    });
+  }
+
+  saveCounts(counts: readonly WindowCounts[]): Promise<void> {
+    return this.#transactions.transact(async (trx) => {
+      for (let first = 0; first < counts.length; first += ROWS_PER_STATEMENT) {
+        const rows = counts.slice(first, first + ROWS_PER_STATEMENT).map(fromCounts);
+        await trx
+          .insertInto('window_counts')
+          .values(rows)
+          .onConflict((conflict) =>
+            conflict.column('key_id').doUpdateSet((set) => ({
+              minute_ends: set.ref('excluded.minute_ends'),
+              minute_used: set.ref('excluded.minute_used'),
+              day: set.ref('excluded.day'),
+              day_used: set.ref('excluded.day_used'),
+            })),
+          )
+          .execute();
+      }
+    });
+  }
+
+  move(seconds: number): Promise<void> {
+    return this.#transactions.transact(async (trx) => {
+      await trx
+        .updateTable('window_counts')
+        .set((set) => ({ minute_ends: set('minute_ends', '+', seconds) }))
+        .execute();
+      await trx
+        .updateTable('bans')
+        .set((set) => ({ started_at: set('started_at', '+', seconds), ends_at: set('ends_at', '+', seconds) }))
+        .execute();
+    });
+  }
+
+  insertBan(ban: Ban): Promise<void> {
+    return this.#transactions.transact(async (trx) => {
+      const { keyId, startedAt, endsAt, level, reason } = ban;
+      await trx
+        .insertInto('bans')
+        .values({ key_id: keyId, started_at: startedAt, ends_at: endsAt, level, reason, lifted_at: null })
+        .execute();
+    });
+  }
+
+  listBans(now: number): Promise<Ban[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('bans')
+        .selectAll()
+        .where('ends_at', '>', now)
+        .where('lifted_at', 'is', null)
+        .execute();
+      return rows.map(toBan);
+    });
+  }
+
+  liftBan(keyId: string, now: number): Promise<boolean> {
+    return this.#transactions.change('bans', async (trx) => {
+      const { numUpdatedRows } = await trx
+        .updateTable('bans')
+        .set({ lifted_at: now })
+        .where('key_id', '=', keyId)
+        .where('ends_at', '>', now)
+        .where('lifted_at', 'is', null)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    });
+  }
+}
+
+function toCounts(row: Tables['window_counts']): WindowCounts {
+  const { key_id, minute_ends, minute_used, day, day_used } = row;
+  return { keyId: key_id, minuteEnds: minute_ends, minuteUsed: minute_used, day, dayUsed: day_used };
+}
+
+function fromCounts(counts: WindowCounts): Tables['window_counts'] {
+  const { keyId, minuteEnds, minuteUsed, day, dayUsed } = counts;
+  return { key_id: keyId, minute_ends: minuteEnds, minute_used: minuteUsed, day, day_used: dayUsed };
+}
+
+function toBan(row: Tables['bans']): Ban {
+  const { key_id, started_at, ends_at, level, reason } = row;
+  return { keyId: key_id, startedAt: started_at, endsAt: ends_at, level, reason };
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CategoryList } from '../../src/catalog/category-list.ts';
+import { createApp } from '../../src/http/app.ts';
+import { Authenticator } from '../../src/http/authenticate.ts';
+import { Cors } from '../../src/http/cors.ts';
+import { openListener } from '../../src/http/listener.ts';
+import type { Operation } from '../../src/http/operation.ts';
+import { LocalLimiter } from '../../src/limits/local-limiter.ts';
+import { json, type TestService, testService } from '../service.ts';
+
+test('an operation that throws is a 500 with the limit headers, counted, and told with its request id', async () => {
+  await using service = await testService();
+  await using door = await openDoor(service, () => {
+    throw new TypeError('a defect');
+  });
+  const response = await door.call('/defect', { 'x-request-id': 'the-one' });
+  assert.equal(response.status, 500);
+  assert.equal(response.headers.get('x-request-id'), 'the-one');
+  assert.equal(response.headers.get('x-ratelimit-remaining'), '59');
+  const body = await json<{ code: string; message: string }>(response);
+  assert.equal(body.code, 'internal_error');
+  assert.ok(!body.message.includes('defect'), 'the caller learns nothing of the defect');
+  assert.match(String(service.events.failures[0]), /a defect/);
+  assert.equal((await door.call('/defect', {})).headers.get('x-ratelimit-remaining'), '58');
+});
+
+test('an answer whose head cannot be written is a 500 as well, and the process lives', async () => {
+  await using service = await testService();
+  let isBroken = true;
+  await using door = await openDoor(service, () => {
+    if (isBroken) return { status: 200, headers: ['X-Broken', 'a\nb'], body: '{}' };
+    return { status: 200, body: '{}' };
+  });
+  assert.equal((await door.call('/defect', {})).status, 500);
+  assert.match(String(service.events.failures.at(-1)), /Invalid character/);
+  isBroken = false;
+  assert.equal((await door.call('/defect', {})).status, 200);
+});
+
+/** A second door to a service's keys, with one operation behind it. */
+async function openDoor(service: TestService, handle: Operation['handle']) {
+  const { storage, clock, events, config } = service;
+  const operation: Operation = {
+    ...{ id: 'defect', method: 'GET', path: '/defect', tag: 'test', summary: '', description: '', errors: [], handle },
+    success: { status: 200, description: '' },
+  };
+  const limiter = new LocalLimiter({ storage, clock: clock.now, events, banAfter: 0 });
+  const serve = createApp({
+    operations: [operation],
+    pages: new Map(),
+    catalog: { storage, categories: new CategoryList() },
+    authenticator: new Authenticator(storage, { environment: config.environment, clock: clock.now }),
+    limiter,
+    events,
+    cors: new Cors([]),
+  });
+  const listener = await openListener(serve, { clock: clock.now, events }, { host: '127.0.0.1', port: 0 });
+  const { secret } = await service.issue();
+  return {
+    call: (path: string, headers: Record<string, string>) =>
+      fetch(`http://127.0.0.1:${listener.port}/v1${path}`, {
+        headers: { authorization: `Bearer ${secret}`, connection: 'close', ...headers },
+      }),
+    async [Symbol.asyncDispose]() {
+      await listener.stop(1_000);
+      await limiter[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { CatalogError } from '../../src/catalog/error.ts';
+import { readJson } from '../../src/http/body.ts';
+import { errorAnswer } from '../../src/http/errors.ts';
+import type { Answer, Exchange } from '../../src/http/exchange.ts';
+import { type Listener, openListener, type Timeouts } from '../../src/http/listener.ts';
+import { manualClock } from '../clock.ts';
+import { recordedEvents, type TestService, testService } from '../service.ts';
+import { AUTHORIZATION, assertAnswer, get, HOST, post, request } from './corpus.ts';
+import { openRaw, type RawAnswer, type RawConnection } from './raw.ts';
+
+const BODY = '{"name":"Dog"}';
+const LENGTH = `Content-Length: ${BODY.length}`;
+
+/** Short enough for a test. What is tested is that they end things, not when. */
+const TIMEOUTS: Timeouts = { headMs: 300, requestMs: 600, checkIntervalMs: 20, keepAliveMs: 60_000 };
+
+describe('clients that take too long to send', { concurrency: true }, () => {
+  let listener: Listener;
+  let url: string;
+
+  before(async () => {
+    listener = await openImpatient(TIMEOUTS);
+    url = `http://127.0.0.1:${listener.port}/v1`;
+  });
+  after(() => listener.stop(0));
+
+  for (const [title, bytes, earlier] of [
+    ['no head at all', '', []],
+    ['half a request line', 'GET /v1/ca', []],
+    ['half a head', get().slice(0, -2), []],
+    ['no body', post('', LENGTH), []],
+    ['half a body', post(BODY.slice(5), LENGTH), []],
+    ['half a chunk', post(`e\r\n${BODY.slice(5)}`, 'Transfer-Encoding: chunked'), []],
+    ['chunks without the last', post(`e\r\n${BODY}\r\n`, 'Transfer-Encoding: chunked'), []],
+    ['an endless chunk that does not come', post('ffffffffffffffff\r\n', 'Transfer-Encoding: chunked'), []],
+    ['a good request and half a head', get() + get().slice(0, -2), [200]],
+    ['a good request and half a body', get() + post(BODY.slice(5), LENGTH), [200]],
+    ['no body after 100', post('', LENGTH, 'Expect: 100-continue'), [100]],
+  ] as const) {
+    test(`whoever sends ${title} and then nothing gets 408 and a close`, async () => {
+      await using raw = await openRaw(url);
+      await raw.send(bytes);
+      const answers = await raw.answersUntilClosed();
+      const last = answers.pop();
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        earlier,
+      );
+      assertTimeout(last);
+    });
+  }
+
+  for (const [title, head, drip] of [
+    ['a head', request('GET /v1/categories HTTP/1.1', HOST).slice(0, -2), 'X-A: b\r\n'],
+    ['a body', post('', 'Content-Length: 100000').replace('\r\n\r\n', '\r\n\r\n '), ' '],
+    ['chunks', post('', 'Transfer-Encoding: chunked'), '1\r\n \r\n'],
+  ] as const) {
+    test(`whoever sends ${title} a little at a time gets 408 and a close`, async () => {
+      await using raw = await openRaw(url);
+      await raw.send(head);
+      const answer = raw.answer();
+      const dripping = setInterval(() => raw.send(drip).catch(() => {}), 10);
+      try {
+        assertTimeout(await answer);
+      } finally {
+        clearInterval(dripping);
+      }
+    });
+  }
+
+  test('whoever was answered before the body came is closed without another answer', async () => {
+    await using raw = await openRaw(url);
+    await raw.send(request('POST /v1/categories HTTP/1.1', HOST, 'Authorization: Bearer wrong', LENGTH));
+    const [answer, ...more] = await raw.answersUntilClosed();
+    assert.equal(answer?.status, 401);
+    assert.deepEqual(more, []);
+  });
+
+  test('an idle connection is kept while it is within its time, whatever the other timeouts', async () => {
+    await using raw = await openRaw(url);
+    for (let i = 0; i < 2; i++) {
+      await raw.send(get());
+      assert.equal((await raw.answer()).status, 200);
+      // Somebody else runs into both timeouts meanwhile.
+      await using other = await openRaw(url);
+      await other.send(post('', LENGTH));
+      assertTimeout(await other.answer());
+    }
+  });
+
+  test('an idle connection is closed after its time, without a word', async () => {
+    const idle = await openImpatient({ ...TIMEOUTS, keepAliveMs: 1 });
+    try {
+      await using raw = await openRaw(`http://127.0.0.1:${idle.port}`);
+      await raw.send(get());
+      assert.equal((await raw.answer()).status, 200);
+      assert.deepEqual(await raw.answersUntilClosed(), []);
+    } finally {
+      await idle.stop(0);
+    }
+  });
+});
+
+describe('clients that are many or slow to read', () => {
+  const CATEGORIES = 2_000;
+  let service: TestService;
+  let secret: string;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 100_000, day: 100_000 } })).secret;
+    const body = JSON.stringify({ name: 'animal', description: 'x'.repeat(1_900) });
+    const create = post(body, `Content-Length: ${body.length}`).replace('<key>', secret);
+    const connections = await openMany(20);
+    await Promise.all(
+      connections.map(async (raw) => {
+        const sent = raw.send(create.repeat(CATEGORIES / connections.length));
+        for (let i = 0; i < CATEGORIES; i += connections.length) assert.equal((await raw.answer()).status, 201);
+        await sent;
+      }),
+    );
+    await closeAll(connections);
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  const list = () => get().replace('<key>', secret);
+
+  test('clients that do not read a large list do not hold up others, and get the whole list in the end', async () => {
+    const whole = await (await service.call(secret, '/categories')).text();
+    assert.ok(whole.length > 3_500_000);
+    const slow = await openMany(20);
+    try {
+      await Promise.all(
+        slow.map(async (raw) => {
+          raw.pause();
+          await raw.send(list());
+        }),
+      );
+      for (let i = 0; i < 10; i++) {
+        assert.equal((await service.call(secret, '/rate_limit')).status, 200);
+        assert.equal(await (await service.call(secret, '/categories')).text(), whole);
+      }
+      for (const raw of slow) {
+        raw.resume();
+        const answer = await raw.answer();
+        assert.equal(answer.status, 200);
+        assert.equal(answer.body, whole);
+      }
+    } finally {
+      await closeAll(slow);
+    }
+  });
+
+  test('a client that reads in sips gets the whole list while others are served', async () => {
+    const whole = await (await service.call(secret, '/categories')).text();
+    await using raw = await openRaw(service.url);
+    raw.pause();
+    await raw.send(list());
+    for (let sips = 0; sips < 50; sips++) {
+      raw.sip();
+      assert.equal((await service.call(secret, '/rate_limit')).status, 200);
+    }
+    raw.resume();
+    assert.equal((await raw.answer()).body, whole);
+  });
+
+  test('a list that grows while it is read slowly is read as it was', async () => {
+    const whole = await (await service.call(secret, '/categories')).text();
+    const slow = await openMany(5);
+    try {
+      for (const raw of slow) {
+        raw.pause();
+        await raw.send(list());
+      }
+      // Answered behind the lists, so that these have been begun.
+      const headers = { 'content-type': 'application/json' };
+      for (let i = 0; i < 5; i++) {
+        const made = await service.call(secret, '/categories', { method: 'POST', body: BODY, headers });
+        assert.equal(made.status, 201);
+      }
+      for (const raw of slow) {
+        raw.resume();
+        assert.equal((await raw.answer()).body, whole);
+      }
+      assert.equal(JSON.parse(await (await service.call(secret, '/categories')).text()).length, CATEGORIES + 5);
+    } finally {
+      await closeAll(slow);
+    }
+  });
+
+  test('a slow reader behind whom requests are pipelined gets all of their answers in order', async () => {
+    await using raw = await openRaw(service.url);
+    raw.pause();
+    await raw.send(list() + post(BODY, LENGTH).replace('<key>', secret) + list());
+    assert.equal((await service.call(secret, '/rate_limit')).status, 200);
+    raw.resume();
+    const [first, made, second] = [await raw.answer(), await raw.answer(), await raw.answer()];
+    assert.deepEqual([first.status, made.status, second.status], [200, 201, 200]);
+    assert.equal(second.body, `${first.body.slice(0, -1)},${made.body}]`);
+  });
+
+  test('a slow reader that gives up harms nobody', async () => {
+    const slow = await openMany(20);
+    for (const raw of slow) {
+      raw.pause();
+      await raw.send(list().repeat(3));
+    }
+    await service.call(secret, '/rate_limit');
+    await Promise.all(slow.map((raw) => raw.reset()));
+    assert.equal((await service.call(secret, '/categories')).status, 200);
+    assert.deepEqual(service.events.failures, []);
+  });
+
+  test('hundreds of idle connections are kept and served again, and do not hold up others', async () => {
+    const idle = await openMany(500);
+    const ask = request('GET /v1/rate_limit HTTP/1.1', HOST, AUTHORIZATION).replace('<key>', secret);
+    try {
+      for (let round = 0; round < 2; round++) {
+        const answers = await Promise.all(
+          idle.map(async (raw) => {
+            await raw.send(ask);
+            return raw.answer();
+          }),
+        );
+        assert.ok(answers.every(({ status }) => status === 200));
+        assert.equal((await service.call(secret, '/rate_limit')).status, 200);
+      }
+    } finally {
+      await closeAll(idle);
+    }
+  });
+
+  function openMany(count: number): Promise<RawConnection[]> {
+    return Promise.all(Array.from({ length: count }, () => openRaw(service.url)));
+  }
+});
+
+async function closeAll(connections: readonly RawConnection[]): Promise<void> {
+  await Promise.all(connections.map((raw) => raw[Symbol.asyncDispose]()));
+}
+
+function assertTimeout(answer: RawAnswer | undefined): void {
+  assert.ok(answer);
+  assert.equal(answer.status, 408);
+  assert.equal(JSON.parse(answer.body).code, 'request_timeout');
+  assert.equal(answer.headers.get('connection'), 'close');
+  assertAnswer(answer);
+}
+
+/** A door with timeouts of its own, which reads bodies, refuses wrong keys unread, and answers. */
+function openImpatient(timeouts: Timeouts): Promise<Listener> {
+  const respond = async (exchange: Exchange): Promise<Answer> => {
+    if (exchange.request.headers.authorization === 'Bearer wrong') throw new CatalogError('invalid_api_key', 'No');
+    if (exchange.request.method === 'POST') await readJson(exchange);
+    return { status: 200 };
+  };
+  const serve = async (exchange: Exchange) => {
+    exchange.answer(await respond(exchange).catch(errorAnswer));
+  };
+  const surroundings = { clock: manualClock().now, events: recordedEvents() };
+  return openListener(serve, surroundings, { host: '127.0.0.1', port: 0, timeouts });
+}

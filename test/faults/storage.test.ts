@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { run, serveProcess } from '../process.ts';
+import { temporaryFolder, testService } from '../service.ts';
+import { createWithoutPause, send } from './creating.ts';
+import { issueKey } from './kills.ts';
+
+const PAGE_BYTES = 4_096;
+const WAL_FRAME_BYTES = PAGE_BYTES + 24;
+
+test('while another process holds the lock, creates wait and are then refused, and reads are served', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } });
+  const file = service.config.database.file;
+  const agent = new Agent({ keepAlive: true });
+  const create = () => send(agent, `${service.url}/categories`, secret, { name: 'Dog' });
+  const list = () => send(agent, `${service.url}/categories`, secret);
+
+  using other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  let isRefused = false;
+  const refusing = create().then((reply) => {
+    isRefused = true;
+    return reply;
+  });
+  let reads = 0;
+  while (!isRefused) {
+    assert.equal((await list()).status, 200);
+    reads += 1;
+  }
+  const refused = await refusing;
+  assert.deepEqual([refused.status, JSON.parse(refused.body).code], [503, 'unavailable']);
+  assert.equal(refused.headers['retry-after'], '1');
+  assert.ok(reads >= 20, `only ${reads} reads were served meanwhile: the wait held up the event loop`);
+
+  const waiting = create();
+  await wait(100);
+  other.exec('ROLLBACK');
+  assert.equal((await waiting).status, 201, 'a lock that goes in time is waited for');
+  assert.deepEqual(JSON.parse((await list()).body), [{ id: 1, name: 'Dog' }], 'what was refused is not there');
+  agent.destroy();
+});
+
+test('a full disk refuses creates and serves reads, and everything goes on when there is room again', async (t) => {
+  using folder = temporaryFolder();
+  using disk = smallDisk(t, folder.path);
+  if (!disk) return;
+  const options = { cwd: folder.path };
+  const secret = await issueKey(folder.path);
+  await using service = await serveProcess([], options);
+  const agent = new Agent({ keepAlive: true });
+  const create = (name: string) =>
+    send(agent, `${service.url}/categories`, secret, { name, description: 'x'.repeat(2_000) });
+  assert.equal((await create('first')).status, 201);
+
+  const filler = join(disk.path, 'filler');
+  fill(filler);
+  const acknowledged = ['first'];
+  let refused = await create('0');
+  for (let i = 1; refused.status === 201 && i < 500; i += 1) {
+    acknowledged.push(`${i - 1}`);
+    refused = await create(`${i}`);
+  }
+  assert.deepEqual([refused.status, JSON.parse(refused.body).code], [503, 'unavailable']);
+  for (let i = 0; i < 20; i += 1) assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
+  // The counts cannot be saved either; that is tried twice a second, and must not turn reads into errors.
+  await wait(1_200);
+  assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
+
+  rmSync(filler);
+  assert.equal((await create('last')).status, 201);
+  agent.destroy();
+  assert.equal(await service.end('SIGTERM'), 0);
+  await using restarted = await serveProcess([], options);
+  const { body } = await send(new Agent(), `${restarted.url}/categories`, secret);
+  const names = JSON.parse(body).map(({ name }: { name: string }) => name);
+  assert.deepEqual(names, [...acknowledged, 'last']);
+});
+
+test('a damaged database is not started on; the message names it and how to put a backup in its place', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  const file = join(folder.path, 'data', 'pet-catalog.db');
+  const secret = await issueKey(folder.path);
+  {
+    await using service = await serveProcess([], options);
+    const creating = createWithoutPause(service.url, secret, 4);
+    await wait(300);
+    await creating.stop();
+    assert.equal((await run(['backup', 'good.db'], options)).code, 0, 'a backup can be made while the service runs');
+    await service.end('SIGTERM');
+  }
+  for (const damage of ['the beginning', 'a page', 'the length']) {
+    copyFileSync(join(folder.path, 'good.db'), file);
+    if (damage === 'the beginning') overwrite(file, 0, 100);
+    if (damage === 'a page') overwrite(file, 3 * PAGE_BYTES, PAGE_BYTES);
+    if (damage === 'the length') truncateSync(file, statSync(file).size - 2 * PAGE_BYTES);
+    const { code, stderr } = await run(['serve', '--port', '0'], options);
+    assert.equal(code, 1, damage);
+    assert.match(
+      stderr,
+      /^pet-catalog: The database \.\/data\/pet-catalog\.db is damaged: .*pet-catalog restore BACKUP`\n$/,
+      damage,
+    );
+  }
+  const onItself = await run(['backup', 'data/pet-catalog.db'], options);
+  assert.equal(onItself.code, 1, 'a backup onto the database itself would destroy it');
+  const restored = await run(['restore', 'good.db'], options);
+  assert.equal(restored.code, 0, restored.stderr);
+  assert.match(restored.stderr, /what was there is .*replaced-\d+/);
+  await using service = await serveProcess([], options);
+  const { status, body } = await send(new Agent(), `${service.url}/categories`, secret);
+  assert.equal(status, 200);
+  assert.ok(JSON.parse(body).length > 0);
+  assert.equal((await run(['restore', 'good.db'], options)).code, 1, 'a live database is not overwritten');
+});
+
+test('a damaged log is told from one that a crash cut short', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  const file = join(folder.path, 'data', 'pet-catalog.db');
+  const secret = await issueKey(folder.path);
+  {
+    await using service = await serveProcess([], options);
+    for (let i = 0; i < 20; i += 1) await send(new Agent(), `${service.url}/categories`, secret, { name: `${i}` });
+    await service.end('SIGKILL');
+  }
+  const log = readFileSync(`${file}-wal`);
+  const database = readFileSync(file);
+  const lay = (bytes: Buffer) => {
+    writeFileSync(file, database);
+    writeFileSync(`${file}-wal`, bytes);
+    rmSync(`${file}-shm`, { force: true });
+  };
+  const start = () => run(['serve', '--port', '0', '--nothing-to-serve'], options);
+  assert.equal((await start()).code, 2, 'a wrong flag stops it before it opens anything');
+
+  for (const [what, at] of [
+    ['its beginning', 0],
+    ['its header', 20],
+    ['the first frame', 32 + 100],
+    ['a frame in the middle', 32 + 10 * WAL_FRAME_BYTES + 100],
+  ] as const) {
+    const damaged = Buffer.from(log);
+    damaged[at] = (damaged[at] ?? 0) ^ 0xff;
+    lay(damaged);
+    const { code, stderr } = await run(['serve', '--port', '0'], options);
+    assert.equal(code, 1, what);
+    assert.match(stderr, /The database \.\/data\/pet-catalog\.db is damaged: .*log/, what);
+  }
+
+  lay(log.subarray(0, log.length - 1_000));
+  await using service = await serveProcess([], options);
+  const { body } = await send(new Agent(), `${service.url}/categories`, secret);
+  assert.ok(JSON.parse(body).length >= 19, 'only the last transaction can be torn');
+});
+
+test('one file serves one service; a killed one leaves nothing behind, and commands may run beside it', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  await using first = await serveProcess([], options);
+  const second = await run(['serve', '--port', '0'], options);
+  assert.equal(second.code, 1);
+  assert.match(second.stderr, /^pet-catalog: Another service runs on the database .*DATABASE_URL.*\n$/);
+  assert.equal((await run(['keys', 'list'], options)).code, 0);
+  await first.end('SIGKILL');
+  await using _third = await serveProcess([], options);
+});
+
+test('a data folder that cannot be had is told in one line', async () => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'file'), '');
+  const { code, stderr } = await run(['serve', '--port', '0', '--database-url', 'sqlite:file/x.db'], {
+    cwd: folder.path,
+  });
+  assert.equal(code, 1);
+  assert.match(stderr, /^pet-catalog: Cannot use the folder of the database file\/x\.db: .*DATABASE_URL.*\n$/);
+});
+
+/** A file system of 1 MiB in the data folder, or undefined, said aloud, where it cannot be mounted. */
+function smallDisk(t: TestContext, folder: string): (Disposable & { readonly path: string }) | null {
+  const path = join(folder, 'data');
+  mkdirSync(path);
+  const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', path], { encoding: 'utf8' });
+  if (status !== 0) {
+    t.skip(`a small file system cannot be mounted here: ${stderr}`);
+    return null;
+  }
+  return { path, [Symbol.dispose]: () => spawnSync('umount', ['-l', path]) };
+}
+
+/** Writes until there is no room left. */
+function fill(file: string): void {
+  for (let bytes = 2 * 1024 * 1024; bytes >= 512; bytes /= 2) {
+    for (let tries = 0; tries < 4; tries += 1) {
+      try {
+        writeFileSync(file, Buffer.alloc(bytes), { flag: 'a' });
+      } catch {
+        break;
+      }
+    }
+  }
+  assert.ok(existsSync(file));
+}
+
+function overwrite(file: string, at: number, length: number): void {
+  const bytes = readFileSync(file);
+  bytes.fill(0xa5, at, at + length);
+  writeFileSync(file, bytes);
+}

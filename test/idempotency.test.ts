@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Category } from '../src/catalog/category.ts';
+import { issueKey } from './faults/kills.ts';
+import { serveProcess } from './process.ts';
+import { json, type TestService, temporaryFolder, testService } from './service.ts';
+
+describe('Idempotency-Key', () => {
+  let service: TestService;
+  let secret: string;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'business' })).secret;
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  const create = (idempotencyKey: string, body: string, { key = secret, path = '/categories' } = {}) =>
+    service.call(key, path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+      body,
+    });
+  const count = async () => (await json<Category[]>(service.call(secret, '/categories'))).length;
+
+  test('a retry gives the first outcome again, and says so', async () => {
+    const first = await create('one', '{"name":"Dog"}');
+    const before = await count();
+    const again = await create('one', '{"name":"Dog"}');
+    assert.deepEqual([first.status, again.status], [201, 201]);
+    assert.equal(await again.text(), await first.text());
+    assert.equal(again.headers.get('location'), first.headers.get('location'));
+    assert.equal(first.headers.get('idempotency-replayed'), null);
+    assert.equal(again.headers.get('idempotency-replayed'), 'true');
+    assert.equal(await count(), before);
+  });
+
+  test('concurrent retries create one', async () => {
+    const before = await count();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => create('race', '{"name":"Cat"}')));
+    const bodies = await Promise.all(answers.map((answer) => answer.text()));
+    assert.equal(new Set(bodies).size, 1);
+    assert.equal(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null).length, 1);
+    assert.equal(await count(), before + 1);
+  });
+
+  test('the same name for another body or path is 422', async () => {
+    await create('two', '{"name":"Dog"}');
+    for (const other of [
+      create('two', '{"name":"Cat"}'),
+      create('two', '{"name": "Dog"}'),
+      create('two', '{"name":"Dog","categoryId":1}', { path: '/pets' }),
+    ]) {
+      const answer = await other;
+      assert.deepEqual([answer.status, (await json<{ code: string }>(answer)).code], [422, 'idempotency_key_reused']);
+    }
+  });
+
+  test('"k" and k are the same', async () => {
+    await create('"quoted"', '{"name":"Dog"}');
+    assert.equal((await create('quoted', '{"name":"Dog"}')).headers.get('idempotency-replayed'), 'true');
+  });
+
+  test('each API key has names of its own', async () => {
+    const { secret: other } = await service.issue();
+    await create('mine', '{"name":"Dog"}');
+    const theirs = await create('mine', '{"name":"Cat"}', { key: other });
+    assert.deepEqual([theirs.status, theirs.headers.get('idempotency-replayed')], [201, null]);
+  });
+
+  test('a failure is not kept: the name may be used again', async () => {
+    assert.equal((await create('later', '{"name":""}')).status, 400);
+    assert.equal((await create('later', '{"name":"Dog"}')).status, 201);
+    const { secret: tiny } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 9 } });
+    await create('spent', '{"name":"Dog"}', { key: tiny });
+    assert.equal((await create('refused', '{"name":"Dog"}', { key: tiny })).status, 429);
+    service.clock.advance(60);
+    const after = await create('refused', '{"name":"Dog"}', { key: tiny });
+    assert.deepEqual([after.status, after.headers.get('idempotency-replayed')], [201, null]);
+  });
+
+  test('a name is 1 to 255 printable ASCII characters', async () => {
+    for (const wrong of ['""', 'x'.repeat(256), 'é']) assert.equal((await create(wrong, '{"name":"Dog"}')).status, 400);
+    for (const right of ['x', 'x'.repeat(255), `"${'y'.repeat(255)}"`, 'with space ~!']) {
+      assert.equal((await create(right, '{"name":"Dog"}')).status, 201);
+    }
+  });
+
+  test('pets and orders replay as well, and an order takes the stock once', async () => {
+    const { id: categoryId } = await json<Category>(create('for pets', '{"name":"Dog"}'));
+    const pet = await json<Category>(create('pet', JSON.stringify({ name: 'Rex', categoryId }), { path: '/pets' }));
+    const order = () => create('order', JSON.stringify({ petId: pet.id, quantity: 1 }), { path: '/store/orders' });
+    const answers = await Promise.all([order(), order(), order()]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [201, 201, 201],
+    );
+    assert.equal(new Set(await Promise.all(answers.map((answer) => answer.text()))).size, 1);
+  });
+
+  test('a name is kept for a day, and then purged', async () => {
+    await create('old', '{"name":"Dog"}');
+    service.clock.advance(86_399);
+    assert.equal((await create('old', '{"name":"Dog"}')).headers.get('idempotency-replayed'), 'true');
+    service.clock.advance(1);
+    assert.equal((await create('old', '{"name":"Cat"}')).headers.get('idempotency-replayed'), null);
+    service.clock.advance(86_400);
+    await service.storage.purgeOutcomes();
+    assert.equal((await create('old', '{"name":"Dog"}')).headers.get('idempotency-replayed'), null);
+  });
+});
+
+test('a kill between the request and the answer leaves nothing stuck, and a retry creates one', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  const secret = await issueKey(folder.path);
+  const rounds = 4;
+  for (let round = 0; round < rounds; round += 1) {
+    await using service = await serveProcess([], options);
+    const names = Array.from({ length: 20 }, (_, index) => `round ${round} create ${index}`);
+    const agent = new Agent({ maxSockets: 20 });
+    for (const name of names) {
+      const sent = request(`${service.url}/categories`, {
+        agent,
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': name },
+      });
+      sent.on('error', () => {}).on('response', (response) => response.resume());
+      sent.end(JSON.stringify({ name }));
+    }
+    await wait(round * 4);
+    await service.end('SIGKILL');
+    agent.destroy();
+
+    await using restarted = await serveProcess([], options);
+    const retries = names.map((name) =>
+      fetch(`${restarted.url}/categories`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': name },
+        body: JSON.stringify({ name }),
+      }),
+    );
+    for (const { status } of await Promise.all(retries)) assert.equal(status, 201);
+    const list = await json<Category[]>(
+      fetch(`${restarted.url}/categories`, { headers: { authorization: `Bearer ${secret}` } }),
+    );
+    for (const name of names) assert.equal(list.filter((category) => category.name === name).length, 1, name);
+  }
+});

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { KEY_PATTERN } from '../src/catalog/api-key.ts';
+import { run, type ServiceProcess, serveProcess } from './process.ts';
+import { json, temporaryFolder } from './service.ts';
+import { untilTrue } from './storage-contract.ts';
+
+interface KeyJson {
+  readonly id: string;
+  readonly key: string;
+  readonly prefix: string;
+  readonly plan: string;
+  readonly limits: { readonly minute: number; readonly day: number };
+  readonly revokedAt: string | null;
+  readonly ban: { readonly until: string; readonly reason: string } | null;
+}
+
+test('a newcomer starts the service, pastes the line, and finds everything again after a restart', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  let secret = '';
+  {
+    await using service = await serveProcess(['--bootstrap'], options);
+    const pasted = /^ *curl -H 'Authorization: Bearer (\S+)' (\S+)$/m.exec(service.output.stdout);
+    assert.ok(pasted?.[1] && pasted[2], service.output.stdout);
+    secret = pasted[1];
+    assert.match(secret, KEY_PATTERN);
+    const list = await get(pasted[2], secret);
+    assert.deepEqual([list.status, await list.json()], [200, []]);
+    assert.equal((await create(service, secret, { name: 'Dog' })).status, 201);
+    assert.equal(await service.end('SIGTERM'), 0);
+  }
+  await using service = await serveProcess(['--bootstrap', '--demo'], options);
+  assert.doesNotMatch(service.output.stdout, /petcat_/);
+  assert.match(service.output.stdout, /keys create/);
+  const list = await get(`${service.url}/categories`, secret);
+  assert.deepEqual(await list.json(), [{ id: 1, name: 'Dog' }], 'the demo leaves a catalog alone that is not empty');
+  assert.equal(list.headers.get('x-ratelimit-remaining'), '997', 'the counts are kept');
+  assert.equal(await service.end('SIGINT'), 0);
+});
+
+test('the demo fills an empty catalog', async () => {
+  using folder = temporaryFolder();
+  await using service = await serveProcess(['--bootstrap', '--demo'], { cwd: folder.path });
+  const secret = /petcat_live_[0-9A-Za-z]{36}/.exec(service.output.stdout)?.[0] ?? '';
+  const list = await json<{ name: string }[]>(get(`${service.url}/categories`, secret));
+  assert.ok(list.length >= 5 && list.some(({ name }) => name === 'Dog'));
+});
+
+test('an operator looks after keys while the service runs, and no secret is left anywhere', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  await using service = await serveProcess(['--access-log', 'all'], options);
+  const keys = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(['keys', ...args], options);
+    assert.equal(code, 0, stderr);
+    return stdout.trim();
+  };
+  const keysJson = async <T = KeyJson>(...args: string[]): Promise<T> => JSON.parse(await keys(...args, '--json'));
+  const status = async (secret: string) => (await get(`${service.url}/categories`, secret)).status;
+
+  const plain = await keys('create', '--name', 'plain');
+  assert.match(plain, KEY_PATTERN, 'the key stands alone on stdout');
+  assert.equal(await status(plain), 200, 'a new key works as soon as it is printed');
+
+  const made = await keysJson('create', '--name', 'shop', '--scopes', 'categories:read', '--expires', '90d');
+  assert.deepEqual([made.plan, made.limits, made.prefix], ['free', { minute: 60, day: 1_000 }, made.key.slice(0, 16)]);
+  assert.equal((await create(service, made.key, { name: 'Dog' })).status, 403);
+  const { key: _, ...shown } = made;
+  assert.deepEqual(await keysJson('show', made.id), shown);
+  assert.equal((await keysJson<KeyJson[]>('list')).length, 2);
+
+  assert.deepEqual((await keysJson('set-plan', made.id, 'pro')).limits, { minute: 300, day: 10_000 });
+  await untilTrue(
+    async () => (await get(`${service.url}/rate_limit`, made.key)).headers.get('x-ratelimit-limit') === '300',
+  );
+
+  const rotated = await keysJson('rotate', made.id, '--grace', '24h');
+  assert.deepEqual([await status(rotated.key), await status(made.key)], [200, 200]);
+  const again = await keysJson('rotate', made.id, '--grace', '0');
+  await untilTrue(async () => (await status(rotated.key)) === 401 && (await status(made.key)) === 401);
+  assert.equal(await status(again.key), 200);
+
+  assert.notEqual((await keysJson('revoke', made.id)).revokedAt, null);
+  await untilTrue(async () => (await status(again.key)) === 401);
+
+  // A key in a place where it does not belong must not get into the log by it.
+  await fetch(`${service.url}/categories/${plain}?key=${plain}`, {
+    headers: { 'x-request-id': plain, referer: plain },
+  });
+  await get(`${service.url}/${plain}`, plain);
+  assert.equal(await service.end('SIGTERM'), 0);
+  const kept = readdirSync(join(folder.path, 'data')).map((file) =>
+    readFileSync(join(folder.path, 'data', file), 'latin1'),
+  );
+  const everything = [...kept, service.output.stdout, service.output.stderr].join('\n');
+  assert.ok(service.output.stderr.includes('"event":"request"') && kept.length > 0);
+  for (const secret of [plain, made.key, rotated.key, again.key]) assert.ok(!everything.includes(secret));
+});
+
+test('an operator sees a ban, with its reason and end, and lifts it while the service runs', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  await using service = await serveProcess([], options);
+  const args = [
+    'keys',
+    'create',
+    '--name',
+    'tiny',
+    '--plan',
+    'enterprise',
+    '--per-minute',
+    '1',
+    '--per-day',
+    '9',
+    '--json',
+  ];
+  const made: KeyJson = JSON.parse((await run(args, options)).stdout);
+  const call = () => get(`${service.url}/categories`, made.key);
+  await call();
+  await call();
+  // Refusals count from the second second after the first; the real clock has to get there.
+  const startedMs = performance.now();
+  let answer = await call();
+  while ((await json<{ code: string }>(answer)).code !== 'key_banned') {
+    assert.ok(performance.now() - startedMs < 15_000);
+    answer = await call();
+  }
+  const shown: KeyJson = JSON.parse((await run(['keys', 'show', made.id, '--json'], options)).stdout);
+  assert.match(shown.ban?.reason ?? '', /refused \d+ more times/);
+  assert.equal(Date.parse(shown.ban?.until ?? '') / 1000, Number(answer.headers.get('x-ratelimit-reset')));
+  const lifted: KeyJson = JSON.parse((await run(['keys', 'unban', made.id, '--json'], options)).stdout);
+  assert.equal(lifted.ban, null);
+  await untilTrue(async () => (await json<{ ban: unknown }>(get(`${service.url}/rate_limit`, made.key))).ban === null);
+});
+
+test('wrong usage exits with 2, a failed command with 1, help with 0', async () => {
+  using folder = temporaryFolder();
+  const code = async (...args: string[]) => (await run(args, { cwd: folder.path })).code;
+  const wrong = [
+    ...[['nonsense'], ['keys'], ['keys', 'create'], ['serve', '--nonsense'], ['serve', '--port', 'x']],
+    ...[
+      ['keys', 'create', '--name', 'x', '--plan', 'gold'],
+      ['keys', 'create', '--name', 'x', '--per-minute', '5'],
+    ],
+    ...[
+      ['keys', 'create', '--name', 'x', '--plan', 'enterprise'],
+      ['keys', 'create', '--name', '  '],
+    ],
+    ...[
+      ['keys', 'create', '--name', 'x', '--scopes', 'all'],
+      ['keys', 'create', '--name', 'x', '--expires', '99999999d'],
+      ['keys', 'create', '--name', 'x', '--expires', '0'],
+      ['keys', 'rotate', 'key_x', '--grace', '31d'],
+    ],
+  ];
+  await Promise.all(wrong.map(async (args) => assert.equal(await code(...args), 2, args.join(' '))));
+  assert.equal(await code('keys', 'show', 'key_none'), 1);
+  for (const args of [['--help'], ['keys', '--help'], ['serve', '--help'], ['keys', 'rotate', '--help']]) {
+    assert.equal(await code(...args), 0, args.join(' '));
+  }
+  assert.match((await run(['version'], { cwd: folder.path })).stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+test('every mistake in the settings is reported at once, by name, before anything starts', async () => {
+  using folder = temporaryFolder();
+  const env = {
+    PORT: 'x',
+    ENVIRONMENT: 'moon',
+    DATABASE_URL: 'mysql://x',
+    SHUTDOWN_GRACE: '5',
+    REDIS_URL: 'redis://x',
+  };
+  const { code, stdout, stderr } = await run(['serve', '--access-log', 'loud'], { cwd: folder.path, env });
+  assert.deepEqual([code, stdout], [2, '']);
+  const lines = stderr.trim().split('\n');
+  assert.equal(lines.length, 6);
+  for (const name of [...Object.keys(env), 'ACCESS_LOG']) assert.ok(lines.some((line) => line.includes(`${name}:`)));
+  assert.deepEqual(readdirSync(folder.path), []);
+});
+
+test('a port that is taken is told in one line that names it', async () => {
+  using folder = temporaryFolder();
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as AddressInfo;
+  const { code, stdout, stderr } = await run(['serve', '--bootstrap', '--port', `${port}`], { cwd: folder.path });
+  other.close();
+  assert.equal(code, 1);
+  assert.equal(stderr.trim().split('\n').length, 1);
+  assert.ok(stderr.includes(`${port}`) && stderr.includes('PORT'), stderr);
+  assert.equal(stdout, '', 'no key was issued that nobody could use');
+});
+
+test('commands that all find no database yet make one together', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  const made = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => run(['keys', 'create', '--name', `key ${index}`], options)),
+  );
+  for (const { code, stderr } of made) assert.equal(code, 0, stderr);
+  const { stdout } = await run(['keys', 'list', '--json'], options);
+  assert.equal(JSON.parse(stdout).length, 6);
+});
+
+test('config shows the settings in force and where each came from', async () => {
+  using folder = temporaryFolder();
+  const env = { LOG_LEVEL: 'warn' };
+  const { stdout } = await run(['config', '--port', '1234', '--json'], { cwd: folder.path, env });
+  const found = new Map<string, { value: string; from: string }>(
+    JSON.parse(stdout).map((setting: { name: string }) => [setting.name, setting]),
+  );
+  assert.deepEqual([found.get('PORT')?.value, found.get('PORT')?.from], ['1234', '--port']);
+  assert.deepEqual([found.get('LOG_LEVEL')?.value, found.get('LOG_LEVEL')?.from], ['warn', 'the environment']);
+  assert.deepEqual([found.get('HOST')?.value, found.get('HOST')?.from], ['127.0.0.1', 'default']);
+});
+
+function get(url: string, secret: string): Promise<Response> {
+  return fetch(url, { headers: { authorization: `Bearer ${secret}` } });
+}
+
+function create(service: ServiceProcess, secret: string, category: unknown): Promise<Response> {
+  return fetch(`${service.url}/categories`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(category),
+  });
+}

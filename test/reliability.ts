@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { timeBesideSlow, tryWrongKeys } from './faults/floods.ts';
+import { killDuringCreates, restartUnderLoad } from './faults/kills.ts';
+
+/**
+ * The longer versions of the fault tests: `npm run reliability [-- --quick]`. Writes what it found into the table of
+ * docs/reliability.md, and fails when a promise was broken.
+ */
+
+const PAGE = fileURLToPath(new URL('../docs/reliability.md', import.meta.url));
+const TABLE = /(<!-- figures -->\n)[\s\S]*(<!-- \/figures -->)/;
+const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
+
+const isQuick = process.argv.includes('--quick');
+const scaled = (count: number) => (isQuick ? Math.ceil(count / 20) : count);
+const rows: [promise: string, found: string, kept: boolean][] = [];
+
+function note(promise: string, found: string, kept: boolean): void {
+  rows.push([promise, found, kept]);
+  process.stderr.write(`${kept ? 'kept  ' : 'BROKEN'} ${promise}: ${found}\n`);
+}
+
+const edge = runEdgeTests();
+note(
+  'Every request that reaches the socket, however malformed, gets one right answer',
+  `${edge.passed} of ${edge.tests} tests on raw sockets passed`,
+  edge.passed === edge.tests && edge.tests > 500,
+);
+
+const kills = await killDuringCreates(scaled(200), () => 20 + Math.random() * 250);
+note(
+  'An acknowledged create outlives `kill -9`',
+  `${kills.lost} of ${kills.acknowledged} acknowledged creates lost over ${kills.kills} kills`,
+  kills.lost === 0 && kills.acknowledged > kills.kills,
+);
+note('An id is never used twice', `${kills.reusedIds} ids given again over the same kills`, kills.reusedIds === 0);
+
+const restarts = await restartUnderLoad(scaled(100));
+note(
+  'A stop by SIGTERM drops no request',
+  `${restarts.dropped} of ${restarts.answered + restarts.dropped} requests dropped over ${restarts.restarts} restarts under load`,
+  restarts.dropped === 0,
+);
+note('… and loses no create', `${restarts.lost} acknowledged creates lost over the same restarts`, restarts.lost === 0);
+const unexplained = kills.unexplained + restarts.unexplained;
+note('No error without a reason', `${unexplained} unexpected answers in all of the above`, unexplained === 0);
+
+const guesses = await tryWrongKeys(scaled(1_000_000));
+const grown = (guesses.grownBytes / 1024 / 1024).toFixed(1);
+note(
+  'Guessing keys costs the service no memory',
+  `${guesses.refused} of ${guesses.tries} distinct wrong keys answered with 401; ${grown} MiB more after the second half than after the first`,
+  guesses.refused === guesses.tries && guesses.goodStatus === 200 && !(guesses.grownBytes > GROWTH_BYTES_MAX),
+);
+
+const slow = await timeBesideSlow({ slow: scaled(1_000), idle: scaled(5_000), requests: scaled(5_000) });
+note(
+  'Slow and idle connections do not slow down a good client to more than twice its p99',
+  `p99 ${slow.aloneP99Ms.toFixed(2)} ms alone, ${slow.besideP99Ms.toFixed(2)} ms beside ${slow.slow} slow and ${slow.idle} idle connections; ${slow.unexplained} unexpected answers`,
+  slow.unexplained === 0 && slow.besideP99Ms <= Math.max(2 * slow.aloneP99Ms, 5),
+);
+
+const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), Node.js ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
+const table = rows.map(([promise, found, kept]) => `| ${promise} | ${found} | ${kept ? 'kept' : '**broken**'} |`);
+const figures = `\nLast run: ${machine}.\n\n| promise | found | |\n|---|---|---|\n${table.join('\n')}\n\n`;
+if (!isQuick)
+  writeFileSync(
+    PAGE,
+    readFileSync(PAGE, 'utf8').replace(TABLE, (_, start, end) => start + figures + end),
+  );
+assert.ok(
+  rows.every(([, , kept]) => kept),
+  'a promise was broken',
+);
+
+function runEdgeTests(): { tests: number; passed: number } {
+  const folder = fileURLToPath(new URL('./edge', import.meta.url));
+  const { stdout } = spawnSync(process.execPath, ['--test', `${folder}/*.test.ts`], { encoding: 'utf8' });
+  const count = (what: string) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
+  return { tests: count('tests'), passed: count('pass') };
+}

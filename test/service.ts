@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ApiKey, type NewApiKey, newApiKey, secretRecord } from '../src/catalog/api-key.ts';
+import type { Ban } from '../src/catalog/storage.ts';
+import { type Config, readConfig } from '../src/config.ts';
+import type { AnsweredRequest, Events } from '../src/events.ts';
+import { createMetrics } from '../src/metrics.ts';
+import { startService } from '../src/service.ts';
+import { openStorage } from '../src/storage/open.ts';
+import type { SqlStorage } from '../src/storage/sql-storage.ts';
+import { type ManualClock, manualClock } from './clock.ts';
+
+/** Events that a test can look at. */
+export interface RecordedEvents extends Events {
+  readonly answered: AnsweredRequest[];
+  readonly failures: unknown[];
+  readonly bans: Ban[];
+}
+
+export function recordedEvents(): RecordedEvents {
+  const answered: AnsweredRequest[] = [];
+  const failures: unknown[] = [];
+  const bans: Ban[] = [];
+  return {
+    answered,
+    failures,
+    bans,
+    requestAnswered: (request) => answered.push(request),
+    requestFailed: (_requestId, error) => failures.push(error),
+    keyBanned: (ban) => bans.push(ban),
+    batchStored: () => {},
+    countsNotSaved: (error) => failures.push(error),
+    outcomesNotPurged: (error) => failures.push(error),
+    changeNotRead: (error) => failures.push(error),
+    serviceStarted: () => {},
+    serviceStopping: () => {},
+    serviceStopped: () => {},
+  };
+}
+
+/** A folder that goes with the test. */
+export function temporaryFolder(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'pet-catalog-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export interface TestService extends AsyncDisposable {
+  readonly url: string;
+  readonly operatorUrl: string;
+  readonly config: Config;
+  readonly storage: SqlStorage;
+  readonly clock: ManualClock;
+  readonly events: RecordedEvents;
+  /** Issues a key: free unless told otherwise. */
+  issue(wanted?: Partial<NewApiKey>): Promise<{ key: ApiKey; secret: string }>;
+  /** A request with a key. */
+  call(secret: string, path: string, init?: RequestInit): Promise<Response>;
+  /** Stops the service and starts another on the same database. */
+  restart(): Promise<void>;
+}
+
+/** The real service on a real port and a real database, with a clock that the test turns. */
+export async function testService(
+  settings: Record<string, string> = {},
+  clock: ManualClock = manualClock(),
+): Promise<TestService> {
+  const folder = temporaryFolder();
+  const flags = { PORT: '0', DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}`, ...settings };
+  const config = readConfig({ flags, env: {}, file: {} });
+  const events = recordedEvents();
+  const start = async () => {
+    const storage = await openStorage(config.database, { clock: clock.now, categoriesMax: config.categoriesMax });
+    return {
+      storage,
+      service: await startService(config, { storage, clock: clock.now, events, metrics: createMetrics() }),
+    };
+  };
+  let running = await start();
+  const stop = async () => {
+    await running.service[Symbol.asyncDispose]();
+    await running.storage[Symbol.asyncDispose]();
+  };
+  return {
+    get url() {
+      return running.service.url;
+    },
+    get operatorUrl() {
+      return running.service.operatorUrl;
+    },
+    get storage() {
+      return running.storage;
+    },
+    config,
+    clock,
+    events,
+    async issue(wanted = {}) {
+      const environment = config.environment;
+      const made = newApiKey({ name: 'test', environment, plan: 'free', ...wanted }, clock.now().unix);
+      await running.storage.keys.insert(made.key, secretRecord(made.secret));
+      return made;
+    },
+    call: (secret, path, init = {}) =>
+      fetch(running.service.url + path, {
+        ...init,
+        headers: { authorization: `Bearer ${secret}`, connection: 'close', ...(init.headers as object) },
+      }),
+    async restart() {
+      await stop();
+      running = await start();
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** A response's body, taken to be of the type that the contract promises. */
+export async function json<T>(response: Response | Promise<Response>): Promise<T> {
+  return (await (await response).json()) as T;
+}

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Order } from '../src/catalog/order.ts';
+import type { InventoryItem, Pet } from '../src/catalog/pet.ts';
+import { json, type TestService, testService } from './service.ts';
+
+const SUNSET = Date.UTC(2030, 11, 5) / 1000;
+
+describe('pets and the store', () => {
+  let service: TestService;
+  let secret: string;
+  let categoryId: number;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    categoryId = (await json<Pet>(send('POST', '/categories', { name: 'Dog' }))).id;
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return service.call(secret, path, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+
+  const newPet = (more: object = {}) => json<Pet>(send('POST', '/pets', { name: 'Rex', categoryId, ...more }));
+  const stockOf = async (petId: number) =>
+    (await json<InventoryItem[]>(send('GET', '/inventory'))).find((item) => item.petId === petId);
+
+  test('createPet: 201 with Location; the status defaults to available', async () => {
+    const response = await send('POST', '/pets', { name: 'Rex', categoryId, id: 7, extra: 1 });
+    const pet = await json<Pet>(response);
+    assert.equal(response.status, 201);
+    assert.deepEqual(pet, { id: pet.id, name: 'Rex', categoryId, status: 'available' });
+    assert.equal(response.headers.get('location'), `/v1/pets/${pet.id}`);
+    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 1, status: 'available' });
+  });
+
+  test('createPet: one that is created sold has no stock', async () => {
+    const pet = await newPet({ status: 'sold' });
+    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 0, status: 'sold' });
+  });
+
+  test('createPet: an unknown category or an invalid value is 400', async () => {
+    for (const body of [
+      ...[{}, { name: 'Rex' }, { categoryId }, { name: ' ', categoryId }, { name: 'Rex', categoryId: 999_999 }],
+      ...[
+        { name: 'Rex', categoryId: `${categoryId}` },
+        { name: 'Rex', categoryId: 1.5 },
+        { name: 'Rex', categoryId: 0 },
+      ],
+      ...[{ name: 'Rex', categoryId, status: 'dead' }, { name: 'Rex', categoryId, status: null }, []],
+    ]) {
+      await assertError(send('POST', '/pets', body), 400, 'validation_failed');
+    }
+  });
+
+  test('listPets: pages by id, 20 unless told otherwise, by status if asked', async () => {
+    for (let i = 0; i < 25; i += 1) await newPet({ status: i % 2 ? 'pending' : 'available' });
+    const first = await send('GET', '/pets?status=pending&limit=5');
+    const pending = await json<Pet[]>(first);
+    assert.equal(pending.length, 5);
+    assert.ok(pending.every(({ status }) => status === 'pending'));
+    const seen = [...pending];
+    for (let link = first.headers.get('link'); link; ) {
+      const path = /^<\/v1(\/pets[^>]*)>; rel="next"$/.exec(link)?.[1] ?? '';
+      const next = await send('GET', path);
+      seen.push(...(await json<Pet[]>(next)));
+      link = next.headers.get('link');
+    }
+    assert.equal(seen.length, 12);
+    assert.deepEqual(
+      seen.map(({ id }) => id),
+      seen.map(({ id }) => id).toSorted((a, b) => a - b),
+    );
+    const whole = await send('GET', '/pets');
+    assert.equal((await json<Pet[]>(whole)).length, 20);
+    for (const query of ['limit=0', 'limit=101', 'limit=x', 'limit=1.5', 'cursor=x', 'status=dead', 'limit=']) {
+      await assertError(send('GET', `/pets?${query}`), 400, 'validation_failed');
+    }
+    assert.equal((await send('GET', '/pets?unknown=1')).status, 200);
+  });
+
+  test('getPet: deprecated on every answer, and gone from the sunset on', async () => {
+    const pet = await newPet();
+    const assertDeprecated = ({ headers }: Response) => {
+      assert.equal(headers.get('deprecation'), '@1767225600');
+      assert.equal(headers.get('sunset'), 'Thu, 05 Dec 2030 00:00:00 GMT');
+      assert.equal(
+        headers.get('link'),
+        '</v1/pets>; rel="successor-version", </docs/deprecations#getPet>; rel="deprecation"; type="text/html"',
+      );
+    };
+    const found = await send('GET', `/pets/${pet.id}`);
+    assert.deepEqual(await found.json(), pet);
+    for (const [response, status] of [
+      [found, 200],
+      [await send('GET', '/pets/999999'), 404],
+      [await send('GET', '/pets/x'), 404],
+      [await fetch(`${service.url}/pets/${pet.id}`), 401],
+      [await send('HEAD', `/pets/${pet.id}`), 200],
+    ] as const) {
+      assert.equal(response.status, status);
+      assertDeprecated(response);
+    }
+    const { unix } = service.clock.now();
+    service.clock.advance(SUNSET - unix - 1);
+    assert.equal((await send('GET', `/pets/${pet.id}`)).status, 200);
+    service.clock.advance(1);
+    const gone = await send('GET', `/pets/${pet.id}`);
+    assertDeprecated(gone);
+    await assertError(gone, 410, 'gone');
+    await assertError(send('GET', '/pets/999999'), 410, 'gone');
+  });
+
+  test('placeOrder takes the stock, and the last animal makes the pet sold', async () => {
+    const pet = await newPet();
+    const response = await send('POST', '/store/orders', { petId: pet.id, quantity: 1 });
+    const order = await json<Order>(response);
+    assert.equal(response.status, 201);
+    assert.equal(response.headers.get('location'), `/v1/store/orders/${order.id}`);
+    assert.deepEqual(order, { id: order.id, petId: pet.id, quantity: 1, complete: false });
+    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 0, status: 'sold' });
+    await assertError(send('POST', '/store/orders', { petId: pet.id, quantity: 1 }), 409, 'insufficient_stock');
+  });
+
+  test('placeOrder: an unknown pet or an invalid value is 400', async () => {
+    const { id: petId } = await newPet();
+    for (const body of [
+      ...[{}, { petId }, { quantity: 1 }, { petId: 999_999, quantity: 1 }, { petId, quantity: 0 }],
+      ...[
+        { petId, quantity: 1_001 },
+        { petId, quantity: '1' },
+        { petId, quantity: 1, shipDate: 'soon' },
+      ],
+      ...[
+        { petId, quantity: 1, shipDate: '2031-02-30T00:00:00Z' },
+        { petId, quantity: 1, shipDate: null },
+      ],
+      { petId, quantity: 1, shipDate: '2031-01-01T00:00:00+01:00' },
+    ]) {
+      await assertError(send('POST', '/store/orders', body), 400, 'validation_failed');
+    }
+    assert.equal((await stockOf(petId))?.quantity, 1);
+  });
+
+  test('two orders racing for the last animal: exactly one wins', async () => {
+    const pet = await newPet();
+    const racing = Array.from({ length: 20 }, () => send('POST', '/store/orders', { petId: pet.id, quantity: 1 }));
+    const statuses = (await Promise.all(racing)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 201).length, 1);
+    assert.equal(statuses.filter((status) => status === 409).length, 19);
+  });
+
+  test('cancelOrder returns the stock once, however often and however concurrently it is called', async () => {
+    const pet = await newPet();
+    await send('PATCH', `/inventory/${pet.id}`, { quantity: 5 });
+    const order = await json<Order>(send('POST', '/store/orders', { petId: pet.id, quantity: 5 }));
+    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 0, status: 'sold' });
+    const cancelling = Array.from({ length: 10 }, () => send('DELETE', `/store/orders/${order.id}`));
+    const statuses = (await Promise.all(cancelling)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 204).length, 1);
+    assert.equal(statuses.filter((status) => status === 404).length, 9);
+    assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 5, status: 'available' });
+    await assertError(send('DELETE', '/store/orders/x'), 404, 'not_found');
+  });
+
+  test('an order is complete once its ship date has passed, and then cannot be cancelled', async () => {
+    const pet = await newPet();
+    const shipDate = new Date((service.clock.now().unix + 10) * 1000).toISOString();
+    const order = await json<Order>(send('POST', '/store/orders', { petId: pet.id, quantity: 1, shipDate }));
+    assert.deepEqual([order.shipDate, order.complete], [shipDate, false]);
+    service.clock.advance(10);
+    const listed = (await json<Order[]>(send('GET', '/store/orders'))).find(({ id }) => id === order.id);
+    assert.deepEqual(listed, { ...order, complete: true });
+    await assertError(send('DELETE', `/store/orders/${order.id}`), 409, 'order_not_cancellable');
+  });
+
+  test('listOrders: everything without parameters, pages with them', async () => {
+    const pet = await newPet();
+    await send('PATCH', `/inventory/${pet.id}`, { quantity: 100 });
+    for (let i = 0; i < 30; i += 1) await send('POST', '/store/orders', { petId: pet.id, quantity: 1 });
+    const all = await json<Order[]>(send('GET', '/store/orders'));
+    assert.ok(all.length >= 30);
+    const page = await send('GET', '/store/orders?limit=7');
+    assert.deepEqual(await page.json(), all.slice(0, 7));
+    const next = /<\/v1(.*)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? '';
+    assert.deepEqual(await json<Order[]>(send('GET', next)), all.slice(7, 14));
+    await assertError(send('GET', '/store/orders?limit=1001'), 400, 'validation_failed');
+  });
+
+  test('listInventory: every pet, however many', async () => {
+    const pet = { name: 'One of many', categoryId, status: 'available' as const };
+    await Promise.all(Array.from({ length: 1_100 }, () => service.storage.pets.insert(pet, { keyId: 'test' })));
+    const items = await json<InventoryItem[]>(send('GET', '/inventory'));
+    assert.ok(items.length > 1_100);
+    const ids = items.map(({ petId }) => petId);
+    assert.deepEqual(
+      ids,
+      [...new Set(ids)].toSorted((a, b) => a - b),
+    );
+  });
+
+  test('updateInventory: stock and status move together', async () => {
+    const pet = await newPet({ status: 'pending' });
+    const set = (quantity: unknown) => send('PATCH', `/inventory/${pet.id}`, { quantity });
+    assert.deepEqual(await json(set(3)), { petId: pet.id, quantity: 3, status: 'pending' });
+    assert.deepEqual(await json(set(0)), { petId: pet.id, quantity: 0, status: 'sold' });
+    assert.deepEqual(await json(set(1_000_000)), { petId: pet.id, quantity: 1_000_000, status: 'available' });
+    for (const wrong of [-1, 1_000_001, 1.5, '1', null]) await assertError(set(wrong), 400, 'validation_failed');
+    await assertError(send('PATCH', '/inventory/999999', { quantity: 1 }), 404, 'not_found');
+  });
+
+  test('each operation needs its scope', async () => {
+    const { secret: reader } = await service.issue({ scopes: ['pets:read'] });
+    assert.equal((await service.call(reader, '/pets')).status, 200);
+    const typed = { headers: { 'content-type': 'application/json' }, body: '{}' };
+    for (const [method, path, scope] of [
+      ['GET', '/categories', 'categories:read'],
+      ['POST', '/pets', 'pets:write'],
+      ['GET', '/store/orders', 'store:read'],
+      ['GET', '/inventory', 'store:read'],
+      ['POST', '/store/orders', 'store:write'],
+      ['DELETE', '/store/orders/1', 'store:write'],
+      ['PATCH', '/inventory/1', 'store:write'],
+    ] as const) {
+      const refused = await service.call(reader, path, { method, ...(method === 'GET' ? {} : typed) });
+      const challenge = `Bearer realm="pet-catalog", error="insufficient_scope", scope="${scope}"`;
+      assert.equal(refused.headers.get('www-authenticate'), challenge);
+      await assertError(refused, 403, 'insufficient_scope');
+    }
+    assert.equal((await service.call(reader, '/rate_limit')).status, 200, 'the state of the limits needs none');
+  });
+});
+
+async function assertError(answer: Response | Promise<Response>, status: number, code: string): Promise<void> {
+  const response = await answer;
+  const body = await json<{ code: string; status: number }>(response);
+  assert.deepEqual([response.status, body.status, body.code], [status, status, code]);
+}

@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type NewApiKey, newApiKey, secretRecord } from '../src/catalog/api-key.ts';
+import type { Category, NewCategory } from '../src/catalog/category.ts';
+import { CatalogError } from '../src/catalog/error.ts';
+import { PLANS } from '../src/catalog/plan.ts';
+import type { Change, Storage } from '../src/catalog/storage.ts';
+
+/** A storage under test that holds at most `categoriesMax` categories. */
+export interface StorageBench extends AsyncDisposable {
+  readonly storage: Storage;
+  readonly categoriesMax: number;
+  /** Another connection to the same data, as another process would have it. */
+  another(): Promise<Storage>;
+  /** Closes the storage and opens it again. */
+  reopen(): Promise<void>;
+}
+
+const NOW = 1_800_000_000;
+
+/** What every storage must do, whatever keeps the data. */
+export function storageContract(name: string, makeBench: () => Promise<StorageBench>): void {
+  const check = (title: string, body: (bench: StorageBench) => Promise<void>) =>
+    test(`${name}: ${title}`, async () => {
+      await using bench = await makeBench();
+      await body(bench);
+    });
+
+  check('200 simultaneous creates get 200 distinct, ascending ids and are all kept', async (bench) => {
+    const names = Array.from({ length: 200 }, (_, index) => `category ${index}`);
+    const created = await Promise.all(names.map((each) => insert(bench.storage, { name: each })));
+    assert.equal(new Set(created.map(({ id }) => id)).size, 200);
+    await bench.reopen();
+    assert.deepEqual(await bench.storage.categories.list(), created);
+  });
+
+  check('strings come back as they were', async ({ storage }) => {
+    const strings = [
+      'é',
+      'e\u0301',
+      '🐕‍🦺',
+      '\u{10FFFF}',
+      "'; drop table categories; --",
+      '\\u0041',
+      '\u2028',
+      '%00',
+      '﷽',
+    ];
+    for (const text of strings) {
+      const { id } = await insert(storage, { name: text, description: text });
+      assert.deepEqual(await storage.categories.find(id), { id, name: text, description: text });
+    }
+  });
+
+  check('an empty description is kept, a missing one stays missing', async ({ storage }) => {
+    const empty = await insert(storage, { name: 'a', description: '' });
+    const missing = await insert(storage, { name: 'b' });
+    assert.deepEqual(await storage.categories.find(empty.id), { id: empty.id, name: 'a', description: '' });
+    assert.deepEqual(await storage.categories.find(missing.id), { id: missing.id, name: 'b' });
+  });
+
+  check('the bound holds, also within one batch', async ({ storage, categoriesMax }) => {
+    const tried = await Promise.allSettled(
+      Array.from({ length: categoriesMax + 5 }, (_, index) => insert(storage, { name: `${index}` })),
+    );
+    const refused = tried.filter((result) => result.status === 'rejected');
+    assert.equal(refused.length, 5);
+    for (const { reason } of refused) assert.ok(reason instanceof CatalogError && reason.code === 'catalog_full');
+    await assert.rejects(insert(storage, { name: 'late' }), { code: 'catalog_full' });
+    assert.equal((await storage.categories.list()).length, categoriesMax);
+  });
+
+  check('an insert with a name of its own happens once, whoever retries it and however often', async (bench) => {
+    const origin = (fingerprint: string) => ({ keyId: 'key_1', idempotency: { key: 'mine', fingerprint } });
+    const tries = await Promise.all(
+      Array.from({ length: 10 }, () => bench.storage.categories.insert({ name: 'Dog' }, origin('a'))),
+    );
+    assert.equal(tries.filter(({ isReplay }) => !isReplay).length, 1);
+    assert.equal(new Set(tries.map(({ resource }) => resource.id)).size, 1);
+    await bench.reopen();
+    const { storage } = bench;
+    assert.equal((await storage.categories.insert({ name: 'Dog' }, origin('a'))).isReplay, true);
+    await assert.rejects(storage.categories.insert({ name: 'Cat' }, origin('b')), { code: 'idempotency_key_reused' });
+    const other = { keyId: 'key_2', idempotency: { key: 'mine', fingerprint: 'b' } };
+    assert.equal((await storage.categories.insert({ name: 'Cat' }, other)).isReplay, false);
+    assert.equal((await storage.categories.list()).length, 2);
+  });
+
+  check('a failed insert keeps no outcome, and leaves others of the same moment alone', async ({ storage }) => {
+    const origin = { keyId: 'key_1', idempotency: { key: 'pet', fingerprint: 'a' } };
+    const pet = { name: 'Rex', categoryId: 1, status: 'available' as const };
+    const [failed, made] = await Promise.allSettled([
+      storage.pets.insert(pet, origin),
+      storage.categories.insert({ name: 'Dog' }, { ...origin, idempotency: { key: 'dog', fingerprint: 'a' } }),
+    ]);
+    assert.equal(failed.status === 'rejected' && failed.reason.code, 'validation_failed');
+    assert.equal(made.status, 'fulfilled');
+    assert.equal((await storage.pets.insert(pet, origin)).isReplay, false);
+  });
+
+  check('pets keep what was said of them, and are listed by id, page and status', async (bench) => {
+    const { id: categoryId } = await insert(bench.storage, { name: 'Dog' });
+    const made = [];
+    for (const status of ['available', 'sold', 'pending', 'sold'] as const) {
+      made.push((await bench.storage.pets.insert({ name: status, categoryId, status }, { keyId: 'key_1' })).resource);
+    }
+    await bench.reopen();
+    const { pets } = bench.storage;
+    assert.deepEqual(await pets.list({ after: 0, limit: 10 }), made);
+    assert.deepEqual(await pets.list({ after: made[1]?.id ?? 0, limit: 1 }), made.slice(2, 3));
+    assert.deepEqual(await pets.list({ after: 0, limit: 10, status: 'sold' }), [made[1], made[3]]);
+    assert.deepEqual(await pets.find(made[2]?.id ?? 0), made[2]);
+    assert.deepEqual(
+      (await pets.listInventory({ after: 0, limit: 10 })).map(({ quantity }) => quantity),
+      [1, 0, 1, 0],
+    );
+    assert.equal(await pets.find(999), undefined);
+    assert.equal(await pets.setQuantity(999, 1), undefined);
+  });
+
+  check('stock goes with orders and comes back with their cancelling, once', async ({ storage }) => {
+    const { id: categoryId } = await insert(storage, { name: 'Dog' });
+    const { resource: pet } = await storage.pets.insert(
+      { name: 'Rex', categoryId, status: 'available' },
+      { keyId: 'k' },
+    );
+    assert.deepEqual(await storage.pets.setQuantity(pet.id, 3), { petId: pet.id, quantity: 3, status: 'available' });
+    const order = () => storage.orders.insert({ petId: pet.id, quantity: 2 }, { keyId: 'k' });
+    const [first, second] = await Promise.allSettled([order(), order()]);
+    assert.equal(first.status, 'fulfilled');
+    assert.equal(second.status === 'rejected' && second.reason.code, 'insufficient_stock');
+    const { id } = first.status === 'fulfilled' ? first.value.resource : assert.fail();
+    assert.deepEqual(await storage.pets.listInventory({ after: 0, limit: 10 }), [
+      { petId: pet.id, quantity: 1, status: 'available' },
+    ]);
+    const cancelled = await Promise.all([1, 2, 3].map(() => storage.orders.cancel(id)));
+    assert.deepEqual(cancelled.toSorted(), [false, false, true]);
+    assert.deepEqual(await storage.pets.listInventory({ after: 0, limit: 10 }), [
+      { petId: pet.id, quantity: 3, status: 'available' },
+    ]);
+    const { resource: next } = await order();
+    assert.ok(next.id > id, 'the id of a cancelled order is not given again');
+  });
+
+  check('pages follow each other without gap or overlap', async ({ storage }) => {
+    for (let i = 0; i < 7; i += 1) await insert(storage, { name: `${i}` });
+    const pages = [];
+    for (let after = 0; ; ) {
+      const page = await storage.categories.list({ after, limit: 3 });
+      pages.push(page.map((category) => category.name));
+      const last = page.at(-1);
+      if (!last) break;
+      after = last.id;
+    }
+    assert.deepEqual(pages, [['0', '1', '2'], ['3', '4', '5'], ['6'], []]);
+  });
+
+  check('what is not there is not found', async ({ storage }) => {
+    assert.equal(await storage.categories.find(1), undefined);
+    assert.equal(await storage.keys.findBySecret('none'), undefined);
+    assert.equal(await storage.keys.find('key_none'), undefined);
+    assert.equal(await storage.keys.revoke('key_none', NOW), undefined);
+    assert.equal(await storage.keys.updatePlan('key_none', 'pro', PLANS.pro), undefined);
+    assert.equal(await storage.limits.liftBan('key_none', NOW), false);
+    assert.deepEqual(await storage.limits.memory('key_none'), { counts: undefined, ban: undefined });
+  });
+
+  check('a key is found by its secret, with everything that was said of it', async (bench) => {
+    const { key, secret } = await issue(bench.storage, {
+      plan: 'enterprise',
+      limits: { minute: 7, day: 9 },
+      scopes: ['pets:read'],
+    });
+    await bench.reopen();
+    assert.deepEqual(await bench.storage.keys.findBySecret(secretRecord(secret).hash), { key, endsAt: null });
+    assert.deepEqual(await bench.storage.keys.list(), [key]);
+  });
+
+  check('a rotation keeps the old secret until its grace ends', async ({ storage }) => {
+    const { key, secret } = await issue(storage);
+    const second = secretRecord('petcat_live_second');
+    const rotated = await storage.keys.rotate(key.id, second, { now: NOW + 10, oldEndAt: NOW + 100 });
+    assert.deepEqual(rotated, { ...key, prefix: second.prefix });
+    assert.equal((await storage.keys.findBySecret(secretRecord(secret).hash))?.endsAt, NOW + 100);
+    assert.deepEqual(await storage.keys.findBySecret(second.hash), { key: rotated, endsAt: null });
+    // A later rotation does not give an old secret more time.
+    await storage.keys.rotate(key.id, secretRecord('petcat_live_third'), { now: NOW + 20, oldEndAt: NOW + 500 });
+    assert.equal((await storage.keys.findBySecret(secretRecord(secret).hash))?.endsAt, NOW + 100);
+    assert.equal((await storage.keys.findBySecret(second.hash))?.endsAt, NOW + 500);
+  });
+
+  check('a revocation is for good and keeps its first moment', async ({ storage }) => {
+    const { key } = await issue(storage);
+    assert.equal((await storage.keys.revoke(key.id, NOW + 1))?.revokedAt, NOW + 1);
+    assert.equal((await storage.keys.revoke(key.id, NOW + 2))?.revokedAt, NOW + 1);
+    const rotated = await storage.keys.rotate(key.id, secretRecord('petcat_live_new'), {
+      now: NOW + 3,
+      oldEndAt: NOW + 4,
+    });
+    assert.equal(rotated?.revokedAt, NOW + 1);
+    assert.equal(await storage.keys.findBySecret(secretRecord('petcat_live_new').hash), undefined);
+  });
+
+  check('a plan change is kept', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const changed = await storage.keys.updatePlan(key.id, 'business', PLANS.business);
+    assert.deepEqual(changed, { ...key, plan: 'business', limits: PLANS.business });
+    assert.deepEqual(await storage.keys.find(key.id), changed);
+  });
+
+  check('counts are replaced, for many keys at once', async ({ storage }) => {
+    const keys = await Promise.all(Array.from({ length: 250 }, () => issue(storage)));
+    for (const used of [1, 2]) {
+      await storage.limits.saveCounts(
+        keys.map(({ key }) => ({ keyId: key.id, minuteEnds: NOW, minuteUsed: used, day: 3, dayUsed: used })),
+      );
+    }
+    for (const { key } of keys) {
+      const { counts } = await storage.limits.memory(key.id);
+      assert.deepEqual(counts, { keyId: key.id, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 2 });
+    }
+  });
+
+  check('the last ban that was not lifted is remembered', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const ban = (startedAt: number, level: number) => ({
+      keyId: key.id,
+      startedAt,
+      endsAt: startedAt + 60,
+      level,
+      reason: 'r',
+    });
+    await storage.limits.insertBan(ban(NOW, 1));
+    await storage.limits.insertBan(ban(NOW + 100, 2));
+    assert.deepEqual((await storage.limits.memory(key.id)).ban, ban(NOW + 100, 2));
+    assert.deepEqual(await storage.limits.listBans(NOW + 120), [ban(NOW + 100, 2)]);
+    assert.equal(await storage.limits.liftBan(key.id, NOW + 120), true);
+    assert.equal(await storage.limits.liftBan(key.id, NOW + 121), false);
+    assert.deepEqual((await storage.limits.memory(key.id)).ban, ban(NOW, 1));
+    assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW, 1)]);
+  });
+
+  check('open windows and bans move with a stepped clock', async ({ storage }) => {
+    const { key } = await issue(storage);
+    await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: NOW, minuteUsed: 1, day: 3, dayUsed: 1 }]);
+    await storage.limits.insertBan({ keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' });
+    await storage.limits.move(-10);
+    const { counts, ban } = await storage.limits.memory(key.id);
+    assert.deepEqual([counts?.minuteEnds, counts?.day, ban?.startedAt, ban?.endsAt], [NOW - 10, 3, NOW - 10, NOW + 50]);
+  });
+
+  check('another process’s changes are told within a second', async ({ storage, another }) => {
+    const seen: Change[] = [];
+    storage.watch(async (change) => {
+      seen.push(change);
+    });
+    await using other = await another();
+    const { key } = await issue(other);
+    await untilTrue(() => seen.includes('keys'));
+    await other.limits.insertBan({ keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' });
+    await other.limits.liftBan(key.id, NOW);
+    await untilTrue(() => seen.includes('bans'));
+  });
+
+  check('it says that it is well', async ({ storage }) => {
+    await storage.check();
+  });
+}
+
+async function insert(storage: Storage, category: NewCategory): Promise<Category> {
+  const { resource } = await storage.categories.insert(category, { keyId: 'key_1' });
+  return resource;
+}
+
+async function issue(storage: Storage, wanted: Partial<NewApiKey> = {}) {
+  const made = newApiKey({ name: 'test', environment: 'production', plan: 'free', ...wanted }, NOW);
+  await storage.keys.insert(made.key, secretRecord(made.secret));
+  return made;
+}
+
+/** Waits, for at most the second that the promise gives, until something is true. */
+export async function untilTrue(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const startedMs = performance.now();
+  while (!(await condition())) {
+    assert.ok(performance.now() - startedMs < 1_000, 'it did not come true within a second');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join, posix, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** The rules of the house that no linter knows: who may import whom, names, sizes, and what does not belong here. */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const FILE_LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 70;
+const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
+
+const sources = filesBelow('src').filter((file) => file.endsWith('.ts'));
+const production = sources.filter((file) => !file.endsWith('.test.ts'));
+const tests = [...sources.filter((file) => file.endsWith('.test.ts')), ...filesBelow('test')];
+
+/**
+ * What each room may import: prefixes of files below src, or packages. `catalog` and `events` are open to all but
+ * `catalog` itself.
+ */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  catalog: ['catalog/', 'typebox', 'ajv', 'node:crypto', 'node:zlib'],
+  limits: ['limits/', 'catalog/', 'events', 'node:timers/promises'],
+  storage: ['storage/', 'catalog/', 'events', 'config', 'kysely', 'node:'],
+  http: ['http/', 'catalog/', 'events', 'limits/limiter', 'typebox', 'find-my-way', 'yaml', 'node:'],
+  operator: ['operator/', 'http/', 'catalog/', 'events', 'metrics', 'limits/limiter', 'node:'],
+  cli: ['', 'node:', 'commander', 'pino', 'yaml'],
+};
+
+/** The few files below src itself. */
+const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
+  'config.ts': ['catalog/', 'duration', 'events', 'node:fs'],
+  'duration.ts': [],
+  'events.ts': ['catalog/', 'metrics', 'pino'],
+  'main.ts': ['', 'node:'],
+  'metrics.ts': ['prom-client'],
+  'service.ts': ['catalog/', 'limits/', 'http/', 'operator/', 'config', 'events', 'metrics', 'version'],
+  'version.ts': ['node:fs'],
+};
+
+test('there are files to look at', () => {
+  assert.ok(production.length >= 30, `only ${production.length} source files`);
+  assert.ok(tests.length >= 8, `only ${tests.length} test files`);
+  assert.ok(production.flatMap(importsOf).length >= 100, 'the import pattern finds nothing');
+});
+
+test('rooms import only what they may', () => {
+  const broken = production.flatMap((file) => {
+    const inside = relative('src', file);
+    const room = inside.includes('/') ? (inside.split('/')[0] ?? '') : '';
+    const allowed = room ? MAY_IMPORT[room] : MAY_IMPORT_AT_THE_TOP[inside];
+    assert.ok(allowed, `${file} is in no room that has rules`);
+    return importsOf(file)
+      .filter((imported) => !allowed.some((prefix) => allows(prefix, imported)))
+      .map((imported) => `${file} imports ${imported}`);
+  });
+  assert.deepEqual(broken, []);
+});
+
+test('the arithmetic of the limits knows the plan and the clock, and nothing else', () => {
+  assert.deepEqual(importsOf('src/limits/window.ts').sort(), ['src:catalog/clock.ts', 'src:catalog/plan.ts']);
+});
+
+test('only main reads the environment and the arguments', () => {
+  const readers = production.filter((file) => /process\.(env|argv)\b/.test(read(file)));
+  assert.deepEqual(readers, ['src/main.ts']);
+});
+
+test('only events writes to the log, and nothing to the console', () => {
+  const writers = production.filter((file) =>
+    /\blog\.(trace|debug|info|warn|error|fatal)\(|console\./.test(read(file)),
+  );
+  assert.deepEqual(writers, ['src/events.ts']);
+});
+
+test('files have kebab-case names, none of them vague, and no barrels', () => {
+  for (const file of [...sources, ...tests]) {
+    const name = basename(file);
+    assert.match(name, /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/, file);
+    assert.doesNotMatch(name, /^(index|utils?|helpers?|common|shared|misc|types|managers?|services)\./, file);
+  }
+});
+
+test('no file and no function outgrows its reader', () => {
+  for (const file of production.filter((each) => !each.includes('/migrations/'))) {
+    const lines = read(file).split('\n');
+    assert.ok(lines.length <= FILE_LINES_MAX, `${file} has ${lines.length} lines`);
+    let start: number | undefined;
+    for (const [index, line] of lines.entries()) {
+      if (/^(export )?(async )?function\b|^ {2}(static |override |async |#|get |set )*[#\w]+\(.*\{$/.test(line))
+        start = index;
+      if (start !== undefined && /^( {2})?\}$/.test(line)) {
+        assert.ok(index - start < FUNCTION_LINES_MAX, `${file}:${start + 1} is ${index - start} lines long`);
+        start = undefined;
+      }
+    }
+  }
+});
+
+test('every exported function and class says what it promises', () => {
+  const silent = production.flatMap((file) => {
+    const lines = read(file).split('\n');
+    return lines.flatMap((line, index) =>
+      /^export (async )?(function|class) /.test(line) && !lines[index - 1]?.endsWith('*/')
+        ? [`${file}:${index + 1}`]
+        : [],
+    );
+  });
+  assert.deepEqual(silent, []);
+});
+
+test('what every project needs is there, and the lockfile names no registry', () => {
+  const pages = ['README', 'ARCHITECTURE', 'STYLE', 'CONTRIBUTING', 'SECURITY', 'CHANGELOG'].map(
+    (page) => `${page}.md`,
+  );
+  for (const page of [...pages, 'LICENSE', 'openapi.json'])
+    assert.ok(existsSync(join(ROOT, page)), `${page} is missing`);
+  assert.doesNotMatch(read('package-lock.json'), /"resolved": "https?:/);
+});
+
+test('the lockfile knows the packages of every platform, or `npm ci` refuses it', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+  };
+  const missing = Object.values(packages)
+    .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+    .filter((name) => !packages[`node_modules/${name}`]);
+  assert.deepEqual(missing, []);
+});
+
+test('the files that the pages name exist', () => {
+  for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+    const named = [...read(page).matchAll(/`((?:src|test|docs|decisions|bin|bench|runtime)\/[\w./-]*)`/g)].map(
+      (match) => match[1] ?? '',
+    );
+    for (const file of named) assert.ok(existsSync(join(ROOT, file)), `${page} names ${file}`);
+  }
+});
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+/** What a file imports: `src:…` for files of ours, the bare name for packages. */
+function importsOf(file: string): string[] {
+  return [...read(file).matchAll(IMPORT)].map(([, target = '']) => {
+    if (!target.startsWith('.')) return target;
+    return `src:${posix.relative('src', posix.join(posix.dirname(file), target))}`;
+  });
+}
+
+/** A prefix allows files of ours by their path, with or without the ending, and packages by name. */
+function allows(prefix: string, imported: string): boolean {
+  if (imported.startsWith('src:')) {
+    if (prefix.endsWith(':') || prefix === '') return prefix === '';
+    const file = imported.slice('src:'.length);
+    return prefix.endsWith('/') ? file.startsWith(prefix) : file === `${prefix}.ts`;
+  }
+  if (prefix.endsWith(':')) return imported.startsWith(prefix);
+  return imported === prefix || imported.startsWith(`${prefix}/`) ? prefix !== '' : false;
+}
