@@ -4,6 +4,7 @@ import { parseDuration } from './duration.ts';
 import { ACCESS_LOGS, type AccessLog } from './events.ts';
 
 const DURATION_SECONDS_MAX = 86_400;
+const INSTANCES_MAX = 1_000;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** Every setting by the name that it has in the environment, with its default and what it does. */
@@ -13,7 +14,15 @@ export const SETTINGS = {
   OPERATOR_HOST: { default: '127.0.0.1', about: 'address of the operator listener' },
   OPERATOR_PORT: { default: '8081', about: 'its port; a free one if only PORT is set, to 0' },
   ENVIRONMENT: { default: 'production', about: `which keys open it: ${ENVIRONMENTS.join(' or ')}` },
-  DATABASE_URL: { default: 'sqlite:./data/pet-catalog.db', about: 'where everything is kept: sqlite:FILE' },
+  DATABASE_URL: {
+    default: 'sqlite:./data/pet-catalog.db',
+    about: 'where everything is kept: sqlite:FILE or postgres://…',
+  },
+  REDIS_URL: {
+    default: '',
+    about: 'where several instances count together: redis://… or rediss://…; each alone if empty',
+  },
+  INSTANCES: { default: '', about: 'how many instances share the limits; required with REDIS_URL' },
   PRODUCTION_BASE_URL: { default: '', about: 'address told in the contract; this listener if empty' },
   STAGING_BASE_URL: { default: '', about: 'address told in the contract; this listener if empty' },
   CATEGORIES_MAX: { default: '100000', about: 'how many categories there may be' },
@@ -27,8 +36,10 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** Settings that the operations manual names and this version does not have yet: said, not silently ignored. */
-const NOT_YET = ['REDIS_URL', 'INSTANCES'];
+/** Where everything is kept. */
+export type DatabaseAddress =
+  | { readonly engine: 'sqlite'; readonly file: string }
+  | { readonly engine: 'postgres'; readonly url: string };
 
 export interface Config {
   readonly host: string;
@@ -36,7 +47,9 @@ export interface Config {
   readonly operatorHost: string;
   readonly operatorPort: number;
   readonly environment: Environment;
-  readonly database: { readonly engine: 'sqlite'; readonly file: string };
+  readonly database: DatabaseAddress;
+  /** Where several instances count together; undefined when this one counts alone. */
+  readonly redis: { readonly url: string; readonly instances: number } | undefined;
   readonly productionBaseUrl: string | undefined;
   readonly stagingBaseUrl: string | undefined;
   readonly categoriesMax: number;
@@ -75,10 +88,7 @@ export class ConfigMistakes extends Error {
 
 /** Understands the settings. Throws `ConfigMistakes` with all of them at once. */
 export function readConfig(sources: ConfigSources): Config {
-  const isSet = (name: string) => present(sources.env[name]) || present(sources.file[name]);
-  const mistakes = NOT_YET.filter((name) => isSet(name) || isSet(`${name}_FILE`)).map(
-    (name) => `${name}: this version does not have the setting yet; remove it`,
-  );
+  const mistakes: string[] = [];
   const found = new Map(findSettings(sources, mistakes).map((setting) => [setting.name, setting]));
   const read = <T>(name: SettingName, parse: (text: string) => T): T => {
     const { value = '', from = '' } = found.get(name) ?? {};
@@ -97,6 +107,7 @@ export function readConfig(sources: ConfigSources): Config {
     operatorPort: read('OPERATOR_PORT', wholeNumber(0, 65_535)),
     environment: read('ENVIRONMENT', oneOf(ENVIRONMENTS)),
     database: read('DATABASE_URL', databaseUrl),
+    redis: together(read('REDIS_URL', redisUrl), read('INSTANCES', instances), mistakes),
     productionBaseUrl: read('PRODUCTION_BASE_URL', baseUrl),
     stagingBaseUrl: read('STAGING_BASE_URL', baseUrl),
     categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
@@ -148,7 +159,7 @@ function findSettings({ flags, env, file }: ConfigSources, mistakes: string[]): 
 
 /** A value as it may be shown: a password inside an address is left out. */
 export function withoutPassword(value: string): string {
-  return value.replace(/(:\/\/[^:@/]*:)[^/]*@/, '$1***@');
+  return value.replace(/(:\/\/[^:@/]*:)[^/]*@/, '$1***@').replace(/([?&]password=)[^&]*/g, '$1***');
 }
 
 function present(value: string | undefined): value is string {
@@ -184,10 +195,30 @@ function duration(text: string): number {
   return seconds;
 }
 
-function databaseUrl(text: string): Config['database'] {
+/** Understands the address of a database. Throws an Error that says what it must be. */
+export function databaseUrl(text: string): DatabaseAddress {
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
-  if (file === undefined) throw new Error('it must be sqlite:FILE (PostgreSQL is not served yet)');
-  return { engine: 'sqlite', file };
+  if (file !== undefined) return { engine: 'sqlite', file };
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: text };
+  throw new Error('it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE');
+}
+
+function redisUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) throw new Error('it must be redis://HOST or rediss://HOST');
+  return text;
+}
+
+function instances(text: string): number | undefined {
+  return text === '' ? undefined : wholeNumber(1, INSTANCES_MAX)(text);
+}
+
+function together(url: string | undefined, count: number | undefined, mistakes: string[]): Config['redis'] {
+  if (url !== undefined && count !== undefined) return { url, instances: count };
+  if (url !== undefined) mistakes.push('INSTANCES: it must say how many instances there are when REDIS_URL is set');
+  else if (count !== undefined && count > 1)
+    mistakes.push('REDIS_URL: it must be set for several INSTANCES to count together');
+  return undefined;
 }
 
 function origins(text: string): string[] {

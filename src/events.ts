@@ -45,8 +45,20 @@ export interface Events {
   keyBanned(ban: Ban, plan: PlanName): void;
   /** Creates became durable together. */
   batchStored(batch: StoredBatch): void;
+  /** Reading or writing fails from now on, until `storageRecovered`. */
+  storageFailing(work: 'read' | 'write', error: unknown): void;
+  storageRecovered(work: 'read' | 'write'): void;
   /** Counts or bans stay in memory until the next try. */
   countsNotSaved(error: unknown): void;
+  /** A request was counted in Redis. */
+  requestCounted(durationMs: number): void;
+  /** A request over its limit was refused without asking Redis. */
+  refusedFromMemory(): void;
+  /** Redis does not answer, or not in time, or with an error. */
+  redisFailed(error: unknown): void;
+  /** From now on this instance counts by itself and admits its share of each limit, until `limiterRecovered`. */
+  limiterDegraded(error: unknown): void;
+  limiterRecovered(): void;
   /** Outcomes kept for retries live on until the next try. */
   outcomesNotPurged(error: unknown): void;
   /** A change made elsewhere could not be read; it is tried again. */
@@ -63,7 +75,11 @@ export interface EventSinks {
 }
 
 /** Sends every event where it is wanted. */
-export function createEvents({ log, accessLog, metrics }: EventSinks): Events {
+export function createEvents(sinks: EventSinks): Events {
+  return { ...requestEvents(sinks), ...limitEvents(sinks), ...storageEvents(sinks), ...lifeEvents(sinks) };
+}
+
+function requestEvents({ log, accessLog, metrics }: EventSinks) {
   return {
     requestAnswered(answered) {
       const { method, route, status, code, plan = 'none', durationMs } = answered;
@@ -77,18 +93,53 @@ export function createEvents({ log, accessLog, metrics }: EventSinks): Events {
     requestFailed(requestId, error) {
       log.error({ event: 'request_failed', requestId, err: error });
     },
+  } satisfies Partial<Events>;
+}
+
+function limitEvents({ log, metrics }: EventSinks) {
+  return {
     keyBanned(ban, plan) {
       metrics.bans.inc({ plan });
       log.warn({ event: 'key_banned', plan, ...ban });
     },
+    countsNotSaved(error) {
+      metrics.unsavedCounts.inc();
+      log.error({ event: 'counts_not_saved', err: error });
+    },
+    requestCounted(durationMs) {
+      metrics.countDuration.observe(durationMs / 1000);
+    },
+    refusedFromMemory() {
+      metrics.refusalsFromMemory.inc();
+    },
+    redisFailed() {
+      metrics.redisFailures.inc();
+    },
+    limiterDegraded(error) {
+      metrics.limiterDegraded.set(1);
+      log.error({ event: 'limiter_degraded', err: error });
+    },
+    limiterRecovered() {
+      metrics.limiterDegraded.set(0);
+      log.warn({ event: 'limiter_recovered' });
+    },
+  } satisfies Partial<Events>;
+}
+
+function storageEvents({ log, metrics }: EventSinks) {
+  return {
     batchStored({ size, durationMs, waiting }) {
       metrics.commitBatch.observe(size);
       metrics.commitDuration.observe(durationMs / 1000);
       metrics.waitingWrites.set(waiting);
     },
-    countsNotSaved(error) {
-      metrics.unsavedCounts.inc();
-      log.error({ event: 'counts_not_saved', err: error });
+    storageFailing(work, error) {
+      metrics.storageFailing.set({ work }, 1);
+      log.error({ event: 'storage_failing', work, err: error });
+    },
+    storageRecovered(work) {
+      metrics.storageFailing.set({ work }, 0);
+      log.warn({ event: 'storage_recovered', work });
     },
     outcomesNotPurged(error) {
       log.error({ event: 'outcomes_not_purged', err: error });
@@ -96,6 +147,11 @@ export function createEvents({ log, accessLog, metrics }: EventSinks): Events {
     changeNotRead(error) {
       log.error({ event: 'change_not_read', err: error });
     },
+  } satisfies Partial<Events>;
+}
+
+function lifeEvents({ log, metrics }: EventSinks) {
+  return {
     serviceStarted(started) {
       const { version, environment } = started;
       metrics.build.set({ version, environment, node: process.versions.node }, 1);
@@ -107,5 +163,5 @@ export function createEvents({ log, accessLog, metrics }: EventSinks): Events {
     serviceStopped() {
       log.info({ event: 'stopped' });
     },
-  };
+  } satisfies Partial<Events>;
 }

@@ -4,7 +4,7 @@ import { CatalogError } from './catalog/error.ts';
 import { createProgram, type Invocation, UsageError } from './cli/program.ts';
 import { ConfigMistakes } from './config.ts';
 import { ServiceNotStarted } from './service.ts';
-import { DatabaseNotOpened } from './storage/sqlite.ts';
+import { DatabaseNotOpened } from './storage/engine.ts';
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 

@@ -11,8 +11,11 @@ export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  return { registry, ...requestMetrics(registers), ...limitMetrics(registers), ...storageMetrics(registers) };
+}
+
+function requestMetrics(registers: Registry[]) {
   return {
-    registry,
     build: new Gauge({
       name: 'pet_catalog_build_info',
       help: 'Always 1; the labels tell what runs',
@@ -26,6 +29,17 @@ export function createMetrics() {
       buckets: DURATION_BUCKETS,
       registers,
     }),
+    failedAuthentications: new Counter({
+      name: 'pet_catalog_failed_authentications_total',
+      help: 'Requests answered with 401, by whether a key was presented',
+      labelNames: ['reason'],
+      registers,
+    }),
+  };
+}
+
+function limitMetrics(registers: Registry[]) {
+  return {
     refusals: new Counter({
       name: 'pet_catalog_refusals_total',
       help: 'Requests answered with 429, by the plan of the key and the reason',
@@ -38,12 +52,37 @@ export function createMetrics() {
       labelNames: ['plan'],
       registers,
     }),
-    failedAuthentications: new Counter({
-      name: 'pet_catalog_failed_authentications_total',
-      help: 'Requests answered with 401, by whether a key was presented',
-      labelNames: ['reason'],
+    unsavedCounts: new Counter({
+      name: 'pet_catalog_count_save_failures_total',
+      help: 'Tries to save the counts of the limiter that failed',
       registers,
     }),
+    limiterDegraded: new Gauge({
+      name: 'pet_catalog_limiter_degraded',
+      help: 'Whether this instance counts by itself because Redis cannot; always 0 without Redis',
+      registers,
+    }),
+    redisFailures: new Counter({
+      name: 'pet_catalog_redis_failures_total',
+      help: 'Calls of Redis and tries to connect to it that failed or took too long',
+      registers,
+    }),
+    countDuration: new Histogram({
+      name: 'pet_catalog_redis_count_duration_seconds',
+      help: 'Counting a request in Redis, the way there and back included',
+      buckets: DURATION_BUCKETS,
+      registers,
+    }),
+    refusalsFromMemory: new Counter({
+      name: 'pet_catalog_refusals_from_memory_total',
+      help: 'Requests over their limit that were refused without asking Redis',
+      registers,
+    }),
+  };
+}
+
+function storageMetrics(registers: Registry[]) {
+  return {
     commitDuration: new Histogram({
       name: 'pet_catalog_commit_duration_seconds',
       help: 'A durable transaction of creates, its fsync included',
@@ -61,9 +100,10 @@ export function createMetrics() {
       help: 'Creates that wait for a transaction',
       registers,
     }),
-    unsavedCounts: new Counter({
-      name: 'pet_catalog_count_save_failures_total',
-      help: 'Tries to save the counts of the limiter that failed',
+    storageFailing: new Gauge({
+      name: 'pet_catalog_storage_failing',
+      help: 'Whether the last reading or writing of the database failed',
+      labelNames: ['work'],
       registers,
     }),
   };

@@ -9,6 +9,7 @@ import { Cors } from './http/cors.ts';
 import { Health } from './http/health.ts';
 import { openListener } from './http/listener.ts';
 import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/routes.ts';
+import type { Limiter } from './limits/limiter.ts';
 import { LocalLimiter } from './limits/local-limiter.ts';
 import type { Metrics } from './metrics.ts';
 import { operatorPages } from './operator/pages.ts';
@@ -16,6 +17,8 @@ import { VERSION } from './version.ts';
 
 /** The operator listener stops after the public one, so that it tells of the stopping, and then has little to finish. */
 const OPERATOR_GRACE_MS = 500;
+/** How many of the categories that other instances added are read in one go. */
+const CAUGHT_UP_AT_ONCE = 1_000;
 /** How often outcomes kept for retries are looked through for those past their day. */
 const PURGE_INTERVAL_MS = 60_000;
 
@@ -48,19 +51,7 @@ export async function startService(
   const limiter = started.use(new LocalLimiter({ storage, clock, events, banAfter: config.banAfterRefusals }));
   const health = new Health(storage);
 
-  const readChange = async (change: Change) => {
-    try {
-      if (change === 'keys') authenticator.forget();
-      if (change === 'bans') await limiter.refreshBans();
-      if (change === 'categories') await categories.reload(() => storage.categories.list());
-    } catch (error) {
-      events.changeNotRead(error);
-      throw error;
-    }
-  };
-  // Watching begins before the first reading, so that no change falls between the two.
-  storage.watch(readChange);
-  await readChange('categories');
+  await follow({ storage, authenticator, limiter, categories, events });
 
   const purging = setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref();
   started.defer(() => clearInterval(purging));
@@ -102,6 +93,39 @@ export async function startService(
       events.serviceStopped();
     },
   };
+}
+
+interface Followers {
+  readonly storage: Storage;
+  readonly authenticator: Authenticator;
+  readonly limiter: Limiter;
+  readonly categories: CategoryList;
+  readonly events: Events;
+}
+
+/** Fills what is kept in memory from storage, and keeps it true to what is changed there, here or elsewhere. */
+async function follow({ storage, authenticator, limiter, categories, events }: Followers): Promise<void> {
+  // One reading at a time, so that a page that was read before a reload is not added after it.
+  let lastReading = Promise.resolve();
+  const read = (work: () => Promise<void>) => {
+    lastReading = lastReading.catch(() => {}).then(work);
+    return lastReading;
+  };
+  const page = (after: number) => storage.categories.list({ after, limit: CAUGHT_UP_AT_ONCE });
+  const readChange = async (change: Change) => {
+    try {
+      if (change === 'keys') authenticator.forget();
+      if (change === 'bans') await limiter.refreshBans();
+      if (change === 'categories') await read(() => categories.reload(() => storage.categories.list()));
+      if (change === 'new-categories') await read(() => categories.catchUp(page));
+    } catch (error) {
+      events.changeNotRead(error);
+      throw error;
+    }
+  };
+  // Watching begins before the first reading, so that no change falls between the two.
+  await storage.watch(readChange);
+  await readChange('categories');
 }
 
 /** Both environments' addresses: as they were set, else that of this very listener. */

@@ -173,12 +173,13 @@ test('every mistake in the settings is reported at once, by name, before anythin
     ENVIRONMENT: 'moon',
     DATABASE_URL: 'mysql://x',
     SHUTDOWN_GRACE: '5',
-    REDIS_URL: 'redis://x',
+    REDIS_URL: 'http://x',
+    INSTANCES: '0',
   };
   const { code, stdout, stderr } = await run(['serve', '--access-log', 'loud'], { cwd: folder.path, env });
   assert.deepEqual([code, stdout], [2, '']);
   const lines = stderr.trim().split('\n');
-  assert.equal(lines.length, 6);
+  assert.equal(lines.length, 7);
   for (const name of [...Object.keys(env), 'ACCESS_LOG']) assert.ok(lines.some((line) => line.includes(`${name}:`)));
   assert.deepEqual(readdirSync(folder.path), []);
 });

@@ -21,8 +21,8 @@ const tests = [...sources.filter((file) => file.endsWith('.test.ts')), ...filesB
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   catalog: ['catalog/', 'typebox', 'ajv', 'node:crypto', 'node:zlib'],
-  limits: ['limits/', 'catalog/', 'events', 'node:timers/promises'],
-  storage: ['storage/', 'catalog/', 'events', 'config', 'kysely', 'node:'],
+  limits: ['limits/', 'catalog/', 'events', '@redis/client', 'node:crypto', 'node:timers/promises'],
+  storage: ['storage/', 'catalog/', 'events', 'config', 'kysely', 'pg', 'node:'],
   http: ['http/', 'catalog/', 'events', 'limits/limiter', 'typebox', 'find-my-way', 'yaml', 'node:'],
   operator: ['operator/', 'http/', 'catalog/', 'events', 'metrics', 'limits/limiter', 'node:'],
   cli: ['', 'node:', 'commander', 'pino', 'yaml'],

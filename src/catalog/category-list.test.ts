@@ -72,6 +72,33 @@ test('what is added while the list is read anew is not lost', async () => {
   ]);
 });
 
+test('catching up adds what others stored, in whatever order one’s own came, and asks for nothing twice', async () => {
+  const stored = Array.from({ length: 5_000 }, (_, index) => ({ id: index + 1, name: `category ${index}` }));
+  const list = new CategoryList(stored.slice(0, 10));
+  for (const own of stored.slice(4_000, 4_100)) list.add(own);
+  const asked: number[] = [];
+  const load = async (after: number) => {
+    asked.push(after);
+    return stored.filter(({ id }) => id > after).slice(0, 1_000);
+  };
+  await list.catchUp(load);
+  assert.equal(bodyOf(list), JSON.stringify(stored));
+  assert.deepEqual(asked, [10, 1_010, 2_010, 3_010, 4_100, 5_000]);
+  list.add({ id: 5_001, name: 'own' });
+  await list.catchUp(load);
+  assert.equal(asked.at(-1), 5_001);
+});
+
+test('one that others overtook appears in its place, even long after', () => {
+  const stored = Array.from({ length: 3_000 }, (_, index) => ({ id: index + 1, name: `category ${index}` }));
+  const list = new CategoryList();
+  const late = new Set([5, 1_500, 2_999]);
+  for (const category of stored) if (!late.has(category.id)) list.add(category);
+  for (const id of late) list.add(stored[id - 1] ?? assert.fail());
+  assert.equal(bodyOf(list), JSON.stringify(stored));
+  assert.equal(list.etag, new CategoryList(stored).etag);
+});
+
 test('a reload that fails leaves the list as it was', async () => {
   const list = new CategoryList([{ id: 1, name: 'a' }]);
   await assert.rejects(list.reload(() => Promise.reject(new Error('no'))));

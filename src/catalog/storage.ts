@@ -8,8 +8,8 @@ import type { Limits, PlanName } from './plan.ts';
  * What every engine promises. One method is one transaction: it happens whole or not at all, and when a writing
  * method's promise is fulfilled, its effect outlives a power cut.
  *
- * Failures are `CatalogError`s: `unavailable` when the engine cannot do it now (locked, full, read-only) and nothing
- * was stored, and those that a method names. Anything else thrown is a defect.
+ * Failures are `CatalogError`s: `unavailable` when the engine cannot do it now (locked, full, unreachable) and nothing
+ * was stored, `outcome_unknown` when the engine did not say whether it was, and those that a method names. Anything else thrown is a defect.
  */
 export interface Storage extends AsyncDisposable {
   readonly categories: CategoryStorage;
@@ -18,18 +18,18 @@ export interface Storage extends AsyncDisposable {
   readonly keys: KeyStorage;
   readonly limits: LimitStorage;
   /**
-   * Calls back about changes of keys and bans, and of categories that were not inserted here: at once if they were
-   * made here, within a second if another process made them.
+   * Calls back, from now on, about changes of keys and bans, and of categories that were not inserted here: at once
+   * if they were made here, within a second if another process made them.
    */
-  watch(onChange: (change: Change) => Promise<void>): void;
+  watch(onChange: (change: Change) => Promise<void>): Promise<void>;
   /** Forgets the outcomes of creates that were kept for a retry and are older than `IDEMPOTENCY_SECONDS`. */
   purgeOutcomes(): Promise<void>;
   /** Fulfilled if the engine answers. */
   check(): Promise<void>;
 }
 
-/** What was changed, so that what is remembered of it must be read anew. */
-export type Change = 'categories' | 'keys' | 'bans';
+/** What was changed, so that what is remembered of it must be read anew; of new categories, only those. */
+export type Change = 'categories' | 'new-categories' | 'keys' | 'bans';
 
 /** How long the outcome of a create is kept for a retry with the same Idempotency-Key. */
 export const IDEMPOTENCY_SECONDS = 86_400;
@@ -116,6 +116,11 @@ export interface LimitStorage {
   memory(keyId: string): Promise<LimiterMemory>;
   /** Replaces the counts of each key named. */
   saveCounts(counts: readonly WindowCounts[]): Promise<void>;
+  /**
+   * Brings the counts of each key up to these, never down: in each of the two windows a later one replaces, of the same
+   * the greater count stays, an earlier one is ignored. So several instances may tell what they saw in any order.
+   */
+  raiseCounts(counts: readonly WindowCounts[]): Promise<void>;
   /** Moves the open windows and the bans by so many seconds, after the system clock was stepped by them. */
   move(seconds: number): Promise<void>;
   insertBan(ban: Ban): Promise<void>;

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { systemClock } from '../catalog/clock.ts';
+import type { DatabaseAddress } from '../config.ts';
 import { openStorage } from '../storage/open.ts';
 import { backUp, restore } from '../storage/sqlite-file.ts';
-import { type Invocation, settings, withSettings } from './program.ts';
+import { type Invocation, settings, UsageError, withSettings } from './program.ts';
 
 /** `migrate`, `backup` and `restore`: the database as a whole. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {
@@ -17,7 +18,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
 
   add('backup <file>', 'Copy the database to a file, while the service may run').action(
     async (file: string, _options: unknown, self: Command) => {
-      const { database } = settings(self, invocation);
+      const database = fileOf(settings(self, invocation).database, 'pg_dump');
       await backUp(database.file, file);
       invocation.tell(`The backup ${file} is complete and sound`);
     },
@@ -25,9 +26,15 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
 
   add('restore <file>', 'Put a backup in the place of the database; no service may run on it').action(
     (file: string, _options: unknown, self: Command) => {
-      const { database } = settings(self, invocation);
+      const database = fileOf(settings(self, invocation).database, 'pg_restore');
       const kept = restore(file, database.file, systemClock()().unix);
       invocation.tell(`The database ${database.file} is the backup now${kept ? `; what was there is ${kept}` : ''}`);
     },
   );
+}
+
+/** A database that is one file. PostgreSQL has tools of its own, which also know its users and extensions. */
+function fileOf(database: DatabaseAddress, tool: string): { file: string } {
+  if (database.engine === 'sqlite') return database;
+  throw new UsageError(`This is for an embedded database; for PostgreSQL use ${tool}`);
 }

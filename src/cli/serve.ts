@@ -7,8 +7,7 @@ import { type Config, SETTINGS, type SettingName } from '../config.ts';
 import { createEvents } from '../events.ts';
 import { createMetrics } from '../metrics.ts';
 import { startService } from '../service.ts';
-import { openStorage } from '../storage/open.ts';
-import { claimForService } from '../storage/sqlite-file.ts';
+import { claimForService, openStorage } from '../storage/open.ts';
 import { fillWithDemo } from './demo.ts';
 import { openLog } from './log.ts';
 import { type Invocation, settings, withSettings } from './program.ts';
@@ -40,7 +39,7 @@ async function serve(
   const { log, close } = openLog(config.logLevel);
   const metrics = createMetrics();
   const events = createEvents({ log, accessLog: config.accessLog, metrics });
-  using _claim = claimForService(config.database.file);
+  await using _claim = await claimForService(config.database, { together: config.redis !== undefined });
   await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax, events });
   if (first.demo) await fillWithDemo(storage, clock().unix);
   {

@@ -75,6 +75,7 @@ export class SqlCategories implements CategoryStorage {
           .values(rows.slice(first, first + ROWS_PER_STATEMENT))
           .execute();
       }
+      await this.#transactions.announce(trx);
     }
     return batch.map((_, index) => {
       const row = rows[index];

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../catalog/storage.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -26,7 +27,7 @@ export class SqlLimits implements LimitStorage {
   }
 
   saveCounts(counts: readonly WindowCounts[]): Promise<void> {
-    return this.#transactions.transact(async (trx) => {
+    return this.#transactions.save(async (trx) => {
       for (let first = 0; first < counts.length; first += ROWS_PER_STATEMENT) {
         const rows = counts.slice(first, first + ROWS_PER_STATEMENT).map(fromCounts);
         await trx
@@ -39,6 +40,28 @@ export class SqlLimits implements LimitStorage {
               day: set.ref('excluded.day'),
               day_used: set.ref('excluded.day_used'),
             })),
+          )
+          .execute();
+      }
+    });
+  }
+
+  raiseCounts(counts: readonly WindowCounts[]): Promise<void> {
+    // Locked in one order by everybody, so that two instances that save the same keys do not wait for each other.
+    const inOrder = counts.toSorted((one, other) => (one.keyId < other.keyId ? -1 : 1));
+    return this.#transactions.save(async (trx) => {
+      for (let first = 0; first < inOrder.length; first += ROWS_PER_STATEMENT) {
+        const rows = inOrder.slice(first, first + ROWS_PER_STATEMENT).map(fromCounts);
+        await trx
+          .insertInto('window_counts')
+          .values(rows)
+          .onConflict((conflict) =>
+            conflict.column('key_id').doUpdateSet({
+              minute_ends: laterOf('minute', 'minute_ends'),
+              minute_used: laterOf('minute', 'minute_used'),
+              day: laterOf('day', 'day'),
+              day_used: laterOf('day', 'day_used'),
+            }),
           )
           .execute();
       }
@@ -59,7 +82,7 @@ export class SqlLimits implements LimitStorage {
   }
 
   insertBan(ban: Ban): Promise<void> {
-    return this.#transactions.transact(async (trx) => {
+    return this.#transactions.save(async (trx) => {
       const { keyId, startedAt, endsAt, level, reason } = ban;
       await trx
         .insertInto('bans')
@@ -92,6 +115,18 @@ export class SqlLimits implements LimitStorage {
       return numUpdatedRows > 0n;
     });
   }
+}
+
+/** What each window is told from earlier ones by, and its count. */
+const WINDOWS = { minute: ['minute_ends', 'minute_used'], day: ['day', 'day_used'] } as const;
+
+/** A column of the later window, or of the greater count in the same: of what is stored and what comes. */
+function laterOf(window: keyof typeof WINDOWS, column: string) {
+  const columns = (table: string) => sql.join(WINDOWS[window].map((each) => sql.ref(`${table}.${each}`)));
+  const stored = 'window_counts';
+  const coming = 'excluded';
+  return sql<number>`case when (${columns(coming)}) > (${columns(stored)})
+    then ${sql.ref(`${coming}.${column}`)} else ${sql.ref(`${stored}.${column}`)} end`;
 }
 
 function toCounts(row: Tables['window_counts']): WindowCounts {

@@ -2,12 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../catalog/clock.ts';
 import { type Change, IDEMPOTENCY_SECONDS, type Storage } from '../catalog/storage.ts';
 import type { Events } from '../events.ts';
+import type { Engine } from './engine.ts';
 import { SqlCategories } from './sql-categories.ts';
 import { SqlKeys } from './sql-keys.ts';
 import { SqlLimits } from './sql-limits.ts';
 import { SqlOrders } from './sql-orders.ts';
 import { SqlPets } from './sql-pets.ts';
-import { type Engine, Transactions } from './transactions.ts';
+import { Transactions } from './transactions.ts';
 
 const PURGED_AT_ONCE = 200;
 
@@ -39,8 +40,8 @@ export class SqlStorage implements Storage {
     this.limits = new SqlLimits(this.#transactions);
   }
 
-  watch(onChange: (change: Change) => Promise<void>): void {
-    this.#transactions.watch(onChange);
+  watch(onChange: (change: Change) => Promise<void>): Promise<void> {
+    return this.#transactions.watch(onChange);
   }
 
   async purgeOutcomes(): Promise<void> {

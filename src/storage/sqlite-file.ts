@@ -11,7 +11,8 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { DatabaseNotOpened, PRIVATE_FOLDER_MODE } from './sqlite.ts';
+import { DatabaseNotOpened } from './engine.ts';
+import { PRIVATE_FOLDER_MODE } from './sqlite.ts';
 import { findWalDamage } from './wal.ts';
 
 const SQLITE_BUSY = 5;
@@ -22,7 +23,7 @@ const IN_MEMORY = ':memory:';
  * that it is sound. The claim is a lock on a file beside it, held by SQLite itself, so that a crash leaves nothing
  * behind; commands that run beside the service do not need it. Throws `DatabaseNotOpened`.
  */
-export function claimForService(file: string): Disposable {
+export function claimFile(file: string): Disposable {
   if (file === IN_MEMORY) return { [Symbol.dispose]() {} };
   const claim = lock(file);
   try {

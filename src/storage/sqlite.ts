@@ -12,10 +12,9 @@ import {
   SqliteQueryCompiler,
   type SqliteStatement,
 } from 'kysely';
-import type { Change } from '../catalog/storage.ts';
+import { DatabaseNotOpened, type Engine, type Failure } from './engine.ts';
 import { migrate } from './migrate.ts';
 import type { Tables } from './tables.ts';
-import type { Engine, Failure } from './transactions.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
@@ -41,9 +40,6 @@ const BUSY_CODES = new Set([5, 6]);
 /** READONLY, IOERR, FULL, CANTOPEN, PROTOCOL. */
 const UNAVAILABLE_CODES = new Set([8, 10, 13, 14, 15]);
 
-/** A database that cannot be opened; the message says which file, why, and what to do. */
-export class DatabaseNotOpened extends Error {}
-
 /** Opens, or creates, a database file with the pragmas verified and the tables up to date. Throws `DatabaseNotOpened`. */
 export async function openSqlite(file: string): Promise<Engine> {
   const database = openDatabase(file);
@@ -54,13 +50,16 @@ export async function openSqlite(file: string): Promise<Engine> {
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
   const db = new Kysely<Tables>({ dialect });
-  await migrate(db).catch(notOpened(file));
+  await migrate(db, 'integer').catch(notOpened(file));
   // From now on a lock is waited for asynchronously, by trying again: SQLite's own waiting would stop the event loop.
   database.exec('PRAGMA busy_timeout = 0');
   return {
     db,
     classify,
-    watch: (onChange) => watch(database, onChange),
+    // A transaction takes the write lock as it begins, and only a poll shows what another process did.
+    lockWriters: async () => {},
+    announce: async () => {},
+    watch: (look) => watch(database, look),
   };
 }
 
@@ -109,37 +108,21 @@ function classify(error: unknown): Failure | undefined {
 }
 
 /** Asks four times a second whether another connection committed, which is nearly free, and only then what. */
-function watch(database: DatabaseSync, onChange: (change: Change) => Promise<void>): () => void {
+function watch(database: DatabaseSync, look: () => Promise<void>): () => Promise<void> {
   const dataVersion = database.prepare('PRAGMA data_version');
-  const changeVersions = database.prepare('SELECT kind, version FROM change_versions');
-  const readVersions = () => new Map(changeVersions.all().map((row) => [row.kind as Change, row.version]));
-
-  let seenData = dataVersion.get()?.data_version;
-  let seen = readVersions();
-  let busy = false;
-  const look = async () => {
-    const data = dataVersion.get()?.data_version;
-    if (data === seenData) return;
-    const versions = readVersions();
-    for (const [kind, version] of versions) {
-      if (seen.get(kind) === version) continue;
-      await onChange(kind);
-      seen.set(kind, version);
-    }
-    // Only now: what failed is looked at again next time.
-    seen = versions;
-    seenData = data;
-  };
+  let seen = dataVersion.get()?.data_version;
   const timer = setInterval(() => {
-    if (busy) return;
-    busy = true;
-    look()
-      .catch(() => {})
-      .finally(() => {
-        busy = false;
-      });
+    const found = dataVersion.get()?.data_version;
+    if (found === seen) return;
+    // Seen only when it was followed: what failed is looked at again next time.
+    look().then(
+      () => {
+        seen = found;
+      },
+      () => {},
+    );
   }, WATCH_INTERVAL_MS).unref();
-  return () => clearInterval(timer);
+  return async () => clearInterval(timer);
 }
 
 /** SQLite does undo schema changes with their transaction (sqlite.org/lang_transaction.html); Kysely assumes less. */

@@ -3,6 +3,8 @@ import type { Kysely, Transaction } from 'kysely';
 import { CatalogError } from '../catalog/error.ts';
 import type { Change } from '../catalog/storage.ts';
 import type { Events } from '../events.ts';
+import { followChanges, readVersions } from './change-feed.ts';
+import type { Engine } from './engine.ts';
 import type { Tables } from './tables.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -10,18 +12,7 @@ import { WriteQueue } from './write-queue.ts';
 const LOCK_WAIT_MS = 900;
 const LOCK_RETRY_MS = 10;
 
-/** `busy`: somebody else holds a lock, try again. `unavailable`: not now, and trying again at once is no use. */
-export type Failure = 'busy' | 'unavailable';
-
-/** What differs between the engines. */
-export interface Engine {
-  readonly db: Kysely<Tables>;
-  /** What an error of this engine means, told by its code; undefined for a defect. */
-  classify(error: unknown): Failure | undefined;
-  /** Calls back about changes of other processes until the function that it returns is called. */
-  watch(onChange: (change: Change) => Promise<void>): () => void;
-}
-
+type Work = 'read' | 'write';
 type Job = (trx: Transaction<Tables>) => Promise<unknown>;
 
 /** How work is done on an engine: alone, in a transaction, or together with others in one. Owns the connection. */
@@ -29,8 +20,9 @@ export class Transactions {
   readonly #engine: Engine;
   readonly #events: Events | undefined;
   readonly #jobs: WriteQueue<Job, { value: unknown }>;
+  readonly #failing = new Set<Work>();
   #onChange: (change: Change) => Promise<void> = async () => {};
-  #unwatch = () => {};
+  #unwatch = async () => {};
 
   constructor(engine: Engine, events?: Events) {
     this.#engine = engine;
@@ -40,12 +32,23 @@ export class Transactions {
 
   /** For reading. Waits out short locks without holding up the event loop. Throws `unavailable`. */
   read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
-    return this.#attempt(() => work(this.#engine.db));
+    return this.#attempt('read', () => work(this.#engine.db));
   }
 
-  /** A durable transaction of its own. Fails as `read` does, with nothing stored. */
+  /**
+   * A durable transaction of its own, during which no other one runs, in whatever process: it may decide by what it
+   * reads. Throws `unavailable` with nothing stored, or `outcome_unknown`.
+   */
   transact<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
-    return this.#attempt(() => this.#engine.db.transaction().execute(work));
+    return this.save(async (trx) => {
+      await this.#engine.lockWriters(trx);
+      return work(trx);
+    });
+  }
+
+  /** A durable transaction that others may run beside, for what does not depend on what it reads. Fails as `transact`. */
+  save<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+    return this.#attempt('write', () => this.#engine.db.transaction().execute(work));
   }
 
   /**
@@ -70,6 +73,7 @@ export class Transactions {
         .set((set) => ({ version: set('version', '+', 1) }))
         .where('kind', '=', kind)
         .execute();
+      await this.announce(trx);
       return work(trx);
     });
     // The change is made: that a watcher could not follow it, which it reports itself, does not undo it.
@@ -77,33 +81,53 @@ export class Transactions {
     return result;
   }
 
-  /** Calls back about changes made here or elsewhere. */
-  watch(onChange: (change: Change) => Promise<void>): void {
+  /** Lets other processes look for what the transaction changed as soon as it is done. */
+  announce(trx: Transaction<Tables>): Promise<void> {
+    return this.#engine.announce(trx);
+  }
+
+  /** Calls back about changes made here or elsewhere from now on. Throws `unavailable`. */
+  async watch(onChange: (change: Change) => Promise<void>): Promise<void> {
+    const look = await followChanges(() => this.read(readVersions), onChange);
     this.#onChange = onChange;
-    this.#unwatch = this.#engine.watch(onChange);
+    this.#unwatch = this.#engine.watch(look);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#unwatch();
+    await this.#unwatch();
     await this.#engine.db.destroy();
   }
 
-  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+  async #attempt<T>(kind: Work, work: () => Promise<T>): Promise<T> {
     const startedMs = performance.now();
     for (;;) {
       try {
-        return await work();
+        const result = await work();
+        if (this.#failing.delete(kind)) this.#events?.storageRecovered(kind);
+        return result;
       } catch (error) {
         const failure = this.#engine.classify(error);
         if (!failure) throw error;
-        if (failure === 'unavailable' || performance.now() - startedMs > LOCK_WAIT_MS) {
-          const message = 'The storage cannot do this now; retry after a second';
-          throw new CatalogError('unavailable', message, { cause: error });
+        if (failure === 'busy' && performance.now() - startedMs <= LOCK_WAIT_MS) {
+          await wait(LOCK_RETRY_MS);
+          continue;
         }
-        await wait(LOCK_RETRY_MS);
+        if (!this.#failing.has(kind)) this.#events?.storageFailing(kind, error);
+        this.#failing.add(kind);
+        throw failure === 'unknown' ? outcomeUnknown(error) : unavailable(error);
       }
     }
   }
+}
+
+function unavailable(cause: unknown): CatalogError {
+  return new CatalogError('unavailable', 'The storage cannot do this now; retry after a second', { cause });
+}
+
+function outcomeUnknown(cause: unknown): CatalogError {
+  const message =
+    'The storage did not say whether this was stored; retry with the same Idempotency-Key, or look before you retry';
+  return new CatalogError('outcome_unknown', message, { cause });
 }
 
 async function runEach(jobs: readonly Job[], trx: Transaction<Tables>): Promise<({ value: unknown } | CatalogError)[]> {

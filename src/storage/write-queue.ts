@@ -48,6 +48,13 @@ export class WriteQueue<Item, Result> {
     this.#draining = false;
   }
 
+  /** When the storage cannot do it now, whoever waits is told so, and not only after a deadline for each batch before. */
+  #refuseWaiting(): void {
+    for (const { reject } of this.#waiting.splice(0)) {
+      reject(new CatalogError('unavailable', 'The storage cannot do this now; retry after a second'));
+    }
+  }
+
   async #commitNext(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH_MAX);
     const startedMs = performance.now();
@@ -63,6 +70,7 @@ export class WriteQueue<Item, Result> {
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
+      if (error instanceof CatalogError) this.#refuseWaiting();
     }
   }
 }

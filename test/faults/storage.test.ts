@@ -26,7 +26,9 @@ const WAL_FRAME_BYTES = PAGE_BYTES + 24;
 test('while another process holds the lock, creates wait and are then refused, and reads are served', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } });
-  const file = service.config.database.file;
+  const { database } = service.config;
+  assert.ok(database.engine === 'sqlite');
+  const { file } = database;
   const agent = new Agent({ keepAlive: true });
   const create = () => send(agent, `${service.url}/categories`, secret, { name: 'Dog' });
   const list = () => send(agent, `${service.url}/categories`, secret);

@@ -1,16 +1,17 @@
 import type { Kysely } from 'kysely';
+import type { Int64 } from '../migrate.ts';
 
 /** Pets with their stock, orders, and the outcomes that are kept for retries. */
-export async function petsOrdersOutcomes(db: Kysely<unknown>): Promise<void> {
+export async function petsOrdersOutcomes(db: Kysely<unknown>, int64: Int64): Promise<void> {
   const { schema } = db;
   await schema
     .createTable('pets')
-    .addColumn('id', 'integer', (column) => column.primaryKey())
+    .addColumn('id', int64, (column) => column.primaryKey())
     .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('category_id', 'integer', (column) => column.notNull().references('categories.id'))
+    .addColumn('category_id', int64, (column) => column.notNull().references('categories.id'))
     .addColumn('status', 'text', (column) => column.notNull())
-    .addColumn('quantity', 'integer', (column) => column.notNull())
-    .addColumn('created_at', 'integer', (column) => column.notNull())
+    .addColumn('quantity', int64, (column) => column.notNull())
+    .addColumn('created_at', int64, (column) => column.notNull())
     .addColumn('created_by', 'text', (column) => column.notNull())
     .execute();
   await schema.createIndex('pets_by_category').on('pets').column('category_id').execute();
@@ -18,18 +19,18 @@ export async function petsOrdersOutcomes(db: Kysely<unknown>): Promise<void> {
 
   await schema
     .createTable('orders')
-    .addColumn('id', 'integer', (column) => column.primaryKey())
-    .addColumn('pet_id', 'integer', (column) => column.notNull().references('pets.id'))
-    .addColumn('quantity', 'integer', (column) => column.notNull())
+    .addColumn('id', int64, (column) => column.primaryKey())
+    .addColumn('pet_id', int64, (column) => column.notNull().references('pets.id'))
+    .addColumn('quantity', int64, (column) => column.notNull())
     .addColumn('ship_date', 'text')
-    .addColumn('created_at', 'integer', (column) => column.notNull())
+    .addColumn('created_at', int64, (column) => column.notNull())
     .addColumn('created_by', 'text', (column) => column.notNull())
     .execute();
 
   await schema
     .createTable('last_ids')
     .addColumn('kind', 'text', (column) => column.primaryKey())
-    .addColumn('last_id', 'integer', (column) => column.notNull())
+    .addColumn('last_id', int64, (column) => column.notNull())
     .execute();
 
   await schema
@@ -38,7 +39,7 @@ export async function petsOrdersOutcomes(db: Kysely<unknown>): Promise<void> {
     .addColumn('idempotency_key', 'text', (column) => column.notNull())
     .addColumn('fingerprint', 'text', (column) => column.notNull())
     .addColumn('resource', 'text', (column) => column.notNull())
-    .addColumn('created_at', 'integer', (column) => column.notNull())
+    .addColumn('created_at', int64, (column) => column.notNull())
     .addPrimaryKeyConstraint('create_outcomes_by_key', ['key_id', 'idempotency_key'])
     .execute();
   await schema.createIndex('create_outcomes_by_age').on('create_outcomes').column('created_at').execute();

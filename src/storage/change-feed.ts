@@ -1,0 +1,48 @@
+import type { Kysely } from 'kysely';
+import type { Change } from '../catalog/storage.ts';
+import type { Tables } from './tables.ts';
+
+type Versions = ReadonlyMap<Change, number>;
+
+/**
+ * Follows what others change: the function that it returns looks once, calls back for each kind of change that was
+ * made since it last did, and rejects if one could not be followed, which the next look tries again.
+ */
+export async function followChanges(
+  read: () => Promise<Versions>,
+  onChange: (change: Change) => Promise<void>,
+): Promise<() => Promise<void>> {
+  const seen = new Map(await read());
+  const look = async () => {
+    for (const [kind, version] of await read()) {
+      const before = seen.get(kind) ?? 0;
+      if (version === before) continue;
+      // Ids that are gone again: the database was put back to an earlier state.
+      await onChange(kind === 'new-categories' && version < before ? 'categories' : kind);
+      seen.set(kind, version);
+    }
+  };
+  let last = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return () => {
+    // One at a time; one that has not begun yet sees everything that was asked of those after it.
+    next ??= last
+      .catch(() => {})
+      .then(() => {
+        next = undefined;
+        last = look();
+        return last;
+      });
+    return next;
+  };
+}
+
+/** A number for each kind of change, another one after each change of the kind. */
+export async function readVersions(db: Kysely<Tables>): Promise<Versions> {
+  const rows = await db.selectFrom('change_versions').select(['kind', 'version']).execute();
+  const { last_id } = await db.selectFrom('category_counter').select('last_id').executeTakeFirstOrThrow();
+  return new Map<Change, number>([
+    ...rows.map(({ kind, version }) => [kind, version] as const),
+    ['new-categories', last_id],
+  ]);
+}
