@@ -59,6 +59,8 @@ export interface Events {
   /** From now on this instance counts by itself and admits its share of each limit, until `limiterRecovered`. */
   limiterDegraded(error: unknown): void;
   limiterRecovered(): void;
+  /** What keys called for stays in memory until the next try. */
+  usageNotStored(error: unknown): void;
   /** Outcomes kept for retries live on until the next try. */
   outcomesNotPurged(error: unknown): void;
   /** A change made elsewhere could not be read; it is tried again. */
@@ -140,6 +142,9 @@ function storageEvents({ log, metrics }: EventSinks) {
     storageRecovered(work) {
       metrics.storageFailing.set({ work }, 0);
       log.warn({ event: 'storage_recovered', work });
+    },
+    usageNotStored(error) {
+      log.error({ event: 'usage_not_stored', err: error });
     },
     outcomesNotPurged(error) {
       log.error({ event: 'outcomes_not_purged', err: error });

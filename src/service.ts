@@ -13,6 +13,7 @@ import type { Limiter } from './limits/limiter.ts';
 import { LocalLimiter } from './limits/local-limiter.ts';
 import type { Metrics } from './metrics.ts';
 import { operatorPages } from './operator/pages.ts';
+import { UsageRecorder } from './usage.ts';
 import { VERSION } from './version.ts';
 
 /** The operator listener stops after the public one, so that it tells of the stopping, and then has little to finish. */
@@ -49,6 +50,14 @@ export async function startService(
   const categories = new CategoryList();
   const authenticator = new Authenticator(storage, { environment: config.environment, clock });
   const limiter = started.use(new LocalLimiter({ storage, clock, events, banAfter: config.banAfterRefusals }));
+  const usage = started.use(new UsageRecorder({ storage, clock, onFailure: events.usageNotStored }));
+  const counted: Events = {
+    ...events,
+    requestAnswered(answered) {
+      events.requestAnswered(answered);
+      if (answered.keyId !== undefined) usage.record(answered.keyId, answered.status);
+    },
+  };
   const health = new Health(storage);
 
   await follow({ storage, authenticator, limiter, categories, events });
@@ -67,7 +76,7 @@ export async function startService(
     cors: new Cors(config.corsOrigins),
   });
   const open = async (app: typeof serve, setting: 'PORT' | 'OPERATOR_PORT', host: string, port: number) => {
-    const listener = await openListener(app, { clock, events }, { host, port }).catch(
+    const listener = await openListener(app, { clock, events: counted }, { host, port }).catch(
       cannotListen(setting, host, port),
     );
     started.defer(() =>

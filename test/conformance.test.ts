@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Category } from '../src/catalog/category.ts';
+import { OPERATOR } from './operator.ts';
 import { json, type TestService, testService } from './service.ts';
 
 /** One test for each rule of the published interface, named after it, through a real socket. */
@@ -105,7 +106,7 @@ describe('the published interface', () => {
     const expired = (await service.issue({ expiresAt: service.clock.now().unix + 1 })).secret;
     service.clock.advance(1);
     const revoked = await service.issue();
-    await service.storage.keys.revoke(revoked.key.id, 1);
+    await service.storage.keys.revoke(revoked.key.id, 1, OPERATOR);
     const wrong = [
       'x',
       `${secret.slice(0, -1)}!`,
@@ -219,7 +220,7 @@ describe('the published interface', () => {
   test('Limits, rule 5: a higher limit is had by changing plan', async () => {
     const { key, secret: free } = await service.issue();
     for (let i = 0; i < 61; i += 1) await service.call(free, '/categories');
-    await service.storage.keys.updatePlan(key.id, 'pro', { minute: 300, day: 10_000 });
+    await service.storage.keys.update(key.id, { plan: 'pro', limits: { minute: 300, day: 10_000 } }, OPERATOR);
     assert.equal(limits(await service.call(free, '/categories')).remaining, 239);
   });
 

@@ -7,6 +7,7 @@ import type { Storage } from '../src/catalog/storage.ts';
 import type { Limiter } from '../src/limits/limiter.ts';
 import type { ManualClock } from './clock.ts';
 import { anyLimits, anySteps, LimiterModel } from './limiter-model.ts';
+import { OPERATOR } from './operator.ts';
 
 /** A limiter under test with what it stands on. */
 export interface LimiterBench extends AsyncDisposable {
@@ -161,7 +162,7 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
 
   check('a lifted ban is gone, and forgotten for the length of the next', async ({ limiter, clock, storage }, key) => {
     await hammer(limiter, clock, key);
-    assert.equal(await storage.limits.liftBan(key.id, clock.now().unix), true);
+    assert.equal(await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR), true);
     await limiter.refreshBans();
     assert.notEqual((await limiter.charge(key)).refusal, 'key_banned');
     clock.advance(60);
@@ -202,7 +203,7 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
       await hammer(limiter, clock, key);
       clock.advance(60);
       await hammer(limiter, clock, key);
-      await storage.limits.liftBan(key.id, clock.now().unix);
+      await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR);
       await limiter.refreshBans();
       assert.notEqual((await limiter.charge(key)).refusal, 'key_banned');
       clock.advance(60);
@@ -244,13 +245,17 @@ async function hammer(limiter: Limiter, clock: ManualClock, key: ApiKey) {
 
 async function rotate({ storage, clock }: LimiterBench, { id }: ApiKey): Promise<ApiKey> {
   const now = clock.now().unix;
-  const rotated = await storage.keys.rotate(id, secretRecord(mintSecret('production')), { now, oldEndAt: now });
+  const rotated = await storage.keys.rotate(id, secretRecord(mintSecret('production')), {
+    now,
+    oldEndAt: now,
+    by: OPERATOR,
+  });
   assert.ok(rotated);
   return rotated;
 }
 
 async function issue({ storage, clock }: LimiterBench, plan: 'free' | 'pro'): Promise<ApiKey> {
   const { key, secret } = newApiKey({ name: plan, environment: 'production', plan }, clock.now().unix);
-  await storage.keys.insert(key, secretRecord(secret));
+  await storage.keys.insert(key, secretRecord(secret), OPERATOR);
   return key;
 }

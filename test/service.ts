@@ -10,22 +10,27 @@ import { startService } from '../src/service.ts';
 import { openStorage } from '../src/storage/open.ts';
 import type { SqlStorage } from '../src/storage/sql-storage.ts';
 import { type ManualClock, manualClock } from './clock.ts';
+import { OPERATOR } from './operator.ts';
 
 /** Events that a test can look at. */
 export interface RecordedEvents extends Events {
   readonly answered: AnsweredRequest[];
   readonly failures: unknown[];
   readonly bans: Ban[];
+  /** How many requests were refused without asking Redis. */
+  readonly fromMemory: () => number;
 }
 
 export function recordedEvents(): RecordedEvents {
   const answered: AnsweredRequest[] = [];
   const failures: unknown[] = [];
   const bans: Ban[] = [];
+  let fromMemory = 0;
   return {
     answered,
     failures,
     bans,
+    fromMemory: () => fromMemory,
     requestAnswered: (request) => answered.push(request),
     requestFailed: (_requestId, error) => failures.push(error),
     keyBanned: (ban) => bans.push(ban),
@@ -34,10 +39,13 @@ export function recordedEvents(): RecordedEvents {
     storageRecovered: () => {},
     countsNotSaved: (error) => failures.push(error),
     requestCounted: () => {},
-    refusedFromMemory: () => {},
+    refusedFromMemory: () => {
+      fromMemory += 1;
+    },
     redisFailed: () => {},
     limiterDegraded: () => {},
     limiterRecovered: () => {},
+    usageNotStored: (error) => failures.push(error),
     outcomesNotPurged: (error) => failures.push(error),
     changeNotRead: (error) => failures.push(error),
     serviceStarted: () => {},
@@ -104,7 +112,7 @@ export async function testService(
     async issue(wanted = {}) {
       const environment = config.environment;
       const made = newApiKey({ name: 'test', environment, plan: 'free', ...wanted }, clock.now().unix);
-      await running.storage.keys.insert(made.key, secretRecord(made.secret));
+      await running.storage.keys.insert(made.key, secretRecord(made.secret), OPERATOR);
       return made;
     },
     call: (secret, path, init = {}) =>

@@ -5,6 +5,7 @@ import type { Category, NewCategory } from '../src/catalog/category.ts';
 import { CatalogError } from '../src/catalog/error.ts';
 import { PLANS } from '../src/catalog/plan.ts';
 import type { Change, Storage } from '../src/catalog/storage.ts';
+import { OPERATOR } from './operator.ts';
 
 /** A storage under test that holds at most `categoriesMax` categories. */
 export interface StorageBench extends AsyncDisposable {
@@ -163,9 +164,9 @@ export function storageContract(
     assert.equal(await storage.categories.find(1), undefined);
     assert.equal(await storage.keys.findBySecret('none'), undefined);
     assert.equal(await storage.keys.find('key_none'), undefined);
-    assert.equal(await storage.keys.revoke('key_none', NOW), undefined);
-    assert.equal(await storage.keys.updatePlan('key_none', 'pro', PLANS.pro), undefined);
-    assert.equal(await storage.limits.liftBan('key_none', NOW), false);
+    assert.equal(await storage.keys.revoke('key_none', NOW, OPERATOR), undefined);
+    assert.equal(await storage.keys.update('key_none', { plan: 'pro', limits: PLANS.pro }, OPERATOR), undefined);
+    assert.equal(await storage.limits.liftBan('key_none', NOW, OPERATOR), false);
     assert.deepEqual(await storage.limits.memory('key_none'), { counts: undefined, ban: undefined });
   });
 
@@ -183,23 +184,28 @@ export function storageContract(
   check('a rotation keeps the old secret until its grace ends', async ({ storage }) => {
     const { key, secret } = await issue(storage);
     const second = secretRecord('petcat_live_second');
-    const rotated = await storage.keys.rotate(key.id, second, { now: NOW + 10, oldEndAt: NOW + 100 });
+    const rotated = await storage.keys.rotate(key.id, second, { now: NOW + 10, oldEndAt: NOW + 100, by: OPERATOR });
     assert.deepEqual(rotated, { ...key, prefix: second.prefix });
     assert.equal((await storage.keys.findBySecret(secretRecord(secret).hash))?.endsAt, NOW + 100);
     assert.deepEqual(await storage.keys.findBySecret(second.hash), { key: rotated, endsAt: null });
     // A later rotation does not give an old secret more time.
-    await storage.keys.rotate(key.id, secretRecord('petcat_live_third'), { now: NOW + 20, oldEndAt: NOW + 500 });
+    await storage.keys.rotate(key.id, secretRecord('petcat_live_third'), {
+      now: NOW + 20,
+      oldEndAt: NOW + 500,
+      by: OPERATOR,
+    });
     assert.equal((await storage.keys.findBySecret(secretRecord(secret).hash))?.endsAt, NOW + 100);
     assert.equal((await storage.keys.findBySecret(second.hash))?.endsAt, NOW + 500);
   });
 
   check('a revocation is for good and keeps its first moment', async ({ storage }) => {
     const { key } = await issue(storage);
-    assert.equal((await storage.keys.revoke(key.id, NOW + 1))?.revokedAt, NOW + 1);
-    assert.equal((await storage.keys.revoke(key.id, NOW + 2))?.revokedAt, NOW + 1);
+    assert.equal((await storage.keys.revoke(key.id, NOW + 1, OPERATOR))?.revokedAt, NOW + 1);
+    assert.equal((await storage.keys.revoke(key.id, NOW + 2, OPERATOR))?.revokedAt, NOW + 1);
     const rotated = await storage.keys.rotate(key.id, secretRecord('petcat_live_new'), {
       now: NOW + 3,
       oldEndAt: NOW + 4,
+      by: OPERATOR,
     });
     assert.equal(rotated?.revokedAt, NOW + 1);
     assert.equal(await storage.keys.findBySecret(secretRecord('petcat_live_new').hash), undefined);
@@ -207,7 +213,7 @@ export function storageContract(
 
   check('a plan change is kept', async ({ storage }) => {
     const { key } = await issue(storage);
-    const changed = await storage.keys.updatePlan(key.id, 'business', PLANS.business);
+    const changed = await storage.keys.update(key.id, { plan: 'business', limits: PLANS.business }, OPERATOR);
     assert.deepEqual(changed, { ...key, plan: 'business', limits: PLANS.business });
     assert.deepEqual(await storage.keys.find(key.id), changed);
   });
@@ -281,8 +287,8 @@ export function storageContract(
     await storage.limits.insertBan(ban(NOW + 100, 2));
     assert.deepEqual((await storage.limits.memory(key.id)).ban, ban(NOW + 100, 2));
     assert.deepEqual(await storage.limits.listBans(NOW + 120), [ban(NOW + 100, 2)]);
-    assert.equal(await storage.limits.liftBan(key.id, NOW + 120), true);
-    assert.equal(await storage.limits.liftBan(key.id, NOW + 121), false);
+    assert.equal(await storage.limits.liftBan(key.id, NOW + 120, OPERATOR), true);
+    assert.equal(await storage.limits.liftBan(key.id, NOW + 121, OPERATOR), false);
     assert.deepEqual((await storage.limits.memory(key.id)).ban, ban(NOW, 1));
     assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW, 1)]);
   });
@@ -305,10 +311,148 @@ export function storageContract(
     const { key } = await issue(other);
     await untilTrue(() => seen.includes('keys'));
     await other.limits.insertBan({ keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' });
-    await other.limits.liftBan(key.id, NOW);
+    await other.limits.liftBan(key.id, NOW, OPERATOR);
     await untilTrue(() => seen.includes('bans'));
     await insert(other, { name: 'elsewhere' });
     await untilTrue(() => seen.includes('new-categories'));
+  });
+
+  check(
+    'an import is whole or not at all, and other processes hear of it',
+    async ({ storage, another, categoriesMax }) => {
+      const seen: Change[] = [];
+      await storage.watch(async (change) => {
+        seen.push(change);
+      });
+      await using other = await another();
+      const some = Array.from({ length: categoriesMax - 10 }, (_, index) => ({ name: `imported ${index}` }));
+      const heard: number[] = [];
+      await other.categories.import(some, OPERATOR, (count) => heard.push(count));
+      assert.equal(heard.at(-1), some.length);
+      await untilTrue(() => seen.includes('new-categories'));
+      await assert.rejects(other.categories.import(some, OPERATOR), { code: 'catalog_full' });
+      assert.deepEqual(
+        await storage.categories.list(),
+        some.map(({ name }, index) => ({ id: index + 1, name })),
+      );
+      const [entry] = await storage.audit.list({ since: 0, limit: 10 });
+      assert.deepEqual(entry?.after, { count: some.length, firstId: 1, lastId: some.length });
+    },
+  );
+
+  check('a category is renamed, and deleted when no pet belongs to it; its id is not given again', async (bench) => {
+    const { storage } = bench;
+    const seen: Change[] = [];
+    await storage.watch(async (change) => {
+      seen.push(change);
+    });
+    const first = await insert(storage, { name: 'a', description: 'kept' });
+    const second = await insert(storage, { name: 'b' });
+    assert.deepEqual(await storage.categories.rename(first.id, 'A', OPERATOR), { ...first, name: 'A' });
+    assert.equal(await storage.categories.rename(99, 'A', OPERATOR), undefined);
+    await storage.pets.insert({ name: 'Rex', categoryId: first.id, status: 'available' }, { keyId: 'key_1' });
+    assert.equal(await storage.categories.delete(first.id, OPERATOR), 'in use');
+    assert.equal(await storage.categories.delete(second.id, OPERATOR), 'deleted');
+    assert.equal(await storage.categories.delete(second.id, OPERATOR), 'not found');
+    assert.ok(seen.filter((change) => change === 'categories').length >= 3, 'whoever lists categories is told');
+    assert.equal((await insert(storage, { name: 'c' })).id, second.id + 1);
+    const actions = (await storage.audit.list({ since: 0, limit: 10 })).map(({ action, target }) => [action, target]);
+    assert.deepEqual(actions, [
+      ['category.delete', `${second.id}`],
+      ['category.rename', `${first.id}`],
+    ]);
+  });
+
+  check('what operators do with keys and bans is written down, whole and in order', async ({ storage }) => {
+    const { key, secret } = await issue(storage);
+    await storage.keys.update(key.id, { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 }, OPERATOR);
+    await storage.limits.insertBan({ keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' });
+    await storage.limits.liftBan(key.id, NOW + 1, { actor: 'ops', via: 'console' });
+    await storage.limits.liftBan(key.id, NOW + 1, OPERATOR);
+    await storage.keys.revoke(key.id, NOW + 2, OPERATOR);
+    const entries = await storage.audit.list({ since: 0, limit: 10, target: key.id });
+    assert.deepEqual(
+      entries.map(({ action, operator }) => [action, operator.via]),
+      [
+        ['key.revoke', 'cli'],
+        ['ban.lift', 'console'],
+        ['key.update', 'cli'],
+        ['key.create', 'cli'],
+      ],
+    );
+    assert.deepEqual(entries[2]?.before, { plan: 'free', limits: PLANS.free, expiresAt: null });
+    assert.deepEqual(entries[2]?.after, { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 });
+    assert.ok(!JSON.stringify(entries).includes(secret));
+    const ids = entries.map(({ id }) => id);
+    assert.deepEqual(await storage.audit.list({ since: 0, limit: 2, before: ids[1] ?? 0 }), entries.slice(2));
+    const [ban] = await storage.limits.banHistory(key.id, 10);
+    assert.deepEqual([ban?.reason, ban?.liftedAt], ['r', NOW + 1]);
+  });
+
+  check('keys are searched by name, id and prefix, a page at a time', async ({ storage }) => {
+    for (let index = 0; index < 25; index += 1) await issue(storage, { name: `Shop ${index} 100%_` });
+    const { key } = await issue(storage, { name: 'other' });
+    const page = await storage.keys.search({ text: 'sHOP', offset: 20, limit: 10 });
+    assert.deepEqual([page.count, page.keys.length], [25, 5]);
+    assert.equal((await storage.keys.search({ text: '', offset: 0, limit: 10 })).count, 26);
+    assert.equal((await storage.keys.search({ text: '0%_', offset: 0, limit: 10 })).count, 25);
+    for (const text of [key.id, key.prefix, 'OTHER']) {
+      assert.deepEqual((await storage.keys.search({ text, offset: 0, limit: 10 })).keys, [key]);
+    }
+  });
+
+  check('usage adds up, whoever adds it, and is told by key and by period', async ({ storage, another }) => {
+    const one = {
+      keyId: 'key_1',
+      served: 5,
+      clientErrors: 1,
+      refused: 2,
+      serverErrors: 0,
+      first: NOW + 1,
+      last: NOW + 9,
+    };
+    const more = { ...one, first: NOW - 5, last: NOW + 3 };
+    const quiet = { keyId: 'key_2', served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: NOW, last: NOW };
+    await using other = await another();
+    const minute = NOW - (NOW % 60);
+    await Promise.all([storage.usage.add(minute, [one, quiet]), other.usage.add(minute, [more])]);
+    await storage.usage.add(minute - 60, [{ ...quiet, keyId: '*' }]);
+    const sum = {
+      keyId: 'key_1',
+      served: 10,
+      clientErrors: 2,
+      refused: 4,
+      serverErrors: 0,
+      first: NOW - 5,
+      last: NOW + 9,
+    };
+    for (const seconds of [3_600, 86_400, 30 * 86_400]) {
+      const used = await storage.usage.byKey({ since: NOW - seconds, now: NOW });
+      assert.deepEqual(used, [sum, quiet]);
+    }
+    assert.deepEqual(await storage.usage.byKey({ since: NOW - 60, now: NOW, keyId: 'key_2' }), [quiet]);
+    const points = await storage.usage.series({ keyId: 'key_1', period: 'minute', since: NOW - 600 });
+    assert.deepEqual(points, [{ at: minute, served: 10, clientErrors: 2, refused: 4, serverErrors: 0 }]);
+    await storage.usage.purge(NOW + 3 * 86_400);
+    assert.deepEqual(await storage.usage.series({ keyId: 'key_1', period: 'minute', since: 0 }), []);
+    assert.equal((await storage.usage.series({ keyId: 'key_1', period: 'hour', since: 0 })).length, 1);
+  });
+
+  check('a login opens one session, and a session can be ended', async ({ storage }) => {
+    await storage.sessions.offer('login', { endsAt: NOW + 600, actor: 'ops' });
+    await storage.sessions.offer('late', { endsAt: NOW + 1, actor: 'ops' });
+    const wanted = { hash: 'session', now: NOW + 1, endsAt: NOW + 3_600 };
+    assert.equal(await storage.sessions.open('late', wanted), undefined);
+    assert.equal(await storage.sessions.open('unknown', wanted), undefined);
+    const session = await storage.sessions.open('login', wanted);
+    assert.deepEqual([session?.actor, session?.openedAt, session?.endsAt], ['ops', NOW + 1, NOW + 3_600]);
+    assert.equal(await storage.sessions.open('login', { ...wanted, hash: 'another' }), undefined);
+    assert.deepEqual(await storage.sessions.find('session', NOW + 3_599), session);
+    assert.equal(await storage.sessions.find('session', NOW + 3_600), undefined);
+    assert.deepEqual(await storage.sessions.list(NOW + 2), [session]);
+    assert.equal(await storage.sessions.revoke(session?.id ?? '', NOW + 3, OPERATOR), true);
+    assert.equal(await storage.sessions.revoke(session?.id ?? '', NOW + 3, OPERATOR), false);
+    assert.equal(await storage.sessions.find('session', NOW + 4), undefined);
   });
 
   check('it says that it is well', async ({ storage }) => {
@@ -323,7 +467,7 @@ async function insert(storage: Storage, category: NewCategory): Promise<Category
 
 async function issue(storage: Storage, wanted: Partial<NewApiKey> = {}) {
   const made = newApiKey({ name: 'test', environment: 'production', plan: 'free', ...wanted }, NOW);
-  await storage.keys.insert(made.key, secretRecord(made.secret));
+  await storage.keys.insert(made.key, secretRecord(made.secret), OPERATOR);
   return made;
 }
 

@@ -1,8 +1,10 @@
-import type { ApiKey, FoundKey, SecretRecord } from './api-key.ts';
+import type { ApiKey, FoundKey, Scope, SecretRecord } from './api-key.ts';
+import type { AuditEntry, Operator } from './audit.ts';
 import type { Category, NewCategory } from './category.ts';
 import type { NewOrder, Order } from './order.ts';
 import type { InventoryItem, NewPet, Pet, PetStatus } from './pet.ts';
 import type { Limits, PlanName } from './plan.ts';
+import type { KeyUsage, UsagePeriod, UsagePoint, UsageRecord } from './usage.ts';
 
 /**
  * What every engine promises. One method is one transaction: it happens whole or not at all, and when a writing
@@ -17,6 +19,9 @@ export interface Storage extends AsyncDisposable {
   readonly orders: OrderStorage;
   readonly keys: KeyStorage;
   readonly limits: LimitStorage;
+  readonly usage: UsageStorage;
+  readonly audit: AuditStorage;
+  readonly sessions: SessionStorage;
   /**
    * Calls back, from now on, about changes of keys and bans, and of categories that were not inserted here: at once
    * if they were made here, within a second if another process made them.
@@ -67,6 +72,15 @@ export interface CategoryStorage {
   find(id: number): Promise<Category | undefined>;
   /** Categories with the id ascending: all, or one page. */
   list(page?: Page): Promise<Category[]>;
+  /** Undefined if there is no such category. */
+  rename(id: number, name: string, by: Operator): Promise<Category | undefined>;
+  /** Removes a category that no pet belongs to. */
+  delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'>;
+  /**
+   * Inserts all, in their order, or none; `onProgress` hears how many are through. Throws `catalog_full` if they do
+   * not all fit.
+   */
+  import(categories: readonly NewCategory[], by: Operator, onProgress?: (inserted: number) => void): Promise<void>;
 }
 
 export interface PetStorage {
@@ -91,24 +105,43 @@ export interface OrderStorage {
 }
 
 export interface KeyStorage {
-  insert(key: ApiKey, secret: SecretRecord): Promise<void>;
+  insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void>;
   /** The key that owns a secret, whether or not it is still usable. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
   find(id: string): Promise<ApiKey | undefined>;
   /** Keys, oldest first. */
   list(): Promise<ApiKey[]>;
+  /** A page of the keys, newest first, whose name, id or prefix holds some text, with the number of all of them. */
+  search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
   /** Each of the next three returns the key as it then is, or undefined if there is none with that id. */
-  updatePlan(id: string, plan: PlanName, limits: Limits): Promise<ApiKey | undefined>;
+  update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined>;
   /** Adds a secret; those before it end at `oldEndAt` or earlier. A revoked key is returned as it was. */
   rotate(id: string, secret: SecretRecord, rotation: Rotation): Promise<ApiKey | undefined>;
   /** Revokes for good; doing it twice keeps the first moment. */
-  revoke(id: string, now: number): Promise<ApiKey | undefined>;
+  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined>;
+}
+
+export interface KeySearch {
+  /** In whatever case; empty for every key. */
+  readonly text: string;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** What an operator may change of a key; what is absent stays. */
+export interface KeyChanges {
+  readonly name?: string;
+  readonly plan?: PlanName;
+  readonly limits?: Limits;
+  readonly scopes?: readonly Scope[];
+  readonly expiresAt?: number | null;
 }
 
 /** Moments in Unix seconds. */
 export interface Rotation {
   readonly now: number;
   readonly oldEndAt: number;
+  readonly by: Operator;
 }
 
 export interface LimitStorage {
@@ -127,7 +160,64 @@ export interface LimitStorage {
   /** The bans that have not ended by `now` and were not lifted. */
   listBans(now: number): Promise<Ban[]>;
   /** Ends the key's ban and forgets it for the length of later ones. False if it had none that was still on. */
-  liftBan(keyId: string, now: number): Promise<boolean>;
+  liftBan(keyId: string, now: number, by: Operator): Promise<boolean>;
+  /** The bans of a key, over, lifted or on, the newest first. */
+  banHistory(keyId: string, limit: number): Promise<(Ban & { readonly liftedAt: number | null })[]>;
+}
+
+export interface UsageStorage {
+  /** Adds what was counted within the minute that begins at `minute`; several instances add up. */
+  add(minute: number, records: readonly UsageRecord[]): Promise<void>;
+  /** The usage of each key since a moment, rounded down to a period, the busiest first; of one key if it is named. */
+  byKey(query: { since: number; now: number; keyId?: string; limit?: number }): Promise<KeyUsage[]>;
+  /** The usage of one key, or `ALL_KEYS`, in each period in which there was some. */
+  series(query: { keyId: string; period: UsagePeriod; since: number }): Promise<UsagePoint[]>;
+  /** Forgets what is older than is kept. */
+  purge(now: number): Promise<void>;
+}
+
+export interface AuditStorage {
+  /** What operators changed, the newest first: a page of it, of one target if it is named. */
+  list(query: AuditQuery): Promise<AuditEntry[]>;
+}
+
+export interface AuditQuery {
+  /** Unix seconds. */
+  readonly since: number;
+  readonly limit: number;
+  /** Only entries with a smaller id. */
+  readonly before?: number;
+  readonly target?: string;
+}
+
+/** The console's logins and sessions, by the hashes of their tokens, so that whoever reads the database opens none. */
+export interface SessionStorage {
+  /** Offers a login that opens one session until `endsAt`. */
+  offer(loginHash: string, login: { endsAt: number; actor: string }): Promise<void>;
+  /** Spends a login and opens a session for it; undefined if there is no such login, it has ended or was spent. */
+  open(loginHash: string, session: NewSession): Promise<ConsoleSession | undefined>;
+  /** A session that is still open. */
+  find(hash: string, now: number): Promise<ConsoleSession | undefined>;
+  /** The sessions that are open, the newest first. */
+  list(now: number): Promise<ConsoleSession[]>;
+  /** Ends a session by its id. False if it was not open. */
+  revoke(id: string, now: number, by: Operator): Promise<boolean>;
+}
+
+export interface NewSession {
+  readonly hash: string;
+  readonly now: number;
+  readonly endsAt: number;
+}
+
+/** An open session of the console. Moments are Unix seconds. */
+export interface ConsoleSession {
+  /** Tells it apart without opening it. */
+  readonly id: string;
+  /** The system user who asked for the login. */
+  readonly actor: string;
+  readonly openedAt: number;
+  readonly endsAt: number;
 }
 
 /** What both windows of a key have counted. Moments are Unix seconds, `day` is days since 1970. */

@@ -9,6 +9,7 @@ import {
   type Scope,
   secretRecord,
 } from '../catalog/api-key.ts';
+import type { Operator } from '../catalog/audit.ts';
 import { systemClock, utc } from '../catalog/clock.ts';
 import { CatalogError } from '../catalog/error.ts';
 import { type Limits, PLAN_NAMES, type PlanName } from '../catalog/plan.ts';
@@ -16,12 +17,13 @@ import type { Ban, Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
 import { parseDuration } from '../duration.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, UsageError, withSettings } from './program.ts';
+import { type Invocation, settings, systemOperator, UsageError, withSettings } from './program.ts';
 
 interface Workplace {
   readonly storage: Storage;
   readonly config: Config;
   readonly now: number;
+  readonly by: Operator;
 }
 
 interface CreateOptions extends LimitOptions {
@@ -66,14 +68,7 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
 
   withLimits(add('set-plan <id> <plan>', `Move a key to another plan: ${PLAN_NAMES.join(', ')}`)).action(
     (id: string, plan: string, options: LimitOptions, self: Command) =>
-      run(self, async (place) => {
-        const planName = readPlan(plan);
-        return shown(
-          place,
-          await place.storage.keys.updatePlan(id, planName, planLimits(planName, readLimits(options))),
-          id,
-        );
-      }),
+      run(self, (place) => setPlan(place, id, plan, options)),
   );
 
   add('rotate <id>', 'Give a key a new secret; the old one works until the grace ends')
@@ -83,13 +78,14 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     );
 
   add('revoke <id>', 'Revoke a key for good').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (place) => shown(place, await place.storage.keys.revoke(id, place.now), id)),
+    run(self, async (place) => shown(place, await place.storage.keys.revoke(id, place.now, place.by), id)),
   );
 
   add('unban <id>', 'Lift the ban of a key').action((id: string, _options: unknown, self: Command) =>
     run(self, async (place) => {
       const key = await place.storage.keys.find(id);
-      if (key && !(await place.storage.limits.liftBan(id, place.now))) invocation.tell(`The key ${id} is not banned`);
+      if (key && !(await place.storage.limits.liftBan(id, place.now, place.by)))
+        invocation.tell(`The key ${id} is not banned`);
       return shown(place, key, id);
     }),
   );
@@ -101,7 +97,7 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     const config = settings(self, invocation);
     const clock = systemClock();
     await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax });
-    const { json, text } = await work({ storage, config, now: clock().unix });
+    const { json, text } = await work({ storage, config, now: clock().unix, by: systemOperator() });
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
   }
 }
@@ -112,7 +108,7 @@ function withLimits(command: Command): Command {
     .option('--per-day <count>', 'requests per day, for the enterprise plan');
 }
 
-async function create({ storage, config, now }: Workplace, options: CreateOptions) {
+async function create({ storage, config, now, by }: Workplace, options: CreateOptions) {
   const plan = readPlan(options.plan);
   const limits = readLimits(options);
   const scopes = options.scopes === undefined ? undefined : readScopes(options.scopes);
@@ -128,11 +124,17 @@ async function create({ storage, config, now }: Workplace, options: CreateOption
     },
     now,
   );
-  await storage.keys.insert(key, secretRecord(secret));
+  await storage.keys.insert(key, secretRecord(secret), by);
   return { json: { ...keyAsJson(key, undefined), key: secret }, text: secret };
 }
 
-async function rotate({ storage, config, now }: Workplace, id: string, grace: string) {
+async function setPlan(place: Workplace, id: string, plan: string, options: LimitOptions) {
+  const name = readPlan(plan);
+  const changes = { plan: name, limits: planLimits(name, readLimits(options)) };
+  return shown(place, await place.storage.keys.update(id, changes, place.by), id);
+}
+
+async function rotate({ storage, config, now, by }: Workplace, id: string, grace: string) {
   const seconds = readDuration(grace, '--grace');
   if (seconds > ROTATION_GRACE_MAX_SECONDS) throw new UsageError(`--grace is ${grace}; 30d is the most`);
   const secret = mintSecret(config.environment);
@@ -141,7 +143,7 @@ async function rotate({ storage, config, now }: Workplace, id: string, grace: st
     throw new UsageError(`The key ${id} belongs to ${key.environment}; set ENVIRONMENT to that`);
   }
   if (key.revokedAt !== null) throw new CatalogError('gone', `The key ${id} is revoked; issue a new one`);
-  const rotated = found(await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt: now + seconds }), id);
+  const rotated = found(await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt: now + seconds, by }), id);
   return { json: { ...keyAsJson(rotated, await banOf(storage, id, now)), key: secret }, text: secret };
 }
 

@@ -1,4 +1,6 @@
+import { userInfo } from 'node:os';
 import { Command, type CommanderError, Option } from 'commander';
+import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
 import { addAboutCommands } from './about.ts';
 import { addDatabaseCommands } from './database.ts';
@@ -75,4 +77,14 @@ export function sources(command: Command, { env, envFile }: Invocation): ConfigS
     if (typeof value === 'string') flags[name] = value;
   }
   return { flags, env, file: envFile() };
+}
+
+/** The system user who runs the command. */
+export function systemOperator(): Operator {
+  try {
+    return { actor: userInfo().username, via: 'cli' };
+  } catch {
+    // A user without a name, as containers have.
+    return { actor: `uid ${process.getuid?.() ?? 'unknown'}`, via: 'cli' };
+  }
 }

@@ -10,7 +10,7 @@ import { startService } from '../service.ts';
 import { claimForService, openStorage } from '../storage/open.ts';
 import { fillWithDemo } from './demo.ts';
 import { openLog } from './log.ts';
-import { type Invocation, settings, withSettings } from './program.ts';
+import { type Invocation, settings, systemOperator, withSettings } from './program.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
 
@@ -67,7 +67,7 @@ async function issueFirstKey(storage: Storage, { config, url, now, invocation }:
     { name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' },
     now,
   );
-  await storage.keys.insert(key, secretRecord(secret));
+  await storage.keys.insert(key, secretRecord(secret), systemOperator());
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${url}/categories\n`,
   );

@@ -3,6 +3,9 @@ import type { Decision } from './window.ts';
 
 export type { Decision };
 
+/** `degraded`: the counts that several instances share cannot be had; each admits its share of every limit. */
+export type LimiterState = 'ok' | 'degraded';
+
 /**
  * Counts what each key spends, by the rules of `window.ts`.
  *
@@ -11,6 +14,7 @@ export type { Decision };
  * the first call with the changed key on; a lifted ban within a second.
  */
 export interface Limiter extends AsyncDisposable {
+  readonly state: LimiterState;
   /** Spends one request of the key's windows, or refuses. Throws `unavailable` if what was counted before cannot be read. */
   charge(key: ApiKey): Promise<Decision>;
   /** What the next request would meet, free of charge. Fails as `charge` does. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { manualClock } from '../../test/clock.ts';
 import { type LimiterBench, limiterContract } from '../../test/limiter-contract.ts';
+import { OPERATOR } from '../../test/operator.ts';
 import { recordedEvents, temporaryFolder } from '../../test/service.ts';
 import { newApiKey, secretRecord } from '../catalog/api-key.ts';
 import { openStorage } from '../storage/open.ts';
@@ -49,7 +50,7 @@ test('LocalLimiter: keys that were pushed out of memory keep their counts', asyn
   const keys = await Promise.all(
     Array.from({ length: 20 }, async () => {
       const { key, secret } = newApiKey({ name: 'one', environment: 'production', plan: 'free' }, 0);
-      await bench.storage.keys.insert(key, secretRecord(secret));
+      await bench.storage.keys.insert(key, secretRecord(secret), OPERATOR);
       return key;
     }),
   );

@@ -26,6 +26,7 @@ export interface LocalLimiterOptions {
 
 /** Counts in this process's memory and saves to storage: exact as long as one process serves all requests. */
 export class LocalLimiter implements Limiter {
+  readonly state = 'ok';
   readonly #options: LocalLimiterOptions;
   readonly #states = new Map<string, WindowState>();
   readonly #reading = new Map<string, Promise<void>>();

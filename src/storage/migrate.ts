@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { categoriesKeysLimits } from './migrations/001-categories-keys-limits.ts';
 import { petsOrdersOutcomes } from './migrations/002-pets-orders-outcomes.ts';
+import { usageAuditSessions } from './migrations/003-usage-audit-sessions.ts';
 import type { Tables } from './tables.ts';
 
 /** The engine's name for whole numbers up to 2^63; in SQLite only `integer` makes a primary key the row's own number. */
@@ -11,6 +12,7 @@ export type Int64 = 'integer' | 'bigint';
 const MIGRATIONS = {
   '001-categories-keys-limits': categoriesKeysLimits,
   '002-pets-orders-outcomes': petsOrdersOutcomes,
+  '003-usage-audit-sessions': usageAuditSessions,
 };
 
 /** Brings the tables up to date and returns the names of the migrations that this took. Throws what the engine throws. */

@@ -1,9 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
+import type { Operator } from '../catalog/audit.ts';
 import type { Category, NewCategory } from '../catalog/category.ts';
 import type { Clock } from '../catalog/clock.ts';
 import { CatalogError } from '../catalog/error.ts';
 import type { CategoryStorage, Created, Origin, Page } from '../catalog/storage.ts';
 import { createOnce } from './outcomes.ts';
+import { writeDown } from './sql-audit.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -51,6 +54,60 @@ export class SqlCategories implements CategoryStorage {
       let query = db.selectFrom('categories').select(['id', 'name', 'description']).orderBy('id');
       if (page) query = query.where('id', '>', page.after).limit(page.limit);
       return (await query.execute()).map(toCategory);
+    });
+  }
+
+  rename(id: number, name: string, by: Operator): Promise<Category | undefined> {
+    return this.#transactions.change('categories', async (trx) => {
+      const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      if (!row) return undefined;
+      await trx.updateTable('categories').set({ name }).where('id', '=', id).execute();
+      const change = { target: `${id}`, before: { name: row.name }, after: { name } };
+      await writeDown(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });
+      return toCategory({ ...row, name });
+    });
+  }
+
+  delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'> {
+    return this.#transactions.change('categories', async (trx) => {
+      const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      if (!row) return 'not found';
+      const pet = await trx.selectFrom('pets').select('id').where('category_id', '=', id).limit(1).executeTakeFirst();
+      if (pet) return 'in use';
+      await trx.deleteFrom('categories').where('id', '=', id).execute();
+      await trx
+        .updateTable('category_counter')
+        .set((set) => ({ count: set('count', '-', 1) }))
+        .execute();
+      const change = { target: `${id}`, before: toCategory(row), after: null };
+      await writeDown(trx, { at: this.#clock().unix, by, action: 'category.delete', ...change });
+      return 'deleted';
+    });
+  }
+
+  import(
+    categories: readonly NewCategory[],
+    by: Operator,
+    onProgress: (inserted: number) => void = () => {},
+  ): Promise<void> {
+    return this.#transactions.change('new-categories', async (trx) => {
+      const { last_id, count } = await trx.selectFrom('category_counter').selectAll().executeTakeFirstOrThrow();
+      if (count + categories.length > this.#categoriesMax) throw catalogFull(this.#categoriesMax);
+      for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
+        const some = categories.slice(first, first + ROWS_PER_STATEMENT);
+        await this.#insertBatch(
+          trx,
+          some.map((category) => ({ category, keyId: by.via })),
+        );
+        onProgress(first + some.length);
+        // However many there are, a service that imports serves requests in between.
+        await nextTurn();
+      }
+      const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
+      await writeDown(trx, {
+        ...{ at: this.#clock().unix, by, action: 'categories.import', target: 'categories' },
+        ...{ before: null, after },
+      });
     });
   }
 

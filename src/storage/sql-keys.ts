@@ -1,22 +1,29 @@
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { ApiKey, Environment, FoundKey, Scope, SecretRecord } from '../catalog/api-key.ts';
-import type { Limits, PlanName } from '../catalog/plan.ts';
-import type { KeyStorage, Rotation } from '../catalog/storage.ts';
+import type { Operator } from '../catalog/audit.ts';
+import type { Clock } from '../catalog/clock.ts';
+import type { KeyChanges, KeySearch, KeyStorage, Rotation } from '../catalog/storage.ts';
+import { writeDown } from './sql-audit.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 /** Keys in SQL, their secrets in a table of their own. */
 export class SqlKeys implements KeyStorage {
   readonly #transactions: Transactions;
+  readonly #clock: Clock;
 
-  constructor(transactions: Transactions) {
+  constructor(transactions: Transactions, clock: Clock) {
     this.#transactions = transactions;
+    this.#clock = clock;
   }
 
-  insert(key: ApiKey, secret: SecretRecord): Promise<void> {
+  insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void> {
     return this.#transactions.change('keys', async (trx) => {
       await trx.insertInto('api_keys').values(fromKey(key)).execute();
       await insertSecret(trx, key.id, secret, key.createdAt);
+      const { name, plan, limits, scopes, expiresAt } = key;
+      const after = { name, plan, limits, scopes, expiresAt };
+      await writeDown(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
     });
   }
 
@@ -43,18 +50,41 @@ export class SqlKeys implements KeyStorage {
     });
   }
 
-  updatePlan(id: string, plan: PlanName, limits: Limits): Promise<ApiKey | undefined> {
+  search({ text, offset, limit }: KeySearch): Promise<{ keys: ApiKey[]; count: number }> {
+    const pattern = `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
+    const holds = (column: 'api_keys.name' | 'api_keys.id' | 'api_key_secrets.prefix') =>
+      sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`;
+    return this.#transactions.read(async (db) => {
+      const found = text
+        ? selectKeys(db).where((where) =>
+            where.or([holds('api_keys.name'), holds('api_keys.id'), holds('api_key_secrets.prefix')]),
+          )
+        : selectKeys(db);
+      const { count } = await found
+        .clearSelect()
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow();
+      const page = found.orderBy('api_keys.created_at', 'desc').orderBy('api_keys.id', 'desc');
+      const rows = await page.offset(offset).limit(limit).execute();
+      return { keys: rows.map(toKey), count };
+    });
+  }
+
+  update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined> {
     return this.#transactions.change('keys', async (trx) => {
-      await trx
-        .updateTable('api_keys')
-        .set({ plan, per_minute: limits.minute, per_day: limits.day })
-        .where('id', '=', id)
-        .execute();
+      const key = await readKey(trx, id);
+      if (!key) return undefined;
+      const { id: _, ...row } = fromKey({ ...key, ...changes });
+      await trx.updateTable('api_keys').set(row).where('id', '=', id).execute();
+      const changed = Object.keys(changes) as (keyof KeyChanges)[];
+      const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
+      const at = this.#clock().unix;
+      await writeDown(trx, { at, by, action: 'key.update', target: id, before, after: changes });
       return readKey(trx, id);
     });
   }
 
-  rotate(id: string, secret: SecretRecord, { now, oldEndAt }: Rotation): Promise<ApiKey | undefined> {
+  rotate(id: string, secret: SecretRecord, { now, oldEndAt, by }: Rotation): Promise<ApiKey | undefined> {
     return this.#transactions.change('keys', async (trx) => {
       const key = await readKey(trx, id);
       if (!key || key.revokedAt !== null) return key;
@@ -65,18 +95,19 @@ export class SqlKeys implements KeyStorage {
         .where((where) => where.or([where('ends_at', 'is', null), where('ends_at', '>', oldEndAt)]))
         .execute();
       await insertSecret(trx, id, secret, now);
+      const [before, after] = [{ prefix: key.prefix }, { prefix: secret.prefix, oldEndsAt: oldEndAt }];
+      await writeDown(trx, { at: now, by, action: 'key.rotate', target: id, before, after });
       return readKey(trx, id);
     });
   }
 
-  revoke(id: string, now: number): Promise<ApiKey | undefined> {
+  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined> {
     return this.#transactions.change('keys', async (trx) => {
-      await trx
-        .updateTable('api_keys')
-        .set({ revoked_at: now })
-        .where('id', '=', id)
-        .where('revoked_at', 'is', null)
-        .execute();
+      const key = await readKey(trx, id);
+      if (!key || key.revokedAt !== null) return key;
+      await trx.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', id).execute();
+      const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
+      await writeDown(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
       return readKey(trx, id);
     });
   }

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import type { Operator } from '../catalog/audit.ts';
 import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../catalog/storage.ts';
+import { writeDown } from './sql-audit.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -103,7 +105,7 @@ export class SqlLimits implements LimitStorage {
     });
   }
 
-  liftBan(keyId: string, now: number): Promise<boolean> {
+  liftBan(keyId: string, now: number, by: Operator): Promise<boolean> {
     return this.#transactions.change('bans', async (trx) => {
       const { numUpdatedRows } = await trx
         .updateTable('bans')
@@ -112,7 +114,23 @@ export class SqlLimits implements LimitStorage {
         .where('ends_at', '>', now)
         .where('lifted_at', 'is', null)
         .executeTakeFirst();
-      return numUpdatedRows > 0n;
+      if (numUpdatedRows === 0n) return false;
+      const [before, after] = [{ banned: true }, { banned: false }];
+      await writeDown(trx, { at: now, by, action: 'ban.lift', target: keyId, before, after });
+      return true;
+    });
+  }
+
+  banHistory(keyId: string, limit: number): Promise<(Ban & { liftedAt: number | null })[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('bans')
+        .selectAll()
+        .where('key_id', '=', keyId)
+        .orderBy('started_at', 'desc')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({ ...toBan(row), liftedAt: row.lifted_at }));
     });
   }
 }

@@ -3,11 +3,14 @@ import type { Clock } from '../catalog/clock.ts';
 import { type Change, IDEMPOTENCY_SECONDS, type Storage } from '../catalog/storage.ts';
 import type { Events } from '../events.ts';
 import type { Engine } from './engine.ts';
+import { SqlAudit } from './sql-audit.ts';
 import { SqlCategories } from './sql-categories.ts';
 import { SqlKeys } from './sql-keys.ts';
 import { SqlLimits } from './sql-limits.ts';
 import { SqlOrders } from './sql-orders.ts';
 import { SqlPets } from './sql-pets.ts';
+import { SqlSessions } from './sql-sessions.ts';
+import { SqlUsage } from './sql-usage.ts';
 import { Transactions } from './transactions.ts';
 
 const PURGED_AT_ONCE = 200;
@@ -27,6 +30,9 @@ export class SqlStorage implements Storage {
   readonly orders: SqlOrders;
   readonly keys: SqlKeys;
   readonly limits: SqlLimits;
+  readonly usage: SqlUsage;
+  readonly audit: SqlAudit;
+  readonly sessions: SqlSessions;
   readonly #transactions: Transactions;
   readonly #clock: Clock;
 
@@ -36,8 +42,11 @@ export class SqlStorage implements Storage {
     this.categories = new SqlCategories(this.#transactions, { clock, categoriesMax });
     this.pets = new SqlPets(this.#transactions, clock);
     this.orders = new SqlOrders(this.#transactions, clock);
-    this.keys = new SqlKeys(this.#transactions);
+    this.keys = new SqlKeys(this.#transactions, clock);
     this.limits = new SqlLimits(this.#transactions);
+    this.usage = new SqlUsage(this.#transactions);
+    this.audit = new SqlAudit(this.#transactions);
+    this.sessions = new SqlSessions(this.#transactions);
   }
 
   watch(onChange: (change: Change) => Promise<void>): Promise<void> {

@@ -1,7 +1,9 @@
 import type { Transaction } from 'kysely';
+import type { AuditAction, Operator } from '../catalog/audit.ts';
 import type { PetStatus } from '../catalog/pet.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Change } from '../catalog/storage.ts';
+import type { UsagePeriod } from '../catalog/usage.ts';
 
 /** Rows to a statement, well below what an engine binds at once. */
 export const ROWS_PER_STATEMENT = 100;
@@ -29,8 +31,8 @@ export interface Tables {
     created_at: number;
     created_by: string;
   };
-  /** The highest id ever given in each of the other tables of resources. */
-  last_ids: { kind: 'pets' | 'orders'; last_id: number };
+  /** The highest id ever given in each of the other tables that have such ids. */
+  last_ids: { kind: 'pets' | 'orders' | 'audit_entries'; last_id: number };
   /** What creates with an Idempotency-Key gave, for their retries. */
   create_outcomes: {
     key_id: string;
@@ -61,6 +63,30 @@ export interface Tables {
     reason: string;
     lifted_at: number | null;
   };
+  usage: {
+    period: UsagePeriod;
+    starts_at: number;
+    key_id: string;
+    served: number;
+    client_errors: number;
+    refused: number;
+    server_errors: number;
+    first_at: number;
+    last_at: number;
+  };
+  /** `before` and `after` are JSON. */
+  audit_entries: {
+    id: number;
+    at: number;
+    actor: string;
+    via: Operator['via'];
+    action: AuditAction;
+    target: string;
+    before: string;
+    after: string;
+  };
+  console_logins: { hash: string; actor: string; ends_at: number };
+  console_sessions: { hash: string; id: string; actor: string; opened_at: number; ends_at: number };
   /** A number for each kind of change, raised with it, so that other processes know what to read anew. */
   change_versions: { kind: Change; version: number };
 }

@@ -1,0 +1,35 @@
+/** Who changes something by hand, and by which way: a system user on the command line, or a session of the console. */
+export interface Operator {
+  readonly actor: string;
+  readonly via: 'cli' | 'console';
+}
+
+/** What operators do that is written down. */
+export const AUDIT_ACTIONS = [
+  'key.create',
+  'key.update',
+  'key.rotate',
+  'key.revoke',
+  'ban.lift',
+  'category.rename',
+  'category.delete',
+  'categories.import',
+  'console.open',
+  'console.revoke',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/** One change by an operator, written in the same transaction as the change and never altered. */
+export interface AuditEntry {
+  /** Rises with every entry. */
+  readonly id: number;
+  /** Unix seconds. */
+  readonly at: number;
+  readonly operator: Operator;
+  readonly action: AuditAction;
+  /** The id of what was changed. */
+  readonly target: string;
+  /** What of it was changed, as it was and as it became; null where there was nothing. Never a secret. */
+  readonly before: unknown;
+  readonly after: unknown;
+}

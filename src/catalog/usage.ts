@@ -1,0 +1,39 @@
+/** What became of requests: answered below 400, other 4xx, 429, and 5xx. */
+export interface UsageCounts {
+  readonly served: number;
+  readonly clientErrors: number;
+  readonly refused: number;
+  readonly serverErrors: number;
+}
+
+/** What one key, or `ALL_KEYS`, called for within one minute, or a part of it. Moments are Unix seconds. */
+export interface UsageRecord extends UsageCounts {
+  readonly keyId: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The usage of a key over some time. */
+export type KeyUsage = UsageRecord;
+
+/** The usage within one period that begins at `at`. */
+export interface UsagePoint extends UsageCounts {
+  readonly at: number;
+}
+
+/** Stands for all keys together. */
+export const ALL_KEYS = '*';
+
+/** How finely usage is kept, and for how long. */
+export const USAGE_PERIODS = {
+  minute: { seconds: 60, keptSeconds: 2 * 86_400 },
+  hour: { seconds: 3_600, keptSeconds: 62 * 86_400 },
+  day: { seconds: 86_400, keptSeconds: 2 * 366 * 86_400 },
+} as const;
+export type UsagePeriod = keyof typeof USAGE_PERIODS;
+
+/** The finest period in which so many seconds are told by a few hundred numbers at most. */
+export function usagePeriod(seconds: number): UsagePeriod {
+  if (seconds <= 6 * 3_600) return 'minute';
+  return seconds <= 14 * 86_400 ? 'hour' : 'day';
+}
