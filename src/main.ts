@@ -6,6 +6,7 @@ import { ConfigMistakes } from './config.ts';
 import { ServiceNotStarted } from './service.ts';
 import { DatabaseNotOpened } from './storage/engine.ts';
 
+const PROGRESS_CHARACTERS = 30;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 const stop = new AbortController();
@@ -14,6 +15,7 @@ const invocation: Invocation = {
   envFile: readEnvFile,
   print: (text) => process.stdout.write(`${text}\n`),
   tell: (text) => process.stderr.write(`${text}\n`),
+  progress: showProgress,
   stop: stop.signal,
   stopsGracefully: false,
 };
@@ -46,6 +48,14 @@ function readEnvFile(): Record<string, string | undefined> {
   } catch (error) {
     throw new ConfigMistakes([`.env: cannot read it: ${(error as Error).message}`]);
   }
+}
+
+/** One line that is written over until it is done; nothing where stderr is no terminal. */
+function showProgress(doing: string, done: number, total: number): void {
+  if (!process.stderr.isTTY) return;
+  const share = total === 0 ? 1 : done / total;
+  const bar = '█'.repeat(Math.round(share * PROGRESS_CHARACTERS)).padEnd(PROGRESS_CHARACTERS, '░');
+  process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${done >= total ? '\n' : ''}`);
 }
 
 /** Says what went wrong in one line, or a line for each mistake, and gives the exit code for it. */

@@ -18,6 +18,7 @@ import type { Config } from '../config.ts';
 import { parseDuration } from '../duration.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './program.ts';
+import { table } from './table.ts';
 
 interface Workplace {
   readonly storage: Storage;
@@ -40,9 +41,9 @@ interface LimitOptions {
 
 /** `keys …`: everything about API keys. */
 export function addKeysCommand(program: Command, invocation: Invocation): void {
-  const keys = program.command('keys').description('Issue API keys and look after them');
+  const group = program.command('keys').description('Issue API keys and look after them');
   const add = (usage: string, description: string) =>
-    withSettings(keys.command(usage).description(description).option('--json', 'print JSON'), [
+    withSettings(group.command(usage).description(description).option('--json', 'print JSON'), [
       'DATABASE_URL',
       'ENVIRONMENT',
     ]);
@@ -57,8 +58,8 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   add('list', 'List the keys').action((_options: unknown, self: Command) =>
     run(self, async ({ storage, now }) => {
       const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
-      const listed = (await storage.keys.list()).map((key) => keyAsJson(key, bans.get(key.id)));
-      return { json: listed, text: table(listed, now) };
+      const keys = (await storage.keys.list()).map((key) => keyAsJson(key, bans.get(key.id)));
+      return { json: keys, text: listed(keys, now) };
     }),
   );
 
@@ -209,7 +210,7 @@ function keyAsJson(key: ApiKey, ban: Ban | undefined) {
   };
 }
 
-function table(keys: readonly ReturnType<typeof keyAsJson>[], now: number): string {
+function listed(keys: readonly ReturnType<typeof keyAsJson>[], now: number): string {
   if (keys.length === 0) return 'No keys yet; `pet-catalog keys create --name NAME` issues one';
   const rows = keys.map((key) => [
     key.id,
@@ -219,16 +220,7 @@ function table(keys: readonly ReturnType<typeof keyAsJson>[], now: number): stri
     `${key.limits.minute}/min ${key.limits.day}/day`,
     state(key, now),
   ]);
-  const all = [['ID', 'NAME', 'KEY', 'PLAN', 'LIMITS', 'STATE'], ...rows];
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return table(['ID', 'NAME', 'KEY', 'PLAN', 'LIMITS', 'STATE'], rows);
 }
 
 function state(key: ReturnType<typeof keyAsJson>, now: number): string {

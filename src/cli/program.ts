@@ -3,9 +3,11 @@ import { Command, type CommanderError, Option } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
 import { addAboutCommands } from './about.ts';
+import { addCategoriesCommand } from './categories.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addKeysCommand } from './keys.ts';
 import { addServeCommand } from './serve.ts';
+import { addUsageCommands } from './usage.ts';
 
 /** What a command has of the world around it. */
 export interface Invocation {
@@ -16,6 +18,8 @@ export interface Invocation {
   print(text: string): void;
   /** Writes everything else to stderr. */
   tell(text: string): void;
+  /** Shows how far something is, where somebody looks on. */
+  progress(doing: string, done: number, total: number): void;
   /** Aborted when the process is asked to stop, if `stopsGracefully`. */
   readonly stop: AbortSignal;
   stopsGracefully: boolean;
@@ -43,6 +47,8 @@ export function createProgram(invocation: Invocation): Command {
     .showHelpAfterError('(see --help)');
   addServeCommand(program, invocation);
   addKeysCommand(program, invocation);
+  addUsageCommands(program, invocation);
+  addCategoriesCommand(program, invocation);
   addDatabaseCommands(program, invocation);
   addAboutCommands(program, invocation);
   return program;

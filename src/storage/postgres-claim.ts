@@ -1,10 +1,9 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { DatabaseNotOpened } from './engine.ts';
-import { notOpened } from './postgres.ts';
+import { connect, endSoon, notOpened } from './postgres-connection.ts';
 
 /** Names the lock that tells whether services on this database count together or one of them alone. */
 const CLAIM_LOCK = 7_251_003;
-const CONNECT_TIMEOUT_MS = 2_000;
 const RECLAIM_MS = 1_000;
 
 /**
@@ -18,19 +17,10 @@ export async function claimPostgres(url: string, { together }: { together: boole
   let retrying: NodeJS.Timeout | undefined;
 
   const claim = async (): Promise<boolean> => {
-    const client = new pg.Client({
-      connectionString: url,
-      application_name: 'pet-catalog claim',
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-    });
-    client.on('error', () => {});
-    await client.connect();
-    const { rows } = await client.query<{ held: boolean }>(
-      `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
-    );
-    if (!rows[0]?.held || isOver) {
-      await client.end();
+    const client = await connect(url, 'claim');
+    const isHeld = await tryLock(client, { together });
+    if (!isHeld || isOver) {
+      await endSoon(client);
       return false;
     }
     held = client;
@@ -58,7 +48,19 @@ export async function claimPostgres(url: string, { together }: { together: boole
     async [Symbol.asyncDispose]() {
       isOver = true;
       clearTimeout(retrying);
-      await held?.end().catch(() => {});
+      if (held) await endSoon(held);
     },
   };
+}
+
+async function tryLock(client: pg.Client, { together }: { together: boolean }): Promise<boolean> {
+  try {
+    const { rows } = await client.query<{ held: boolean }>(
+      `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
+    );
+    return rows[0]?.held === true;
+  } catch (error) {
+    endSoon(client);
+    throw error;
+  }
 }

@@ -1,9 +1,9 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { connect, endSoon } from './postgres-connection.ts';
 
 /** How often changes are looked for though nothing was heard: notifications may be lost with their connection. */
 const LOOK_INTERVAL_MS = 1_000;
 const RECONNECT_MS = 500;
-const CONNECT_TIMEOUT_MS = 2_000;
 
 export interface PostgresFeedOptions {
   /** What this instance's own notifications carry; they are passed over. */
@@ -25,24 +25,12 @@ export function watchPostgres(url: string, options: PostgresFeedOptions): () => 
   let listening: pg.Client | undefined;
 
   const listen = async () => {
-    const client = new pg.Client({
-      connectionString: url,
-      application_name: 'pet-catalog feed',
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-    });
-    listening = client;
-    const again = () => {
-      if (isEnded || listening !== client) return;
-      listening = undefined;
-      client.end().catch(() => {});
-      reconnecting = setTimeout(listen, RECONNECT_MS).unref();
-    };
-    client.on('error', again);
-    client.on('end', again);
-    client.on('notification', ({ payload }) => payload !== options.origin && look());
     try {
-      await client.connect();
+      const client = await connect(url, 'feed');
+      if (isEnded) return void endSoon(client);
+      listening = client;
+      client.on('end', again);
+      client.on('notification', ({ payload }) => payload !== options.origin && look());
       await client.query('listen pet_catalog');
       // What was announced before is not told.
       look();
@@ -50,12 +38,19 @@ export function watchPostgres(url: string, options: PostgresFeedOptions): () => 
       again();
     }
   };
+  const again = () => {
+    if (isEnded) return;
+    if (listening) endSoon(listening.removeListener('end', again));
+    listening = undefined;
+    clearTimeout(reconnecting);
+    reconnecting = setTimeout(listen, RECONNECT_MS).unref();
+  };
   listen();
 
   return async () => {
     isEnded = true;
     clearInterval(timer);
     clearTimeout(reconnecting);
-    await listening?.end().catch(() => {});
+    if (listening) await endSoon(listening);
   };
 }

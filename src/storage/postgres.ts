@@ -1,26 +1,34 @@
 import { randomUUID } from 'node:crypto';
 import { Kysely, PostgresDialect, PostgresDriver, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
-import { withoutPassword } from '../config.ts';
-import { DatabaseNotOpened, type Engine, type Failure } from './engine.ts';
+import type { Engine, Failure } from './engine.ts';
 import { migrate } from './migrate.ts';
+import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, notOpened } from './postgres-connection.ts';
 import { watchPostgres } from './postgres-feed.ts';
 import type { Tables } from './tables.ts';
 
 const SERVER_VERSION_MIN = 14;
 /** Connections of one instance; what finds none free waits for `CONNECT_TIMEOUT_MS` and is then refused. */
 const CONNECTIONS_MAX = 10;
-const CONNECT_TIMEOUT_MS = 2_000;
 /** What the server takes for one statement at most, and for a lock within it. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 900;
-/** When a statement is given up though the server did not: it, or the network, hangs. */
-const ANSWER_TIMEOUT_MS = 6_000;
 /** Names the lock that a writing transaction holds, so that it decides by what it alone may change. */
 const WRITERS_LOCK = 7_251_002;
 
-/** The server did not answer: what it was asked may or may not have happened. */
-class ConnectionLost extends Error {}
+/** SQLSTATEs with which the server ends the connection; the severity would tell as well, but in its own language. */
+const ENDS_CONNECTION = /^(08|25P03|25P04|57P|58|XX)/;
+
+/** The server did not answer. */
+class ConnectionLost extends Error {
+  /** What it was asked, if it was, may or may not have happened. */
+  readonly wasAsked: boolean;
+
+  constructor(cause: unknown, wasAsked: boolean) {
+    super('The database does not answer', { cause });
+    this.wasAsked = wasAsked;
+  }
+}
 
 /** A COMMIT whose answer was lost. */
 class CommitUnanswered extends Error {}
@@ -85,22 +93,6 @@ async function prepare(url: string): Promise<void> {
   }
 }
 
-/** Throws the `DatabaseNotOpened` that says why a server could not be used, and what to do. */
-export function notOpened(url: string): (error: Error) => never {
-  return (error) => {
-    const hints: Record<string, string> = {
-      '3D000': '; create it, or correct DATABASE_URL',
-      '28P01': '; correct the password in DATABASE_URL',
-      ECONNREFUSED: '; start the server, or correct DATABASE_URL',
-    };
-    // A refused connection to a name with several addresses has no message of its own.
-    const { code = '', message } = error instanceof AggregateError ? error.errors[0] : (error as pg.DatabaseError);
-    throw new DatabaseNotOpened(`Cannot open the database ${withoutPassword(url)}: ${message}${hints[code] ?? ''}`, {
-      cause: error,
-    });
-  };
-}
-
 /** What an error means, by its SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html). */
 function classify(error: unknown): Failure | undefined {
   if (error instanceof CommitUnanswered) return 'unknown';
@@ -109,10 +101,10 @@ function classify(error: unknown): Failure | undefined {
   const { code = '' } = error;
   // serialization_failure, deadlock_detected, lock_not_available
   if (['40001', '40P01', '55P03'].includes(code)) return 'busy';
-  // read_only_sql_transaction: a standby, before or after a failover.
-  if (code === '25006') return 'unavailable';
-  // Connection exceptions, insufficient resources, operator intervention, system errors.
-  return ['08', '53', '57', '58'].includes(code.slice(0, 2)) ? 'unavailable' : undefined;
+  // read_only_sql_transaction, a standby before or after a failover; a transaction that waited too long.
+  if (['25006', '25P03', '25P04'].includes(code)) return 'unavailable';
+  // Connection exceptions, authorization, no such database, resources, operator intervention, system errors.
+  return ['08', '28', '3D', '53', '57', '58'].includes(code.slice(0, 2)) ? 'unavailable' : undefined;
 }
 
 /** Kysely's PostgreSQL, telling what became of a connection. */
@@ -129,23 +121,24 @@ class CheckedDialect extends PostgresDialect {
     return new CheckedDriver({
       pool: {
         options: pool.options,
-        connect: () => pool.connect().then(checked, lost),
-        end: () => pool.end(),
+        connect: () => pool.connect().then(checked, (error) => lost(error, false)),
+        end: () => endSoon(pool),
       },
     });
   }
 }
 
 class CheckedDriver extends PostgresDriver {
-  /** Only an error that undoes the transaction says that nothing was stored; any other leaves it open. */
+  /** Only an error that undoes the transaction says that nothing was stored; one that ends the connection does not. */
   override async commitTransaction(connection: Parameters<PostgresDriver['commitTransaction']>[0]): Promise<void> {
     try {
       await super.commitTransaction(connection);
     } catch (error) {
-      const isUndone = error instanceof pg.DatabaseError && error.severity === 'ERROR';
-      if (error instanceof ConnectionLost || (error instanceof pg.DatabaseError && !isUndone)) {
-        throw new CommitUnanswered('The answer to a COMMIT was lost', { cause: error });
-      }
+      const isUnanswered =
+        error instanceof ConnectionLost
+          ? error.wasAsked
+          : error instanceof pg.DatabaseError && ENDS_CONNECTION.test(error.code ?? '');
+      if (isUnanswered) throw new CommitUnanswered('The answer to a COMMIT was lost', { cause: error });
       throw error;
     }
   }
@@ -158,24 +151,32 @@ class CheckedDriver extends PostgresDriver {
 
 /** A client that is not used again once the server failed to answer on it. */
 function checked(client: pg.PoolClient): PostgresPoolClient {
-  let isLost = false;
+  let failure: unknown;
+  // The pool listens only while nobody uses a client, and an error that nobody listens for ends the process.
+  const onError = (error: unknown) => {
+    failure ??= error;
+  };
+  client.on('error', onError);
   const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
-    if (isLost) throw new ConnectionLost('The connection was lost');
+    if (failure) throw new ConnectionLost(failure, false);
     try {
       return await client.query(text, [...values]);
     } catch (error) {
-      isLost = !(error instanceof pg.DatabaseError) || error.severity !== 'ERROR';
-      return lost(error);
+      if (!(error instanceof pg.DatabaseError) || ENDS_CONNECTION.test(error.code ?? '')) onError(error);
+      return lost(error, true);
     }
   };
   // Kysely's type also has a form for cursors, which nobody uses here.
   return {
     query: query as unknown as PostgresPoolClient['query'],
-    release: (discard) => client.release(isLost || discard),
+    release: (discard) => {
+      client.removeListener('error', onError);
+      client.release(failure !== undefined || discard);
+    },
   };
 }
 
-function lost(error: unknown): never {
+function lost(error: unknown, wasAsked: boolean): never {
   if (error instanceof pg.DatabaseError) throw error;
-  throw new ConnectionLost('The database does not answer', { cause: error });
+  throw new ConnectionLost(error, wasAsked);
 }

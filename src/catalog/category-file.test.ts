@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { newCategory } from './category.ts';
+import { FILE_FORMATS, formatOf, readCategories, writeCategories } from './category-file.ts';
+import { CatalogError } from './error.ts';
+
+const text = fc.string({ unit: 'binary', maxLength: 30 });
+const anyCategory = fc
+  .record({ name: text, description: fc.option(text, { nil: undefined }) })
+  .filter((value) => {
+    try {
+      return newCategory(value) !== undefined;
+    } catch (error) {
+      if (error instanceof CatalogError) return false;
+      throw error;
+    }
+  })
+  .map(newCategory);
+
+for (const format of FILE_FORMATS) {
+  test(`what is written as ${format} is read again, unchanged`, () => {
+    fc.assert(
+      fc.property(fc.array(anyCategory), (categories) => {
+        const numbered = categories.map((category, index) => ({ id: index + 1, ...category }));
+        const read = readCategories(writeCategories(numbered, format), format);
+        assert.deepEqual(read, { categories, mistakes: [] });
+      }),
+      { numRuns: 200 },
+    );
+  });
+}
+
+test('every bad record of a file is told with its line', () => {
+  const linesOf = (file: string, format: (typeof FILE_FORMATS)[number]) =>
+    readCategories(file, format).mistakes.map(({ line }) => line);
+  assert.deepEqual(
+    linesOf('[\n {"name":"a"},\n {"nam":"b"}, {"name":"[,{"},\n\n {"name":\n  ""}, 7,\n null]', 'json'),
+    [3, 5, 6, 7],
+  );
+  assert.deepEqual(linesOf('{"name":"a"}\n\n{"name":1}\nnot json\n', 'ndjson'), [3, 4]);
+  assert.deepEqual(linesOf('name,description\nDog,"two\nlines"\n   ,x\nCat,\n"",y\n', 'csv'), [4, 6]);
+});
+
+test('a file that cannot be read at all is told where it stops making sense', () => {
+  assert.deepEqual(readCategories('[\n{"name":"a"},\n{]', 'json').mistakes[0]?.line, 3);
+  assert.match(readCategories('{"name":"a"}', 'json').mistakes[0]?.message ?? '', /not a JSON array/);
+  assert.match(readCategories('title\nDog\n', 'csv').mistakes[0]?.message ?? '', /no column `name`/);
+  assert.match(readCategories('name\n"Dog\n', 'csv').mistakes[0]?.message ?? '', /not valid CSV/);
+  assert.deepEqual(readCategories('[]', 'json'), { categories: [], mistakes: [] });
+});
+
+test('a description that is missing and one that is empty stay apart in CSV', () => {
+  assert.deepEqual(readCategories('name,description\na,\nb,""\n', 'csv').categories, [
+    { name: 'a' },
+    { name: 'b', description: '' },
+  ]);
+});
+
+test('the format is told by the ending of the name', () => {
+  assert.deepEqual(['a.JSON', 'b.jsonl', 'c.ndjson', 'd.csv', 'e.txt', 'json'].map(formatOf), [
+    'json',
+    'ndjson',
+    'ndjson',
+    'csv',
+    undefined,
+    'json',
+  ]);
+});

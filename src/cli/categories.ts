@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { newCategory } from '../catalog/category.ts';
+import {
+  FILE_FORMATS,
+  type FileFormat,
+  formatOf,
+  type ReadCategories,
+  readCategories,
+  writeCategories,
+} from '../catalog/category-file.ts';
+import { systemClock } from '../catalog/clock.ts';
+import type { Storage } from '../catalog/storage.ts';
+import { openStorage } from '../storage/open.ts';
+import { type Invocation, settings, systemOperator, UsageError, withSettings } from './program.ts';
+import { table } from './table.ts';
+
+/** `categories …`: the catalog's categories, by hand and by file. */
+export function addCategoriesCommand(program: Command, invocation: Invocation): void {
+  const categories = program.command('categories').description('Look at the categories, and change them');
+  const add = (usage: string, description: string) =>
+    withSettings(categories.command(usage).description(description), ['DATABASE_URL', 'CATEGORIES_MAX']);
+  const withFormat = (command: Command, about: string) =>
+    command.option('--format <format>', `${FILE_FORMATS.join(', ')} (default: ${about})`);
+
+  add('list', 'List the categories')
+    .option('--json', 'print JSON')
+    .action((_options: unknown, self: Command) =>
+      open(self, async (storage) => {
+        const listed = await storage.categories.list();
+        if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(listed));
+        if (listed.length === 0) return invocation.tell('No categories yet; `pet-catalog categories import FILE`');
+        const rows = listed.map(({ id, name, description = '' }) => [`${id}`, name, description]);
+        invocation.print(table(['ID', 'NAME', 'DESCRIPTION'], rows));
+      }),
+    );
+
+  withFormat(
+    add('import <file>', 'Add the categories of a file: all of them, or none'),
+    'by the name of the file',
+  ).action((file: string, { format }: { format?: string }, self: Command) => {
+    const read = readFile(file, format);
+    for (const { line, message } of read.mistakes) invocation.tell(`${file}:${line}: ${message}`);
+    if (read.mistakes.length > 0) {
+      throw new UsageError(`Nothing was imported: ${read.mistakes.length} of the records of ${file} are wrong`, 1);
+    }
+    return open(self, async (storage) => {
+      const total = read.categories.length;
+      const onProgress = (done: number) => invocation.progress('Importing', done, total);
+      await storage.categories.import(read.categories, systemOperator(), onProgress);
+      invocation.tell(`Imported ${total} categories`);
+    });
+  });
+
+  withFormat(add('export', 'Print all categories as a file'), 'json').action(
+    ({ format = 'json' }: { format?: string }, self: Command) =>
+      open(self, async (storage) => {
+        invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).trimEnd());
+      }),
+  );
+
+  add('rename <id> <name>', 'Give a category another name').action(
+    (id: string, name: string, _options: unknown, self: Command) =>
+      open(self, async (storage) => {
+        const renamed = await storage.categories.rename(readId(id), newCategory({ name }).name, systemOperator());
+        if (!renamed) throw missing(id);
+        invocation.print(JSON.stringify(renamed));
+      }),
+  );
+
+  add('delete <id>', 'Remove a category that no pet belongs to').action(
+    (id: string, _options: unknown, self: Command) =>
+      open(self, async (storage) => {
+        const outcome = await storage.categories.delete(readId(id), systemOperator());
+        if (outcome === 'not found') throw missing(id);
+        if (outcome === 'in use') throw new UsageError(`Pets belong to the category ${id}, so it stays`, 1);
+        invocation.tell(`The category ${id} is gone`);
+      }),
+  );
+
+  async function open(self: Command, work: (storage: Storage) => Promise<void>): Promise<void> {
+    const { database, categoriesMax } = settings(self, invocation);
+    await using storage = await openStorage(database, { clock: systemClock(), categoriesMax });
+    await work(storage);
+  }
+}
+
+function readFile(file: string, format: string | undefined): ReadCategories {
+  const named = format === undefined ? formatOf(file) : readFormat(format);
+  if (!named) throw new UsageError(`The name of ${file} does not tell its format; add --format`);
+  try {
+    // A byte-order mark is left out, as spreadsheets write one.
+    return readCategories(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), named);
+  } catch (error) {
+    throw new UsageError(`Cannot read ${file}: ${(error as Error).message}`, 1);
+  }
+}
+
+function readFormat(text: string): FileFormat {
+  const format = FILE_FORMATS.find((name) => name === text);
+  if (!format) throw new UsageError(`There is no format ${text}; the formats are ${FILE_FORMATS.join(', ')}`);
+  return format;
+}
+
+function readId(text: string): number {
+  const id = /^\d{1,16}$/.test(text) ? Number(text) : 0;
+  if (!Number.isSafeInteger(id) || id < 1) throw new UsageError(`The id is "${text}"; write a whole number`);
+  return id;
+}
+
+function missing(id: string): UsageError {
+  return new UsageError(`There is no category ${id}; \`pet-catalog categories list\` shows them all`, 1);
+}

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Finished, run, serveProcess } from './process.ts';
+import { temporaryFolder } from './service.ts';
+import { untilTrue } from './storage-contract.ts';
+
+/** The operator's commands, beside a service that runs. */
+
+interface Listed {
+  readonly id: number;
+  readonly name: string;
+  readonly description?: string;
+}
+
+async function bench() {
+  const folder = temporaryFolder();
+  const service = await serveProcess(['--bootstrap'], { cwd: folder.path });
+  const [secret = ''] = /petcat_live_\w+/.exec(service.output.stdout) ?? [];
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(service.url + path, { ...init, headers: { authorization: `Bearer ${secret}`, connection: 'close' } });
+  return {
+    service,
+    file: (name: string, content: string | Uint8Array) => writeFileSync(join(folder.path, name), content),
+    command: (...args: string[]): Promise<Finished> => run(args, { cwd: folder.path }),
+    call,
+    list: async () => (await (await call('/categories')).json()) as Listed[],
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+test('categories are imported, renamed, deleted and exported beside a running service, which follows', async () => {
+  await using place = await bench();
+  place.file('some.csv', 'name,description\nDog,"Loyal,\nsocial"\nCat,\nRabbit,""\n');
+  const imported = await place.command('categories', 'import', 'some.csv');
+  assert.deepEqual([imported.code, imported.stdout, imported.stderr], [0, '', 'Imported 3 categories\n']);
+  await untilTrue(async () => (await place.list()).length === 3);
+  assert.equal((await place.command('categories', 'rename', '2', 'Kitten')).code, 0);
+  assert.equal((await place.command('categories', 'delete', '1')).code, 0);
+  const expected = [
+    { id: 2, name: 'Kitten' },
+    { id: 3, name: 'Rabbit', description: '' },
+  ];
+  await untilTrue(async () => JSON.stringify(await place.list()) === JSON.stringify(expected));
+  assert.deepEqual(JSON.parse((await place.command('categories', 'export')).stdout), expected);
+  const lines = (await place.command('categories', 'export', '--format', 'ndjson')).stdout.trim().split('\n');
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    expected,
+  );
+  assert.match((await place.command('categories', 'list')).stdout, /^ID {2}NAME .*\n2 {3}Kitten\n/);
+});
+
+test('an import with bad records names each with its line and changes nothing', async () => {
+  await using place = await bench();
+  place.file('bad.ndjson', '{"name":"a"}\n{"name":""}\nno\n{"name":"b"}\n');
+  const { code, stdout, stderr } = await place.command('categories', 'import', 'bad.ndjson');
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(
+    stderr,
+    /^bad\.ndjson:2: name is empty; .*\nbad\.ndjson:3: The line is not valid JSON\n.*Nothing was imported/,
+  );
+  assert.deepEqual(await place.list(), []);
+  place.file('latin1.csv', Buffer.from('name\ncaf\xe9\n', 'latin1'));
+  assert.match((await place.command('categories', 'import', 'latin1.csv')).stderr, /Cannot read latin1\.csv: .*utf-8/);
+  assert.equal((await place.command('categories', 'import', 'no-such.csv')).code, 1);
+  assert.equal((await place.command('categories', 'import', 'bad.ndjson', '--format', 'xml')).code, 2);
+});
+
+test('a category with pets stays, and what is not there is told so', async () => {
+  await using place = await bench();
+  place.file('one.json', '[{"name":"Dog"}]');
+  await place.command('categories', 'import', 'one.json');
+  const pet = { method: 'POST', body: JSON.stringify({ name: 'Rex', categoryId: 1 }) };
+  assert.equal((await place.call('/pets', pet)).status, 201);
+  const used = await place.command('categories', 'delete', '1');
+  assert.deepEqual([used.code, used.stderr], [1, 'pet-catalog: Pets belong to the category 1, so it stays\n']);
+  const unknown = await place.command('categories', 'delete', '7');
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /There is no category 7/);
+  assert.equal((await place.command('categories', 'rename', '1', ' ')).code, 2);
+  assert.equal((await place.command('categories', 'delete', 'x')).code, 2);
+});
+
+test('usage tells what keys called for, to the last request of a service that was stopped', async () => {
+  await using place = await bench();
+  for (let i = 0; i < 7; i += 1) await place.list();
+  const [key] = JSON.parse((await place.command('keys', 'list', '--json')).stdout) as { id: string }[];
+  await place.service.end('SIGTERM');
+  const [used] = JSON.parse((await place.command('usage', '--json')).stdout);
+  const { first, last, ...counts } = used;
+  assert.deepEqual(counts, { id: key?.id, name: 'bootstrap', served: 7, clientErrors: 0, refused: 0, serverErrors: 0 });
+  assert.ok(first <= last && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(first));
+  assert.match((await place.command('usage', key?.id ?? '')).stdout, /bootstrap +7 +0 +0 +0/);
+  assert.equal((await place.command('usage', 'key_unknown')).code, 1);
+  assert.equal((await place.command('usage', '--since', 'long')).code, 2);
+});
+
+test('a service that is killed has stored its usage but for the last seconds', async () => {
+  await using place = await bench();
+  await place.list();
+  const served = async () => JSON.parse((await place.command('usage', '--json')).stdout)[0]?.served;
+  const startedMs = performance.now();
+  while ((await served()) !== 1) assert.ok(performance.now() - startedMs < 30_000, 'usage is stored while it runs');
+  await place.service.end('SIGKILL');
+  assert.equal(await served(), 1);
+});
+
+test('the audit tells who changed what, by which way, before and after', async () => {
+  await using place = await bench();
+  const made = JSON.parse((await place.command('keys', 'create', '--name', 'shop', '--json')).stdout);
+  await place.command('keys', 'set-plan', made.id, 'pro');
+  await place.command('keys', 'rotate', made.id, '--grace', '0');
+  await place.command('keys', 'revoke', made.id);
+  const { stdout } = await place.command('audit', '--json');
+  const entries = JSON.parse(stdout) as {
+    action: string;
+    actor: string;
+    via: string;
+    before: unknown;
+    after: unknown;
+  }[];
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['key.revoke', 'key.rotate', 'key.update', 'key.create', 'key.create'],
+  );
+  assert.ok(entries.every(({ actor, via }) => actor !== '' && via === 'cli'));
+  assert.deepEqual(entries[2]?.before, { plan: 'free', limits: { minute: 60, day: 1_000 } });
+  assert.deepEqual(entries[2]?.after, { plan: 'pro', limits: { minute: 300, day: 10_000 } });
+  assert.ok(!stdout.includes(made.key));
+  assert.match((await place.command('audit')).stdout, /key\.revoke +key_/);
+});
