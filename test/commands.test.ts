@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { type Finished, run, serveProcess } from './process.ts';
 import { temporaryFolder } from './service.ts';
@@ -18,10 +19,11 @@ async function bench() {
   const folder = temporaryFolder();
   const service = await serveProcess(['--bootstrap'], { cwd: folder.path });
   const [secret = ''] = /petcat_live_\w+/.exec(service.output.stdout) ?? [];
-  const call = (path: string, init: RequestInit = {}) =>
-    fetch(service.url + path, { ...init, headers: { authorization: `Bearer ${secret}`, connection: 'close' } });
+  const headers = { authorization: `Bearer ${secret}`, connection: 'close', 'content-type': 'application/json' };
+  const call = (path: string, init: RequestInit = {}) => fetch(service.url + path, { ...init, headers });
   return {
     service,
+    database: join(folder.path, 'data/pet-catalog.db'),
     file: (name: string, content: string | Uint8Array) => writeFileSync(join(folder.path, name), content),
     command: (...args: string[]): Promise<Finished> => run(args, { cwd: folder.path }),
     call,
@@ -133,4 +135,51 @@ test('the audit tells who changed what, by which way, before and after', async (
   assert.deepEqual(entries[2]?.after, { plan: 'pro', limits: { minute: 300, day: 10_000 } });
   assert.ok(!stdout.includes(made.key));
   assert.match((await place.command('audit')).stdout, /key\.revoke +key_/);
+});
+
+test('the doctor finds nothing wrong with a database in use, and says so', async () => {
+  await using place = await bench();
+  const { code, stdout } = await place.command('doctor', '--json');
+  assert.equal(code, 0, stdout);
+  const findings = JSON.parse(stdout) as { check: string; status: string }[];
+  for (const check of ['versions', 'settings', 'database', 'tables', 'permissions', 'disk']) {
+    assert.equal(findings.find((finding) => finding.check === check)?.status, 'ok', check);
+  }
+});
+
+test('the doctor explains what is wrong and what to do, and changes nothing', async () => {
+  using folder = temporaryFolder();
+  const command = (env: Record<string, string>) => run(['doctor'], { cwd: folder.path, env });
+  const settings = await command({ PORT: 'x', REDIS_URL: 'redis://h' });
+  assert.equal(settings.code, 1);
+  assert.match(settings.stdout, /PROBLEM settings: PORT: .*\n +→ correct it[\s\S]*PROBLEM settings: INSTANCES: /);
+  const nothing = await command({});
+  assert.deepEqual([nothing.code, readdirSync(folder.path)], [0, []]);
+  writeFileSync(join(folder.path, 'no.db'), 'x'.repeat(10_000));
+  const damaged = await command({ DATABASE_URL: 'sqlite:no.db' });
+  assert.equal(damaged.code, 1);
+  assert.match(damaged.stdout, /PROBLEM database: no\.db cannot be read: .*\n +→ .*restore/);
+  const gone = {
+    DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/d',
+    REDIS_URL: 'redis://:hidden@127.0.0.1:1',
+    INSTANCES: '2',
+  };
+  const unreachable = await command(gone);
+  assert.equal(unreachable.code, 1);
+  assert.match(
+    unreachable.stdout,
+    /PROBLEM database: postgres:\/\/u:\*\*\*@127\.0\.0\.1:1\/d cannot be used: .*[\s\S]*PROBLEM redis: /,
+  );
+  assert.ok(!`${unreachable.stdout}${unreachable.stderr}`.includes('hidden'));
+});
+
+test('a database of a later version is left alone, by the doctor and by the service', async () => {
+  await using place = await bench();
+  await place.service.end('SIGTERM');
+  using database = new DatabaseSync(place.database);
+  database.exec("insert into kysely_migration (name, timestamp) values ('999-later', '2030-01-01')");
+  assert.match((await place.command('doctor')).stdout, /PROBLEM tables: The tables were made by a later version\n +→ /);
+  const { code, stderr } = await place.command('serve', '--port', '0');
+  assert.equal(code, 1);
+  assert.match(stderr, /^pet-catalog: Cannot open the database .*made by a later version; install that one.*\n$/);
 });

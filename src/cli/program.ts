@@ -5,6 +5,7 @@ import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName
 import { addAboutCommands } from './about.ts';
 import { addCategoriesCommand } from './categories.ts';
 import { addDatabaseCommands } from './database.ts';
+import { addDoctorCommand } from './doctor.ts';
 import { addKeysCommand } from './keys.ts';
 import { addServeCommand } from './serve.ts';
 import { addUsageCommands } from './usage.ts';
@@ -50,6 +51,7 @@ export function createProgram(invocation: Invocation): Command {
   addUsageCommands(program, invocation);
   addCategoriesCommand(program, invocation);
   addDatabaseCommands(program, invocation);
+  addDoctorCommand(program, invocation);
   addAboutCommands(program, invocation);
   return program;
 }

@@ -4,16 +4,23 @@ import type { Tables } from './tables.ts';
 
 type Versions = ReadonlyMap<Change, number>;
 
-/**
- * Follows what others change: the function that it returns looks once, calls back for each kind of change that was
- * made since it last did, and rejects if one could not be followed, which the next look tries again.
- */
+export interface Following {
+  /**
+   * Looks once, calls back for each kind of change that was made since it last did, and rejects if one could not be
+   * followed, which the next look tries again.
+   */
+  readonly look: () => Promise<void>;
+  /** A change that was made here, and followed, is not told again. */
+  followed(kind: Change, version: number): void;
+}
+
+/** Follows what others change, from now on. */
 export async function followChanges(
   read: () => Promise<Versions>,
   onChange: (change: Change) => Promise<void>,
-): Promise<() => Promise<void>> {
+): Promise<Following> {
   const seen = new Map(await read());
-  const look = async () => {
+  const lookOnce = async () => {
     for (const [kind, version] of await read()) {
       const before = seen.get(kind) ?? 0;
       if (version === before) continue;
@@ -24,16 +31,22 @@ export async function followChanges(
   };
   let last = Promise.resolve();
   let next: Promise<void> | undefined;
-  return () => {
-    // One at a time; one that has not begun yet sees everything that was asked of those after it.
-    next ??= last
-      .catch(() => {})
-      .then(() => {
-        next = undefined;
-        last = look();
-        return last;
-      });
-    return next;
+  return {
+    look() {
+      // One at a time; one that has not begun yet sees everything that was asked of those after it.
+      next ??= last
+        .catch(() => {})
+        .then(() => {
+          next = undefined;
+          last = lookOnce();
+          return last;
+        });
+      return next;
+    },
+    followed(kind, version) {
+      // Others' changes in between are still to be followed.
+      if (seen.get(kind) === version - 1) seen.set(kind, version);
+    },
   };
 }
 

@@ -110,22 +110,40 @@ function classify(error: unknown): Failure | undefined {
 /** Kysely's PostgreSQL, telling what became of a connection. */
 class CheckedDialect extends PostgresDialect {
   readonly #pool: pg.Pool;
+  readonly #openedMs = new WeakMap<pg.PoolClient, number>();
+  #lostMs = Number.NEGATIVE_INFINITY;
 
   constructor(pool: pg.Pool) {
     super({ pool });
     this.#pool = pool;
+    pool.on('connect', (client) => this.#openedMs.set(client, performance.now()));
   }
 
   override createDriver(): PostgresDriver {
-    const pool = this.#pool;
     return new CheckedDriver({
       pool: {
-        options: pool.options,
-        connect: () => pool.connect().then(checked, (error) => lost(error, false)),
-        end: () => endSoon(pool),
+        options: this.#pool.options,
+        connect: () => this.#connect(),
+        end: () => endSoon(this.#pool),
       },
     });
   }
+
+  /**
+   * Where the server left one connection without an answer, older ones may be no better, and each would cost its user
+   * the whole deadline: a new one tells sooner.
+   */
+  async #connect(): Promise<PostgresPoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect().catch((error) => lost(error, false));
+      if ((this.#openedMs.get(client) ?? 0) > this.#lostMs) return checked(client, this.#onLost);
+      client.release(true);
+    }
+  }
+
+  readonly #onLost = () => {
+    this.#lostMs = performance.now();
+  };
 }
 
 class CheckedDriver extends PostgresDriver {
@@ -150,11 +168,12 @@ class CheckedDriver extends PostgresDriver {
 }
 
 /** A client that is not used again once the server failed to answer on it. */
-function checked(client: pg.PoolClient): PostgresPoolClient {
+function checked(client: pg.PoolClient, onLost: () => void): PostgresPoolClient {
   let failure: unknown;
   // The pool listens only while nobody uses a client, and an error that nobody listens for ends the process.
   const onError = (error: unknown) => {
     failure ??= error;
+    onLost();
   };
   client.on('error', onError);
   const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {

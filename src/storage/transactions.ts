@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { CatalogError } from '../catalog/error.ts';
 import type { Change } from '../catalog/storage.ts';
 import type { Events } from '../events.ts';
-import { followChanges, readVersions } from './change-feed.ts';
+import { type Following, followChanges, readVersions } from './change-feed.ts';
 import type { Engine } from './engine.ts';
 import type { Tables } from './tables.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -22,6 +22,7 @@ export class Transactions {
   readonly #jobs: WriteQueue<Job, { value: unknown }>;
   readonly #failing = new Set<Work>();
   #onChange: (change: Change) => Promise<void> = async () => {};
+  #following: Following | undefined;
   #unwatch = async () => {};
 
   constructor(engine: Engine, events?: Events) {
@@ -67,17 +68,21 @@ export class Transactions {
 
   /** A transaction that changes what others remember: whoever watches, here or in another process, is told. */
   async change<T>(kind: Change, work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
-    const result = await this.transact(async (trx) => {
-      await trx
+    const { version, result } = await this.transact(async (trx) => {
+      const raised = await trx
         .updateTable('change_versions')
         .set((set) => ({ version: set('version', '+', 1) }))
         .where('kind', '=', kind)
-        .execute();
+        .returning('version')
+        .executeTakeFirst();
       await this.announce(trx);
-      return work(trx);
+      return { version: raised?.version, result: await work(trx) };
     });
     // The change is made: that a watcher could not follow it, which it reports itself, does not undo it.
-    await this.#onChange(kind).catch(() => {});
+    await this.#onChange(kind).then(
+      () => version && this.#following?.followed(kind, version),
+      () => {},
+    );
     return result;
   }
 
@@ -88,9 +93,9 @@ export class Transactions {
 
   /** Calls back about changes made here or elsewhere from now on. Throws `unavailable`. */
   async watch(onChange: (change: Change) => Promise<void>): Promise<void> {
-    const look = await followChanges(() => this.read(readVersions), onChange);
+    this.#following = await followChanges(() => this.read(readVersions), onChange);
     this.#onChange = onChange;
-    this.#unwatch = this.#engine.watch(look);
+    this.#unwatch = this.#engine.watch(this.#following.look);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import type { Finding } from '../catalog/finding.ts';
+import { type Config, ConfigMistakes, SETTINGS, type SettingName } from '../config.ts';
+import { inspectRedis } from '../limits/redis-inspection.ts';
+import { inspectDatabase } from '../storage/inspection.ts';
+import { VERSION } from '../version.ts';
+import { type Invocation, settings, UsageError, withSettings } from './program.ts';
+
+const LOOPBACK = /^(127\.|::1$|localhost$)/;
+const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
+
+/** `doctor`: looks everything over that the service stands on, and says what to do about what is not well. */
+export function addDoctorCommand(program: Command, invocation: Invocation): void {
+  const names = Object.keys(SETTINGS) as SettingName[];
+  withSettings(program.command('doctor').description('Look over settings, database, Redis, clock and disk'), names)
+    .option('--json', 'print JSON')
+    .action(async (_options: unknown, self: Command) => {
+      const findings = await examine(() => settings(self, invocation));
+      const lines = findings.map((each) => {
+        const line = `${MARKS[each.status]}${each.check}: ${each.finding}`;
+        return each.status === 'ok' ? line : `${line}\n        → ${each.advice}`;
+      });
+      invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(findings) : lines.join('\n'));
+      const problems = findings.filter(({ status }) => status === 'problem').length;
+      if (problems > 0) throw new UsageError(`${problems} of ${findings.length} findings are problems`, 1);
+    });
+}
+
+async function examine(readSettings: () => Config): Promise<Finding[]> {
+  const versions: Finding = {
+    check: 'versions',
+    status: 'ok',
+    finding: `pet-catalog ${VERSION}, Node ${process.versions.node}, SQLite ${process.versions.sqlite}`,
+  };
+  try {
+    const config = readSettings();
+    const redis = config.redis ? await inspectRedis(config.redis.url) : [];
+    return [versions, ...listeners(config), ...(await inspectDatabase(config.database)), ...redis];
+  } catch (error) {
+    if (!(error instanceof ConfigMistakes)) throw error;
+    const mistakes = error.mistakes.map((finding): Finding => {
+      return {
+        check: 'settings',
+        status: 'problem',
+        finding,
+        advice: 'correct it; `pet-catalog serve --help` lists them all',
+      };
+    });
+    return [versions, ...mistakes];
+  }
+}
+
+function listeners({ host, operatorHost, database, redis }: Config): Finding[] {
+  const findings: Finding[] = [{ check: 'settings', status: 'ok', finding: 'Every setting is understood' }];
+  if (!LOOPBACK.test(operatorHost)) {
+    const finding = `The operator listener is on ${operatorHost}: whoever reaches it sees metrics and the way in`;
+    const advice = 'set OPERATOR_HOST to 127.0.0.1, or let only your own network reach it';
+    findings.push({ check: 'operator listener', status: 'warning', finding, advice });
+  }
+  if (!LOOPBACK.test(host)) {
+    const finding = `The public listener is on ${host} and speaks plain HTTP: keys travel readable`;
+    const advice = 'put a proxy with TLS in front, and let only it reach this port';
+    findings.push({ check: 'public listener', status: 'warning', finding, advice });
+  }
+  if (database.engine === 'postgres' && !redis) {
+    const finding = 'PostgreSQL without REDIS_URL serves one instance: it counts alone';
+    findings.push({ check: 'instances', status: 'ok', finding });
+  }
+  return findings;
+}

@@ -1,0 +1,163 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import { compareClocks, type Finding } from '../catalog/finding.ts';
+import { type DatabaseAddress, withoutPassword } from '../config.ts';
+import { MIGRATION_NAMES } from './migrate.ts';
+
+const DATABASE = 'database';
+const FREE_BYTES_MIN = 512 * 1024 * 1024;
+const CONNECT_TIMEOUT_MS = 5_000;
+const ROUND_TRIP_MS_MAX = 20;
+const OTHERS_MODE = 0o077;
+
+/** Looks a database over without changing anything in it. */
+export function inspectDatabase(database: DatabaseAddress): Promise<Finding[]> {
+  return database.engine === 'sqlite' ? inspectFile(database.file) : inspectServer(database.url);
+}
+
+async function inspectFile(file: string): Promise<Finding[]> {
+  if (!existsSync(file)) {
+    return [missingFile(file)];
+  }
+  return [...fileContent(file), filePermissions(file), freeSpace(file)];
+}
+
+function missingFile(file: string): Finding {
+  const check = DATABASE;
+  let folder = dirname(resolve(file));
+  while (!existsSync(folder)) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK);
+    return { check, status: 'ok', finding: `There is no ${file} yet; \`pet-catalog serve\` creates it` };
+  } catch {
+    const advice = 'set DATABASE_URL to a place that can be written';
+    return { check, status: 'problem', finding: `${file} cannot be created in ${folder}`, advice };
+  }
+}
+
+function fileContent(file: string): Finding[] {
+  const problem = (finding: string, advice: string): Finding[] => [
+    { check: DATABASE, status: 'problem', finding, advice },
+  ];
+  const restore = 'stop the service and run `pet-catalog restore FILE` with your last backup';
+  try {
+    using database = new DatabaseSync(file, { readOnly: true, timeout: 1_000 });
+    const [damage] = database.prepare('PRAGMA quick_check(1)').all() as { quick_check: string }[];
+    if (damage?.quick_check !== 'ok') return problem(`${file} is damaged: ${damage?.quick_check}`, restore);
+    const names = database.prepare('SELECT name FROM kysely_migration').all() as { name: string }[];
+    const sound: Finding = { check: DATABASE, status: 'ok', finding: `${file} is sound` };
+    return [sound, tables(names.map(({ name }) => name))];
+  } catch (error) {
+    const { message } = error as Error;
+    if (/no such table/.test(message)) return problem(`${file} holds no catalog`, 'set DATABASE_URL to the right file');
+    return problem(`${file} cannot be read: ${message}`, `look at its permissions; if it is damaged, ${restore}`);
+  }
+}
+
+function tables(names: readonly string[]): Finding {
+  const check = 'tables';
+  if (names.some((name) => !MIGRATION_NAMES.includes(name))) {
+    const finding = 'The tables were made by a later version';
+    return { check, status: 'problem', finding, advice: 'install that version, or restore a backup from before it' };
+  }
+  const missing = MIGRATION_NAMES.filter((name) => !names.includes(name));
+  if (missing.length === 0) return { check, status: 'ok', finding: 'The tables are up to date' };
+  const finding = `The tables are behind by ${missing.length} migrations`;
+  return { check, status: 'warning', finding, advice: 'run `pet-catalog migrate`; `serve` does so when it starts' };
+}
+
+function filePermissions(file: string): Finding {
+  const check = 'permissions';
+  if ((statSync(file).mode & OTHERS_MODE) === 0 || (statSync(dirname(resolve(file))).mode & OTHERS_MODE) === 0) {
+    return { check, status: 'ok', finding: 'Nobody else may read the database' };
+  }
+  const advice = `run \`chmod 700 ${dirname(file)}\``;
+  return { check, status: 'warning', finding: 'Other users of this machine may read the database', advice };
+}
+
+function freeSpace(file: string): Finding {
+  const check = 'disk';
+  const { bavail, bsize } = statfsSync(dirname(resolve(file)));
+  const free = bavail * bsize;
+  const finding = `${Math.floor(free / 1024 / 1024)} MiB are free beside the database`;
+  if (free >= FREE_BYTES_MIN) return { check, status: 'ok', finding };
+  return { check, status: 'warning', finding, advice: 'make room: when the disk is full, creates are refused' };
+}
+
+interface Server {
+  readonly version: string;
+  readonly now: string;
+  readonly standby: boolean;
+  readonly fsync: string;
+  readonly synchronous_commit: string;
+  readonly migrated: boolean;
+}
+
+async function inspectServer(url: string): Promise<Finding[]> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'pet-catalog doctor',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const startedMs = performance.now();
+    await client.query('select 1');
+    const roundTripMs = performance.now() - startedMs;
+    const { rows } = await client.query<Server>(`
+      select current_setting('server_version') as version, extract(epoch from clock_timestamp())::text as now,
+        pg_is_in_recovery() as standby, current_setting('fsync') as fsync,
+        current_setting('synchronous_commit') as synchronous_commit,
+        to_regclass('kysely_migration') is not null as migrated`);
+    const [server] = rows;
+    if (!server) throw new Error('it answers with nothing');
+    const migrations = server.migrated
+      ? (await client.query<{ name: string }>('select name from kysely_migration')).rows
+      : [];
+    return [
+      reached(url, server.version, roundTripMs),
+      ...durability(server),
+      compareClocks('the database', Number(server.now), Date.now() / 1000),
+      tables(migrations.map(({ name }) => name)),
+    ];
+  } catch (error) {
+    const finding = `${withoutPassword(url)} cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
+    return [{ check: DATABASE, status: 'problem', finding, advice: 'start the server, or correct DATABASE_URL' }];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function reached(url: string, version: string, roundTripMs: number): Finding {
+  const finding = `PostgreSQL ${version} at ${withoutPassword(url)} answers within ${roundTripMs.toFixed(1)} ms`;
+  if (roundTripMs <= ROUND_TRIP_MS_MAX) return { check: DATABASE, status: 'ok', finding };
+  return {
+    check: DATABASE,
+    status: 'warning',
+    finding,
+    advice: 'bring it nearer: a create takes six such round trips',
+  };
+}
+
+function durability(server: Server): Finding[] {
+  const findings: Finding[] = [];
+  if (server.standby) {
+    const advice = 'set DATABASE_URL to the primary, or promote this one';
+    findings.push({
+      check: 'role',
+      status: 'problem',
+      finding: 'The server is a standby: nothing can be stored',
+      advice,
+    });
+  }
+  for (const setting of ['fsync', 'synchronous_commit'] as const) {
+    if (server[setting] !== 'off') continue;
+    const finding = `The server has ${setting} = off: what was acknowledged may be lost when it crashes`;
+    findings.push({ check: 'durability', status: 'problem', finding, advice: `turn ${setting} on` });
+  }
+  return findings;
+}
