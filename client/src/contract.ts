@@ -1,0 +1,171 @@
+// Written by `npm run contract -w client` out of openapi.json. Do not edit.
+
+/** A category by which pets are classified */
+export interface Category {
+  /** Unique identifier, assigned by the service on creation and never reused */
+  readonly id: number;
+  /** Category name, for example a species */
+  readonly name: string;
+  /** Short description of the category */
+  readonly description?: string;
+}
+
+/** A category to be created */
+export interface NewCategory {
+  /** Category name, for example a species */
+  readonly name: string;
+  /** Short description of the category */
+  readonly description?: string | undefined;
+}
+
+/** A pet of the catalog */
+export interface Pet {
+  /** Unique identifier, assigned by the service */
+  readonly id: number;
+  /** Pet name */
+  readonly name: string;
+  /** The category of the pet */
+  readonly categoryId: number;
+  /** How the pet stands in the store */
+  readonly status: 'available' | 'pending' | 'sold';
+}
+
+/** A pet to be created */
+export interface NewPet {
+  /** Pet name */
+  readonly name: string;
+  /** The category of the pet */
+  readonly categoryId: number;
+  /** How the pet stands in the store */
+  readonly status?: 'available' | 'pending' | 'sold' | undefined;
+}
+
+/** An order of the store */
+export interface Order {
+  /** Unique identifier, assigned by the service */
+  readonly id: number;
+  /** The pet that is ordered */
+  readonly petId: number;
+  /** How many of it */
+  readonly quantity: number;
+  /** When the order ships, in UTC */
+  readonly shipDate?: string;
+  /** Whether the ship date has passed */
+  readonly complete: boolean;
+}
+
+/** An order to be placed */
+export interface NewOrder {
+  /** The pet that is ordered */
+  readonly petId: number;
+  /** How many of it */
+  readonly quantity: number;
+  /** When the order ships, in UTC */
+  readonly shipDate?: string | undefined;
+}
+
+/** The stock of a pet */
+export interface InventoryItem {
+  /** The pet */
+  readonly petId: number;
+  /** How many there are */
+  readonly quantity: number;
+  /** How the pet stands in the store */
+  readonly status: 'available' | 'pending' | 'sold';
+}
+
+/** A stock to be set */
+export interface NewQuantity {
+  /** How many there are */
+  readonly quantity: number;
+}
+
+/** One window of a key */
+export interface RateLimitWindow {
+  /** Requests that the window admits */
+  readonly limit: number;
+  /** Requests that it still admits */
+  readonly remaining: number;
+  /** When it starts anew, in Unix seconds */
+  readonly reset: number;
+}
+
+/** What a key may still do */
+export interface RateLimit {
+  /** The key's plan */
+  readonly plan: string;
+  readonly minute: RateLimitWindow;
+  readonly day: RateLimitWindow;
+  readonly ban: { readonly until: number; readonly reason: string } | null;
+}
+
+/** The query of listCategories. */
+export interface ListCategoriesQuery {
+  /** How many items to return, 1 to 1000 */
+  readonly limit?: number | undefined;
+  /** Where to go on: take it, unread, from the `Link` of the page before */
+  readonly cursor?: string | undefined;
+}
+
+/** The query of listPets. */
+export interface ListPetsQuery {
+  /** How many items to return, 1 to 100 */
+  readonly limit?: number | undefined;
+  /** Where to go on: take it, unread, from the `Link` of the page before */
+  readonly cursor?: string | undefined;
+  /** Only pets of this status */
+  readonly status?: 'available' | 'pending' | 'sold' | undefined;
+}
+
+/** The query of listOrders. */
+export interface ListOrdersQuery {
+  /** How many items to return, 1 to 1000 */
+  readonly limit?: number | undefined;
+  /** Where to go on: take it, unread, from the `Link` of the page before */
+  readonly cursor?: string | undefined;
+}
+
+/** The operations of the contract. */
+export type Operation =
+  | 'listCategories'
+  | 'createCategory'
+  | 'getCategory'
+  | 'listPets'
+  | 'createPet'
+  | 'getPet'
+  | 'listOrders'
+  | 'placeOrder'
+  | 'cancelOrder'
+  | 'listInventory'
+  | 'updateInventory'
+  | 'getRateLimit';
+
+/** Every code that an error of the service can have. The set is closed. */
+export type ErrorCode =
+  | 'invalid_json'
+  | 'validation_failed'
+  | 'malformed_request'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'insufficient_scope'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'order_not_cancellable'
+  | 'insufficient_stock'
+  | 'catalog_full'
+  | 'gone'
+  | 'payload_too_large'
+  | 'uri_too_long'
+  | 'unsupported_media_type'
+  | 'expectation_failed'
+  | 'idempotency_key_reused'
+  | 'rate_limit_exceeded'
+  | 'daily_quota_exceeded'
+  | 'key_banned'
+  | 'headers_too_large'
+  | 'internal_error'
+  | 'not_implemented'
+  | 'http_version_not_supported'
+  | 'unavailable'
+  | 'outcome_unknown';

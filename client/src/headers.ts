@@ -1,0 +1,57 @@
+import type { DeprecationEvent, Limits } from './options.ts';
+
+/** One link of a `Link` header (RFC 8288), up to the next comma outside quotes: its target, then its parameters. */
+const LINK = /<([^>]*)>((?:[^",]|"(?:[^"\\]|\\.)*")*)/g;
+const PARAMETER = /;\s*([^\s=;]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]*))/g;
+
+/** The published limit headers; undefined if they are missing, or the key is not known. */
+export function readLimits(headers: Headers): Limits | undefined {
+  const [limit, remaining, reset] = ['Limit', 'Remaining', 'Reset'].map((name) =>
+    Number(headers.get(`X-RateLimit-${name}`)),
+  ) as [number, number, number];
+  return limit > 0 ? { limit, remaining, reset } : undefined;
+}
+
+/** The minute window: requests left, and seconds until it starts anew. */
+export type Minute = readonly [remaining: number, seconds: number];
+
+/** The minute window as the IETF's header tells it. */
+export function readMinute(headers: Headers): Minute | undefined {
+  const [, remaining, seconds] = /"minute";r=(\d+);t=(\d+)/.exec(headers.get('RateLimit') ?? '') ?? [];
+  return seconds ? [Number(remaining), Number(seconds)] : undefined;
+}
+
+/** The seconds of `Retry-After`, a number or a date (RFC 9110, section 10.2.3); undefined where there is none. */
+export function readRetryAfter(headers: Headers, now: number): number | undefined {
+  const value = headers.get('Retry-After');
+  if (!value) return undefined;
+  return Math.max(0, Math.ceil(Number.isNaN(+value) ? (Date.parse(value) - now) / 1_000 : +value)) || undefined;
+}
+
+/** The target of the first link with this relation. */
+function readLink(headers: Headers, relation: string): string | undefined {
+  for (const [, target, parameters = ''] of headers.get('Link')?.matchAll(LINK) ?? []) {
+    for (const [, name, quoted, bare] of parameters.matchAll(PARAMETER)) {
+      if (name === 'rel' && (quoted ?? bare)?.split(' ').includes(relation)) return target;
+    }
+  }
+  return undefined;
+}
+
+/** The cursor of the next page. Nothing else of the link is used, so that it cannot lead to another address. */
+export function readCursor(headers: Headers): string | undefined {
+  const query = readLink(headers, 'next')?.split('?')[1];
+  return new URLSearchParams(query).get('cursor') ?? undefined;
+}
+
+/** `Deprecation` (RFC 9745) and `Sunset` (RFC 8594); undefined where there is neither. */
+export function readDeprecation(headers: Headers, url: string): Omit<DeprecationEvent, 'operation'> | undefined {
+  const deprecation = readDate(Number(headers.get('Deprecation')?.slice(1)) * 1_000);
+  const sunset = readDate(Date.parse(headers.get('Sunset') ?? ''));
+  const link = readLink(headers, 'deprecation');
+  return deprecation || sunset ? { deprecation, sunset, link: link && new URL(link, url).href } : undefined;
+}
+
+function readDate(ms: number): Date | undefined {
+  return ms ? new Date(ms) : undefined;
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import type * as Client from '../../client/src/pet-catalog.ts';
+import { findChromium, launchChromium } from '../browser/chromium.ts';
+import { temporaryFolder, testService } from '../service.ts';
+import { buildClient } from './package.ts';
+
+/** The client as it is published, in a page of another origin. */
+
+const found = findChromium();
+const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
+const folder = temporaryFolder();
+let browser: Browser;
+
+before(async () => {
+  if (!('executable' in found)) return;
+  browser = await launchChromium(found.executable);
+  await buildClient(folder.path);
+});
+after(async () => {
+  await browser?.close();
+  folder[Symbol.dispose]();
+});
+
+test(
+  'a page of an allowed origin uses the client: creates, lists, pages, limits, errors, an abort',
+  needsBrowser,
+  async () => {
+    await using site = await shop();
+    await using service = await testService({ CORS_ORIGINS: site.origin });
+    const { secret } = await service.issue();
+    const page = await browser.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(site.origin);
+    const seen = await page.evaluate(
+      async ([baseUrl, apiKey, origin]) => {
+        const { ApiError, PetCatalog }: typeof Client = await import(`${origin}/pet-catalog.js`);
+        const events: Client.ResponseEvent[] = [];
+        const ended: Client.DeprecationEvent[] = [];
+        const catalog = new PetCatalog({
+          ...{ baseUrl, apiKey, timeoutMs: 20_000 },
+          onResponse: (event) => events.push(event),
+          onDeprecation: (event) => ended.push(event),
+        });
+        for (const name of ['Dog', 'Cat', 'Fish']) await catalog.categories.create({ name });
+        const list = await catalog.categories.list();
+        const again = await catalog.categories.list();
+        const pages: string[][] = [];
+        for await (const part of catalog.categories.pages({ limit: 2 })) pages.push(part.map(({ name }) => name));
+        const pet = await catalog.pets.create({ name: 'Rex', categoryId: 1 });
+        await catalog.pets.get(pet.id);
+        const stock = await catalog.inventory.update(pet.id, { quantity: 2 });
+        const order = await catalog.orders.place({ petId: pet.id, quantity: 1 });
+        await catalog.orders.cancel(order.id);
+        const missing = await catalog.categories.get(99).catch((error: unknown) => error);
+        const aborted = await catalog.categories
+          .list({}, { signal: AbortSignal.abort('left') })
+          .catch((reason: unknown) => reason);
+        const { minute } = await catalog.rateLimit();
+        let refusal: unknown;
+        while (!refusal) await catalog.pets.list().catch((error: unknown) => (refusal = error));
+        const { requestId, limits } = events.at(0) ?? {};
+        return {
+          ...{ names: list.map(({ name }) => name), same: again.length, pages, quantity: stock.quantity, aborted },
+          missing: missing instanceof ApiError && [missing.code, missing.operation],
+          limits: [limits?.limit, limits?.remaining, minute.limit],
+          requestId: typeof requestId,
+          statuses: events.slice(3, 5).map(({ status }) => status),
+          ended: ended.map(({ operation, sunset }) => [operation, sunset?.toISOString()]),
+          refusal: refusal instanceof ApiError && [refusal.code, refusal.retryAfter],
+        };
+      },
+      [service.url, secret, site.origin] as const,
+    );
+    assert.deepEqual(seen, {
+      names: ['Dog', 'Cat', 'Fish'],
+      same: 3,
+      pages: [['Dog', 'Cat'], ['Fish']],
+      quantity: 2,
+      aborted: 'left',
+      missing: ['not_found', 'getCategory'],
+      limits: [60, 59, 60],
+      requestId: 'string',
+      statuses: [200, 304],
+      ended: [['getPet', '2030-12-05T00:00:00.000Z']],
+      refusal: ['rate_limit_exceeded', 60],
+    });
+    assert.deepEqual(complaints, []);
+    await page.close();
+  },
+);
+
+test('a page of any other origin gets a ConnectionError', needsBrowser, async () => {
+  await using site = await shop();
+  await using service = await testService({ CORS_ORIGINS: 'https://shop.example' });
+  const { secret } = await service.issue();
+  const page = await browser.newPage();
+  await page.goto(site.origin);
+  const error = await page.evaluate(
+    async ([baseUrl, apiKey, origin]) => {
+      const { ConnectionError, PetCatalog }: typeof Client = await import(`${origin}/pet-catalog.js`);
+      const catalog = new PetCatalog({ baseUrl, apiKey, maxAttempts: 1 });
+      const thrown: unknown = await catalog.categories.list().catch((reason: unknown) => reason);
+      return thrown instanceof ConnectionError ? thrown.message : `${thrown}`;
+    },
+    [service.url, secret, site.origin] as const,
+  );
+  assert.equal(error, 'listCategories: Failed to fetch');
+  await page.close();
+});
+
+/** A site that holds an empty page and the built client. */
+async function shop(): Promise<AsyncDisposable & { readonly origin: string }> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/pet-catalog.js') return response.end('<!doctype html><title>A shop</title>');
+    response.setHeader('content-type', 'text/javascript');
+    return response.end(readFileSync(join(folder.path, 'pet-catalog.js')));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

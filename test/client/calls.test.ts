@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { inspect } from 'node:util';
+import {
+  ApiError,
+  ConnectionError,
+  type DeprecationEvent,
+  PetCatalog,
+  PetCatalogError,
+  type PetCatalogOptions,
+  type ResponseEvent,
+  TimeoutError,
+} from '../../client/src/pet-catalog.ts';
+import { type TestService, testService } from '../service.ts';
+import { closedPort } from './proxy.ts';
+
+describe('the client', () => {
+  let service: TestService;
+  let secret: string;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'business' })).secret;
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  const client = (options: Partial<PetCatalogOptions> = {}) =>
+    new PetCatalog({ baseUrl: service.url, apiKey: secret, ...options });
+
+  /** Answers of its own in front of those of the service; each request is counted. */
+  const answering = (...answers: (Response | Error)[]) => {
+    const requests: Request[] = [];
+    const send: typeof fetch = async (input, init) => {
+      requests.push(new Request(input, init));
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return answer ?? fetch(input, init);
+    };
+    return { requests, fetch: send };
+  };
+
+  /** A clock on which every wait is over at once; what was waited for is noted. Deadlines never come. */
+  const noWaits = () => {
+    const waits: number[] = [];
+    let now = 0;
+    const sleep = (ms: number, signal: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+        if (ms >= 30_000) return;
+        waits.push(ms);
+        now += ms;
+        setImmediate(resolve);
+      });
+    return { waits, clock: { now: () => now, sleep } };
+  };
+
+  const unavailable = (headers: Record<string, string> = {}) =>
+    Response.json({ code: 'unavailable', message: 'Busy', status: 503 }, { status: 503, headers });
+
+  test('makes a journey through the catalog and the store', async () => {
+    const catalog = client({ onDeprecation: () => {} });
+    const category = await catalog.categories.create({ name: 'Fish' });
+    assert.deepEqual(await catalog.categories.get(category.id), category);
+    const pet = await catalog.pets.create({ name: 'Nemo', categoryId: category.id });
+    assert.deepEqual(await catalog.pets.get(pet.id), pet);
+    assert.deepEqual(await catalog.inventory.update(pet.id, { quantity: 3 }), {
+      ...{ petId: pet.id, quantity: 3, status: 'available' },
+    });
+    const order = await catalog.orders.place({ petId: pet.id, quantity: 2 });
+    assert.deepEqual((await catalog.orders.list()).at(-1), order);
+    assert.equal(await catalog.orders.cancel(order.id), undefined);
+    assert.equal((await catalog.inventory.list()).find(({ petId }) => petId === pet.id)?.quantity, 3);
+    assert.equal((await catalog.rateLimit()).plan, 'business');
+  });
+
+  test('gives every page, one after the other, and nothing twice', async () => {
+    const catalog = client();
+    const { id: categoryId } = await catalog.categories.create({ name: 'Bird' });
+    for (let made = 0; made < 7; made += 1)
+      await catalog.pets.create({ name: `bird ${made}`, categoryId, status: 'pending' });
+    const pages = await Array.fromAsync(catalog.pets.pages({ limit: 3, status: 'pending' }));
+    assert.deepEqual(
+      pages.map((page) => page.length),
+      [3, 3, 1],
+    );
+    assert.deepEqual(
+      pages.flat().map(({ name }) => name),
+      Array.from({ length: 7 }, (_, index) => `bird ${index}`),
+    );
+    const all = await catalog.categories.list();
+    assert.deepEqual((await Array.fromAsync(catalog.categories.pages({ limit: 1 }))).flat(), [...all]);
+    assert.equal(all.next, undefined);
+    assert.deepEqual((await Array.fromAsync(catalog.categories.pages())).flat(), [...all]);
+    assert.deepEqual(await Array.fromAsync(catalog.orders.pages()), [[...(await catalog.orders.list())]]);
+  });
+
+  test('takes nothing but the cursor from the link to the next page', async () => {
+    const link =
+      '<https://elsewhere.example/a,b?x=1>; title="; rel=next, \\" no"; rel="prev", </x?cursor=after_5&limit=2>; REL=prev, ' +
+      '<https://elsewhere.example/v1/pets?cursor=after_9>;foo; rel="last next"';
+    const { requests, fetch } = answering(Response.json([], { headers: { link } }));
+    const page = await client({ fetch }).pets.list();
+    assert.equal(page.next, 'after_9');
+    await client({ fetch }).pets.list({ cursor: page.next });
+    assert.ok(requests.every(({ url }) => url.startsWith(service.url)));
+  });
+
+  test('asks only whether the list has changed, and each caller has a list of its own', async () => {
+    const statuses: number[] = [];
+    const catalog = client({ onResponse: ({ status }) => statuses.push(status) });
+    const first = await catalog.categories.list();
+    first.length = 0;
+    const second = await catalog.categories.list();
+    const { id } = await catalog.categories.create({ name: 'New' });
+    const third = await catalog.categories.list();
+    assert.deepEqual(statuses, [200, 304, 201, 200]);
+    assert.deepEqual([second.at(-1)?.id, third.at(-1)?.id], [id - 1, id]);
+  });
+
+  test('takes an id for a number, whatever it is given', async () => {
+    const { requests, fetch } = answering();
+    const id = '../rate_limit' as unknown as number;
+    await assert.rejects(client({ fetch }).categories.get(id), { code: 'not_found' });
+    assert.equal(requests[0]?.url, `${service.url}/categories/NaN`);
+  });
+
+  test('repeats after a 503 when its Retry-After is over, with the same key', async () => {
+    const { waits, clock } = noWaits();
+    const { requests, fetch } = answering(unavailable({ 'retry-after': '2' }), unavailable());
+    const made = await client({ fetch, clock }).categories.create({ name: 'Once' });
+    assert.equal(waits.length, 2);
+    assert.ok(Number(waits[0]) >= 2_000 && Number(waits[0]) < 2_500 && Number(waits[1]) < 1_000, `${waits}`);
+    assert.equal(new Set(requests.map(({ headers }) => headers.get('idempotency-key'))).size, 1);
+    const all = await client().categories.list();
+    assert.deepEqual(
+      all.filter(({ name }) => name === 'Once').map(({ id }) => id),
+      [made.id],
+    );
+    await client({ fetch }).categories.create({ name: 'Other' });
+    assert.notEqual(requests[0]?.headers.get('idempotency-key'), requests.at(-1)?.headers.get('idempotency-key'));
+  });
+
+  test('repeats a network failure, a proxy that has lost the service and a defect; backs off; gives up in time', async () => {
+    const failures = () => [
+      new TypeError('fetch failed'),
+      new Response('<h1>Bad gateway</h1>', { status: 502 }),
+      Response.json({ code: 'internal_error', message: 'A defect', status: 500 }, { status: 500 }),
+      Response.json({ code: 'outcome_unknown', message: 'Perhaps', status: 503 }, { status: 503 }),
+    ];
+    const { waits, clock } = noWaits();
+    const good = answering(...failures());
+    assert.ok(await client({ fetch: good.fetch, clock }).categories.list());
+    assert.equal(good.requests.length, 5);
+    for (const [index, wait] of waits.entries()) assert.ok(wait >= 0 && wait <= 500 * 2 ** index, `${waits}`);
+
+    const bad = answering(...failures(), new Response('', { status: 504 }));
+    await assert.rejects(client({ fetch: bad.fetch, clock }).categories.list(), {
+      name: 'ConnectionError',
+      status: 504,
+    });
+    assert.equal(bad.requests.length, 5);
+  });
+
+  test('repeats nothing that would only fail again, and follows no redirect', async () => {
+    const { clock } = noWaits();
+    for (const answer of [
+      new Response('<h1>Welcome</h1>'),
+      new Response(null, { status: 301, headers: { location: 'https://elsewhere.example/' } }),
+      new Response('', { status: 404 }),
+      Response.json({ code: 'not_implemented', message: 'No', status: 501 }, { status: 501 }),
+    ]) {
+      const { status } = answer;
+      const { requests, fetch } = answering(answer);
+      await assert.rejects(client({ fetch, clock }).categories.list(), { status });
+      assert.equal(requests.length, 1);
+      assert.equal(requests[0]?.redirect, 'manual');
+    }
+    await assert.rejects(client().categories.create({ name: '' }), { code: 'validation_failed', status: 400 });
+  });
+
+  test('begins no wait that would end after the deadline', async () => {
+    const { requests, fetch } = answering(unavailable({ 'retry-after': '9' }));
+    const started = Date.now();
+    await assert.rejects(client({ fetch, timeoutMs: 5_000 }).categories.list(), { code: 'unavailable', retryAfter: 9 });
+    assert.equal(requests.length, 1);
+    assert.ok(Date.now() - started < 4_000);
+  });
+
+  test('tells by its errors what failed, and which operation', async () => {
+    const catalog = client();
+    const error = await catalog.categories.get(999_999).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof ApiError && error instanceof PetCatalogError && error instanceof Error);
+    assert.deepEqual(
+      [error.name, error.operation, error.code, error.status],
+      ['ApiError', 'getCategory', 'not_found', 404],
+    );
+    assert.match(error.requestId ?? '', /^[\w.-]{8,}$/);
+    assert.match(error.message, /^getCategory: .*\(not_found\)$/);
+    assert.deepEqual([error.retryAfter, error.retryAt], [undefined, undefined]);
+
+    const nowhere = client({ baseUrl: 'http://127.0.0.1:1/v1', maxAttempts: 1 });
+    const lost = await nowhere.pets.create({ name: 'x', categoryId: 1 }).catch((thrown: unknown) => thrown);
+    assert.ok(lost instanceof ConnectionError && !(lost instanceof ApiError));
+    assert.equal(lost.operation, 'createPet');
+  });
+
+  test('aborts before, during and between attempts with the reason of the signal', async () => {
+    const reason = new Error('the user left');
+    await assert.rejects(client().categories.list({}, { signal: AbortSignal.abort(reason) }), reason);
+    const never: typeof fetch = (_input, init) =>
+      new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
+      });
+    const failing = answering(unavailable({ 'retry-after': '20' })).fetch;
+    for (const fetch of [never, failing]) {
+      const controller = new AbortController();
+      const call = client({ fetch }).categories.list({}, { signal: controller.signal });
+      setTimeout(() => controller.abort(reason), 20);
+      await assert.rejects(call, reason);
+    }
+    // One that waits for its turn.
+    const busy = client({ fetch: never });
+    const controller = new AbortController();
+    const calls = Array.from({ length: 20 }, () => busy.categories.list({}, { signal: controller.signal }));
+    controller.abort(reason);
+    for (const result of await Promise.allSettled(calls)) assert.deepEqual(result, { status: 'rejected', reason });
+  });
+
+  test('leaves no listener on a signal that many calls share', async () => {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners += 1;
+      add(...args);
+    };
+    const catalog = client();
+    await Promise.all(Array.from({ length: 30 }, () => catalog.categories.list({}, { signal })));
+    assert.equal(listeners, 1);
+  });
+
+  test('has a deadline for the call and one for each attempt', async () => {
+    const never: typeof fetch = (_input, init) =>
+      new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
+      });
+    const late = await client({ fetch: never, timeoutMs: 60 })
+      .categories.list()
+      .catch((error: unknown) => error);
+    assert.ok(late instanceof TimeoutError);
+    assert.match(late.message, /^listCategories: not done within 60 ms$/);
+    let sent = 0;
+    const firstHangs: typeof fetch = (input, init) => {
+      sent += 1;
+      return sent === 1 ? never(input, init) : fetch(input, init);
+    };
+    assert.ok(await client({ fetch: firstHangs, attemptTimeoutMs: 5_000, clock: quick }).categories.list());
+    assert.equal(sent, 2);
+  });
+
+  test('tells the hook of every answer, and survives whatever a hook does', async () => {
+    const events: ResponseEvent[] = [];
+    const { fetch } = answering(unavailable());
+    const { clock } = noWaits();
+    const catalog = client({
+      ...{ fetch, clock },
+      onResponse: (event) => {
+        events.push(event);
+        if (events.length === 1) throw new Error('a hook that throws');
+        return Promise.reject(new Error('a hook that rejects'));
+      },
+    });
+    await catalog.categories.create({ name: 'Hooked' });
+    assert.deepEqual(
+      events.map(({ operation, status, attempt }) => [operation, status, attempt]),
+      [
+        ['createCategory', 503, 1],
+        ['createCategory', 201, 2],
+      ],
+    );
+    const [failed, good] = events;
+    assert.deepEqual([failed?.limits, failed?.requestId], [undefined, undefined]);
+    assert.equal(good?.limits?.limit, 1_000);
+    assert.ok(Number(good?.limits?.remaining) < 1_000 && Number(good?.limits?.reset) > 1_700_000_000);
+    assert.ok(good?.requestId && good.durationMs >= 0);
+  });
+
+  test('warns once of each operation that is going away', async (t: TestContext) => {
+    const events: DeprecationEvent[] = [];
+    const catalog = client({ onDeprecation: (event) => events.push(event) });
+    for (let times = 0; times < 3; times += 1) await assert.rejects(catalog.pets.get(99_999), { code: 'not_found' });
+    await catalog.pets.list();
+    assert.deepEqual(events, [
+      {
+        operation: 'getPet',
+        deprecation: new Date('2026-01-01'),
+        sunset: new Date('2030-12-05'),
+        link: new URL('/docs/deprecations#getPet', service.url).href,
+      },
+    ]);
+    const warn = t.mock.method(console, 'warn', () => {});
+    const plain = client();
+    for (let times = 0; times < 2; times += 1) await assert.rejects(plain.pets.get(99_999));
+    assert.equal(warn.mock.callCount(), 1);
+    assert.match(inspect(warn.mock.calls[0]?.arguments), /getPet/);
+  });
+
+  test('shows the key to nobody but the service', async () => {
+    const { message } = await Promise.reject(new Error(`sent Bearer ${secret}`)).catch((error: Error) => error);
+    const quoting = Object.assign(new TypeError(message, { cause: new Error(message) }), { headers: message });
+    const refusing = { code: 'malformed_request', message: `no ${secret}`, status: 400 };
+    const shown: unknown[] = [];
+    const catalogs = [
+      client(),
+      client({ baseUrl: 'http://127.0.0.1:1/v1', maxAttempts: 1 }),
+      client({ baseUrl: `http://127.0.0.1:${await closedPort()}/v1`, maxAttempts: 2 }),
+      client({ fetch: answering(quoting, quoting).fetch, maxAttempts: 2 }),
+      client({ fetch: answering(Response.json(refusing, { status: 400 })).fetch }),
+      client({ fetch: () => new Promise(() => {}), timeoutMs: 20 }),
+      client({ onResponse: (event) => shown.push(event) }),
+    ];
+    for (const catalog of catalogs) {
+      shown.push(catalog, catalog.categories);
+      shown.push(await catalog.categories.get(999_999).catch((error: unknown) => error));
+    }
+    for (const apiKey of [`${secret}\n`, `${secret} `, `${secret}\u2028`, '']) {
+      assert.throws(
+        () => client({ apiKey }),
+        (error: unknown) => shown.push(error) > 0 && error instanceof TypeError,
+      );
+    }
+    assert.ok(shown.filter((each) => each instanceof PetCatalogError).length >= 7);
+    for (const each of shown) {
+      const seen = [inspect(each, { depth: 20, showHidden: true, getters: true }), JSON.stringify(each), String(each)];
+      assert.ok(!seen.join().includes(secret.slice(0, 20)), inspect(each));
+      for (let cause = each; cause instanceof Error; cause = cause.cause) {
+        assert.ok(!`${cause.message}${cause.stack}`.includes(secret.slice(0, 20)));
+      }
+    }
+  });
+});
+
+/** A clock on which five seconds are twenty milliseconds; longer waits never end. */
+const quick = {
+  now: () => performance.now(),
+  sleep: (ms: number, signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const timer = ms <= 5_000 ? setTimeout(resolve, Math.min(ms, 20)) : undefined;
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
+    }),
+};

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { PetCatalog } from '../../client/src/pet-catalog.ts';
+import { issueKey } from '../faults/kills.ts';
+import { serveProcess } from '../process.ts';
+import { temporaryFolder, testService } from '../service.ts';
+import { closedPort, proxyTo } from './proxy.ts';
+
+const CREATES = 1_000;
+const KILL_AFTER = [150, 500];
+
+test('killing and restarting the service during 1,000 creates leaves exactly 1,000 categories', async () => {
+  using folder = temporaryFolder();
+  const apiKey = await issueKey(folder.path);
+  const env = { PORT: `${await closedPort()}`, OPERATOR_PORT: '0' };
+  let service = await serveProcess([], { cwd: folder.path, env });
+  try {
+    let [created, repeated] = [0, 0];
+    const catalog = new PetCatalog({
+      ...{ baseUrl: service.url, apiKey, timeoutMs: 100_000, maxAttempts: 100 },
+      onResponse: ({ attempt }) => {
+        if (attempt > 1) repeated += 1;
+      },
+    });
+    const name = (index: number) => `category ${index}`;
+    const creates = Array.from({ length: CREATES }, async (_, index) => {
+      await catalog.categories.create({ name: name(index) });
+      created += 1;
+    });
+    const all = Promise.all(creates);
+    all.catch(() => {});
+    for (const enough of KILL_AFTER) {
+      while (created < enough) await Promise.race([wait(1), all]);
+      assert.ok(created < CREATES, 'all were created before the kill');
+      await service.end('SIGKILL');
+      service = await serveProcess([], { cwd: folder.path, env });
+    }
+    await all;
+    assert.ok(repeated > 0, 'no create was interrupted');
+    const list = await catalog.categories.list();
+    assert.equal(list.length, CREATES);
+    assert.deepEqual(
+      new Set(list.map((category) => category.name)),
+      new Set(Array.from({ length: CREATES }, (_, index) => name(index))),
+    );
+  } finally {
+    await service[Symbol.asyncDispose]();
+  }
+});
+
+test('a create whose answer is lost is created once', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  await using proxy = await proxyTo(service.url);
+  const catalog = new PetCatalog({ baseUrl: proxy.url, apiKey: secret });
+  proxy.fates.push('cut', 'cut');
+  const made = await catalog.categories.create({ name: 'Dog' });
+  assert.equal(proxy.connections(), 3);
+  assert.deepEqual([...(await catalog.categories.list())], [made]);
+});
+
+test('an order whose cancellation is told too late is cancelled; one that was never there is not found', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  const direct = new PetCatalog({ baseUrl: service.url, apiKey: secret });
+  const { id: categoryId } = await direct.categories.create({ name: 'Dog' });
+  const { id: petId } = await direct.pets.create({ name: 'Rex', categoryId });
+  const order = await direct.orders.place({ petId, quantity: 1 });
+  await using proxy = await proxyTo(service.url);
+  const catalog = new PetCatalog({ baseUrl: proxy.url, apiKey: secret });
+  proxy.fates.push('cut');
+  await catalog.orders.cancel(order.id);
+  assert.equal(proxy.connections(), 2);
+  assert.deepEqual([...(await direct.orders.list())], []);
+  await assert.rejects(catalog.orders.cancel(order.id), { code: 'not_found', operation: 'cancelOrder' });
+});
+
+test('a stock that is set over a line that drops is set', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  await using proxy = await proxyTo(service.url);
+  const catalog = new PetCatalog({ baseUrl: proxy.url, apiKey: secret });
+  const { id: categoryId } = await catalog.categories.create({ name: 'Dog' });
+  const { id: petId } = await catalog.pets.create({ name: 'Rex', categoryId });
+  await using broken = await proxyTo(service.url);
+  broken.fates.push('cut');
+  const other = new PetCatalog({ baseUrl: broken.url, apiKey: secret });
+  assert.equal((await other.inventory.update(petId, { quantity: 9 })).quantity, 9);
+  assert.equal((await catalog.inventory.list())[0]?.quantity, 9);
+});
+
+test('an answer that does not come is not waited for longer than an attempt may take, nor a call than its deadline', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  await using proxy = await proxyTo(service.url);
+  proxy.fates.push('hold');
+  const catalog = new PetCatalog({ baseUrl: proxy.url, apiKey: secret, attemptTimeoutMs: 2_000 });
+  const made = await catalog.categories.create({ name: 'Dog' });
+  assert.ok(proxy.connections() >= 2);
+  assert.deepEqual([...(await catalog.categories.list())], [made]);
+
+  await using silent = await proxyTo(service.url);
+  silent.fates.push('hold', 'hold', 'hold');
+  const hasty = new PetCatalog({ baseUrl: silent.url, apiKey: secret, timeoutMs: 300 });
+  await assert.rejects(hasty.categories.list(), { name: 'TimeoutError', operation: 'listCategories' });
+  const once = new PetCatalog({ baseUrl: silent.url, apiKey: secret, attemptTimeoutMs: 300, maxAttempts: 1 });
+  await assert.rejects(once.categories.list(), { name: 'TimeoutError', message: /no answer within 300 ms/ });
+});
+
+test('a service that is away is a ConnectionError that says why', async () => {
+  const baseUrl = `http://127.0.0.1:${await closedPort()}/v1`;
+  const catalog = new PetCatalog({ baseUrl, apiKey: 'petcat_test_key', maxAttempts: 1 });
+  await assert.rejects(catalog.categories.list(), { name: 'ConnectionError', message: /ECONNREFUSED/ });
+});
