@@ -199,8 +199,13 @@ function duration(text: string): number {
 export function databaseUrl(text: string): DatabaseAddress {
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (file !== undefined) return { engine: 'sqlite', file };
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: text };
+  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: strictTls(text) };
   throw new Error('it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE');
+}
+
+/** The modes that encrypt and check less are taken for the one that checks everything, as `pg` warns that it does. */
+function strictTls(url: string): string {
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }
 
 function redisUrl(text: string): string | undefined {

@@ -10,7 +10,6 @@ import { Health } from './http/health.ts';
 import { openListener } from './http/listener.ts';
 import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/routes.ts';
 import type { Limiter } from './limits/limiter.ts';
-import { LocalLimiter } from './limits/local-limiter.ts';
 import type { Metrics } from './metrics.ts';
 import { operatorPages } from './operator/pages.ts';
 import { UsageRecorder } from './usage.ts';
@@ -25,6 +24,7 @@ const PURGE_INTERVAL_MS = 60_000;
 
 export interface ServiceOptions {
   readonly storage: Storage;
+  readonly limiter: Limiter;
   readonly clock: Clock;
   readonly events: Events;
   readonly metrics: Metrics;
@@ -41,15 +41,14 @@ export interface Service extends AsyncDisposable {
   readonly operatorUrl: string;
 }
 
-/** Starts the service on a storage, which stays the caller's. Throws `ServiceNotStarted` if a port cannot be had. */
+/** Starts the service on a storage and a limiter, which stay the caller's. Throws `ServiceNotStarted` if a port cannot be had. */
 export async function startService(
   config: Config,
-  { storage, clock, events, metrics }: ServiceOptions,
+  { storage, limiter, clock, events, metrics }: ServiceOptions,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const categories = new CategoryList();
   const authenticator = new Authenticator(storage, { environment: config.environment, clock });
-  const limiter = started.use(new LocalLimiter({ storage, clock, events, banAfter: config.banAfterRefusals }));
   const usage = started.use(new UsageRecorder({ storage, clock, onFailure: events.usageNotStored }));
   const counted: Events = {
     ...events,
@@ -58,7 +57,7 @@ export async function startService(
       if (answered.keyId !== undefined) usage.record(answered.keyId, answered.status);
     },
   };
-  const health = new Health(storage);
+  const health = new Health(storage, limiter, { usesRedis: config.redis !== undefined });
 
   await follow({ storage, authenticator, limiter, categories, events });
 

@@ -24,7 +24,10 @@ function bench() {
     clock: clock.now,
     onFailure: (error) => failures.push(error),
   });
-  return { clock, added, failures, recorder, goDown: (down: boolean) => void (isDown = down) };
+  const goDown = (down: boolean) => {
+    isDown = down;
+  };
+  return { clock, added, failures, recorder, goDown };
 }
 
 const total = (records: readonly UsageRecord[]) =>

@@ -5,6 +5,7 @@ import { type ApiKey, type NewApiKey, newApiKey, secretRecord } from '../src/cat
 import type { Ban } from '../src/catalog/storage.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { AnsweredRequest, Events } from '../src/events.ts';
+import { openLimiter } from '../src/limits/open.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { startService } from '../src/service.ts';
 import { openStorage } from '../src/storage/open.ts';
@@ -75,25 +76,50 @@ export interface TestService extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
+/** What the service under test stands on unless a test says otherwise: the embedded database if it is not set. */
+const TEST_ON = process.env.TEST_ON ?? '';
+
+/** The settings for a database, and where TEST_ON asks for it a Redis, that go with the test. */
+async function place(): Promise<AsyncDisposable & { readonly settings: Record<string, string> }> {
+  const folder = temporaryFolder();
+  const settings: Record<string, string> = { DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}` };
+  await using stack = new AsyncDisposableStack();
+  stack.use(folder);
+  if (TEST_ON.includes('postgres')) {
+    const { temporaryDatabase } = await import('./postgres.ts');
+    settings.DATABASE_URL = stack.use(await temporaryDatabase()).url;
+  }
+  // No two tests have a key in common, so that they may have a Redis in common.
+  if (TEST_ON.includes('redis')) {
+    const { sharedRedis } = await import('./redis-server.ts');
+    Object.assign(settings, { REDIS_URL: (await sharedRedis()).url, INSTANCES: '1' });
+  }
+  const made = stack.move();
+  return { settings, [Symbol.asyncDispose]: () => made.disposeAsync() };
+}
+
 /** The real service on a real port and a real database, with a clock that the test turns. */
 export async function testService(
   settings: Record<string, string> = {},
   clock: ManualClock = manualClock(),
 ): Promise<TestService> {
-  const folder = temporaryFolder();
-  const flags = { PORT: '0', DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}`, ...settings };
+  const standing = await place();
+  const flags = { PORT: '0', ...standing.settings, ...settings };
   const config = readConfig({ flags, env: {}, file: {} });
   const events = recordedEvents();
   const start = async () => {
     const storage = await openStorage(config.database, { clock: clock.now, categoriesMax: config.categoriesMax });
+    const limiter = await openLimiter(config, { storage, clock: clock.now, events, time: clock.now });
     return {
       storage,
-      service: await startService(config, { storage, clock: clock.now, events, metrics: createMetrics() }),
+      limiter,
+      service: await startService(config, { storage, limiter, clock: clock.now, events, metrics: createMetrics() }),
     };
   };
   let running = await start();
   const stop = async () => {
     await running.service[Symbol.asyncDispose]();
+    await running.limiter[Symbol.asyncDispose]();
     await running.storage[Symbol.asyncDispose]();
   };
   return {
@@ -126,7 +152,7 @@ export async function testService(
     },
     async [Symbol.asyncDispose]() {
       await stop();
-      folder[Symbol.dispose]();
+      await standing[Symbol.asyncDispose]();
     },
   };
 }

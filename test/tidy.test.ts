@@ -14,6 +14,8 @@ const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)[
 const sources = filesBelow('src').filter((file) => file.endsWith('.ts'));
 const production = sources.filter((file) => !file.endsWith('.test.ts'));
 const tests = [...sources.filter((file) => file.endsWith('.test.ts')), ...filesBelow('test')];
+const client = filesBelow('client/src');
+const bench = filesBelow('bench').filter((file) => /^bench\/[^/]+$/.test(file));
 
 /**
  * What each room may import: prefixes of files below src, or packages. `catalog` and `events` are open to all but
@@ -21,7 +23,7 @@ const tests = [...sources.filter((file) => file.endsWith('.test.ts')), ...filesB
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   catalog: ['catalog/', 'typebox', 'ajv', 'csv-parse', 'csv-stringify', 'node:crypto', 'node:zlib'],
-  limits: ['limits/', 'catalog/', 'events', '@redis/client', 'node:crypto', 'node:timers/promises'],
+  limits: ['limits/', 'catalog/', 'config', 'events', '@redis/client', 'node:crypto', 'node:timers/promises'],
   storage: ['storage/', 'catalog/', 'events', 'config', 'kysely', 'pg', 'node:'],
   http: ['http/', 'catalog/', 'events', 'limits/limiter', 'typebox', 'find-my-way', 'yaml', 'node:'],
   operator: ['operator/', 'http/', 'catalog/', 'events', 'metrics', 'limits/limiter', 'node:'],
@@ -59,6 +61,16 @@ test('rooms import only what they may', () => {
   assert.deepEqual(broken, []);
 });
 
+test('the client imports nothing but itself', () => {
+  assert.ok(client.length >= 5, `only ${client.length} files in the client`);
+  const broken = client.flatMap((file) =>
+    importsOf(file)
+      .filter((imported) => !imported.startsWith('src:../client/src/'))
+      .map((imported) => `${file} imports ${imported}`),
+  );
+  assert.deepEqual(broken, []);
+});
+
 test('the arithmetic of the limits knows the plan and the clock, and nothing else', () => {
   assert.deepEqual(importsOf('src/limits/window.ts').sort(), ['src:catalog/clock.ts', 'src:catalog/plan.ts']);
 });
@@ -76,7 +88,7 @@ test('only events writes to the log, and nothing to the console', () => {
 });
 
 test('files have kebab-case names, none of them vague, and no barrels', () => {
-  for (const file of [...sources, ...tests]) {
+  for (const file of [...sources, ...tests, ...client, ...bench]) {
     const name = basename(file);
     assert.match(name, /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/, file);
     assert.doesNotMatch(name, /^(index|utils?|helpers?|common|shared|misc|types|managers?|services)\./, file);
@@ -84,7 +96,7 @@ test('files have kebab-case names, none of them vague, and no barrels', () => {
 });
 
 test('no file and no function outgrows its reader', () => {
-  for (const file of production.filter((each) => !each.includes('/migrations/'))) {
+  for (const file of [...production, ...client, ...bench].filter((each) => !each.includes('/migrations/'))) {
     const lines = read(file).split('\n');
     assert.ok(lines.length <= FILE_LINES_MAX, `${file} has ${lines.length} lines`);
     let start: number | undefined;
@@ -100,7 +112,7 @@ test('no file and no function outgrows its reader', () => {
 });
 
 test('every exported function and class says what it promises', () => {
-  const silent = production.flatMap((file) => {
+  const silent = [...production, ...client].flatMap((file) => {
     const lines = read(file).split('\n');
     return lines.flatMap((line, index) =>
       /^export (async )?(function|class) /.test(line) && !lines[index - 1]?.endsWith('*/')
@@ -117,7 +129,10 @@ test('what every project needs is there, and the lockfile names no registry', ()
   );
   for (const page of [...pages, 'LICENSE', 'openapi.json'])
     assert.ok(existsSync(join(ROOT, page)), `${page} is missing`);
-  assert.doesNotMatch(read('package-lock.json'), /"resolved": "https?:/);
+  const locks = ['.', 'bench/load', 'bench/peers/express', 'bench/peers/fastify'].map((folder) =>
+    join(folder, 'package-lock.json'),
+  );
+  for (const lock of locks) assert.doesNotMatch(read(lock), /"resolved": "https?:/, lock);
 });
 
 test('the lockfile knows the packages of every platform, or `npm ci` refuses it', () => {

@@ -5,6 +5,7 @@ import { systemClock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { type Config, SETTINGS, type SettingName } from '../config.ts';
 import { createEvents } from '../events.ts';
+import { openLimiter } from '../limits/open.ts';
 import { createMetrics } from '../metrics.ts';
 import { startService } from '../service.ts';
 import { claimForService, openStorage } from '../storage/open.ts';
@@ -41,9 +42,10 @@ async function serve(
   const events = createEvents({ log, accessLog: config.accessLog, metrics });
   await using _claim = await claimForService(config.database, { together: config.redis !== undefined });
   await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax, events });
+  await using limiter = await openLimiter(config, { storage, clock, events });
   if (first.demo) await fillWithDemo(storage, clock().unix);
   {
-    await using service = await startService(config, { storage, clock, events, metrics });
+    await using service = await startService(config, { storage, limiter, clock, events, metrics });
     if (first.bootstrap) await issueFirstKey(storage, { config, url: service.url, now: clock().unix, invocation });
     invocation.tell(`listening on ${service.url}`);
     if (!stop.aborted) await once(stop, 'abort');

@@ -1,5 +1,6 @@
 import { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Answer } from './exchange.ts';
 
 /** How long a finding is told again before storage is asked anew, so that probes cost nothing. */
@@ -8,12 +9,17 @@ const FINDING_MS = 1_000;
 /** Whether the process lives, and whether it can serve. */
 export class Health {
   readonly #storage: Storage;
+  readonly #limiter: Limiter;
+  /** Whether the limiter counts in Redis. */
+  readonly #usesRedis: boolean;
   #finding: Promise<void> | undefined;
   #foundAtMs = 0;
   #stopping = false;
 
-  constructor(storage: Storage) {
+  constructor(storage: Storage, limiter: Limiter, { usesRedis }: { usesRedis: boolean }) {
     this.#storage = storage;
+    this.#limiter = limiter;
+    this.#usesRedis = usesRedis;
   }
 
   /** From now on not ready, so that no new work is sent here. */
@@ -26,7 +32,10 @@ export class Health {
     return { status: 200, body: '{"status":"live"}' };
   }
 
-  /** /readyz: 200 if requests can be served. Throws `unavailable` saying why not. */
+  /**
+   * /readyz: 200 if requests can be served, as they can without Redis: then each instance admits its share of every
+   * limit. Throws `unavailable` saying why not.
+   */
   async ready(): Promise<Answer> {
     if (this.#stopping) throw new CatalogError('unavailable', 'The service is stopping');
     if (!this.#finding || performance.now() - this.#foundAtMs > FINDING_MS) {
@@ -39,6 +48,7 @@ export class Health {
     } catch {
       throw new CatalogError('unavailable', 'The database does not answer');
     }
-    return { status: 200, body: '{"status":"ready","database":"ok"}' };
+    const redis = this.#usesRedis ? { redis: this.#limiter.state } : {};
+    return { status: 200, body: JSON.stringify({ status: 'ready', database: 'ok', ...redis }) };
   }
 }

@@ -16,6 +16,8 @@ export interface Engine {
   lockWriters(trx: Transaction<Tables>): Promise<void>;
   /** Lets others look for changes at once when the transaction is done, where they would notice only later. */
   announce(trx: Transaction<Tables>): Promise<void>;
+  /** Every row of a table, a thousand at a time, in whatever order. */
+  readAll(trx: Transaction<Tables>, table: keyof Tables): AsyncIterable<Readonly<Record<string, unknown>>[]>;
   /** Has changes looked for when others may have made some, until the function that it returns is called. */
   watch(look: () => Promise<void>): () => Promise<void>;
 }

@@ -9,9 +9,12 @@ const RECLAIM_MS = 1_000;
 /**
  * Claims a database for a service until disposed of: for it alone, or together with others that count in the same
  * place, since services that each counted alone would multiply every limit. A claim whose connection breaks is made
- * again as soon as it can be. Throws `DatabaseNotOpened`.
+ * again as soon as it can be. Throws `DatabaseNotOpened`, with the refusal if somebody else has it.
  */
-export async function claimPostgres(url: string, { together }: { together: boolean }): Promise<AsyncDisposable> {
+export async function claimPostgres(
+  url: string,
+  { together, refusal }: { together: boolean; refusal: string },
+): Promise<AsyncDisposable> {
   let isOver = false;
   let held: pg.Client | undefined;
   let retrying: NodeJS.Timeout | undefined;
@@ -38,11 +41,7 @@ export async function claimPostgres(url: string, { together }: { together: boole
   };
 
   if (!(await claim().catch(notOpened(url)))) {
-    throw new DatabaseNotOpened(
-      together
-        ? 'A service without REDIS_URL runs on this database and counts alone: stop it, or give it REDIS_URL and INSTANCES'
-        : 'Another service runs on this database: stop it, or give both REDIS_URL and INSTANCES, so that they count together',
-    );
+    throw new DatabaseNotOpened(refusal);
   }
   return {
     async [Symbol.asyncDispose]() {

@@ -11,6 +11,8 @@ const END_TIMEOUT_MS = 500;
 /** After how long without a word a peer is asked whether it lives, how often, and how many times in vain. */
 const KEEPALIVES = ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'];
 
+const UNKNOWN_AUTHORITY = '; name the certificate of its authority in DATABASE_URL with sslrootcert=FILE';
+
 /**
  * Opens a connection outside of the pool, for a purpose that lasts. The server ends it within half a minute when this
  * machine is gone without a word. Throws what `pg` throws.
@@ -47,6 +49,9 @@ export function notOpened(url: string): (error: Error) => never {
       '3D000': '; create it, or correct DATABASE_URL',
       '28P01': '; correct the password in DATABASE_URL',
       ECONNREFUSED: '; start the server, or correct DATABASE_URL',
+      DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+      SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+      UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
     };
     // A refused connection to a name with several addresses has no message of its own.
     const { code = '', message } = error instanceof AggregateError ? error.errors[0] : (error as pg.DatabaseError);

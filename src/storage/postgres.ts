@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Kysely, PostgresDialect, PostgresDriver, type PostgresPoolClient, sql } from 'kysely';
+import { Kysely, PostgresDialect, PostgresDriver, type PostgresPoolClient, sql, type Transaction } from 'kysely';
 import pg from 'pg';
 import type { Engine, Failure } from './engine.ts';
 import { migrate } from './migrate.ts';
@@ -13,6 +13,7 @@ const CONNECTIONS_MAX = 10;
 /** What the server takes for one statement at most, and for a lock within it. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 900;
+const READ_AT_ONCE = 1_000;
 /** Names the lock that a writing transaction holds, so that it decides by what it alone may change. */
 const WRITERS_LOCK = 7_251_002;
 
@@ -33,11 +34,19 @@ class ConnectionLost extends Error {
 /** A COMMIT whose answer was lost. */
 class CommitUnanswered extends Error {}
 
+/** What the server, and this side, give up when it takes too long: nobody who calls the service waits in vain. */
+const DEADLINES = {
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  lock_timeout: LOCK_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
+  query_timeout: ANSWER_TIMEOUT_MS,
+};
+
 /**
- * Opens a PostgreSQL database, its tables up to date. Several instances may do so at the same time. Throws
- * `DatabaseNotOpened`.
+ * Opens a PostgreSQL database, its tables up to date. Several instances may do so at the same time. `patient`: without
+ * deadlines, for a command that works on everything there is. Throws `DatabaseNotOpened`.
  */
-export async function openPostgres(url: string): Promise<Engine> {
+export async function openPostgres(url: string, { patient = false } = {}): Promise<Engine> {
   const origin = randomUUID();
   await prepare(url).catch(notOpened(url));
   const pool = new pg.Pool({
@@ -45,10 +54,7 @@ export async function openPostgres(url: string): Promise<Engine> {
     application_name: 'pet-catalog',
     max: CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
+    ...(patient ? {} : DEADLINES),
     keepAlive: true,
     types: NUMBERS,
   });
@@ -64,6 +70,7 @@ export async function openPostgres(url: string): Promise<Engine> {
     announce: async (trx) => {
       await sql`select pg_notify('pet_catalog', ${origin})`.execute(trx);
     },
+    readAll,
     watch: (look) => watchPostgres(url, { origin, look }),
   };
 }
@@ -73,6 +80,20 @@ const NUMBERS = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
+
+/** By a cursor, so that however many rows there are, a thousand are in memory. */
+async function* readAll(
+  trx: Transaction<Tables>,
+  table: keyof Tables,
+): AsyncGenerator<Readonly<Record<string, unknown>>[]> {
+  await sql`declare every_row no scroll cursor for select * from ${sql.table(table)}`.execute(trx);
+  for (;;) {
+    const { rows } = await sql<Record<string, unknown>>`fetch ${sql.lit(READ_AT_ONCE)} from every_row`.execute(trx);
+    if (rows.length === 0) break;
+    yield rows;
+  }
+  await sql`close every_row`.execute(trx);
+}
 
 /** Migrates over connections without deadlines: another instance's migration may have to be waited for. */
 async function prepare(url: string): Promise<void> {

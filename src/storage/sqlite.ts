@@ -11,6 +11,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
   type SqliteStatement,
+  type Transaction,
 } from 'kysely';
 import { DatabaseNotOpened, type Engine, type Failure } from './engine.ts';
 import { migrate } from './migrate.ts';
@@ -23,6 +24,7 @@ export const PRIVATE_FOLDER_MODE = 0o700;
 /** How long opening waits for other processes that open, or create, the same file at the same time. */
 const OPEN_TIMEOUT_MS = 5_000;
 const STATEMENTS_MAX = 100;
+const READ_AT_ONCE = 1_000;
 /** A quarter of the second within which another process's change must be seen. */
 const WATCH_INTERVAL_MS = 250;
 
@@ -59,6 +61,7 @@ export async function openSqlite(file: string): Promise<Engine> {
     // A transaction takes the write lock as it begins, and only a poll shows what another process did.
     lockWriters: async () => {},
     announce: async () => {},
+    readAll,
     watch: (look) => watch(database, look),
   };
 }
@@ -105,6 +108,20 @@ function classify(error: unknown): Failure | undefined {
   if (code === undefined) return undefined;
   if (BUSY_CODES.has(code)) return 'busy';
   return UNAVAILABLE_CODES.has(code) ? 'unavailable' : undefined;
+}
+
+async function* readAll(
+  trx: Transaction<Tables>,
+  table: keyof Tables,
+): AsyncGenerator<Readonly<Record<string, unknown>>[]> {
+  let rows: Readonly<Record<string, unknown>>[] = [];
+  for await (const row of trx.selectFrom(table).selectAll().stream()) {
+    rows.push(row);
+    if (rows.length < READ_AT_ONCE) continue;
+    yield rows;
+    rows = [];
+  }
+  if (rows.length > 0) yield rows;
 }
 
 /** Asks four times a second whether another connection committed, which is nearly free, and only then what. */

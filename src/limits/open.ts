@@ -1,0 +1,26 @@
+import type { Clock } from '../catalog/clock.ts';
+import type { Storage } from '../catalog/storage.ts';
+import type { Config } from '../config.ts';
+import type { Events } from '../events.ts';
+import type { Limiter } from './limiter.ts';
+import { LocalLimiter } from './local-limiter.ts';
+import { RedisLimiter } from './redis-limiter.ts';
+
+export interface LimiterOptions {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly events: Events;
+  /** Rules in Redis instead of its own time; for tests. */
+  readonly time?: Clock;
+}
+
+/** The limiter that the settings ask for. A Redis that does not answer is tried again; until then it is degraded. */
+export async function openLimiter(
+  { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
+  { time, ...options }: LimiterOptions,
+): Promise<Limiter> {
+  if (!redis) return new LocalLimiter({ ...options, banAfter: banAfterRefusals });
+  const limiter = new RedisLimiter({ ...options, ...redis, banAfter: banAfterRefusals, ...(time && { time }) });
+  await limiter.connect();
+  return limiter;
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+
+/** A script that Redis runs whole, with nobody in between, on the value of one key. */
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
+}
+
+/**
+ * The value of a key, in one string: `minuteEnds minuteUsed day dayUsed banStarts banEnds ban`, as in `WindowState`. The
+ * last is the rest of the last ban, in JSON, which the scripts only compare; 0, 0 and nothing if there was none.
+ */
+const VALUE = "'^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (.*)$'";
+const FORMAT = "'%d %d %d %d %d %d %s'";
+/** It outlives what it holds: the UTC day, and the day that a ban of an hour is remembered. Storage has it for longer. */
+const KEPT_SECONDS = 2 * 86_400;
+
+/**
+ * Counts a request, or looks. Redis decides by the rule of `window.ts` whether it counts, and gives the time and the
+ * value from before, of which `window.ts` then makes the decision. Nil: there is no value, and no seed to begin one.
+ *
+ * When the server's clock was set back, what lies too far ahead is moved near and kept so: nobody is locked out for
+ * longer than a window or a ban is long.
+ */
+export const COUNT = script(`
+local minuteLimit, dayLimit, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local server = redis.call('TIME')
+local unix = tonumber(ARGV[4]) or tonumber(server[1])
+local steady = tonumber(ARGV[5]) or unix
+
+local kept = redis.call('GET', KEYS[1])
+local before = kept or ARGV[6]
+if not before then return false end
+local minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = string.match(before, ${VALUE})
+minuteEnds, minuteUsed, day, dayUsed = tonumber(minuteEnds), tonumber(minuteUsed), tonumber(day), tonumber(dayUsed)
+banStarts, banEnds = tonumber(banStarts), tonumber(banEnds)
+if minuteEnds > steady + 60 or banStarts > steady then
+  minuteEnds = math.min(minuteEnds, steady + 60)
+  if banStarts > steady then banStarts, banEnds = steady, steady + banEnds - banStarts end
+  before = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban)
+end
+
+local after = before
+local today = math.floor(unix / 86400)
+if today > day then day, dayUsed = today, 0 end
+if steady >= minuteEnds then minuteEnds, minuteUsed = steady + 60, 0 end
+if cost > 0 and steady >= banEnds and minuteUsed < minuteLimit and dayUsed < dayLimit then
+  after = string.format(${FORMAT}, minuteEnds, minuteUsed + 1, day, dayUsed + 1, banStarts, banEnds, ban)
+end
+if after ~= kept then redis.call('SET', KEYS[1], after, 'EX', ${KEPT_SECONDS}) end
+return unix .. ' ' .. server[2] .. ' ' .. steady .. ' ' .. before
+`);
+
+/**
+ * Puts a ban in the place of the one expected there, or none: 1 if it did, else the value as it is. Nil: there is none,
+ * and it will be begun with what storage knows.
+ */
+export const REPLACE_BAN = script(`
+local kept = redis.call('GET', KEYS[1])
+if not kept then return false end
+local minuteEnds, minuteUsed, day, dayUsed, _, _, ban = string.match(kept, ${VALUE})
+if ban ~= ARGV[1] then return kept end
+local after = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, ARGV[2], ARGV[3], ARGV[4])
+redis.call('SET', KEYS[1], after, 'EX', ${KEPT_SECONDS})
+return 1
+`);
+
+function script(source: string): Script {
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}

@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Kysely, Transaction } from 'kysely';
+import { type DatabaseAddress, withoutPassword } from '../config.ts';
+import { DatabaseNotOpened, type Engine } from './engine.ts';
+import { claimForTransfer, openEngine } from './open.ts';
+import type { Tables } from './tables.ts';
+
+type Table = keyof Tables;
+type Row = Readonly<Record<string, unknown>>;
+
+/** Every table, none before those that it refers to; and whether migrations leave rows in it. */
+export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = {
+  categories: 'empty',
+  category_counter: 'made with rows',
+  pets: 'empty',
+  orders: 'empty',
+  last_ids: 'made with rows',
+  api_keys: 'empty',
+  api_key_secrets: 'empty',
+  window_counts: 'empty',
+  bans: 'empty',
+  create_outcomes: 'empty',
+  usage: 'empty',
+  audit_entries: 'empty',
+  console_logins: 'empty',
+  console_sessions: 'empty',
+  change_versions: 'made with rows',
+};
+const TABLES = Object.keys(TRANSFERRED) as Table[];
+
+/** Rows that are read, and then written, at once. */
+const ROWS_AT_ONCE = 1_000;
+/** SQLite takes 32,766 values in a statement, PostgreSQL 65,535. */
+const VALUES_PER_STATEMENT = 30_000;
+const CHECKSUM_MODULUS = 1n << 256n;
+
+export interface TransferredTable {
+  readonly table: string;
+  readonly rows: number;
+  /** The sum of the SHA-256 of every row, modulo 2^256, in hexadecimal: the same in whatever order rows are read. */
+  readonly checksum: string;
+}
+
+export interface Transfer {
+  readonly from: DatabaseAddress;
+  readonly to: DatabaseAddress;
+  /** Told how many rows of how many were copied, and then how many of those read back. */
+  readonly onProgress: (doing: 'Copying' | 'Verifying', done: number, total: number) => void;
+}
+
+/**
+ * Copies everything from one database to another that is empty, in whatever engines, as it stands at one moment, and
+ * reads it back before it counts: the whole is one transaction, so that one that is broken off leaves nothing. No
+ * service may run on either. Returns what every table has. Throws `DatabaseNotOpened`.
+ */
+export async function transfer({ from, to, onProgress }: Transfer): Promise<TransferredTable[]> {
+  if (from.engine === 'sqlite' && !existsSync(from.file)) {
+    throw new DatabaseNotOpened(`There is no database ${from.file}`);
+  }
+  if (JSON.stringify(from) === JSON.stringify(to)) throw new DatabaseNotOpened('Both addresses are the same database');
+  await using _claims = new AsyncDisposableStack();
+  _claims.use(await claimForTransfer(from));
+  _claims.use(await claimForTransfer(to));
+  await using source = await open(from);
+  await using target = await open(to);
+  try {
+    return await target.db.transaction().execute(async (into) => {
+      await target.engine.lockWriters(into);
+      await assertEmpty(into, to);
+      const copied = await copy(source, { into, onProgress });
+      const total = copied.reduce((sum, { rows }) => sum + rows, 0);
+      const stored = await readBack(target.engine, {
+        into,
+        onProgress: (done) => onProgress('Verifying', done, total),
+      });
+      for (const [index, { table, rows, checksum }] of stored.entries()) {
+        if (copied[index]?.rows !== rows || copied[index]?.checksum !== checksum) {
+          throw new DatabaseNotOpened(`What was written to ${table} is not what was read; nothing was kept`);
+        }
+      }
+      return stored;
+    });
+  } catch (error) {
+    if (error instanceof DatabaseNotOpened) throw error;
+    const failure = source.engine.classify(error) ?? target.engine.classify(error);
+    if (!failure) throw error;
+    const kept =
+      failure === 'unknown'
+        ? 'either all was kept or nothing: run it again, and it tells'
+        : 'nothing was kept: run it again';
+    throw new DatabaseNotOpened(`The transfer was broken off: ${(error as Error).message}; ${kept}`, { cause: error });
+  }
+}
+
+interface Opened extends AsyncDisposable {
+  readonly engine: Engine;
+  readonly db: Kysely<Tables>;
+}
+
+async function open(database: DatabaseAddress): Promise<Opened> {
+  const engine = await openEngine(database, { patient: true });
+  return { engine, db: engine.db, [Symbol.asyncDispose]: () => engine.db.destroy() };
+}
+
+async function assertEmpty(into: Transaction<Tables>, to: DatabaseAddress): Promise<void> {
+  for (const table of TABLES.filter((each) => TRANSFERRED[each] === 'empty')) {
+    const row = await into
+      .selectFrom(table)
+      .select((of) => of.lit(1).as('one'))
+      .limit(1)
+      .executeTakeFirst();
+    if (!row) continue;
+    const name = to.engine === 'sqlite' ? to.file : withoutPassword(to.url);
+    throw new DatabaseNotOpened(`The database ${name} is not empty: there are ${table} in it; name an empty one`);
+  }
+}
+
+/** Copies each table as it is at one moment. */
+async function copy(
+  source: Opened,
+  { into, onProgress }: { into: Transaction<Tables>; onProgress: Transfer['onProgress'] },
+): Promise<TransferredTable[]> {
+  return source.db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (from) => {
+      await source.engine.lockWriters(from);
+      let total = 0;
+      for (const table of TABLES) total += await countRows(from, table);
+      let done = 0;
+      const copied: TransferredTable[] = [];
+      for (const table of TABLES) {
+        await into.deleteFrom(table).execute();
+        const sum = new TableSum(table);
+        for await (const rows of source.engine.readAll(from, table)) {
+          await insert(into, table, rows);
+          sum.add(rows);
+          done += rows.length;
+          onProgress('Copying', done, total);
+          // The embedded engine never waits, so that a signal would not be heard in between.
+          await nextTurn();
+        }
+        copied.push(sum.total);
+      }
+      return copied;
+    });
+}
+
+async function readBack(
+  engine: Engine,
+  { into, onProgress }: { into: Transaction<Tables>; onProgress: (done: number) => void },
+): Promise<TransferredTable[]> {
+  const found: TransferredTable[] = [];
+  let done = 0;
+  for (const table of TABLES) {
+    const sum = new TableSum(table);
+    for await (const rows of engine.readAll(into, table)) {
+      sum.add(rows);
+      done += rows.length;
+      onProgress(done);
+      await nextTurn();
+    }
+    found.push(sum.total);
+  }
+  return found;
+}
+
+async function countRows(from: Transaction<Tables>, table: Table): Promise<number> {
+  const { count } = await from
+    .selectFrom(table)
+    .select((of) => of.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+async function insert(into: Transaction<Tables>, table: Table, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {}).length;
+  const atOnce = Math.min(ROWS_AT_ONCE, Math.floor(VALUES_PER_STATEMENT / columns));
+  for (let first = 0; first < rows.length; first += atOnce) {
+    await into
+      .insertInto(table)
+      .values(rows.slice(first, first + atOnce) as never)
+      .execute();
+  }
+}
+
+/** Counts rows and adds up their hashes. */
+class TableSum {
+  readonly #table: Table;
+  #rows = 0;
+  #sum = 0n;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  add(rows: readonly Row[]): void {
+    this.#rows += rows.length;
+    const columns = Object.keys(rows[0] ?? {}).sort();
+    for (const row of rows) {
+      const hash = createHash('sha256').update(JSON.stringify(columns.map((column) => [column, row[column]])));
+      this.#sum = (this.#sum + BigInt(`0x${hash.digest('hex')}`)) % CHECKSUM_MODULUS;
+    }
+  }
+
+  get total(): TransferredTable {
+    return { table: this.#table, rows: this.#rows, checksum: this.#sum.toString(16).padStart(64, '0') };
+  }
+}

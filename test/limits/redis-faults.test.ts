@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import type { Limits } from '../../src/catalog/plan.ts';
+import { RedisLimiter } from '../../src/limits/redis-limiter.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { manualClock } from '../clock.ts';
+import { OPERATOR } from '../operator.ts';
+import { openProxy, type TestProxy } from '../proxy.ts';
+import { type RedisServer, redisServerMissing, startRedis } from '../redis-server.ts';
+import { type RecordedEvents, recordedEvents, temporaryFolder } from '../service.ts';
+
+const INSTANCES = 2;
+/** Nobody waits for longer than 100 ms; a machine that others keep busy is given more. */
+const WAIT_MS_MAX = 1_000;
+/** As specified. */
+const RECOVERY_MS_MAX = 5_000;
+const LIMITS: Limits = { minute: 2_000, day: 1_000_000 };
+const CALLERS = 10;
+const SHARE = LIMITS.minute / INSTANCES;
+
+const skip = redisServerMissing();
+
+test('a slow Redis is left after its deadline, and taken up again when it is quick', { skip }, async (t) => {
+  await using bench = await faultBench();
+  const load = bench.load();
+  await load.some();
+  bench.proxy.delay(200);
+  await bench.until('degraded');
+  await load.some();
+  bench.proxy.resume();
+  await bench.until('ok');
+  await load.end(t);
+});
+
+test('a Redis that stands still makes nobody wait', { skip }, async (t) => {
+  await using bench = await faultBench();
+  const load = bench.load();
+  await load.some();
+  for (let outage = 1; outage <= 3; outage += 1) {
+    bench.server.freeze();
+    await bench.until('degraded');
+    await load.some();
+    bench.server.thaw();
+    await bench.until('ok');
+  }
+  await load.end(t);
+});
+
+test('a Redis that was killed and comes back empty knows the counts again', { skip }, async (t) => {
+  await using bench = await faultBench();
+  const load = bench.load();
+  await load.some();
+  await bench.server.kill();
+  await bench.until('degraded');
+  await load.some();
+  await bench.server.start();
+  await bench.until('ok');
+  await load.end(t);
+});
+
+test('connections that are cut, and a network that swallows, cost nobody more than the deadline', {
+  skip,
+}, async (t) => {
+  await using bench = await faultBench();
+  const load = bench.load();
+  for (const fault of ['cut', 'swallow', 'cut'] as const) {
+    await load.some();
+    bench.proxy[fault]();
+    if (fault === 'swallow') await bench.until('degraded');
+    await load.some();
+    bench.proxy.resume();
+    await bench.until('ok');
+  }
+  await load.end(t);
+});
+
+test('a Redis that can no longer write is as good as none', { skip }, async (t) => {
+  await using bench = await faultBench();
+  const load = bench.load();
+  await load.some();
+  await bench.server.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
+  await bench.until('degraded');
+  await wait(1_500);
+  assert.equal(bench.lost.length, INSTANCES, 'a connection alone is no recovery');
+  await bench.server.command('CONFIG', 'SET', 'min-replicas-to-write', '0');
+  await bench.until('ok');
+  await load.end(t);
+});
+
+test('FLUSHALL frees nobody: counts and bans come back from storage', { skip }, async (t) => {
+  await using bench = await faultBench();
+  const banned = await bench.issue({ minute: 5, day: 1_000 });
+  const [one, two] = bench.limiters;
+  assert.ok(one && two);
+  for (let i = 0; i < 6; i += 1) await one.charge(banned);
+  bench.advance(2);
+  for (let i = 0; i < 60; i += 1) await one.charge(banned);
+  assert.equal((await one.charge(banned)).refusal, 'key_banned');
+
+  const load = bench.load();
+  const flushes = 5;
+  for (let i = 0; i < flushes; i += 1) {
+    await load.some();
+    await bench.server.command('FLUSHALL');
+    await bench.server.command('SCRIPT', 'FLUSH');
+  }
+  assert.equal((await two.charge(banned)).refusal, 'key_banned');
+  // Lost is only what an instance counted after the other's last look, unless an overloaded machine was an outage too.
+  await load.end(t, () => (bench.lost.length === 0 ? flushes * CALLERS : INSTANCES * SHARE));
+});
+
+test('without Redis an instance starts, admits its share and enforces the bans that it finds', { skip }, async () => {
+  await using bench = await faultBench();
+  const odd = { minute: 7, day: 1_000 };
+  const [key, patient, banned] = [await bench.issue(odd), await bench.issue(odd), await bench.issue(LIMITS)];
+  const { unix } = bench.now();
+  const ban = { keyId: banned.id, startedAt: unix, endsAt: unix + 60, level: 1, reason: 'r' };
+  await bench.storage.limits.insertBan(ban);
+  await bench.server.kill();
+  await using limiter = await bench.start();
+  assert.equal(limiter.state, 'degraded');
+  const admitted = async (each: ApiKey) => {
+    const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.charge(each)));
+    return decisions.filter(({ refusal }) => !refusal).length;
+  };
+  assert.deepEqual([await admitted(key), await admitted(patient)], [4, 4], 'half of 7, rounded up');
+  await eventually('the ban is read', 5_000, async () => (await limiter.charge(banned)).refusal === 'key_banned');
+  await bench.server.start();
+  await eventually('recovery', RECOVERY_MS_MAX, () => limiter.state === 'ok');
+  assert.equal((await limiter.charge(banned)).refusal, 'key_banned');
+  assert.equal(await admitted(key), 7, 'what was admitted meanwhile was on top');
+  await bench.server.kill();
+  await eventually('the next outage', RECOVERY_MS_MAX, () => limiter.state === 'degraded');
+  assert.equal(await admitted(patient), 0, 'a share is given once a window, however many outages there are in it');
+});
+
+test('a key that was refused before the outage stays refused in it', { skip }, async () => {
+  await using bench = await faultBench();
+  const key = await bench.issue({ minute: 5, day: 1_000 });
+  const [one] = bench.limiters;
+  for (let i = 0; i < 6; i += 1) await one?.charge(key);
+  await bench.server.kill();
+  await bench.until('degraded');
+  assert.equal((await one?.charge(key))?.refusal, 'rate_limit_exceeded');
+  assert.equal((await one?.peek(key))?.remaining, 0);
+});
+
+test('a process that is busy itself does not take Redis for slow', { skip }, async () => {
+  await using bench = await faultBench();
+  const key = await bench.issue(LIMITS);
+  const [one] = bench.limiters;
+  assert.ok(one);
+  for (let round = 0; round < 5; round += 1) {
+    const charges = Array.from({ length: 50 }, () => one.charge(key));
+    for (const busyUntilMs = performance.now() + 200; performance.now() < busyUntilMs; );
+    await Promise.all(charges);
+  }
+  assert.deepEqual(bench.lost, []);
+  assert.equal((await one.peek(key)).remaining, LIMITS.minute - 250);
+});
+
+test('a password opens Redis, and no failure shows it', { skip }, async () => {
+  await using server = await startRedis('--requirepass', 'open sesame/?');
+  const lost: unknown[] = [];
+  for (const [url, state] of [
+    [`redis://default:${encodeURIComponent('open sesame/?')}@127.0.0.1:${server.port}/1`, 'ok'],
+    [`redis://:s3cret@127.0.0.1:${server.port}`, 'degraded'],
+    ['redis://user:s3cret@127.0.0.1:1', 'degraded'],
+    ['rediss://user:s3cret@127.0.0.1:1', 'degraded'],
+    [`rediss://user:s3cret@127.0.0.1:${server.port}`, 'degraded'],
+    ['redis://user:s3cret@[', 'degraded'],
+  ] as const) {
+    await using bench = await faultBench(url);
+    assert.deepEqual(bench.states(), [state, state], url);
+    lost.push(...bench.lost);
+  }
+  assert.equal(lost.length, 5 * INSTANCES);
+  for (const error of lost) {
+    assert.ok(error instanceof Error && error.message, 'it says what went wrong');
+    assert.doesNotMatch(`${error.stack} ${JSON.stringify(error, Object.getOwnPropertyNames(error))}`, /s3cret|sesame/);
+  }
+});
+
+test('a node of a cluster runs the scripts: each touches one key, of one slot', { skip }, async () => {
+  await using server = await startRedis('--cluster-enabled', 'yes');
+  await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  await eventually('the cluster', 10_000, async () =>
+    /cluster_state:ok/.test(String(await server.command('CLUSTER', 'INFO'))),
+  );
+  await using bench = await faultBench(server.url);
+  const key = await bench.issue({ minute: 3, day: 1_000 });
+  const [one, two] = bench.limiters;
+  assert.ok(one && two);
+  for (const limiter of [one, two, one]) assert.equal((await limiter.charge(key)).refusal, undefined);
+  assert.equal((await two.charge(key)).refusal, 'rate_limit_exceeded');
+  bench.advance(2);
+  for (let i = 0; i < 60; i += 1) await two.charge(key);
+  assert.equal((await two.charge(key)).refusal, 'key_banned');
+  assert.deepEqual(bench.lost, []);
+});
+
+interface FaultBench extends AsyncDisposable {
+  readonly server: RedisServer;
+  readonly proxy: TestProxy;
+  readonly limiters: readonly RedisLimiter[];
+  readonly storage: Awaited<ReturnType<typeof openStorage>>;
+  /** Why Redis was given up, each time. */
+  readonly lost: readonly unknown[];
+  now(): { readonly unix: number };
+  advance(seconds: number): void;
+  states(): string[];
+  issue(limits: Limits): Promise<ApiKey>;
+  start(): Promise<RedisLimiter>;
+  /** Waits until all limiters are in a state, for as long as a recovery may take. */
+  until(state: string): Promise<void>;
+  load(): Load;
+}
+
+interface Load {
+  /** Waits until some more requests were decided. */
+  some(): Promise<void>;
+  /** Stops, and holds what was admitted and waited for against the promises: so many more than the plan at most. */
+  end(t: TestContext, moreMax?: () => number): Promise<void>;
+}
+
+/** Two instances on one database and a Redis of their own, behind a proxy, by a clock that stands still. */
+async function faultBench(url?: string): Promise<FaultBench> {
+  const folder = temporaryFolder();
+  const clock = manualClock();
+  const server = await startRedis();
+  const proxy = await openProxy({ host: '127.0.0.1', port: server.port });
+  const database = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
+  const storage = await openStorage(database, { clock: clock.now, categoriesMax: 10 });
+  const over = new AbortController();
+  const lost: unknown[] = [];
+  const events: RecordedEvents = { ...recordedEvents(), limiterDegraded: (error) => lost.push(error) };
+  const start = async () => {
+    const limiter = new RedisLimiter({
+      storage,
+      clock: clock.now,
+      time: clock.now,
+      events,
+      banAfter: 60,
+      url: url ?? `redis://127.0.0.1:${proxy.port}`,
+      instances: INSTANCES,
+    });
+    await limiter.connect();
+    return limiter;
+  };
+  const limiters = await Promise.all(Array.from({ length: INSTANCES }, start));
+  const states = () => limiters.map(({ state }) => state);
+  return {
+    ...{ server, proxy, limiters, storage, lost, start, states },
+    now: clock.now,
+    advance: clock.advance,
+    issue: (limits) => issue(storage, limits),
+    until: (state) => eventually(`all ${state}`, RECOVERY_MS_MAX, () => states().every((each) => each === state)),
+    load: () => load(limiters, issue(storage, LIMITS), over.signal),
+    async [Symbol.asyncDispose]() {
+      over.abort();
+      await Promise.all(limiters.map((limiter) => limiter[Symbol.asyncDispose]()));
+      await proxy[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      await storage[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+async function issue(storage: FaultBench['storage'], limits: Limits): Promise<ApiKey> {
+  const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
+  await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+  return key;
+}
+
+/** Callers without pause on one key, at all instances. */
+function load(limiters: readonly RedisLimiter[], issued: Promise<ApiKey>, over: AbortSignal): Load {
+  const waitsMs: number[] = [];
+  let admitted = 0;
+  let isEnding = false;
+  const call = async (limiter: RedisLimiter) => {
+    const key = await issued;
+    while (!isEnding && !over.aborted) {
+      const startedMs = performance.now();
+      const { refusal } = await limiter.charge(key);
+      waitsMs.push(performance.now() - startedMs);
+      if (!refusal) admitted += 1;
+      await wait(20);
+    }
+  };
+  const callers = Array.from({ length: CALLERS }, (_, i) => call(limiters[i % limiters.length] as RedisLimiter));
+  return {
+    some: () => {
+      const enough = waitsMs.length + 200;
+      return eventually('more requests decided', 20_000, () => waitsMs.length >= enough);
+    },
+    async end(t, moreMax = () => INSTANCES * SHARE) {
+      isEnding = true;
+      await Promise.all(callers);
+      // What the key has left, in full: there is but one window, as the clock stands still.
+      const spend = async (limiter: RedisLimiter) => {
+        while (!(await limiter.charge(await issued)).refusal) admitted += 1;
+      };
+      await Promise.all(limiters.flatMap((limiter) => [spend(limiter), spend(limiter)]));
+      const most = LIMITS.minute + moreMax();
+      const sorted = waitsMs.toSorted((one, other) => one - other);
+      const slowest = sorted.at(-1) ?? 0;
+      const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+      t.diagnostic(
+        `${admitted} admitted of ${most} at most; waits: p99 ${p99.toFixed(1)} ms, ${slowest.toFixed(1)} ms`,
+      );
+      assert.ok(admitted >= LIMITS.minute && admitted <= most, `${admitted} were admitted`);
+      assert.ok(slowest < WAIT_MS_MAX, `one waited ${slowest} ms`);
+    },
+  };
+}
+
+async function eventually(what: string, withinMs: number, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const startedMs = performance.now();
+  while (!(await holds())) {
+    assert.ok(performance.now() - startedMs < withinMs, `${what}: not within ${withinMs} ms`);
+    await wait(10);
+  }
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
+import { temporaryFolder } from './service.ts';
+
+const START_MS_MAX = 30_000;
+const POLL_MS = 20;
+const VERSIONS = '/usr/lib/postgresql';
+
+/** The folder of the server's programs, or undefined. */
+const programs = findPrograms();
+
+/** Why tests with a server of their own are skipped, or false; on CI missing programs are a failure instead. */
+export const noPostgresPrograms: string | false = missing();
+
+export interface PostgresServer extends AsyncDisposable {
+  readonly port: number;
+  /** The address of its database `postgres`, where the test may do as it likes. */
+  readonly url: string;
+  /** One statement as the superuser, on a connection of its own. */
+  query(sql: string): Promise<Record<string, unknown>[]>;
+  /** Ends it: SIGINT rolls back and disconnects, SIGQUIT and SIGKILL are a crash. */
+  stop(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
+  /** Starts it again on the same port and data. */
+  start(): Promise<void>;
+  /** Stops it and all that it started from running, without ending them, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+}
+
+export interface PostgresServerOptions {
+  /** Without one, whoever connects is let in. */
+  readonly password?: string;
+  /** Certificate and key, PEM. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** As in postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A PostgreSQL server of a test's own, on a free port of the loopback, in a folder that goes with it. */
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const folder = temporaryFolder();
+  const data = join(folder.path, 'data');
+  const owner = giveAway(folder.path);
+  initialise(folder.path, data, { owner, options });
+  const port = await freePort();
+  const url = `postgres://postgres${options.password ? `:${options.password}` : ''}@127.0.0.1:${port}/postgres`;
+  const settings: Record<string, string> = {
+    port: `${port}`,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    ...(options.tls ? { ssl: 'on' } : {}),
+    ...options.settings,
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let child: ChildProcess;
+  let log = '';
+  const kill = () => child.kill('SIGKILL');
+
+  const launch = () => {
+    child = spawn(join(programs ?? '', 'postgres'), ['-D', data, ...args], {
+      ...owner,
+      cwd: folder.path,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-10_000);
+    });
+  };
+  const start = async () => {
+    launch();
+    const startedMs = performance.now();
+    // After a crash the next start may come too early: what was killed still lets go of its memory.
+    while (!(await answers(url))) {
+      assert.ok(performance.now() - startedMs < START_MS_MAX, `PostgreSQL did not start in time: ${log}`);
+      await wait(POLL_MS);
+      if (hasEnded(child)) launch();
+    }
+  };
+  const stop = async (signal: NodeJS.Signals = 'SIGINT') => {
+    if (hasEnded(child)) return;
+    child.kill(signal);
+    await once(child, 'exit');
+  };
+  const signalAll = (signal: NodeJS.Signals) => {
+    for (const pid of [child.pid ?? 0, ...childrenOf(child.pid ?? 0)]) process.kill(pid, signal);
+  };
+  process.once('exit', kill);
+  await start();
+  return {
+    port,
+    url,
+    query: (sql) => query(url, sql),
+    stop,
+    start,
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
+    async [Symbol.asyncDispose]() {
+      if (!hasEnded(child)) signalAll('SIGCONT');
+      await stop('SIGQUIT');
+      process.removeListener('exit', kill);
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+/** One statement on a connection of its own. */
+export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function initialise(
+  folder: string,
+  data: string,
+  { owner, options: { password, tls } }: { owner: Owner; options: PostgresServerOptions },
+): void {
+  const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '--locale', 'C', '--no-sync'];
+  const passwordFile = join(folder, 'password');
+  if (password) writeFileSync(passwordFile, password);
+  args.push(...(password ? ['-A', 'scram-sha-256', `--pwfile=${passwordFile}`] : ['-A', 'trust']));
+  const made = spawnSync(join(programs ?? '', 'initdb'), args, { ...owner, cwd: folder, encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  for (const [name, pem] of [
+    ['server.crt', tls?.cert],
+    ['server.key', tls?.key],
+  ] as const) {
+    if (!pem) continue;
+    const file = join(data, name);
+    writeFileSync(file, pem);
+    chmodSync(file, 0o600);
+    if (owner.uid !== undefined) chownSync(file, owner.uid, owner.gid ?? 0);
+  }
+}
+
+interface Owner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** The server refuses to run as root: then it runs as the user that its package made. */
+function giveAway(folder: string): Owner {
+  if (process.getuid?.() !== 0) return {};
+  const [uid, gid] = ['-u', '-g'].map((flag) =>
+    Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout),
+  );
+  assert.ok(uid && gid, 'PostgreSQL does not run as root, and there is no user postgres');
+  chownSync(folder, uid, gid);
+  return { uid, gid };
+}
+
+async function answers(url: string): Promise<boolean> {
+  return query(url, 'select 1').then(
+    () => true,
+    () => false,
+  );
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+function childrenOf(pid: number): number[] {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  return stdout.split('\n').flatMap((line) => {
+    const [child = 0, parent] = line.trim().split(/\s+/).map(Number);
+    return parent === pid ? [child] : [];
+  });
+}
+
+function findPrograms(): string | undefined {
+  const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [
+    ...(process.env.PATH ?? '').split(':'),
+    ...versions.map((version) => join(VERSIONS, version, 'bin')),
+  ];
+  return folders.find((folder) => ['postgres', 'initdb'].every((program) => existsSync(join(folder, program))));
+}
+
+function missing(): string | false {
+  if (programs) return false;
+  const why = `the programs postgres and initdb are neither on the PATH nor below ${VERSIONS}`;
+  assert.notEqual(process.env.CI, 'true', `${why}, and CI=true forbids leaving tests out`);
+  return `${why}: the tests that need them are left out`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { createClient } from '@redis/client';
+import { temporaryFolder } from './service.ts';
+
+const START_MS_MAX = 10_000;
+
+/** Why a test that needs something must be left out, or undefined if it is there. With `CI=true` it has to be there. */
+function missing(isThere: boolean, what: string): string | undefined {
+  if (isThere) return undefined;
+  assert.notEqual(process.env.CI, 'true', `${what}, and CI=true forbids leaving tests out`);
+  return `${what}: these tests are left out`;
+}
+
+/** The Redis that tests may share, and why not if there is none. */
+export async function sharedRedis(): Promise<{ readonly url: string; readonly skip: string | undefined }> {
+  const url = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
+  const isThere = await redis(url, ['PING']).then(
+    () => true,
+    () => false,
+  );
+  return { url, skip: missing(isThere, 'no Redis answers on TEST_REDIS_URL, nor on 127.0.0.1:6379') };
+}
+
+/** Why tests with a server of their own must be left out. */
+export function redisServerMissing(): string | undefined {
+  return missing(spawnSync('redis-server', ['--version']).status === 0, 'the program redis-server is not installed');
+}
+
+/** A prefix for the keys of one test; dispose of it to have them removed. */
+export function keyPrefix(url: string): AsyncDisposable & { readonly prefix: string } {
+  const prefix = `test-${randomBytes(6).toString('hex')}`;
+  return {
+    prefix,
+    async [Symbol.asyncDispose]() {
+      let cursor = '0';
+      do {
+        const [next, keys] = (await redis(url, ['SCAN', cursor, 'MATCH', `${prefix}:*`, 'COUNT', '10000'])) as [
+          string,
+          string[],
+        ];
+        if (keys.length > 0) await redis(url, ['DEL', ...keys]);
+        cursor = next;
+      } while (cursor !== '0');
+    },
+  };
+}
+
+/** One command on a connection of its own. */
+export async function redis(url: string, command: readonly string[]): Promise<unknown> {
+  const client = createClient({
+    url,
+    RESP: 2,
+    maintNotifications: 'disabled',
+    socket: { reconnectStrategy: false, connectTimeout: 5_000 },
+  });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await client.sendCommand([...command]);
+  } finally {
+    client.destroy();
+  }
+}
+
+export interface RedisServer extends AsyncDisposable {
+  readonly port: number;
+  readonly url: string;
+  command(...command: string[]): Promise<unknown>;
+  /** Stops it from running without ending it, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+  kill(): Promise<void>;
+  /** Starts it again on the same port, empty. */
+  start(): Promise<void>;
+}
+
+/** A Redis server of a test's own, on a free port, that keeps nothing on disk. */
+export async function startRedis(...settings: string[]): Promise<RedisServer> {
+  const folder = temporaryFolder();
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  let child: ChildProcess;
+  const start = async () => {
+    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder.path, '--save', '', ...settings];
+    child = spawn('redis-server', args, { stdio: 'ignore' });
+    const startedMs = performance.now();
+    while (!(await redis(url, ['PING']).catch((error: Error) => /NOAUTH/.test(error.message)))) {
+      assert.ok(child.exitCode === null, 'redis-server ended by itself');
+      assert.ok(performance.now() - startedMs < START_MS_MAX, 'redis-server did not start in time');
+      await wait(20);
+    }
+  };
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  const end = () => child.kill('SIGKILL');
+  process.on('exit', end);
+  await start();
+  return {
+    port,
+    url,
+    command: (...command) => redis(url, command),
+    freeze: () => child.kill('SIGSTOP'),
+    thaw: () => child.kill('SIGCONT'),
+    kill,
+    start,
+    async [Symbol.asyncDispose]() {
+      process.off('exit', end);
+      await kill();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
