@@ -31,6 +31,11 @@ export const SETTINGS = {
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
   LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },
   ACCESS_LOG: { default: 'errors', about: 'answers that are logged: all, errors (500 and above, or slow) or none' },
+  TLS_CERT_FILE: {
+    default: '',
+    about: 'certificate with its chain (PEM), for TLS without a proxy; read again on SIGHUP',
+  },
+  TLS_KEY_FILE: { default: '', about: 'its private key (PEM)' },
   SHUTDOWN_GRACE: { default: '10s', about: 'how long requests in flight may take when the service stops' },
 } as const;
 
@@ -59,6 +64,8 @@ export interface Config {
   readonly securityContact: string | undefined;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly accessLog: AccessLog;
+  /** Files in PEM; the public listener speaks TLS with them. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly shutdownGraceMs: number;
 }
 
@@ -116,6 +123,11 @@ export function readConfig(sources: ConfigSources): Config {
     securityContact: read('SECURITY_CONTACT', contact),
     logLevel: read('LOG_LEVEL', oneOf(LOG_LEVELS)),
     accessLog: read('ACCESS_LOG', oneOf(ACCESS_LOGS)),
+    tls: pair(
+      read('TLS_CERT_FILE', (path) => path),
+      read('TLS_KEY_FILE', (path) => path),
+      mistakes,
+    ),
     shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
   };
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
@@ -216,6 +228,13 @@ function redisUrl(text: string): string | undefined {
 
 function instances(text: string): number | undefined {
   return text === '' ? undefined : wholeNumber(1, INSTANCES_MAX)(text);
+}
+
+function pair(certFile: string, keyFile: string, mistakes: string[]): Config['tls'] {
+  if (certFile && keyFile) return { certFile, keyFile };
+  if (certFile) mistakes.push('TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE');
+  if (keyFile) mistakes.push('TLS_CERT_FILE: it must name the certificate of TLS_KEY_FILE');
+  return undefined;
 }
 
 function together(url: string | undefined, count: number | undefined, mistakes: string[]): Config['redis'] {

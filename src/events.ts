@@ -21,6 +21,8 @@ export interface AnsweredRequest {
   /** The error's code, if it was one. */
   readonly code: ErrorCode | undefined;
   readonly durationMs: number;
+  /** The caller's trace, if it named one, or the one that was begun for the request. */
+  readonly traceId: string | undefined;
 }
 
 export interface StoredBatch {
@@ -65,6 +67,9 @@ export interface Events {
   outcomesNotPurged(error: unknown): void;
   /** A change made elsewhere could not be read; it is tried again. */
   changeNotRead(error: unknown): void;
+  certificateReloaded(): void;
+  /** The certificate that was there before stays. */
+  certificateNotReloaded(error: unknown): void;
   serviceStarted(started: StartedService): void;
   serviceStopping(): void;
   serviceStopped(): void;
@@ -157,6 +162,12 @@ function storageEvents({ log, metrics }: EventSinks) {
 
 function lifeEvents({ log, metrics }: EventSinks) {
   return {
+    certificateReloaded() {
+      log.info({ event: 'certificate_reloaded' });
+    },
+    certificateNotReloaded(error) {
+      log.error({ event: 'certificate_not_reloaded', err: error });
+    },
     serviceStarted(started) {
       const { version, environment } = started;
       metrics.build.set({ version, environment, node: process.versions.node }, 1);

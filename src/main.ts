@@ -18,6 +18,7 @@ const invocation: Invocation = {
   progress: showProgress,
   stop: stop.signal,
   stopsGracefully: false,
+  onReload: (reload) => process.on('SIGHUP', reload),
 };
 
 // Whoever reads what is printed may stop reading, as `head` does.
@@ -44,7 +45,12 @@ if (invocation.stopsGracefully) process.exit();
 function readEnvFile(): Record<string, string | undefined> {
   if (!existsSync('.env')) return {};
   try {
-    return parseEnv(readFileSync('.env', 'utf8'));
+    const values = parseEnv(readFileSync('.env', 'utf8'));
+    // What sends traces reads its variables itself.
+    for (const [name, value] of Object.entries(values)) {
+      if (name.startsWith('OTEL_')) process.env[name] ??= value;
+    }
+    return values;
   } catch (error) {
     throw new ConfigMistakes([`.env: cannot read it: ${(error as Error).message}`]);
   }

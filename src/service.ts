@@ -1,17 +1,20 @@
+import { readFileSync } from 'node:fs';
 import { CategoryList } from './catalog/category-list.ts';
 import type { Clock } from './catalog/clock.ts';
 import type { Change, Storage } from './catalog/storage.ts';
 import type { Config } from './config.ts';
 import type { Events } from './events.ts';
-import { createApp, createPagesApp } from './http/app.ts';
+import { createApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
 import { Health } from './http/health.ts';
-import { openListener } from './http/listener.ts';
+import { type Certificate, type Listener, type ListenOptions, openListener } from './http/listener.ts';
 import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/routes.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { Metrics } from './metrics.ts';
-import { operatorPages } from './operator/pages.ts';
+import { createOperatorApp } from './operator/app.ts';
+import type { ShownSetting } from './operator/route.ts';
+import { NO_TRACING, type Tracing } from './tracing.ts';
 import { UsageRecorder } from './usage.ts';
 import { VERSION } from './version.ts';
 
@@ -28,7 +31,12 @@ export interface ServiceOptions {
   readonly clock: Clock;
   readonly events: Events;
   readonly metrics: Metrics;
+  readonly tracing?: Tracing;
+  /** What the console shows of the settings, secrets masked. */
+  readonly settings?: readonly ShownSetting[];
 }
+
+type App = ReturnType<typeof createApp>;
 
 /** Why the service did not start, and what to do. */
 export class ServiceNotStarted extends Error {}
@@ -39,53 +47,52 @@ export interface Service extends AsyncDisposable {
   readonly url: string;
   /** The address of the operator listener. */
   readonly operatorUrl: string;
+  /** Reads the certificate anew; one that cannot be used is told, and the old one stays. */
+  reloadCertificate(): void;
 }
 
 /** Starts the service on a storage and a limiter, which stay the caller's. Throws `ServiceNotStarted` if a port cannot be had. */
 export async function startService(
   config: Config,
-  { storage, limiter, clock, events, metrics }: ServiceOptions,
+  { storage, limiter, clock, events, metrics, tracing = NO_TRACING, settings = [] }: ServiceOptions,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const categories = new CategoryList();
   const authenticator = new Authenticator(storage, { environment: config.environment, clock });
   const usage = started.use(new UsageRecorder({ storage, clock, onFailure: events.usageNotStored }));
-  const counted: Events = {
-    ...events,
-    requestAnswered(answered) {
-      events.requestAnswered(answered);
-      if (answered.keyId !== undefined) usage.record(answered.keyId, answered.status);
-    },
-  };
   const health = new Health(storage, limiter, { usesRedis: config.redis !== undefined });
 
   await follow({ storage, authenticator, limiter, categories, events });
 
-  const purging = setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref();
-  started.defer(() => clearInterval(purging));
+  started.use(purgeNowAndThen(storage, events));
 
   const pages = new Map(healthPages(health));
   const serve = createApp({
-    operations: OPERATIONS,
+    operations: OPERATIONS.map((operation) => tracing.trace(operation.id, operation)),
     pages,
-    catalog: { storage, categories },
-    authenticator,
-    limiter,
+    catalog: { storage: tracing.trace('storage', storage), categories },
+    authenticator: tracing.trace('authenticator', authenticator),
+    limiter: tracing.trace(config.redis ? 'redis' : 'limiter', limiter),
     events,
     cors: new Cors(config.corsOrigins),
   });
-  const open = async (app: typeof serve, setting: 'PORT' | 'OPERATOR_PORT', host: string, port: number) => {
-    const listener = await openListener(app, { clock, events: counted }, { host, port }).catch(
-      cannotListen(setting, host, port),
-    );
-    started.defer(() =>
-      listener.stop(setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS) : OPERATOR_GRACE_MS),
-    );
-    return `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`;
+  const surroundings = { clock, events: withUsage(events, usage) };
+  const open = async (app: App, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
+    const listener = await openListener(app, surroundings, options).catch(cannotListen(setting, options));
+    const graceMs = setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS) : OPERATOR_GRACE_MS;
+    started.defer(() => listener.stop(graceMs));
+    return { listener, origin: originOf(options, listener.port) };
   };
-  const operatorApp = createPagesApp(new Map(operatorPages(health, metrics)), events);
-  const operatorUrl = await open(operatorApp, 'OPERATOR_PORT', config.operatorHost, config.operatorPort);
-  const url = `${await open(serve, 'PORT', config.host, config.port)}/v1`;
+  let url = '';
+  const operator = createOperatorApp({
+    ...{ storage, clock, limiter, health, events, metrics, settings, version: VERSION, url: () => url },
+    ...{ environment: config.environment, usesRedis: config.redis !== undefined },
+  });
+  started.use(operator);
+  const operatorAddress = { host: config.operatorHost, port: config.operatorPort };
+  const { origin: operatorUrl } = await open(operator.serve, 'OPERATOR_PORT', operatorAddress);
+  const { origin, listener } = await open(tracing.requests(serve), 'PORT', publicAddress(config));
+  url = `${origin}/v1`;
   started.defer(() => health.stop());
 
   for (const [path, page] of discoveryPages(discoveryOptions(config, url, clock))) pages.set(path, page);
@@ -95,10 +102,31 @@ export async function startService(
   return {
     url,
     operatorUrl,
+    reloadCertificate: () => reloadCertificate(listener, config, events),
     async [Symbol.asyncDispose]() {
       events.serviceStopping();
       await running.disposeAsync();
       events.serviceStopped();
+    },
+  };
+}
+
+function originOf({ host, certificate }: ListenOptions, port: number): string {
+  return `${certificate ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function purgeNowAndThen(storage: Storage, events: Events): Disposable {
+  const purging = setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref();
+  return { [Symbol.dispose]: () => clearInterval(purging) };
+}
+
+/** The events, with every answer to a request with a key counted as its usage. */
+function withUsage(events: Events, usage: UsageRecorder): Events {
+  return {
+    ...events,
+    requestAnswered(answered) {
+      events.requestAnswered(answered);
+      if (answered.keyId !== undefined) usage.record(answered.keyId, answered.status);
     },
   };
 }
@@ -153,8 +181,35 @@ function discoveryOptions(config: Config, url: string, clock: Clock): DiscoveryO
   };
 }
 
-function cannotListen(setting: string, host: string, port: number): (error: NodeJS.ErrnoException) => never {
+function publicAddress({ host, port, tls }: Config): ListenOptions {
+  return { host, port, ...(tls && { certificate: readCertificate(tls) }) };
+}
+
+function reloadCertificate(listener: Listener, { tls }: Config, events: Events): void {
+  try {
+    if (!tls) return;
+    listener.replaceCertificate(readCertificate(tls));
+    events.certificateReloaded();
+  } catch (error) {
+    events.certificateNotReloaded(error);
+  }
+}
+
+function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>): Certificate {
+  try {
+    return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+  } catch (error) {
+    throw new ServiceNotStarted(`Cannot read TLS_CERT_FILE or TLS_KEY_FILE: ${(error as Error).message}`);
+  }
+}
+
+function cannotListen(setting: string, { host, port }: ListenOptions): (error: NodeJS.ErrnoException) => never {
   return (error) => {
+    if (error.code?.startsWith('ERR_OSSL') || error.code?.startsWith('ERR_TLS')) {
+      throw new ServiceNotStarted(
+        `TLS_CERT_FILE and TLS_KEY_FILE do not hold a certificate and its key: ${error.message}`,
+      );
+    }
     const why = error.code === 'EADDRINUSE' ? 'something else listens there' : error.message;
     throw new ServiceNotStarted(
       `Cannot listen on ${host}:${port}: ${why}; set ${setting} to another port, or to 0 for a free one`,

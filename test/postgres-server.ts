@@ -88,9 +88,11 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     await once(child, 'exit');
   };
   const signalAll = (signal: NodeJS.Signals) => {
-    for (const pid of [child.pid ?? 0, ...childrenOf(child.pid ?? 0)]) process.kill(pid, signal);
+    for (const pid of [child.pid ?? 0, ...childrenOf(child.pid ?? 0)]) sendTo(pid, signal);
   };
+  // A test that takes too long is ended by SIGTERM.
   process.once('exit', kill);
+  process.once('SIGTERM', exit);
   await start();
   return {
     port,
@@ -104,6 +106,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       if (!hasEnded(child)) signalAll('SIGCONT');
       await stop('SIGQUIT');
       process.removeListener('exit', kill);
+      process.removeListener('SIGTERM', exit);
       folder[Symbol.dispose]();
     },
   };
@@ -169,6 +172,19 @@ async function answers(url: string): Promise<boolean> {
 
 function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
+}
+
+function exit(): void {
+  process.exit(143);
+}
+
+function sendTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 function childrenOf(pid: number): number[] {

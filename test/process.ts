@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const COMMAND = fileURLToPath(new URL('../bin/pet-catalog.js', import.meta.url));
+export const COMMAND = fileURLToPath(new URL('../bin/pet-catalog.js', import.meta.url));
 const READY_MS_MAX = 20_000;
 
 export interface Finished {

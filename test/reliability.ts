@@ -5,6 +5,11 @@ import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { timeBesideSlow, tryWrongKeys } from './faults/floods.ts';
 import { killDuringCreates, restartUnderLoad } from './faults/kills.ts';
+import { restartPostgresUnderCreates } from './faults/postgres-restarts.ts';
+import { callAtOnce, startFleet } from './instances/fleet.ts';
+import { noPostgres } from './postgres.ts';
+import { noPostgresPrograms } from './postgres-server.ts';
+import { sharedRedis } from './redis-server.ts';
 
 /**
  * The longer versions of the fault tests: `npm run reliability [-- --quick]`. Writes what it found into the table of
@@ -13,6 +18,7 @@ import { killDuringCreates, restartUnderLoad } from './faults/kills.ts';
 
 const PAGE = fileURLToPath(new URL('../docs/reliability.md', import.meta.url));
 const TABLE = /(<!-- figures -->\n)[\s\S]*(<!-- \/figures -->)/;
+const RECOVERY_MS_MAX = 5_000;
 const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
 
 const isQuick = process.argv.includes('--quick');
@@ -46,7 +52,33 @@ note(
   restarts.dropped === 0,
 );
 note('… and loses no create', `${restarts.lost} acknowledged creates lost over the same restarts`, restarts.lost === 0);
-const unexplained = kills.unexplained + restarts.unexplained;
+if (noPostgresPrograms) process.stderr.write(`skip   PostgreSQL: ${noPostgresPrograms}\n`);
+const servers = noPostgresPrograms
+  ? undefined
+  : await restartPostgresUnderCreates(scaled(50), () => 50 + Math.random() * 250);
+if (servers) {
+  const { acknowledged, lost, doubled, unknownOutcomes, slowestRecoveryMs } = servers;
+  note(
+    'Restarts and crashes of PostgreSQL lose and double no create that is retried with its Idempotency-Key',
+    `${lost} of ${acknowledged} creates lost, ${doubled} doubled over ${servers.restarts} restarts; ${unknownOutcomes} were told as of unknown outcome`,
+    lost === 0 && doubled === 0 && acknowledged > servers.restarts,
+  );
+  note(
+    'The service is back within 5 s of PostgreSQL',
+    `the next create after ${Math.round(slowestRecoveryMs)} ms at worst`,
+    slowestRecoveryMs < RECOVERY_MS_MAX,
+  );
+}
+const counting = await countTogether(10);
+if (counting) {
+  note(
+    "Four instances admit exactly a key's limit of requests that come at once",
+    `${counting.over} over and ${counting.under} under the 1,000 of each of ${counting.runs} keys, with 1,200 connections each`,
+    counting.over === 0 && counting.under === 0,
+  );
+}
+const unexplained =
+  (counting?.unexplained ?? 0) + kills.unexplained + restarts.unexplained + (servers?.unexplained.length ?? 0);
 note('No error without a reason', `${unexplained} unexpected answers in all of the above`, unexplained === 0);
 
 const guesses = await tryWrongKeys(scaled(1_000_000));
@@ -76,6 +108,24 @@ assert.ok(
   rows.every(([, , kept]) => kept),
   'a promise was broken',
 );
+
+/** Undefined, and said so, where PostgreSQL or Redis is missing. */
+async function countTogether(runs: number) {
+  const missing = noPostgres || (await sharedRedis()).skip;
+  if (missing) {
+    process.stderr.write(`skip   several instances: ${missing}\n`);
+    return undefined;
+  }
+  await using fleet = await startFleet(4);
+  let [over, under, unexplained] = [0, 0, 0];
+  for (let run = 0; run < runs; run += 1) {
+    const { admitted, unexplained: others } = await callAtOnce(fleet, 'business', 1_200);
+    over += Math.max(0, admitted - 1_000);
+    under += Math.max(0, 1_000 - admitted);
+    unexplained += others;
+  }
+  return { runs, over, under, unexplained };
+}
 
 function runEdgeTests(): { tests: number; passed: number } {
   const folder = fileURLToPath(new URL('./edge', import.meta.url));

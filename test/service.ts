@@ -49,6 +49,8 @@ export function recordedEvents(): RecordedEvents {
     usageNotStored: (error) => failures.push(error),
     outcomesNotPurged: (error) => failures.push(error),
     changeNotRead: (error) => failures.push(error),
+    certificateReloaded: () => {},
+    certificateNotReloaded: (error) => failures.push(error),
     serviceStarted: () => {},
     serviceStopping: () => {},
     serviceStopped: () => {},

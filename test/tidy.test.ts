@@ -26,7 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   limits: ['limits/', 'catalog/', 'config', 'events', '@redis/client', 'node:crypto', 'node:timers/promises'],
   storage: ['storage/', 'catalog/', 'events', 'config', 'kysely', 'pg', 'node:'],
   http: ['http/', 'catalog/', 'events', 'limits/limiter', 'typebox', 'find-my-way', 'yaml', 'node:'],
-  operator: ['operator/', 'http/', 'catalog/', 'events', 'metrics', 'limits/limiter', 'node:'],
+  operator: ['operator/', 'http/', 'catalog/', 'events', 'metrics', 'limits/limiter', 'find-my-way', 'node:'],
   cli: ['', 'node:', 'commander', 'pino', 'yaml'],
 };
 
@@ -37,7 +37,20 @@ const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
   'events.ts': ['catalog/', 'metrics', 'pino'],
   'main.ts': ['', 'node:'],
   'metrics.ts': ['prom-client'],
-  'service.ts': ['catalog/', 'limits/', 'http/', 'operator/', 'config', 'events', 'metrics', 'usage', 'version'],
+  'service.ts': [
+    'catalog/',
+    'limits/',
+    'http/',
+    'operator/',
+    'config',
+    'events',
+    'metrics',
+    'tracing',
+    'usage',
+    'version',
+    'node:fs',
+  ],
+  'tracing.ts': ['catalog/error', '@opentelemetry/api', 'node:timers/promises'],
   'usage.ts': ['catalog/', 'node:timers/promises'],
   'version.ts': ['node:fs'],
 };

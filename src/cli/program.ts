@@ -4,10 +4,12 @@ import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
 import { addAboutCommands } from './about.ts';
 import { addCategoriesCommand } from './categories.ts';
+import { addConsoleCommand } from './console.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addKeysCommand } from './keys.ts';
 import { addServeCommand } from './serve.ts';
+import { addTransferCommand } from './transfer.ts';
 import { addUsageCommands } from './usage.ts';
 
 /** What a command has of the world around it. */
@@ -24,6 +26,8 @@ export interface Invocation {
   /** Aborted when the process is asked to stop, if `stopsGracefully`. */
   readonly stop: AbortSignal;
   stopsGracefully: boolean;
+  /** Calls back whenever the process is asked to read its files anew (SIGHUP). */
+  onReload(reload: () => void): void;
 }
 
 /** A command line that cannot be carried out; the exit code is 2, or 0 where only help was asked for. */
@@ -50,7 +54,9 @@ export function createProgram(invocation: Invocation): Command {
   addKeysCommand(program, invocation);
   addUsageCommands(program, invocation);
   addCategoriesCommand(program, invocation);
+  addConsoleCommand(program, invocation);
   addDatabaseCommands(program, invocation);
+  addTransferCommand(program, invocation);
   addDoctorCommand(program, invocation);
   addAboutCommands(program, invocation);
   return program;

@@ -3,15 +3,19 @@ import type { Command } from 'commander';
 import { newApiKey, secretRecord } from '../catalog/api-key.ts';
 import { systemClock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { type Config, SETTINGS, type SettingName } from '../config.ts';
+import { type Config, findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
 import { createEvents } from '../events.ts';
 import { openLimiter } from '../limits/open.ts';
 import { createMetrics } from '../metrics.ts';
-import { startService } from '../service.ts';
+import type { ShownSetting } from '../operator/route.ts';
+import { offerLogin } from '../operator/session.ts';
+import { type Service, startService } from '../service.ts';
 import { claimForService, openStorage } from '../storage/open.ts';
+import { asksForTraces, NO_TRACING, startTracing } from '../tracing.ts';
+import { VERSION } from '../version.ts';
 import { fillWithDemo } from './demo.ts';
 import { openLog } from './log.ts';
-import { type Invocation, settings, systemOperator, withSettings } from './program.ts';
+import { type Invocation, settings, sources, systemOperator, withSettings } from './program.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
 
@@ -24,7 +28,13 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
     .option('--demo', 'fill an empty catalog with a small sample')
     .action(async (_options: unknown, self: Command) => {
       const { bootstrap, demo } = self.opts<{ bootstrap?: true; demo?: true }>();
-      await serve(settings(self, invocation), invocation, { bootstrap: bootstrap === true, demo: demo === true });
+      const config = settings(self, invocation);
+      const shown = findConfig(sources(self, invocation)).map((setting) => ({
+        ...setting,
+        value: withoutPassword(setting.value),
+        about: SETTINGS[setting.name].about,
+      }));
+      await serve(config, invocation, { bootstrap: bootstrap === true, demo: demo === true, shown });
     });
   withSettings(command, Object.keys(SETTINGS) as SettingName[]);
 }
@@ -32,7 +42,7 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
 async function serve(
   config: Config,
   invocation: Invocation,
-  first: { bootstrap: boolean; demo: boolean },
+  options: { bootstrap: boolean; demo: boolean; shown: readonly ShownSetting[] },
 ): Promise<void> {
   invocation.stopsGracefully = true;
   const { stop } = invocation;
@@ -40,13 +50,18 @@ async function serve(
   const { log, close } = openLog(config.logLevel);
   const metrics = createMetrics();
   const events = createEvents({ log, accessLog: config.accessLog, metrics });
+  await using tracing = asksForTraces(invocation.env) ? await startTracing(VERSION) : NO_TRACING;
   await using _claim = await claimForService(config.database, { together: config.redis !== undefined });
   await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax, events });
   await using limiter = await openLimiter(config, { storage, clock, events });
-  if (first.demo) await fillWithDemo(storage, clock().unix);
+  if (options.demo) await fillWithDemo(storage, clock().unix);
   {
-    await using service = await startService(config, { storage, limiter, clock, events, metrics });
-    if (first.bootstrap) await issueFirstKey(storage, { config, url: service.url, now: clock().unix, invocation });
+    await using service = await startService(config, {
+      ...{ storage, limiter, clock, events, metrics, tracing },
+      settings: options.shown,
+    });
+    if (options.bootstrap) await issueFirstKey(storage, { config, service, now: clock().unix, invocation });
+    if (config.tls) invocation.onReload(() => service.reloadCertificate());
     invocation.tell(`listening on ${service.url}`);
     if (!stop.aborted) await once(stop, 'abort');
   }
@@ -55,22 +70,26 @@ async function serve(
 
 interface FirstKey {
   readonly config: Config;
-  readonly url: string;
+  readonly service: Service;
   readonly now: number;
   readonly invocation: Invocation;
 }
 
-async function issueFirstKey(storage: Storage, { config, url, now, invocation }: FirstKey): Promise<void> {
+async function issueFirstKey(storage: Storage, { config, service, now, invocation }: FirstKey): Promise<void> {
   if ((await storage.keys.list()).length > 0) {
-    invocation.print('There is an API key already. To issue another:\n\n  npx pet-catalog keys create --name NAME\n');
+    invocation.print(
+      'There is an API key already. To issue another:\n\n  npx pet-catalog keys create --name NAME\n\nTo see how it is used:\n\n  npx pet-catalog console login\n',
+    );
     return;
   }
   const { key, secret } = newApiKey(
     { name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' },
     now,
   );
-  await storage.keys.insert(key, secretRecord(secret), systemOperator());
+  const by = systemOperator();
+  await storage.keys.insert(key, secretRecord(secret), by);
+  const link = await offerLogin(storage, { actor: by.actor, now, url: service.operatorUrl });
   invocation.print(
-    `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${url}/categories\n`,
+    `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,
   );
 }

@@ -40,11 +40,13 @@ export function createApp(options: AppOptions): (exchange: Exchange) => Promise<
   const findRoute = createRouter(options.operations);
   return (exchange) => {
     for (const text of cors.headers(exchange.request)) exchange.ownHeaders.push(text);
-    return conclude(exchange, events, async () => {
-      if (!isUnderV1(exchange.path)) return respondPage(exchange, pages);
-      return cors.preflight(exchange.request) ?? respondApi(exchange);
-    });
+    return conclude(exchange, events, respond);
   };
+
+  function respond(exchange: Exchange): Answer | Promise<Answer> {
+    if (!isUnderV1(exchange.path)) return respondPage(exchange, pages);
+    return cors.preflight(exchange.request) ?? respondApi(exchange);
+  }
 
   async function respondApi(exchange: Exchange): Promise<Answer> {
     const { request } = exchange;
@@ -53,9 +55,11 @@ export function createApp(options: AppOptions): (exchange: Exchange) => Promise<
     const operation = route?.operations[method];
     if (operation?.deprecation) exchange.ownHeaders.push(...deprecationHeaders(operation));
 
-    exchange.key = await authenticator.authenticate(request);
-    if (operation?.free) exchange.decision = await limiter.peek(exchange.key);
-    else exchange.decision = await limiter.charge(exchange.key);
+    // What is in memory is not awaited: most requests wait for nothing, and a wait costs as much as a gate.
+    const key = authenticator.authenticate(request);
+    exchange.key = key instanceof Promise ? await key : key;
+    const decision = operation?.free ? limiter.peek(exchange.key) : limiter.charge(exchange.key);
+    exchange.decision = decision instanceof Promise ? await decision : decision;
     if (exchange.decision.refusal && !operation?.free) throw overLimit(exchange.decision);
 
     if (!route) throw new CatalogError('not_found', 'Nothing is at this address; /openapi.json lists the paths');
@@ -68,20 +72,35 @@ export function createApp(options: AppOptions): (exchange: Exchange) => Promise<
   }
 }
 
-/** Makes the function that answers requests for pages alone, without keys or limits. */
+/** Answers every request for a path and for what is below it. */
+export interface Site {
+  readonly path: string;
+  readonly respond: (exchange: Exchange) => Promise<Answer>;
+}
+
+/** Makes the function that answers requests for pages and a site alone, without keys or limits. */
 export function createPagesApp(
   pages: ReadonlyMap<string, Page>,
   events: Events,
+  site: Site,
 ): (exchange: Exchange) => Promise<void> {
-  return (exchange) => conclude(exchange, events, () => respondPage(exchange, pages));
+  return (exchange) =>
+    conclude(exchange, events, () => {
+      const isOfSite = exchange.path === site.path || exchange.path.startsWith(`${site.path}/`);
+      return isOfSite ? site.respond(exchange) : respondPage(exchange, pages);
+    });
 }
 
 /** Every exchange ends in one answer, whatever is thrown on the way to it. */
-async function conclude(exchange: Exchange, events: Events, respond: () => Promise<Answer>): Promise<void> {
+async function conclude(
+  exchange: Exchange,
+  events: Events,
+  respond: (exchange: Exchange) => Answer | Promise<Answer>,
+): Promise<void> {
   try {
     // Not awaited: what cannot be read ends the connection before the next request on it is begun.
     readHead(exchange);
-    exchange.answer(await respond());
+    exchange.answer(await respond(exchange));
   } catch (error) {
     if (!(error instanceof CatalogError)) events.requestFailed(exchange.requestId, error);
     exchange.answer(errorAnswer(error));
@@ -164,6 +183,8 @@ function isUnderV1(path: string): boolean {
 /** The operations by path; each path is one route whatever the method, so that a wrong method can be told from a wrong path. */
 function createRouter(operations: readonly Operation[]): (exchange: Exchange) => Route | undefined {
   const router = findMyWay({ maxParamLength: URL_CHARACTERS_MAX });
+  /** Paths without parameters: most calls are for one of them, written as it stands, and then there is no search. */
+  const fixedRoutes = new Map<string, Route>();
   for (const path of new Set(operations.map((operation) => operation.path))) {
     const here = operations.filter((operation) => operation.path === path);
     const methods = new Set([
@@ -175,10 +196,16 @@ function createRouter(operations: readonly Operation[]): (exchange: Exchange) =>
       operations: Object.fromEntries(here.map((operation) => [operation.method, operation])),
       allow: [...methods].sort().join(', '),
     };
+    if (!path.includes('{')) fixedRoutes.set(route.template, route);
     router.on('GET', route.template.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, route);
   }
   return (exchange) => {
     if (hasFragment(exchange)) return undefined;
+    const fixed = fixedRoutes.get(exchange.path);
+    if (fixed) {
+      exchange.route = fixed.template;
+      return fixed;
+    }
     const found = router.find('GET', exchange.path);
     if (!found || Object.values(found.params).includes('')) return undefined;
     const route: Route = found.store;

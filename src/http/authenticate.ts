@@ -33,18 +33,25 @@ export class Authenticator {
     this.#clock = clock;
   }
 
-  /** The key of a request. Throws a 401 that is the same for every reason why a key does not open. */
-  async authenticate(request: IncomingMessage): Promise<ApiKey> {
+  /**
+   * The key of a request, at once if it is remembered. Throws a 401, or rejects with one, that is the same for every
+   * reason why a key does not open.
+   */
+  authenticate(request: IncomingMessage): ApiKey | Promise<ApiKey> {
     const token = bearerToken(request.headers.authorization);
     const hash = hashSecret(token);
-    const found = this.#found.get(hash) ?? (await this.#find(token, hash));
-    if (!found || !isUsable(found, this.#environment, this.#clock().unix)) throw invalidKey();
-    return found.key;
+    const found = this.#found.get(hash);
+    return found ? this.#open(found) : this.#find(token, hash).then((late) => this.#open(late));
   }
 
   /** Forgets all keys, after some were changed. A look-up that is under way will not be remembered. */
   forget(): void {
     this.#found = new Map();
+  }
+
+  #open(found: FoundKey | undefined): ApiKey {
+    if (!found || !isUsable(found, this.#environment, this.#clock().unix)) throw invalidKey();
+    return found.key;
   }
 
   async #find(token: string, hash: string): Promise<FoundKey | undefined> {
@@ -62,15 +69,15 @@ export class Authenticator {
 }
 
 function bearerToken(authorization: string | undefined): string {
+  const token = BEARER.exec(authorization ?? '')?.[1];
+  if (token !== undefined) return token;
   if (authorization === undefined || !/^bearer( |$)/i.test(authorization)) {
     throw new Refused('missing_api_key', 'No API key was sent; send it as `Authorization: Bearer <API_KEY>`', [
       'WWW-Authenticate',
       REALM,
     ]);
   }
-  const token = BEARER.exec(authorization)?.[1];
-  if (token === undefined) throw invalidKey();
-  return token;
+  throw invalidKey();
 }
 
 function invalidKey(): Refused {

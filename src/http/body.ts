@@ -19,12 +19,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export async function readJson(exchange: Exchange): Promise<unknown> {
   const { headers } = exchange.request;
   checkMediaType(headers['content-type']);
-  if (Number(headers['content-length']) > BODY_BYTES_MAX) throw tooLarge();
+  if (Number(headers['content-length']) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX);
   if (headers['content-encoding'] !== undefined) {
     throw new CatalogError('unsupported_media_type', 'The body has a Content-Encoding; send it without one');
   }
   exchange.continue();
-  exchange.bodyBytes = await readBytes(exchange);
+  exchange.bodyBytes = await readBytes(exchange, BODY_BYTES_MAX);
   return parse(exchange.bodyBytes);
 }
 
@@ -42,7 +42,8 @@ function isUtf8OrNoCharset([, name = '', value = '']: RegExpExecArray): boolean 
   return name.toLowerCase() !== 'charset' || /^"?utf-8"?$/i.test(value);
 }
 
-function readBytes(exchange: Exchange): Promise<Buffer> {
+/** Reads the body as it comes. Throws `payload_too_large`, or why the request broke off. Never holds more than it may. */
+export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   const { request } = exchange;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -53,14 +54,17 @@ function readBytes(exchange: Exchange): Promise<Buffer> {
     };
     const onData = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > BODY_BYTES_MAX) stop(tooLarge());
+      if (length > bytesMax) stop(tooLarge(bytesMax));
       else chunks.push(chunk);
     };
     if (exchange.failure) return stop(exchange.failure);
     exchange.onFailure = stop;
     request.on('data', onData);
     request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    request.once('close', () => stop(brokenOff(request)));
+    request.once('close', () => {
+      // Every request closes; only for one that broke off is the failure worth making.
+      if (!request.readableEnded) stop(brokenOff(request));
+    });
   });
 }
 
@@ -85,8 +89,8 @@ function describe(error: unknown): string {
   return /^(.*? in JSON at position \d+)/.exec(message)?.[1] ?? 'it ends too early or holds what JSON does not allow';
 }
 
-function tooLarge(): CatalogError {
-  return new CatalogError('payload_too_large', `The body is larger than ${BODY_BYTES_MAX} bytes; send less`);
+function tooLarge(bytesMax: number): CatalogError {
+  return new CatalogError('payload_too_large', `The body is larger than ${bytesMax} bytes; send less`);
 }
 
 function brokenOff(request: IncomingMessage): CatalogError {

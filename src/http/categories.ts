@@ -1,10 +1,12 @@
 import Type from 'typebox';
 import { Category, NewCategory, newCategory } from '../catalog/category.ts';
 import { CatalogError } from '../catalog/error.ts';
+import type { Storage } from '../catalog/storage.ts';
 import { quote } from '../catalog/validate.ts';
+import type { Answer } from './exchange.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { CURSOR, nextLink, pageLimit, readId, readPage } from './page.ts';
+import { type AskedPage, CURSOR, nextLink, pageLimit, readId, readPage } from './page.ts';
 
 const PATH = '/categories';
 const PAGE_ITEMS_MAX = 1_000;
@@ -30,13 +32,9 @@ export const listCategories: Operation = {
   },
   conditional: true,
   errors: ['validation_failed'],
-  async handle({ storage, categories }, exchange) {
+  handle({ storage, categories }, exchange) {
     const page = readPage(exchange.query, PAGE_ITEMS_MAX);
-    if (page) {
-      const found = await storage.categories.list({ after: page.after, limit: page.limit + 1 });
-      const items = found.slice(0, page.limit);
-      return { status: 200, headers: nextLink(PATH, page, found), body: JSON.stringify(items) };
-    }
+    if (page) return answerPage(storage, page);
     const { etag } = categories;
     const fresh = { headers: ['ETag', etag], cacheControl: 'private, no-cache' };
     if (matches(exchange.request.headers['if-none-match'], etag)) return { status: 304, ...fresh };
@@ -90,6 +88,12 @@ export const getCategory: Operation = {
     return { status: 200, body: JSON.stringify(category) };
   },
 };
+
+async function answerPage(storage: Storage, page: AskedPage): Promise<Answer> {
+  const found = await storage.categories.list({ after: page.after, limit: page.limit + 1 });
+  const items = found.slice(0, page.limit);
+  return { status: 200, headers: nextLink(PATH, page, found), body: JSON.stringify(items) };
+}
 
 /** If-None-Match against a strong validator, compared weakly (RFC 9110, section 13.1.2). */
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { CatalogError } from '../catalog/error.ts';
@@ -28,7 +27,8 @@ export interface ConnectionOptions extends ExchangeOptions {
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  readonly #running = new Set<Exchange>();
+  /** A handful at most, so that an array beats a set. */
+  #running: Exchange[] = [];
   readonly #waiting: Exchange[] = [];
   #latest: Exchange | undefined;
   #failed = false;
@@ -43,8 +43,7 @@ export class Connection {
     // own would close for reading as well, and what the peer still sends would then be met with a reset, which can
     // overtake the answer.
     socket.destroySoon = () => {
-      const [answered] = this.#running;
-      if (answered?.isLast || !this.#failed) this.#end();
+      if (this.#running[0]?.isLast || !this.#failed) this.#end();
     };
     // After CONNECT Node takes its own listener away, and a reset would end the process.
     socket.on('error', () => {});
@@ -67,7 +66,7 @@ export class Connection {
 
   /** An answer is out, or cannot be given any more. */
   finish(exchange: Exchange): void {
-    this.#running.delete(exchange);
+    this.#running = this.#running.filter((running) => running !== exchange);
     this.#serveWaiting();
     if (this.#failed) this.#endWhenQuiet();
   }
@@ -86,7 +85,7 @@ export class Connection {
   #serveWaiting(): void {
     for (let next = this.#waiting[0]; next && !this.#ended && this.#mayRun(next); next = this.#waiting[0]) {
       this.#waiting.shift();
-      this.#running.add(next);
+      this.#running.push(next);
       this.#options.serve(next).catch((error) => this.#giveUp(next, error));
     }
   }
@@ -98,13 +97,13 @@ export class Connection {
   }
 
   #mayRun(exchange: Exchange): boolean {
-    if (this.#running.size === 0) return true;
+    if (this.#running.length === 0) return true;
     const [running] = this.#running;
-    return this.#running.size < RUNNING_MAX && running !== undefined && isSafe(running) && isSafe(exchange);
+    return this.#running.length < RUNNING_MAX && running !== undefined && isSafe(running) && isSafe(exchange);
   }
 
   #endWhenQuiet(): void {
-    if (this.#ended || this.#running.size > 0 || this.#waiting.length > 0) return;
+    if (this.#ended || this.#running.length > 0 || this.#waiting.length > 0) return;
     if (this.#farewell) this.#socket.write(this.#farewellBytes(this.#farewell));
     this.#end();
   }
@@ -139,8 +138,8 @@ export class Connection {
   }
 
   #farewellBytes(failure: CatalogError): string {
-    const { clock, events } = this.#options;
-    const requestId = randomUUID();
+    const { clock, events, newRequestId } = this.#options;
+    const requestId = newRequestId();
     const answer = errorAnswer(failure);
     const headers = ['Date', new Date().toUTCString(), ...limitHeaders(undefined, clock), 'X-Request-Id', requestId];
     addContentHeaders(headers, answer, bodyBytes(answer.body ?? ''));
@@ -156,6 +155,7 @@ export class Connection {
       status: answer.status,
       code: failure.code,
       durationMs: 0,
+      traceId: undefined,
     });
     return `${head}\r\n${answer.body}`;
   }

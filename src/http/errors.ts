@@ -53,7 +53,11 @@ export class Refused extends CatalogError {
   readonly headers: readonly string[];
 
   constructor(code: ErrorCode, message: string, headers: readonly string[]) {
+    // Without a stack, which nobody reads and which would cost as much as the rest of the answer: refusals come in floods.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(code, message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.headers = headers;
   }
 }
@@ -62,13 +66,14 @@ export class Refused extends CatalogError {
 export function overLimit(decision: Decision): Refused {
   const { refusal = 'rate_limit_exceeded', limit, reset, now, ban } = decision;
   const seconds = Math.max(1, reset - now);
-  const when = `retry in ${seconds} s, at ${utc(reset)}`;
-  const messages = {
-    rate_limit_exceeded: `The limit of ${limit} requests per minute is reached; ${when}`,
-    daily_quota_exceeded: `The quota of ${limit} requests per day is reached; ${when}`,
-    key_banned: `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}; ${when}`,
+  const why = {
+    rate_limit_exceeded: () => `The limit of ${limit} requests per minute is reached`,
+    daily_quota_exceeded: () => `The quota of ${limit} requests per day is reached`,
+    key_banned: () =>
+      `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}`,
   };
-  return new Refused(refusal, messages[refusal], ['Retry-After', `${seconds}`]);
+  const message = `${why[refusal]()}; retry in ${seconds} s, at ${utc(reset)}`;
+  return new Refused(refusal, message, ['Retry-After', `${seconds}`]);
 }
 
 /** The answer for whatever was thrown. Anything but a CatalogError is a defect, of which the caller learns nothing. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey } from '../catalog/api-key.ts';
 import type { Clock } from '../catalog/clock.ts';
@@ -17,6 +17,9 @@ const UNREAD_BYTES_MAX = 256 * 1024;
 const NO_QUERY = new URLSearchParams();
 const NO_BYTES = Buffer.alloc(0);
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+/** Version, trace id, parent id, flags; later versions may add something. Ids of nothing but zeros are none. */
+const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(|-.*)$/;
+const REQUEST_ID_RANDOM_BYTES = 12;
 
 /** What an operation answers. `headers` is flat (name, value, name, value …), which is what Node writes fastest. */
 export interface Answer {
@@ -39,6 +42,8 @@ export interface Surroundings {
 }
 
 export interface ExchangeOptions extends Surroundings {
+  /** A name for a request whose caller gave it none. */
+  newRequestId(): string;
   /** Whether connections are to end with their next answer. */
   isStopping(): boolean;
 }
@@ -66,7 +71,10 @@ export class Exchange {
   awaitsContinue = false;
   /** Why the rest of the request cannot be read, once that is known. */
   failure: CatalogError | undefined;
-  answered = false;
+  /** The status of the answer, once it is given. */
+  status: number | undefined;
+  /** The trace that the request belongs to, where spans are made of it. */
+  traceId: string | undefined;
   /** What the answer carries whatever it will be; flat. */
   readonly ownHeaders: string[] = [];
   /** Called with `failure` as soon as there is one, while somebody reads the body. */
@@ -84,7 +92,7 @@ export class Exchange {
     this.#options = options;
     this.isLast = !response.shouldKeepAlive;
     const wished = request.headers['x-request-id'];
-    this.requestId = typeof wished === 'string' && REQUEST_ID.test(wished) ? wished : randomUUID();
+    this.requestId = typeof wished === 'string' && REQUEST_ID.test(wished) ? wished : options.newRequestId();
   }
 
   /** The caller's key; set by the gate that authenticates, before any operation runs. */
@@ -121,15 +129,16 @@ export class Exchange {
 
   /** Writes the answer; a second one is ignored. */
   answer(answer: Answer): void {
-    if (this.answered) return;
+    if (this.status !== undefined) return;
     const { status, body } = answer;
     const bytes = body === undefined ? 0 : bodyBytes(body);
     const response = this.#response;
     response.writeHead(status, this.#headers(answer, bytes));
     // Only now: a head that cannot be written throws, and then there is still an error to answer.
-    this.answered = true;
+    this.status = status;
     if (body === undefined || typeof body === 'string') {
-      response.end(body);
+      // Where every character is a byte, there is nothing to encode.
+      response.end(body, body?.length === bytes ? 'latin1' : 'utf8');
     } else {
       response.cork();
       for (const part of body) response.write(part);
@@ -145,6 +154,7 @@ export class Exchange {
       route: this.route,
       status,
       code: answer.code,
+      traceId: this.traceId ?? traceIdOf(this.request.headers.traceparent),
       durationMs: performance.now() - this.#startedMs,
     });
   }
@@ -174,6 +184,16 @@ export class Exchange {
     const timer = setTimeout(() => response.destroy(), TAKE_MS_MIN + bytes / TAKE_BYTES_PER_MS_MIN).unref();
     response.once('close', () => clearTimeout(timer));
   }
+}
+
+/** Gives ids that no other process gives: random at the front, counted behind. Random ones cost more than a gate. */
+export function requestIds(): () => string {
+  const front = randomBytes(REQUEST_ID_RANDOM_BYTES).toString('base64url');
+  let given = 0;
+  return () => {
+    given += 1;
+    return `${front}.${given.toString(36)}`;
+  };
 }
 
 /** The published limit headers, and the IETF draft's pair where there is a key whose limits it can tell. */
@@ -209,4 +229,11 @@ export function addContentHeaders(headers: string[], answer: Answer, bytes: numb
 export function bodyBytes(body: string | readonly Uint8Array[]): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body.reduce((sum, part) => sum + part.byteLength, 0);
+}
+
+/** The trace that a `traceparent` names (W3C Trace Context, section 3.2); undefined if it is malformed. */
+function traceIdOf(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return undefined;
+  const [, version, traceId, rest] = TRACEPARENT.exec(header) ?? [];
+  return version === 'ff' || (version === '00' && rest !== '') ? undefined : traceId;
 }

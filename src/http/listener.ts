@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { CatalogError } from '../catalog/error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { Exchange, type Surroundings } from './exchange.ts';
+import { Exchange, requestIds, type Surroundings } from './exchange.ts';
 
 const HEAD_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 12_000;
@@ -38,11 +39,21 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly timeouts?: Timeouts;
+  /** Speaks TLS with it (1.2 and later). */
+  readonly certificate?: Certificate;
+}
+
+/** A certificate with its chain, and its private key, in PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /** An open port that turns every request, however malformed, into exactly one answer. */
 export interface Listener {
   readonly port: number;
+  /** Connections from now on see this certificate. Throws if it is none, and nothing is changed. */
+  replaceCertificate(certificate: Certificate): void;
   /** Takes no more connections, lets requests in flight finish, and cuts off what is left after the grace. */
   stop(graceMs: number): Promise<void>;
 }
@@ -51,16 +62,22 @@ export interface Listener {
 export async function openListener(
   serve: (exchange: Exchange) => Promise<void>,
   surroundings: Surroundings,
-  { host, port, timeouts = TIMEOUTS }: ListenOptions,
+  { host, port, timeouts = TIMEOUTS, certificate }: ListenOptions,
 ): Promise<Listener> {
   let isStopping = false;
-  const server = createHttpServer({ ...surroundings, serve, isStopping: () => isStopping }, timeouts);
+  const server = createHttpServer(
+    { ...surroundings, serve, isStopping: () => isStopping, newRequestId: requestIds() },
+    { timeouts, certificate },
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
   return {
     port: (server.address() as AddressInfo).port,
+    replaceCertificate: (replacement) => {
+      if (server instanceof TlsServer) server.setSecureContext(replacement);
+    },
     stop: async (graceMs) => {
       const deadline = AbortSignal.timeout(graceMs);
       await untilNoneWaits(server);
@@ -73,9 +90,12 @@ export async function openListener(
   };
 }
 
-function createHttpServer(options: ConnectionOptions, timeouts: Timeouts): Server {
+function createHttpServer(
+  options: ConnectionOptions,
+  { timeouts, certificate }: { timeouts: Timeouts; certificate: Certificate | undefined },
+): Server {
   const connections = new WeakMap<Duplex, Connection>();
-  const server = createServer({
+  const settings = {
     maxHeaderSize: HEAD_BYTES_MAX,
     headersTimeout: timeouts.headMs,
     requestTimeout: timeouts.requestMs,
@@ -85,7 +105,10 @@ function createHttpServer(options: ConnectionOptions, timeouts: Timeouts): Serve
     requireHostHeader: false,
     joinDuplicateHeaders: true,
     shouldUpgradeCallback: () => false,
-  });
+  };
+  const server = certificate
+    ? createTlsServer({ ...settings, ...certificate, handshakeTimeout: timeouts.headMs })
+    : createServer(settings);
   server.maxConnections = CONNECTIONS_MAX;
   // Whoever half-closes after a request still reads its answer. Node's types do not know the property.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -96,10 +119,12 @@ function createHttpServer(options: ConnectionOptions, timeouts: Timeouts): Serve
     if (asksForUpgrade(request)) exchange.isLast = true;
     prepare?.(exchange);
     const connection = connections.get(request.socket);
-    response.once('close', () => connection?.finish(exchange));
+    response.on('close', () => connection?.finish(exchange));
     connection?.begin(exchange);
   };
-  server.on('connection', (socket: Socket) => connections.set(socket, new Connection(socket, options)));
+  server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) =>
+    connections.set(socket, new Connection(socket, options)),
+  );
   server.on('request', (request, response) => begin(request, response));
   server.on('checkContinue', (request, response) => begin(request, response, expect100));
   server.on('checkExpectation', (request, response) => begin(request, response, expect100));

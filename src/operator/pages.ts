@@ -2,9 +2,10 @@ import type { Page } from '../http/app.ts';
 import type { Health } from '../http/health.ts';
 import type { Metrics } from '../metrics.ts';
 
-/** What the operator listener serves: health and metrics. */
+/** What the operator listener serves beside the console: health, metrics, and the way to the console. */
 export function operatorPages(health: Health, { registry }: Metrics): [string, Page][] {
   return [
+    ['/', () => ({ status: 303, headers: ['Location', '/console'] })],
     ['/livez', () => health.live()],
     ['/readyz', () => health.ready()],
     ['/metrics', async () => ({ status: 200, contentType: registry.contentType, body: await registry.metrics() })],

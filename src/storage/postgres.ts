@@ -49,17 +49,7 @@ const DEADLINES = {
 export async function openPostgres(url: string, { patient = false } = {}): Promise<Engine> {
   const origin = randomUUID();
   await prepare(url).catch(notOpened(url));
-  const pool = new pg.Pool({
-    connectionString: url,
-    application_name: 'pet-catalog',
-    max: CONNECTIONS_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    ...(patient ? {} : DEADLINES),
-    keepAlive: true,
-    types: NUMBERS,
-  });
-  // A connection that breaks while nobody uses it is no failure: the pool opens another.
-  pool.on('error', () => {});
+  const pool = openPool(url, { max: CONNECTIONS_MAX, ...(patient ? {} : DEADLINES) });
   const db = new Kysely<Tables>({ dialect: new CheckedDialect(pool) });
   return {
     db,
@@ -73,6 +63,22 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
     readAll,
     watch: (look) => watchPostgres(url, { origin, look }),
   };
+}
+
+/** A pool in which a connection that breaks does no more than fail whatever is asked on it. */
+function openPool(url: string, config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'pet-catalog',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    types: NUMBERS,
+    ...config,
+  });
+  // An error that nobody listens for ends the process. The pool listens only while nobody uses a connection.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
 }
 
 /** 64-bit integers as numbers: none of ours is beyond 2^53. */
@@ -97,8 +103,7 @@ async function* readAll(
 
 /** Migrates over connections without deadlines: another instance's migration may have to be waited for. */
 async function prepare(url: string): Promise<void> {
-  const pool = new pg.Pool({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS, types: NUMBERS });
-  pool.on('error', () => {});
+  const pool = openPool(url, {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   try {
     const { rows } = await sql<{ version: string; encoding: string }>`
@@ -191,7 +196,6 @@ class CheckedDriver extends PostgresDriver {
 /** A client that is not used again once the server failed to answer on it. */
 function checked(client: pg.PoolClient, onLost: () => void): PostgresPoolClient {
   let failure: unknown;
-  // The pool listens only while nobody uses a client, and an error that nobody listens for ends the process.
   const onError = (error: unknown) => {
     failure ??= error;
     onLost();

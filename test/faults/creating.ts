@@ -8,9 +8,15 @@ export interface Reply {
 }
 
 /** One request over the agent's connections. Rejects when the connection breaks before the answer is complete. */
-export function send(agent: Agent, url: string, secret: string, body?: unknown): Promise<Reply> {
+export function send(
+  agent: Agent,
+  url: string,
+  secret: string,
+  body?: unknown,
+  more: Record<string, string> = {},
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...more };
     const sent = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));

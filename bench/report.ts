@@ -1,0 +1,130 @@
+import type { Figure } from './figures.ts';
+import { type Machine, pinnedVersions } from './machine.ts';
+import { type Plot, plotSvg } from './plot.ts';
+import { ratio, type Scale, type Series } from './rounds.ts';
+import type { Point } from './shapes.ts';
+import { number, type Spread, spread } from './statistics.ts';
+import type { Workload } from './workloads.ts';
+
+/** Everything that a run found. */
+export interface Run {
+  readonly machine: Machine;
+  readonly scale: Scale;
+  readonly isQuick: boolean;
+  readonly workloads: readonly { readonly workload: Workload; readonly series: readonly Series[] }[];
+  readonly figures: readonly Figure[];
+  readonly skipped: readonly string[];
+  readonly tookSeconds: number;
+}
+
+/** The report as Markdown, and the plots by file name. */
+export function report(run: Run): { markdown: string; plots: Map<string, string> } {
+  const plots = new Map<string, string>();
+  const sections = run.workloads
+    .filter(({ series }) => series.length > 0)
+    .map(({ workload, series }) => section(workload, series, plots));
+  const markdown = [
+    '# Results',
+    `Written by \`npm run bench${run.isQuick ? ' -- --quick' : ''}\` in ${number(run.tookSeconds)} s. Ratios compare rates of the same round and are what to go by; rates are this machine’s.`,
+    machineTable(run),
+    '## Targets',
+    targets(run),
+    ...(run.skipped.length > 0 ? [`Not measured:\n\n${run.skipped.map((line) => `- ${line}`).join('\n')}`] : []),
+    ...sections,
+  ];
+  return { markdown: `${markdown.join('\n\n')}\n`, plots };
+}
+
+function machineTable({ machine, scale }: Run): string {
+  const cores = machine.pins ? 'servers on one core, the load on another' : 'servers and load share all cores';
+  const { rounds, seconds } = scale;
+  return table(
+    ['', ''],
+    [
+      ['machine', `${machine.processor}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}; ${cores}`],
+      ['service', `${machine.revision}, default settings but for room for a million categories`],
+      ['Node.js', machine.node],
+      ['load', machine.wrk ? `wrk ${machine.wrk}` : 'autocannon'],
+      [
+        'peers',
+        [...['fastify', 'express'].map(pinnedVersions), `nginx ${machine.nginx ?? 'not installed'}`].join('; '),
+      ],
+      ['rounds', `${rounds} of ${seconds} s for each contender in turn, after one to warm up`],
+      ['date', machine.date],
+    ],
+  );
+}
+
+function targets({ workloads, figures }: Run): string {
+  const rates = workloads.flatMap(({ workload, series }) =>
+    workload.targets.map(({ of, against, atLeast }) => {
+      const found = ratio(series, of, against, workload.unit);
+      const what = `${workload.title}: ${of} ÷ ${against}`;
+      return [what, found ? ranged(found) : 'not measured', `≥ ${atLeast}`, verdict(found && found.median >= atLeast)];
+    }),
+  );
+  const rest = figures.map(({ name, unit, values, atMost }) => {
+    const found = spread(values);
+    const target = atMost === undefined ? '' : `≤ ${atMost} ${unit}`;
+    const isMet = atMost === undefined ? undefined : found.median <= atMost;
+    return [name, `${ranged(found)} ${unit}`, target, verdict(isMet)];
+  });
+  return table(['figure', 'median (least–most)', 'target', ''], [...rates, ...rest]);
+}
+
+function section(workload: Workload, series: readonly Series[], plots: Map<string, string>): string {
+  const [first] = series;
+  const rows = series.map((each) => {
+    const rate = spread(workload.unit === 'MB' ? each.mbPerSecond : each.perSecond);
+    const beside = first && ratio(series, first.name, each.name, workload.unit);
+    return [
+      ...[each.name, each === first || !beside ? '' : ranged(beside), ranged(rate)],
+      ...[each.processorMicros, each.p99Ms].map((values) => number(spread(values).median)),
+      number(each.residentMb),
+    ];
+  });
+  const unit = workload.unit === 'MB' ? 'MB/s' : 'requests/s';
+  const head = ['', `${first?.name} ÷ this`, unit, 'processor µs', 'p99 ms', 'memory MB'];
+  return [
+    `## ${workload.title}`,
+    workload.about,
+    table(head, rows),
+    ...(workload.curve ? curve(workload, workload.curve, series, plots) : []),
+  ].join('\n\n');
+}
+
+function curve(
+  { name, title }: Workload,
+  { x, shape }: NonNullable<Workload['curve']>,
+  series: readonly Series[],
+  plots: Map<string, string>,
+): string[] {
+  const points = series.map((each): Point => {
+    const perSecond = spread(each.perSecond).median;
+    return { x: each.x ?? 0, perSecond, mbPerSecond: spread(each.mbPerSecond).median };
+  });
+  const height = (rate: number) => (shape.y === 'microseconds per answer' ? 1e6 / rate : rate);
+  const plot: Plot = {
+    ...{ title, x, y: shape.y },
+    points: series.map((each) => ({ x: each.x ?? 0, y: spread(each.perSecond.map(height)) })),
+  };
+  plots.set(`${name}.svg`, plotSvg(plot));
+  const { holds, sentence } = shape.judge(points);
+  return [
+    `![${title}: ${shape.y} by ${x}](plots/${name}.svg)`,
+    `Expected: ${shape.expected}. ${holds ? 'It holds' : '**It does not hold**'}: ${sentence}.`,
+  ];
+}
+
+function verdict(isMet: boolean | undefined): string {
+  if (isMet === undefined) return '';
+  return isMet ? 'met' : '**missed**';
+}
+
+function ranged({ median, min, max }: Spread): string {
+  return min === max ? number(median) : `${number(median)} (${number(min)}–${number(max)})`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

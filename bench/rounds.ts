@@ -1,0 +1,74 @@
+import { measure } from './load.ts';
+import { processorSeconds, residentMb } from './servers.ts';
+import { type Spread, spread } from './statistics.ts';
+import type { Workload } from './workloads.ts';
+import type { Contender, Workshop } from './workshop.ts';
+
+const BYTES_PER_MB = 1e6;
+
+/** How much of everything a run does. */
+export interface Scale {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+/** What one contender did in each round. */
+export interface Series {
+  readonly name: string;
+  readonly x: number | undefined;
+  readonly perSecond: number[];
+  readonly mbPerSecond: number[];
+  readonly p99Ms: number[];
+  /** Processor time of the server for each answer, which a busy machine disturbs less than the rate. */
+  readonly processorMicros: number[];
+  /** The memory of its server after the last round. */
+  residentMb: number;
+}
+
+/** Measures the contenders in turn, round by round: A B C A B C. Throws if an answer is not what it should be. */
+export async function runWorkload(workload: Workload, shop: Workshop, { rounds, seconds }: Scale): Promise<Series[]> {
+  const contenders = await workload.contenders(shop);
+  const series = contenders.map(({ name, x }): Series => {
+    return { name, x, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };
+  });
+  for (const contender of contenders) await round(shop, contender, 1);
+  for (let i = 0; i < rounds; i += 1) {
+    for (const [index, contender] of contenders.entries()) {
+      const measured = await round(shop, contender, seconds);
+      series[index]?.perSecond.push(measured.requests / measured.seconds);
+      series[index]?.mbPerSecond.push(measured.bytes / BYTES_PER_MB / measured.seconds);
+      series[index]?.p99Ms.push(measured.p99Ms);
+      series[index]?.processorMicros.push((measured.processorSeconds * 1e6) / measured.requests);
+    }
+  }
+  for (const [index, { server }] of contenders.entries()) {
+    const measured = series[index];
+    if (measured) measured.residentMb = residentMb(server.pid);
+  }
+  return series;
+}
+
+/** The ratio of two contenders' rates in each round; undefined if one of them was not there. */
+export function ratio(
+  series: readonly Series[],
+  of: string,
+  against: string,
+  unit: Workload['unit'],
+): Spread | undefined {
+  const rates = (name: string) => {
+    const found = series.find((each) => each.name === name);
+    return unit === 'MB' ? found?.mbPerSecond : found?.perSecond;
+  };
+  const [upper, lower] = [rates(of), rates(against)];
+  if (!upper || !lower) return undefined;
+  return spread(upper.map((rate, index) => rate / (lower[index] ?? Number.NaN)));
+}
+
+async function round({ machine }: Workshop, { name, server, load, status }: Contender, seconds: number) {
+  const before = processorSeconds(server.pid);
+  const measured = await measure(machine, { ...load, seconds });
+  const wrong = status < 400 ? measured.refused : measured.requests - measured.refused;
+  if (wrong > 0) throw new Error(`${name}: ${wrong} of ${measured.requests} answers were not a ${status}`);
+  if (measured.requests === 0) throw new Error(`${name} answered nothing`);
+  return { ...measured, processorSeconds: processorSeconds(server.pid) - before };
+}

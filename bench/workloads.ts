@@ -1,0 +1,297 @@
+import { addBannedKey, addKey, addKeys, databaseFile } from './contents.ts';
+import { type Call, sendOnce } from './load.ts';
+import { postgresAndRedis } from './postgres.ts';
+import { flat, linear, type Shape, saturating } from './shapes.ts';
+import { type Contender, contender, peers, serve, service, type Workshop } from './workshop.ts';
+
+/** What one contender must reach of another's rate: `of` ÷ `against`. */
+interface Target {
+  readonly of: string;
+  readonly against: string;
+  readonly atLeast: number;
+}
+
+/** Contenders that are measured in turn, in the same rounds. */
+export interface Workload {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  /** What a rate counts. */
+  readonly unit: 'requests' | 'MB';
+  readonly targets: readonly Target[];
+  /** Drawn over the contenders' `x`. */
+  readonly curve?: { readonly x: string; readonly shape: Shape };
+  /** Whether a quick run has it. */
+  readonly quick: boolean;
+  contenders(shop: Workshop): Promise<Contender[]>;
+}
+
+const LIST = '/v1/categories';
+const KEYS_MANY = 100_000;
+const CREATE_BODY = JSON.stringify({ name: 'Dog', description: 'Loyal, social, needs walks' });
+
+const list = (key: string): Call => ({ method: 'GET', path: LIST, key });
+const create = (key: string): Call => ({ method: 'POST', path: LIST, key, body: CREATE_BODY });
+
+/** Reading the list, plain, beside everything that could be used instead. */
+const LISTS: readonly Workload[] = [
+  {
+    name: 'list-20',
+    title: 'List of 20 categories',
+    about: 'GET /v1/categories over 64 connections. `logged` is the service with ACCESS_LOG=all.',
+    unit: 'requests',
+    quick: true,
+    targets: [
+      { of: 'service', against: 'node-http', atLeast: 0.8 },
+      { of: 'logged', against: 'node-http', atLeast: 0.68 },
+      { of: 'service', against: 'express', atLeast: 2 },
+      { of: 'service', against: 'nginx', atLeast: 0.62 },
+    ],
+    async contenders(shop) {
+      const logged = await service(shop, 20, { ACCESS_LOG: 'all' });
+      const rest = await besidePeers(shop, 20, ['node-http', 'node-constant', 'fastify', 'express', 'nginx']);
+      const second = contender(shop, { name: 'logged', server: logged.server, calls: [list(logged.secret)] });
+      return [...rest.slice(0, 1), second, ...rest.slice(1)];
+    },
+  },
+  {
+    name: 'list-1000',
+    title: 'List of 1,000 categories',
+    about: 'The same with a body of about 80 kB.',
+    unit: 'MB',
+    quick: false,
+    targets: [],
+    contenders: (shop) => besidePeers(shop, 1_000, ['node-http', 'express', 'nginx']),
+  },
+  {
+    name: 'list-100000',
+    title: 'List of 100,000 categories',
+    about: 'The same with a body of about 8 MB, over 16 connections.',
+    unit: 'MB',
+    quick: true,
+    targets: [{ of: 'service', against: 'nginx', atLeast: 0.8 }],
+    contenders: (shop) => besidePeers(shop, 100_000, ['node-http', 'nginx'], 16),
+  },
+  {
+    name: 'not-modified',
+    title: 'List that the caller has already',
+    about: 'GET /v1/categories with If-None-Match, answered with 304, whatever the size of the list.',
+    unit: 'requests',
+    quick: false,
+    targets: [],
+    async contenders(shop) {
+      const found: Contender[] = [];
+      for (const categories of [20, 1_000, 100_000]) {
+        const { server, secret } = await service(shop, categories);
+        const response = await fetch(server.origin + LIST, { headers: { authorization: `Bearer ${secret}` } });
+        await response.arrayBuffer();
+        const ifNoneMatch = response.headers.get('etag') ?? '';
+        const calls = [{ ...list(secret), ifNoneMatch }];
+        found.push(contender(shop, { name: `304 of ${categories}`, server, calls }, { status: 304 }));
+        if (categories === 20) found.push(contender(shop, { name: '200 of 20', server, calls: [list(secret)] }));
+      }
+      return found;
+    },
+  },
+];
+
+/** Creating, each answered after its fsync. */
+const CREATES: readonly Workload[] = [1, 64, 256].map((connections) => ({
+  name: `create-${connections}`,
+  title: `Durable create over ${connections} ${connections === 1 ? 'connection' : 'connections'}`,
+  about: 'POST /v1/categories. Express commits each create by itself; node-no-store answers without storing.',
+  unit: 'requests',
+  quick: connections === 64,
+  targets:
+    connections === 64
+      ? [
+          { of: 'service', against: 'express', atLeast: 15 },
+          { of: 'service', against: 'node-no-store', atLeast: 0.55 },
+        ]
+      : [],
+  async contenders(shop) {
+    const own = await service(shop, 20);
+    const calls = [create(own.secret)];
+    const others = await peers(shop, ['express', 'node-no-store'], own);
+    return [{ name: 'service', server: own.server }, ...others].map((each) =>
+      contender(shop, { ...each, calls }, { connections, status: 201 }),
+    );
+  },
+}));
+
+const MIXED: Workload = {
+  name: 'mixed',
+  title: 'Mixed: 95 lists to 5 creates',
+  about: 'GET /v1/categories and, one in twenty, POST /v1/pets, which leaves the list as long as it is.',
+  unit: 'requests',
+  quick: false,
+  targets: [],
+  async contenders(shop) {
+    const own = await service(shop, 20);
+    const pet: Call = {
+      method: 'POST',
+      path: '/v1/pets',
+      key: own.secret,
+      body: JSON.stringify({ name: 'Rex', categoryId: 1 }),
+    };
+    const calls = [...Array.from({ length: 19 }, () => list(own.secret)), pet];
+    const others = await peers(shop, ['express'], own);
+    return [{ name: 'service', server: own.server }, ...others].map((each) => contender(shop, { ...each, calls }));
+  },
+};
+
+const REFUSALS: Workload = {
+  name: 'refusals',
+  title: 'Floods of refusals',
+  about: 'A wrong key, no key, a key over its limit and a banned key, beside a list of 20 with a good one.',
+  unit: 'requests',
+  quick: true,
+  targets: [
+    { of: '401 wrong key', against: '200', atLeast: 1 },
+    { of: '401 no key', against: '200', atLeast: 1 },
+    { of: '429', against: '200', atLeast: 1 },
+    { of: '429 banned', against: '200', atLeast: 1 },
+  ],
+  async contenders(shop) {
+    const databaseUrl = `sqlite:${await databaseFile(shop.folder, 20)}`;
+    const good = await addKey(databaseUrl);
+    const spent = await addKey(databaseUrl, { minute: 1, day: 1 });
+    const banned = await addBannedKey(databaseUrl);
+    // Without bans, or the flood would turn into that of a banned key.
+    const server = await serve(shop, { DATABASE_URL: databaseUrl, BAN_AFTER_REFUSALS: '0' });
+    await fetch(server.origin + LIST, { headers: { authorization: `Bearer ${spent}` } });
+    const flood = (name: string, status: number, call: Call) =>
+      contender(shop, { name, server, calls: [call] }, { status });
+    return [
+      flood('200', 200, list(good)),
+      flood('401 wrong key', 401, list(`${good.slice(0, -1)}${good.endsWith('0') ? '1' : '0'}`)),
+      flood('401 no key', 401, { method: 'GET', path: LIST }),
+      flood('429', 429, list(spent)),
+      flood('429 banned', 429, list(banned)),
+    ];
+  },
+};
+
+const KEYS: Workload = {
+  name: 'keys',
+  title: 'Keys in rotation',
+  about: 'A list of 20, each request with the next of so many keys, all of which have called before.',
+  unit: 'requests',
+  quick: false,
+  targets: [{ of: `${KEYS_MANY} keys`, against: '1 key', atLeast: 0.85 }],
+  curve: { x: 'keys', shape: flat('the number of keys', 0.85) },
+  async contenders(shop) {
+    const file = await databaseFile(shop.folder, 20);
+    const secrets = addKeys(file, KEYS_MANY);
+    const server = await serve(shop, { DATABASE_URL: `sqlite:${file}` });
+    // As many calls in each rotation, so that the load generator does the same work.
+    const rotation = (keys: number) =>
+      contender(
+        shop,
+        {
+          name: keys === 1 ? '1 key' : `${keys} keys`,
+          server,
+          calls: secrets.map((_, index) => list(secrets[index % keys] ?? '')),
+        },
+        { x: keys },
+      );
+    const found = [1, 10, 100, 1_000, 10_000, KEYS_MANY].map(rotation);
+    await sendOnce(server.origin, secrets.map(list), 64);
+    return found;
+  },
+};
+
+/** How the service's work grows with what it is asked and what it holds. */
+const CURVES: readonly Workload[] = [
+  {
+    name: 'list-size',
+    title: 'List size',
+    about: 'GET /v1/categories over 16 connections, by the number of categories.',
+    unit: 'MB',
+    quick: false,
+    targets: [],
+    curve: { x: 'categories', shape: linear('the length of the list') },
+    async contenders(shop) {
+      const found: Contender[] = [];
+      for (const x of [20, 200, 2_000, 20_000, 100_000]) {
+        const { server, secret } = await service(shop, x);
+        found.push(contender(shop, { name: `${x} categories`, server, calls: [list(secret)] }, { connections: 16, x }));
+      }
+      return found;
+    },
+  },
+  {
+    name: 'connections',
+    title: 'Connections',
+    about: 'A list of 20, by the number of connections that send one request after the other.',
+    unit: 'requests',
+    quick: false,
+    targets: [],
+    curve: { x: 'connections', shape: saturating(16, 0.8) },
+    async contenders(shop) {
+      const { server, secret } = await service(shop, 20);
+      const calls = [list(secret)];
+      return [1, 4, 16, 64, 256, 1_024].map((x) =>
+        contender(shop, { name: `${x} connections`, server, calls }, { connections: x, x }),
+      );
+    },
+  },
+  {
+    name: 'stored',
+    title: 'Creates stored already',
+    about: 'POST /v1/categories over 64 connections, by how many categories there were when the first round began.',
+    unit: 'requests',
+    quick: true,
+    targets: [{ of: '100000 stored', against: '100 stored', atLeast: 0.9 }],
+    curve: { x: 'categories stored', shape: flat('what is stored', 0.9) },
+    async contenders(shop) {
+      const found: Contender[] = [];
+      for (const x of [100, 1_000, 10_000, 100_000]) {
+        const { server, secret } = await service(shop, x);
+        found.push(contender(shop, { name: `${x} stored`, server, calls: [create(secret)] }, { status: 201, x }));
+      }
+      return found;
+    },
+  },
+];
+
+/** The list and creates on PostgreSQL and Redis, beside the same on the embedded database. */
+const SERVERS: Workload = {
+  name: 'postgres-redis',
+  title: 'PostgreSQL and Redis',
+  about: 'A list of 20 and durable creates over 64 connections, beside the same on the embedded database.',
+  unit: 'requests',
+  quick: false,
+  targets: [{ of: 'list on servers', against: 'list embedded', atLeast: 0.6 }],
+  async contenders(shop) {
+    const found: Contender[] = [];
+    // Lists and creates have a database each, or the creates would make the lists longer.
+    for (const [name, call, status] of [['list', list, 200] as const, ['create', create, 201] as const]) {
+      const settings = await postgresAndRedis(shop);
+      if (!settings) return [];
+      for (const [where, own] of [['embedded', {}] as const, ['on servers', settings] as const]) {
+        const { server, secret } = await service(shop, 20, own);
+        found.push(contender(shop, { name: `${name} ${where}`, server, calls: [call(secret)] }, { status }));
+      }
+    }
+    return found;
+  },
+};
+
+/** Every workload, in the order of a run. */
+export const WORKLOADS: readonly Workload[] = [...LISTS, ...CREATES, MIXED, REFUSALS, KEYS, ...CURVES, SERVERS];
+
+/** The service and peers that send its very list. */
+async function besidePeers(
+  shop: Workshop,
+  categories: number,
+  names: readonly string[],
+  connections = 64,
+): Promise<Contender[]> {
+  const own = await service(shop, categories);
+  const calls = [list(own.secret)];
+  const others = await peers(shop, names, own);
+  return [{ name: 'service', server: own.server }, ...others].map((each) =>
+    contender(shop, { ...each, calls }, { connections }),
+  );
+}

@@ -1,0 +1,116 @@
+import findMyWay from 'find-my-way';
+import { CatalogError } from '../catalog/error.ts';
+import type { Page } from '../http/app.ts';
+import { errorAnswer, Refused } from '../http/errors.ts';
+import type { Answer, Exchange } from '../http/exchange.ts';
+import { html } from '../http/html.ts';
+import { auditRoutes } from './audit.ts';
+import { categoryRoutes } from './categories.ts';
+import { importRoutes } from './category-import.ts';
+import { readForm } from './form.ts';
+import { keyRoutes } from './key.ts';
+import { keyChangeRoutes } from './key-change.ts';
+import { keyListRoutes } from './keys.ts';
+import { barePage, CONSOLE_ASSETS } from './layout.ts';
+import { createLogin, notSignedIn, sessionRoutes } from './login.ts';
+import { createBusiest, overviewRoutes } from './overview.ts';
+import type { Route, Workplace } from './route.ts';
+import { checkCsrf, checkOrigin, findSession } from './session.ts';
+import { settingsRoutes } from './settings.ts';
+import { storeRoutes } from './store.ts';
+
+const FORM_BYTES_MAX = 64 * 1024;
+const NO_FORM = new FormData();
+
+const ROUTES: readonly Route[] = [
+  ...overviewRoutes,
+  ...keyListRoutes,
+  ...keyRoutes,
+  ...keyChangeRoutes,
+  ...categoryRoutes,
+  ...importRoutes,
+  ...storeRoutes,
+  ...auditRoutes,
+  ...settingsRoutes,
+  ...sessionRoutes,
+];
+
+/** Makes the function that answers everything at and below `/console`, whatever goes wrong with a page of its own. */
+export function createConsole(workplace: Workplace): (exchange: Exchange) => Promise<Answer> {
+  const assets = new Map<string, Page>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
+  const login = createLogin(workplace);
+  const busiest = createBusiest(workplace);
+  const find = createRouter();
+  return async (exchange) => {
+    exchange.isApi = false;
+    try {
+      return await respond(exchange);
+    } catch (error) {
+      if (!(error instanceof CatalogError)) workplace.events.requestFailed(exchange.requestId, error);
+      return errorPage(error);
+    }
+  };
+
+  async function respond(exchange: Exchange): Promise<Answer> {
+    const { request, path } = exchange;
+    const asset = assets.get(path);
+    if (asset) return reading(exchange, '/console/assets', asset);
+    if (path === '/console/login') {
+      exchange.route = path;
+      return login(exchange);
+    }
+    const { unix: now } = workplace.clock();
+    const found = await findSession(workplace.storage, request, now);
+    if (!found) return notSignedIn(exchange);
+    const route = find(exchange);
+    const by = { actor: found.session.actor, via: 'console' } as const;
+    const visit = { ...workplace, ...found, exchange, now, by, busiest };
+    if (route.method === 'GET') return route.handle({ ...visit, form: NO_FORM });
+    checkOrigin(request);
+    const form = await readForm(exchange, route.bodyBytesMax ?? FORM_BYTES_MAX);
+    checkCsrf(form, found.csrf);
+    return route.handle({ ...visit, form });
+  }
+}
+
+/** Fills in the route and its parameters. Throws `not_found` or `method_not_allowed`. */
+function createRouter(): (exchange: Exchange) => Route {
+  const router = findMyWay({ ignoreTrailingSlash: true });
+  for (const route of ROUTES) router.on(route.method, `/console${route.path}`, () => {}, route);
+  return (exchange) => {
+    const { path, request } = exchange;
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const found = method === 'GET' || method === 'POST' ? router.find(method, path) : null;
+    if (!found) {
+      const other = (['GET', 'POST'] as const).find((each) => router.find(each, path));
+      if (other) throw notAllowed(request.method, other === 'GET' ? 'GET, HEAD' : other);
+      throw new CatalogError('not_found', 'Nothing is at this address');
+    }
+    const route: Route = found.store;
+    exchange.params = found.params;
+    exchange.route = `/console${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
+    return route;
+  };
+}
+
+function reading(exchange: Exchange, route: string, page: Page): Answer | Promise<Answer> {
+  const { method } = exchange.request;
+  exchange.route = route;
+  if (method !== 'GET' && method !== 'HEAD') throw notAllowed(method, 'GET, HEAD');
+  return page(exchange);
+}
+
+function notAllowed(method: string | undefined, allow: string): Refused {
+  return new Refused('method_not_allowed', `${method} is not allowed here`, ['Allow', allow]);
+}
+
+function errorPage(error: unknown): Answer {
+  const { body: _, headers = [], ...answer } = errorAnswer(error);
+  const message = error instanceof CatalogError ? error.message : 'The console failed; the log says why';
+  const title = answer.status === 404 ? 'Nothing here' : 'That did not work';
+  const content = html`<h1>${title}</h1>
+<p role="alert">${message}.</p>
+<p><a class="button" href="/console">Go to the overview</a></p>`;
+  const { headers: pageHeaders = [], ...shown } = barePage({ title, content });
+  return { ...shown, ...answer, headers: [...pageHeaders, ...headers] };
+}

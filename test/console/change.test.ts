@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KEY_PATTERN } from '../../src/catalog/api-key.ts';
+import { json, type TestService, testService } from '../service.ts';
+import { untilTrue } from '../storage-contract.ts';
+import { fillWithLife } from './life.ts';
+import { ACTOR, type SignedIn, send, signIn } from './operator.ts';
+
+/** What operators do in the console, without scripts, and what the service then does. */
+
+const DAY_SECONDS = 86_400;
+
+test('a key that is created in the console is shown once, and works', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  const created = await operator.post('/keys', {
+    ...{ name: 'Shop <1>', plan: 'enterprise', perMinute: '5000', perDay: '90000' },
+    ...{ scopes: ['categories:read', 'pets:read'], expires: '2026-03-01' },
+  });
+  const text = await created.text();
+  assert.deepEqual([created.status, created.headers.get('cache-control')], [200, 'no-store']);
+  const secret = shownSecret(text);
+  assert.match(secret, KEY_PATTERN);
+  const listed = await service.call(secret, '/categories');
+  assert.deepEqual([listed.status, listed.headers.get('x-ratelimit-limit')], [200, '5000']);
+  assert.equal((await service.call(secret, '/store/orders')).status, 403);
+
+  const { keys } = await service.storage.keys.search({ text: '', offset: 0, limit: 5 });
+  const [key] = keys;
+  assert.deepEqual(key?.scopes, ['categories:read', 'pets:read']);
+  assert.equal(key?.expiresAt, Date.UTC(2026, 2, 1, 23, 59, 59) / 1000);
+  const page = await operator.page(`/keys/${key?.id}`);
+  assert.ok(!page.includes(secret));
+  assert.match(page, /Shop &lt;1&gt;/);
+  const [entry] = await service.storage.audit.list({ since: 0, limit: 1 });
+  assert.deepEqual([entry?.action, entry?.operator], ['key.create', { actor: ACTOR, via: 'console' }]);
+});
+
+test('a form that does not make sense is shown again with what was typed and what is wrong', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  const good = { name: 'Shop', plan: 'free', perMinute: '', perDay: '', scopes: 'pets:read', expires: '' };
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ name: ' ' }, /name of a key/],
+    [{ name: 'x'.repeat(101) }, /name of a key/],
+    [{ plan: 'golden' }, /Choose a plan/],
+    [{ scopes: 'everything' }, /at least one scope/],
+    [{ plan: 'enterprise', perMinute: '12' }, /Requests per day/],
+    [{ plan: 'enterprise', perMinute: '0', perDay: '1' }, /Requests per minute/],
+    [{ expires: '2020-01-01' }, /expires/],
+    [{ expires: '2026-02-30x' }, /Last day/],
+  ];
+  for (const [fields, message] of wrong) {
+    const response = await operator.post('/keys', { ...good, ...fields });
+    const text = await response.text();
+    assert.equal(response.status, 400);
+    assert.match(/role="alert">([^<]*)</.exec(text)?.[1] ?? '', message);
+    if (!('name' in fields)) assert.match(text, /name="name" value="Shop"/);
+  }
+  assert.equal((await service.storage.keys.list()).length, 0);
+});
+
+test('plan, limits, name, scopes and expiry of a key are changed, each only if it is different', async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue();
+  const operator = await signIn(service);
+  const path = `/keys/${key.id}/edit`;
+  const same = { name: key.name, plan: 'free', perMinute: '', perDay: '', scopes: [...key.scopes], expires: '' };
+  assert.match((await operator.post(path, same)).headers.get('location') ?? '', /done=unchanged$/);
+  assert.equal((await service.storage.audit.list({ since: 0, limit: 1, target: key.id }))[0]?.action, 'key.create');
+
+  const changed = await operator.post(path, { ...same, plan: 'pro', expires: '2026-01-01' });
+  assert.match(changed.headers.get('location') ?? '', /done=changed$/);
+  await untilTrue(async () => (await service.call(secret, '/rate_limit')).headers.get('x-ratelimit-limit') === '300');
+  const [entry] = await service.storage.audit.list({ since: 0, limit: 1, target: key.id });
+  const limits = { minute: 300, day: 10_000 };
+  const expiresAt = Date.UTC(2026, 0, 1, 23, 59, 59) / 1000;
+  assert.deepEqual(entry?.after, { plan: 'pro', limits, expiresAt });
+
+  const kept = {
+    ...same,
+    plan: 'enterprise',
+    perMinute: '7',
+    perDay: '70',
+    expires: '2026-01-01',
+    scopes: 'pets:read',
+  };
+  service.clock.advance(2 * DAY_SECONDS);
+  const late = await signIn(service);
+  assert.match(
+    (await late.post(path, kept)).headers.get('location') ?? '',
+    /done=changed$/,
+    'an expired key is changed',
+  );
+  const found = await service.storage.keys.find(key.id);
+  assert.deepEqual(
+    [found?.limits, found?.scopes, found?.expiresAt],
+    [{ minute: 7, day: 70 }, ['pets:read'], expiresAt],
+  );
+  assert.match((await late.post(path, { ...kept, expires: '' })).headers.get('location') ?? '', /done=changed$/);
+  assert.equal((await service.storage.keys.find(key.id))?.expiresAt, null);
+});
+
+test('after a rotation both keys work until the grace ends; after a revocation none does', async () => {
+  await using service = await testService();
+  const { key, secret: old } = await service.issue();
+  const operator = await signIn(service);
+  const rotated = await operator.post(`/keys/${key.id}/rotate`, { grace: '3600' });
+  const secret = shownSecret(await rotated.text());
+  const status = async (each: string) => (await service.call(each, '/rate_limit')).status;
+  assert.deepEqual([await status(old), await status(secret)], [200, 200]);
+  service.clock.advance(3_600);
+  assert.deepEqual([await status(old), await status(secret)], [401, 200]);
+  assert.equal((await operator.post(`/keys/${key.id}/rotate`, { grace: '5' })).status, 400);
+
+  assert.match(await operator.page(`/keys/${key.id}/revoke`), /made no request/);
+  assert.match((await operator.post(`/keys/${key.id}/revoke`)).headers.get('location') ?? '', /done=revoked$/);
+  await untilTrue(async () => (await status(secret)) === 401);
+  for (const action of ['edit', 'rotate', 'revoke']) {
+    assert.equal((await operator.get(`/keys/${key.id}/${action}`)).status, 410);
+  }
+});
+
+test('a ban is on the overview and on the page of the key with its reason, and is lifted there', async () => {
+  await using service = await testService();
+  const { bannedKey } = await fillWithLife(service);
+  const operator = await signIn(service);
+  for (const path of ['', `/keys/${bannedKey}`]) {
+    assert.match(await operator.page(path), /refused 61 more times within a minute of a 429/);
+  }
+  assert.match(await operator.page('/keys'), /Nightly reports[\s\S]*?banned/);
+  const lifted = await operator.post(`/keys/${bannedKey}/unban`);
+  assert.equal(lifted.headers.get('location'), `/console/keys/${bannedKey}?done=unbanned`);
+  assert.match(await operator.page(''), /No key is banned/);
+  assert.match((await operator.post(`/keys/${bannedKey}/unban`)).headers.get('location') ?? '', /not-banned$/);
+});
+
+test('keys are searched by name, id and prefix, and paged', async () => {
+  await using service = await testService();
+  for (let number = 0; number < 30; number += 1) {
+    service.clock.advance(1);
+    await service.issue({ name: `key ${number}` });
+  }
+  const operator = await signIn(service);
+  const names = (text: string) => [...text.matchAll(/<bdi>(key \d+)<\/bdi>/g)].map(([, name]) => name);
+  const first = await operator.page('/keys');
+  assert.equal(names(first).length, 25);
+  assert.equal(names(first)[0], 'key 29');
+  const next = /rel="next" href="\/console([^"]+)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  assert.deepEqual(names(await operator.page(next)), ['key 4', 'key 3', 'key 2', 'key 1', 'key 0']);
+  assert.deepEqual(names(await operator.page('/keys?q=KEY+17')), ['key 17']);
+  const [key] = await service.storage.keys.list();
+  assert.deepEqual(names(await operator.page(`/keys?q=${key?.id}`)), ['key 0']);
+  assert.match(await operator.page('/keys?q=nothing'), /No key is found/);
+  assert.match(await operator.page('/keys?page=99999'), /No key|There is no key/);
+});
+
+test('a category is renamed, and deleted once no pet belongs to it', async () => {
+  await using service = await testService();
+  await fillWithLife(service);
+  const operator = await signIn(service);
+  const hostile = '"><script>alert(1)</script>';
+  const renamed = await operator.post('/categories/2', { name: hostile });
+  assert.equal(renamed.headers.get('location'), '/console/categories/2?done=renamed');
+  assert.equal((await service.storage.categories.find(2))?.name, hostile);
+  assert.ok(!(await operator.page('/categories/2')).includes(hostile));
+  const blank = await operator.post('/categories/2', { name: '  ' });
+  assert.equal(blank.status, 400);
+  assert.match(await blank.text(), /role="alert">name is/);
+
+  const kept = await operator.post('/categories/1/delete');
+  assert.equal(kept.status, 409);
+  assert.match(await kept.text(), /Pets belong to this category/);
+  assert.equal(
+    (await operator.post('/categories/2/delete')).headers.get('location'),
+    '/console/categories?done=deleted',
+  );
+  assert.equal(await service.storage.categories.find(2), undefined);
+});
+
+test('a file is imported whole, with its progress, and exported as it was', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue({ plan: 'business' });
+  const operator = await signIn(service);
+  const categories = Array.from({ length: 1_500 }, (_, index) => ({
+    name: `Käfer ${index}`,
+    description: 'a, "b"\nc',
+  }));
+  const location = await upload(service, operator, 'many.json', JSON.stringify(categories));
+  assert.match(location.headers.get('location') ?? '', /^\/console\/categories\/import\/[\w-]+$/);
+  const job = (location.headers.get('location') ?? '').slice('/console'.length);
+  await untilTrue(async () => /1,500 categories were imported/.test(await operator.page(job)));
+  await untilTrue(async () => (await json<unknown[]>(service.call(secret, '/categories'))).length === 1_500);
+
+  for (const format of ['json', 'ndjson', 'csv']) {
+    const file = await operator.get(`/categories/export?format=${format}`);
+    assert.equal(file.headers.get('content-disposition'), `attachment; filename="categories.${format}"`);
+    const again = await upload(service, operator, `again.${format}`, await file.text());
+    const path = (again.headers.get('location') ?? '').slice('/console'.length);
+    await untilTrue(async () => /were imported/.test(await operator.page(path)));
+  }
+  // Each export holds all that there was, so that each import doubles it.
+  assert.equal((await service.storage.categories.list()).length, 12_000);
+  const last = await service.storage.categories.find(12_000);
+  assert.deepEqual(last, { id: 12_000, ...categories.at(-1) });
+});
+
+test('of a file with mistakes nothing is imported, and each is told with its line', async () => {
+  await using service = await testService({ CATEGORIES_MAX: '10' });
+  const operator = await signIn(service);
+  const lines = [{ name: 'Dog' }, { name: '' }, { title: '<b>' }].map((each) => JSON.stringify(each)).join('\n');
+  const wrong = await upload(service, operator, 'some.ndjson', lines);
+  const text = await wrong.text();
+  assert.equal(wrong.status, 400);
+  assert.match(text, /2 of the records are wrong/);
+  assert.match(
+    text,
+    /<td class="number">2<\/td>[\s\S]*name is empty[\s\S]*<td class="number">3<\/td>[\s\S]*name is missing/,
+  );
+
+  for (const [name, content, message] of [
+    ['some.txt', '[]', /does not tell its format/],
+    ['some.json', '[]', /holds no category/],
+    ['some.csv', Buffer.from([0x6e, 0xff, 0xfe]), /not text in UTF-8/],
+    ['', '', /Choose a file/],
+  ] as const) {
+    const refused = await upload(service, operator, name, content);
+    assert.equal(refused.status, 400);
+    assert.match(await refused.text(), message);
+  }
+  const tooMany = Array.from({ length: 11 }, (_, index) => ({ name: `${index}` }));
+  const started = await upload(service, operator, 'many.json', JSON.stringify(tooMany));
+  const job = (started.headers.get('location') ?? '').slice('/console'.length);
+  await untilTrue(async () => /Nothing was imported\. The catalog holds 10/.test(await operator.page(job)));
+  assert.equal((await service.storage.categories.list()).length, 0);
+});
+
+test('an upload needs the token of the session too', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  const refused = await upload(service, { ...operator, csrf: 'x' }, 'one.json', '[{"name":"Dog"}]');
+  assert.equal(refused.status, 403);
+  assert.equal((await service.storage.categories.list()).length, 0);
+});
+
+test('the audit is filtered by time and paged, and tells what became of what', async () => {
+  await using service = await testService();
+  const { key } = await service.issue({ name: 'first' });
+  for (let number = 0; number < 60; number += 1) {
+    await service.storage.keys.update(key.id, { name: `name ${number}` }, { actor: 'root', via: 'cli' });
+  }
+  service.clock.advance(2 * DAY_SECONDS);
+  const operator = await signIn(service);
+  const rows = (text: string) => [...text.matchAll(/<code>(key\.\w+|console\.\w+)<\/code>/g)].length;
+  assert.equal(rows(await operator.page('/audit?since=24h')), 1);
+  const first = await operator.page('/audit?since=7d');
+  assert.equal(rows(first), 50);
+  assert.match(first, /name: <del><bdi>name 58<\/bdi><\/del> <ins><bdi>name 59<\/bdi><\/ins>/);
+  const older = /rel="next" href="\/console([^"]+)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  assert.equal(rows(await operator.page(older)), 12);
+});
+
+function shownSecret(text: string): string {
+  return /id="secret" readonly value="([^"]+)"/.exec(text)?.[1] ?? '';
+}
+
+function upload(
+  service: TestService,
+  { cookie, csrf }: SignedIn,
+  name: string,
+  content: string | Uint8Array<ArrayBuffer>,
+): Promise<Response> {
+  const body = new FormData();
+  body.set('csrf', csrf);
+  body.set('format', '');
+  body.set('file', new File([content], name));
+  return send(service, '/categories/import', { body, headers: { cookie } });
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CatalogError } from '../../src/catalog/error.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
+import { Imports } from '../../src/operator/import-job.ts';
+import { untilTrue } from '../storage-contract.ts';
+import { ACTOR } from './operator.ts';
+
+const BY = { actor: ACTOR, via: 'console' } as const;
+
+test('imports run one at a time, tell how far they are, and what stopped them', async () => {
+  let progress: (inserted: number) => void = () => {};
+  let end = Promise.withResolvers<void>();
+  const defects: unknown[] = [];
+  const storage = {
+    categories: {
+      import: (_all: unknown, _by: unknown, onProgress: (inserted: number) => void) => {
+        progress = onProgress;
+        return end.promise;
+      },
+    },
+  } as unknown as Storage;
+  const imports = new Imports(storage);
+  const start = () => imports.start([{ name: 'Dog' }, { name: 'Cat' }], BY, (error) => defects.push(error));
+
+  const first = start();
+  progress(1);
+  assert.deepEqual(imports.find(first), { total: 2, inserted: 1, failure: undefined });
+  assert.throws(start, /Another import is running/);
+  end.resolve();
+  await untilTrue(async () => imports.find(first)?.failure === null);
+
+  end = Promise.withResolvers();
+  const full = start();
+  end.reject(new CatalogError('catalog_full', 'The catalog is full'));
+  await untilTrue(async () => imports.find(full)?.failure === 'The catalog is full');
+  assert.equal(defects.length, 0);
+
+  end = Promise.withResolvers();
+  const broken = start();
+  end.reject(new Error('a secret of the engine'));
+  await untilTrue(async () => imports.find(broken)?.failure === 'The import failed; the log says why');
+  assert.equal(defects.length, 1);
+
+  end = Promise.withResolvers();
+  end.resolve();
+  for (let more = 0; more < 20; more += 1) {
+    const id = start();
+    await untilTrue(async () => imports.find(id)?.failure === null);
+  }
+  assert.equal(imports.find(first), undefined, 'only the last ones are remembered');
+});

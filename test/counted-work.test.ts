@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { StatementSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../src/catalog/clock.ts';
+import { readConfig } from '../src/config.ts';
+import { openStorage } from '../src/storage/open.ts';
+import { run } from './process.ts';
+import { temporaryFolder, testService } from './service.ts';
+
+/** Work that is counted instead of timed, so that a loss of speed shows on a busy machine too. */
+
+const COMMAND = fileURLToPath(new URL('../bin/pet-catalog.js', import.meta.url));
+const INSERTING = fileURLToPath(new URL('./inserting.ts', import.meta.url));
+const REQUESTS = 20_000;
+const PIPELINED = 10;
+/** A quarter above what a list of no categories takes, with the memory of the start shared out among the requests. */
+const ALLOCATED_BYTES_MAX = 22_000;
+
+test('a list asks the database nothing', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue({ plan: 'business' });
+  assert.equal((await service.call(secret, '/categories')).status, 200);
+  using statements = countStatements();
+  for (let i = 0; i < 20; i += 1) assert.equal((await service.call(secret, '/categories')).status, 200);
+  // What runs by the clock is no request's: looking for changes, and saving counts and usage.
+  const asked = statements.seen.filter((sql) =>
+    /\b(categories|category_counter|api_keys|api_key_secrets|bans)\b/.test(sql),
+  );
+  assert.deepEqual(asked, []);
+});
+
+test('creates that arrive together take as many statements as one alone', async () => {
+  using folder = temporaryFolder();
+  const { database } = readConfig({
+    flags: { DATABASE_URL: `sqlite:${join(folder.path, 'x.db')}` },
+    env: {},
+    file: {},
+  });
+  await using storage = await openStorage(database, { clock: systemClock(), categoriesMax: 1_000 });
+  const statementsFor = async (creates: number) => {
+    using statements = countStatements();
+    const inserts = Array.from({ length: creates }, () => storage.categories.insert({ name: 'Dog' }, { keyId: 'key' }));
+    assert.equal((await Promise.all(inserts)).length, creates);
+    return statements.seen;
+  };
+  const alone = await statementsFor(1);
+  assert.ok(alone.length >= 4, `only ${alone.length} statements were seen: ${alone}`);
+  assert.equal((await statementsFor(64)).length, alone.length);
+});
+
+test('creates that arrive together share their fsyncs', (t) => {
+  if (spawnSync('strace', ['-V']).status !== 0) {
+    t.skip('strace is not installed: fsyncs were not counted');
+    return;
+  }
+  using folder = temporaryFolder();
+  const syncsFor = (creates: number) => {
+    const trace = join(folder.path, `trace-${creates}`);
+    const inserting = [process.execPath, INSERTING, join(folder.path, `${creates}.db`), `${creates}`];
+    const { status, stderr } = spawnSync('strace', ['-f', '-e', 'trace=fsync,fdatasync', '-o', trace, ...inserting]);
+    return status === 0 ? (readFileSync(trace, 'utf8').match(/f(data)?sync\(/g) ?? []).length : `${stderr}`;
+  };
+  const alone = syncsFor(1);
+  if (typeof alone === 'string' && /ptrace|not permitted/i.test(alone)) {
+    t.skip('strace may not attach here: fsyncs were not counted');
+    return;
+  }
+  assert.ok(Number(alone) >= 1, `no fsync was seen: ${alone}`);
+  assert.equal(syncsFor(200), alone);
+});
+
+test('a list allocates no more than it did', async () => {
+  using folder = temporaryFolder();
+  const limits = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '1000000'];
+  const { stdout } = await run(['keys', 'create', '--name', 'counted', ...limits], { cwd: folder.path });
+  const args = ['--trace-gc', COMMAND, 'serve'];
+  const env = { PATH: process.env.PATH ?? '', PORT: '0' };
+  const child = spawn(process.execPath, args, { cwd: folder.path, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [traced, said] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    traced += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  try {
+    while (!/^listening on /m.test(said) && child.exitCode === null) await wait(50);
+    const url = /^listening on (\S+)$/m.exec(said)?.[1];
+    assert.ok(url, said);
+    await list(new URL(`${url}/categories`), stdout.trim(), REQUESTS);
+    const closed = once(child, 'close');
+    child.kill('SIGTERM');
+    await closed;
+    const perRequest = allocatedBytes(traced) / REQUESTS;
+    assert.ok(perRequest > 1_000, `nothing was counted: ${traced.slice(0, 500)}`);
+    assert.ok(perRequest < ALLOCATED_BYTES_MAX, `${Math.round(perRequest)} bytes for each request`);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+/** Sends so many requests for the list over one connection, a few at a time, each answered with 200. */
+async function list({ hostname, port, pathname }: URL, secret: string, requests: number): Promise<void> {
+  const socket = connect(Number(port), hostname);
+  const request = `GET ${pathname} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`;
+  let answered = 0;
+  let tail = '';
+  socket.setEncoding('latin1');
+  for (let sent = 0; sent < requests; sent += PIPELINED) {
+    socket.write(request.repeat(PIPELINED));
+    while (answered < sent + PIPELINED) {
+      const [text] = (await once(socket, 'data')) as [string];
+      const parts = (tail + text).split('HTTP/1.1 200 OK\r\n');
+      answered += parts.length - 1;
+      // A packet may end anywhere, within what is looked for as well.
+      tail = parts.at(-1)?.slice(-16) ?? '';
+      assert.doesNotMatch(tail + text, /HTTP\/1\.1 [345]/);
+    }
+  }
+  socket.destroy();
+}
+
+/** What was allocated between the collections that V8 tells of: what one found, less what the one before it left. */
+function allocatedBytes(trace: string): number {
+  let bytes = 0;
+  let left = 0;
+  for (const [, found, kept] of trace.matchAll(/ms: [^\n]*?([\d.]+) \([\d.]+\) -> ([\d.]+) \([\d.]+\) MB/g)) {
+    bytes += Math.max(0, Number(found) - left) * 1024 * 1024;
+    left = Number(kept);
+  }
+  return bytes;
+}
+
+/** Collects the statements that run in this process from now on, until it is disposed of. */
+function countStatements(): Disposable & { readonly seen: string[] } {
+  const seen: string[] = [];
+  const { prototype } = StatementSync;
+  const { all, get, run: execute, iterate } = prototype;
+  const counting = <F extends (...parameters: never[]) => unknown>(method: F) =>
+    function (this: StatementSync, ...parameters: Parameters<F>) {
+      seen.push(this.sourceSQL);
+      return method.apply(this, parameters);
+    };
+  Object.assign(prototype, {
+    all: counting(all),
+    get: counting(get),
+    run: counting(execute),
+    iterate: counting(iterate),
+  });
+  return { seen, [Symbol.dispose]: () => Object.assign(prototype, { all, get, run: execute, iterate }) };
+}

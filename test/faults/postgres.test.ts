@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openStorage } from '../../src/storage/open.ts';
+import { noPostgresPrograms, startPostgres } from '../postgres-server.ts';
+import { run } from '../process.ts';
+import { json, temporaryFolder, testService } from '../service.ts';
+import { openCommitProxy } from './commit-proxy.ts';
+import { assertNoDefect, codeOf, create, names, RECOVERY_MS_MAX, readiness, recovers, UNLIMITED } from './outage.ts';
+import { restartPostgresUnderCreates } from './postgres-restarts.ts';
+
+const options = { skip: noPostgresPrograms, timeout: 110_000 };
+
+test(
+  'while the server is down, creates are refused, the list is served, and all goes on when it is back',
+  options,
+  async () => {
+    await using postgres = await startPostgres();
+    await using service = await testService({ DATABASE_URL: postgres.url });
+    const { secret } = await service.issue(UNLIMITED);
+    assert.equal((await create(service, secret, 'before')).status, 201);
+
+    await postgres.stop();
+    const refused = await create(service, secret, 'meanwhile');
+    assert.deepEqual([refused.status, await codeOf(refused)], [503, 'unavailable']);
+    assert.equal(refused.headers.get('retry-after'), '1');
+    assert.deepEqual(await names(service, secret), ['before'], 'the list is in memory');
+    const { secret: unseen } = await service.issue().catch(() => ({ secret: secret.replace('live', 'none') }));
+    assert.equal((await service.call(unseen, '/categories')).status, 401);
+    const notReady = await readiness(service);
+    assert.equal(notReady.status, 503);
+    assert.match((await json<{ message: string }>(notReady)).message, /database/);
+
+    await postgres.start();
+    await recovers(
+      async () => (await readiness(service)).status === 200 && (await create(service, secret, 'after')).ok,
+    );
+    assert.deepEqual(await names(service, secret), ['before', 'after']);
+  },
+);
+
+test(
+  'restarts and crashes of the server lose and double no create that is retried with its Idempotency-Key',
+  options,
+  async (t) => {
+    const figures = await restartPostgresUnderCreates(3, () => 100);
+    t.diagnostic(
+      `${figures.acknowledged} creates, ${figures.unknownOutcomes} of unknown outcome, recovery ≤ ${Math.round(figures.slowestRecoveryMs)} ms`,
+    );
+    assert.deepEqual([figures.lost, figures.doubled, figures.unexplained], [0, 0, []]);
+    assert.ok(figures.acknowledged > 0);
+    assert.ok(figures.slowestRecoveryMs < RECOVERY_MS_MAX, `recovery took ${figures.slowestRecoveryMs} ms`);
+  },
+);
+
+test(
+  'a COMMIT whose answer is lost is told as such, and a retry with the same key finds the first outcome',
+  options,
+  async () => {
+    await using postgres = await startPostgres();
+    await using proxy = await openCommitProxy(postgres.port);
+    await using service = await testService({ DATABASE_URL: through(postgres.url, proxy.port) });
+    const { secret } = await service.issue(UNLIMITED);
+
+    proxy.breakNext('after');
+    const unknown = await create(service, secret, 'Dog', 'mine');
+    assert.deepEqual([unknown.status, await codeOf(unknown)], [503, 'outcome_unknown']);
+    assert.equal(unknown.headers.get('retry-after'), '1');
+    const retried = await create(service, secret, 'Dog', 'mine');
+    assert.deepEqual([retried.status, retried.headers.get('idempotency-replayed')], [201, 'true']);
+    await recovers(async () => (await names(service, secret)).includes('Dog'));
+
+    proxy.breakNext('before');
+    const unsent = await create(service, secret, 'Cat', 'other');
+    assert.equal(unsent.status, 503);
+    const stored = await postgres.query('select name from categories');
+    assert.deepEqual(stored, [{ name: 'Dog' }], 'what the server never heard of is not stored');
+    const second = await create(service, secret, 'Cat', 'other');
+    assert.deepEqual([second.status, second.headers.get('idempotency-replayed')], [201, null]);
+  },
+);
+
+test('a connection that breaks before the COMMIT is `unavailable`, and nothing is stored', options, async () => {
+  await using postgres = await startPostgres();
+  await using service = await testService({ DATABASE_URL: postgres.url });
+  const { secret } = await service.issue(UNLIMITED);
+  await postgres.query(`
+    create function stumble() returns trigger language plpgsql as
+      'begin if new.name = ''stumble'' then perform pg_terminate_backend(pg_backend_pid()); end if; return new; end';
+    create trigger stumble before insert on categories for each row execute function stumble()`);
+  const refused = await create(service, secret, 'stumble');
+  assert.deepEqual([refused.status, await codeOf(refused)], [503, 'unavailable']);
+  assert.equal((await create(service, secret, 'Dog')).status, 201);
+  assert.deepEqual(await postgres.query('select name from categories'), [{ name: 'Dog' }]);
+});
+
+test(
+  'connections that are terminated again and again cost some answers, never the service, and no change is missed',
+  options,
+  async () => {
+    await using postgres = await startPostgres();
+    await using service = await testService({ DATABASE_URL: postgres.url });
+    await using other = await openStorage(service.config.database, {
+      clock: service.clock.now,
+      categoriesMax: 100_000,
+    });
+    const { secret } = await service.issue(UNLIMITED);
+    let isOver = false;
+    const statuses = new Set<number>();
+    const load = Array.from({ length: 8 }, async (_, worker) => {
+      for (let i = 0; !isOver; i += 1) statuses.add((await create(service, secret, `${worker} ${i}`)).status);
+    });
+    for (let round = 0; round < 10; round += 1) {
+      await wait(100);
+      await postgres.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'pet-catalog%'`,
+      );
+    }
+    isOver = true;
+    await Promise.all(load);
+    assert.deepEqual(
+      [...statuses].filter((status) => status !== 201 && status !== 503),
+      [],
+    );
+
+    await recovers(() =>
+      other.categories.insert({ name: 'elsewhere' }, { keyId: 'k' }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await recovers(async () => (await names(service, secret)).includes('elsewhere'));
+    const stored = await postgres.query('select name from categories order by id');
+    assert.deepEqual(
+      await names(service, secret),
+      stored.map(({ name }) => name),
+    );
+    assertNoDefect(service);
+  },
+);
+
+test('a server that only reads refuses creates, serves reads, and is written to again by itself', options, async () => {
+  await using postgres = await startPostgres();
+  await using service = await testService({ DATABASE_URL: postgres.url });
+  const { secret } = await service.issue(UNLIMITED);
+  assert.equal((await create(service, secret, 'Dog')).status, 201);
+  const readOnly = async (value: 'on' | 'off') => {
+    await postgres.query(`alter system set default_transaction_read_only = ${value}`).catch(() => {});
+    await postgres.query('select pg_reload_conf()');
+  };
+  await readOnly('on');
+  await recovers(async () => (await create(service, secret, 'Cat')).status === 503);
+  const refused = await create(service, secret, 'Cat');
+  assert.deepEqual([refused.status, await codeOf(refused)], [503, 'unavailable']);
+  assert.equal((await service.call(secret, '/pets')).status, 200);
+  assert.ok((await names(service, secret)).includes('Dog'));
+  await postgres.query(`begin read write; commit`);
+  await readOnly('off');
+  await recovers(async () => (await create(service, secret, 'Bird')).status === 201);
+});
+
+test('a server that cannot be used is told in one line, without the password', options, async () => {
+  using folder = temporaryFolder();
+  const password = 'kept-to-itself';
+  const postgres = await startPostgres({ password });
+  const start = (url: string) => run(['serve', '--port', '0'], { cwd: folder.path, env: { DATABASE_URL: url } });
+  const wrong: [string, RegExp][] = [
+    [postgres.url.replace(password, 'other'), /password authentication failed .*DATABASE_URL\n$/],
+    [postgres.url.replace(/postgres$/, 'nowhere'), /database "nowhere" does not exist; create it, .*DATABASE_URL\n$/],
+  ];
+  const tried = await Promise.all(wrong.map(([url]) => start(url)));
+  await postgres[Symbol.asyncDispose]();
+  tried.push(await start(postgres.url), await start('postgres://postgres:kept-to-itself@localhost:1/postgres'));
+  for (const [index, { code, stdout, stderr }] of tried.entries()) {
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /^pet-catalog: Cannot open the database postgres:\/\/postgres:\*\*\*@[^\n]*\n$/);
+    assert.match(stderr, wrong[index]?.[1] ?? /start the server, or correct DATABASE_URL\n$/);
+    assert.doesNotMatch(stderr, /kept-to-itself|other@/);
+  }
+});
+
+test('a server is taken at its certificate', {
+  ...options,
+  skip: noPostgresPrograms || noOpenssl(),
+}, async () => {
+  using folder = temporaryFolder();
+  const tls = makeCertificate(folder.path);
+  await using postgres = await startPostgres({ tls });
+  const migrate = (query: string, url = postgres.url) =>
+    run(['migrate'], { cwd: folder.path, env: { DATABASE_URL: `${url}?${query}` } });
+  const known = `sslmode=verify-full&sslrootcert=${join(folder.path, 'ca.crt')}`;
+  assert.equal((await migrate(known)).stderr, 'The tables are up to date\n');
+  const unknown = /; name the certificate of its authority in DATABASE_URL with sslrootcert=FILE\n$/;
+  const refusals: [string, RegExp][] = [
+    ['sslmode=verify-full', unknown],
+    ['sslmode=require', unknown],
+    [`sslmode=verify-full&sslrootcert=${join(folder.path, 'other.crt')}`, unknown],
+    [`sslmode=verify-full&sslrootcert=${join(folder.path, 'nothing.crt')}`, /no such file/],
+  ];
+  const refused = await Promise.all(refusals.map(([query]) => migrate(query)));
+  refusals.push(['', /does not match certificate's altnames/]);
+  refused.push(await migrate(known, postgres.url.replace('127.0.0.1', 'localhost')));
+  for (const [index, { code, stderr }] of refused.entries()) {
+    assert.equal(code, 1);
+    assert.match(stderr, refusals[index]?.[1] ?? /never/);
+    assert.match(stderr, /^pet-catalog: Cannot open the database [^\n]*\n$/);
+  }
+  await using _service = await testService({ DATABASE_URL: `${postgres.url}?${known}` });
+  const connections = await postgres.query(
+    `select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'pet-catalog%'`,
+  );
+  assert.deepEqual(connections, [{ ssl: true }]);
+});
+
+function noOpenssl(): string | false {
+  if (spawnSync('openssl', ['version']).status === 0) return false;
+  assert.notEqual(process.env.CI, 'true', 'openssl is not installed, and CI=true forbids leaving tests out');
+  return 'openssl is not installed: this test is left out';
+}
+
+/** A certificate for 127.0.0.1 by an authority of its own, `ca.crt`; beside it another that had no part in it. */
+function makeCertificate(folder: string): { cert: string; key: string } {
+  const openssl = (...args: string[]) => {
+    const { status, stderr } = spawnSync('openssl', args, { cwd: folder, encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+  };
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  for (const name of ['ca', 'other']) {
+    openssl('req', '-x509', ...key, '-subj', `/CN=${name}`, '-keyout', `${name}.key`, '-out', `${name}.crt`);
+  }
+  const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  openssl('req', '-x509', ...key, '-subj', '/CN=server', ...signed, '-keyout', 'server.key', '-out', 'server.crt');
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+  return { cert: read('server.crt'), key: read('server.key') };
+}
+
+function through(url: string, port: number): string {
+  const proxied = new URL(url);
+  proxied.port = `${port}`;
+  return proxied.href;
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { databaseUrl } from '../../src/config.ts';
+import { openEngine } from '../../src/storage/open.ts';
+import { TRANSFERRED } from '../../src/storage/transfer.ts';
+import { OPERATOR } from '../operator.ts';
+import { noPostgres, temporaryDatabase } from '../postgres.ts';
+import { query } from '../postgres-server.ts';
+import { COMMAND, run, serveProcess } from '../process.ts';
+import { json, temporaryFolder, testService } from '../service.ts';
+
+const MANY = 60_000;
+const options = { skip: noPostgres };
+
+test('the transfer knows every table of either engine', options, async () => {
+  using folder = temporaryFolder();
+  await using database = await temporaryDatabase();
+  for (const url of [`sqlite:${join(folder.path, 'x.db')}`, database.url]) {
+    const { db } = await openEngine(databaseUrl(url));
+    const tables = (await db.introspection.getTables()).map(({ name }) => name);
+    const ours = tables.filter((name) => !name.startsWith('kysely_'));
+    assert.deepEqual(ours.sort(), Object.keys(TRANSFERRED).sort());
+    await db.destroy();
+  }
+});
+
+test(
+  'everything goes from the embedded database to PostgreSQL and back, and the service goes on with it',
+  options,
+  async () => {
+    using folder = temporaryFolder();
+    await using database = await temporaryDatabase();
+    const [first, second] = ['first', 'second'].map((name) => `sqlite:${join(folder.path, `${name}.db`)}`);
+    assert.ok(first && second);
+    const secret = await fill(first);
+
+    const there = await transfer(folder.path, first, database.url);
+    {
+      await using service = await testService({ DATABASE_URL: database.url });
+      assert.equal((await json<unknown[]>(service.call(secret, '/categories'))).length, 2);
+      const retried = await createDog(service.url, secret);
+      assert.deepEqual([retried.status, retried.headers.get('idempotency-replayed')], [201, 'true']);
+      const next = await service.call(secret, '/pets', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"name":"Tom","categoryId":2}',
+      });
+      assert.equal((await json<{ id: number }>(next)).id, 2, 'ids go on where they were');
+    }
+    await using untouched = await temporaryDatabase();
+    await transfer(folder.path, first, untouched.url);
+    const back = await transfer(folder.path, untouched.url, second);
+    assert.deepEqual(back, there);
+    for (const { table, rows } of there) assert.ok(rows > 0, `${table} is empty, so that nothing is shown by it`);
+    assert.deepEqual(contents(second), contents(first));
+  },
+);
+
+test('it refuses what it would spoil, in one line each', options, async () => {
+  using folder = temporaryFolder();
+  await using database = await temporaryDatabase();
+  const options = { cwd: folder.path };
+  const [used, empty] = ['sqlite:used.db', 'sqlite:empty.db'];
+  await fill(`sqlite:${join(folder.path, 'used.db')}`);
+  const refusal = async (from: string, to: string, code = 1) => {
+    const tried = await run(['transfer', '--from', from, '--to', to], options);
+    assert.deepEqual([tried.code, tried.stdout], [code, ''], tried.stderr);
+    assert.match(tried.stderr, /^[^\n]+\n$/);
+    return tried.stderr;
+  };
+  assert.match(await refusal('sqlite:nothing.db', empty), /There is no database nothing\.db/);
+  assert.match(await refusal(empty, 'mysql://x', 2), /--to: it must be sqlite:FILE or postgres/);
+  assert.match(await refusal(used, used), /the same database/);
+  await transfer(folder.path, used, database.url);
+  assert.match(await refusal(used, database.url), /is not empty: there are categories in it/);
+  {
+    await using _service = await serveProcess(['--database-url', used], options);
+    assert.match(await refusal(used, empty), /service runs on the database used\.db: stop it/);
+  }
+  await using _service = await serveProcess(['--database-url', database.url], options);
+  assert.match(await refusal(database.url, empty), /A service runs on the database postgres:.*: stop all/);
+});
+
+test('one that is broken off in the middle leaves the target empty, and can be run again', options, async () => {
+  using folder = temporaryFolder();
+  const source = `sqlite:${join(folder.path, 'many.db')}`;
+  await fill(source);
+  fillUp(source);
+  await using database = await temporaryDatabase();
+  for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+    const child = spawn(process.execPath, [COMMAND, 'transfer', '--from', source, '--to', database.url], {
+      cwd: folder.path,
+      stdio: 'ignore',
+    });
+    const ended = once(child, 'exit');
+    // Only its own transaction sees what it wrote, but everybody sees that it is writing.
+    const writing = `select 1 from pg_locks join pg_class on relation = pg_class.oid
+      where relname = 'categories' and mode = 'RowExclusiveLock'`;
+    while ((await query(database.url, writing)).length === 0) {
+      assert.equal(child.exitCode, null, 'it ended before it could be broken off');
+      await wait(5);
+    }
+    child.kill(signal);
+    assert.deepEqual(await ended, signal === 'SIGINT' ? [130, null] : [null, 'SIGKILL']);
+    assert.deepEqual(await query(database.url, 'select count(*)::int as rows from categories'), [{ rows: 0 }]);
+  }
+  const tables = await transfer(folder.path, source, database.url);
+  assert.equal(tables.find(({ table }) => table === 'categories')?.rows, MANY + 2);
+});
+
+interface Told {
+  readonly table: string;
+  readonly rows: number;
+  readonly checksum: string;
+}
+
+async function transfer(cwd: string, from: string, to: string): Promise<Told[]> {
+  const { code, stdout, stderr } = await run(['transfer', '--from', from, '--to', to, '--json'], { cwd });
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^Everything is in \S+; \S+ is as it was\n$/);
+  return JSON.parse(stdout);
+}
+
+/** Something in every table, made by the service where it makes it; returns a key. */
+async function fill(url: string): Promise<string> {
+  await using service = await testService({ DATABASE_URL: url });
+  const { key, secret } = await service.issue({ plan: 'business' });
+  const { key: gone } = await service.issue({ expiresAt: service.clock.now().unix + 60 });
+  const post = (path: string, body: unknown) =>
+    service.call(secret, path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  assert.equal((await createDog(service.url, secret)).status, 201);
+  for (const [path, body] of [
+    ['/categories', { name: 'é 🐕‍🦺 \u{10ffff}', description: '' }],
+    ['/pets', { name: 'Rex', categoryId: 1 }],
+    ['/store/orders', { petId: 1, quantity: 1, shipDate: '2030-01-01T00:00:00Z' }],
+  ] as const) {
+    assert.equal((await post(path, body)).status, 201);
+  }
+  const now = service.clock.now().unix;
+  const { storage } = service;
+  await storage.keys.revoke(gone.id, now, OPERATOR);
+  await storage.limits.insertBan({ keyId: key.id, startedAt: now - 120, endsAt: now - 60, level: 1, reason: 'r' });
+  await storage.sessions.offer('login', { endsAt: now + 600, actor: 'somebody' });
+  await storage.sessions.offer('other', { endsAt: now + 600, actor: 'somebody' });
+  await storage.sessions.open('other', { hash: 'session', now, endsAt: now + 3_600 });
+  return secret;
+}
+
+function createDog(url: string, secret: string): Promise<Response> {
+  return fetch(`${url}/categories`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': 'dog' },
+    body: '{"name":"Dog"}',
+  });
+}
+
+/** So many categories that a transfer takes its time. */
+function fillUp(url: string): void {
+  using database = new DatabaseSync(url.slice('sqlite:'.length));
+  database.exec('BEGIN');
+  const insert = database.prepare("INSERT INTO categories VALUES (?, ?, 'Loyal, social', 0, 'key')");
+  for (let id = 3; id < MANY + 3; id += 1) insert.run(id, `category ${id}`);
+  database.exec('COMMIT');
+}
+
+function contents(url: string): unknown {
+  using database = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true });
+  return Object.keys(TRANSFERRED).map((table) => {
+    const rows = database.prepare(`SELECT * FROM ${table}`).all();
+    return [table, rows.map((row) => JSON.stringify(row)).sort()];
+  });
+}

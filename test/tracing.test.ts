@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json as readJson } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { issueKey } from './faults/kills.ts';
+import { serveProcess } from './process.ts';
+import { temporaryFolder } from './service.ts';
+
+/** A collector of the test's own, which speaks OTLP over HTTP as far as the service does. */
+
+interface Attribute {
+  readonly key: string;
+  readonly value: { readonly stringValue?: string; readonly intValue?: number | string };
+}
+
+interface CollectedSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly attributes: readonly Attribute[];
+}
+
+interface Export {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scopeSpans: readonly { readonly spans: readonly CollectedSpan[] }[];
+  }[];
+}
+
+async function collector() {
+  const exports: Export[] = [];
+  const server = createServer(async (request, response) => {
+    exports.push((await readJson(request)) as Export);
+    response.end('{}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    text: () => JSON.stringify(exports),
+    services: () =>
+      exports.flatMap(({ resourceSpans }) => resourceSpans.flatMap(({ resource }) => resource.attributes)),
+    spans: () =>
+      exports.flatMap(({ resourceSpans }) =>
+        resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+      ),
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT_ID = '00f067aa0ba902b7';
+
+test('with OTEL_… set, requests are traced below the caller’s span, with their gates and their storage', async () => {
+  using folder = temporaryFolder();
+  using collected = await collector();
+  const secret = await issueKey(folder.path);
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collected.url,
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+  };
+  await using service = await serveProcess(['--access-log', 'all'], { cwd: folder.path, env });
+  const call = (path: string, init: RequestInit = {}, traceparent?: string) =>
+    fetch(service.url + path, {
+      ...init,
+      headers: {
+        ...{ authorization: `Bearer ${secret}`, connection: 'close', 'content-type': 'application/json' },
+        ...(traceparent && { traceparent }),
+      },
+    });
+  await (await call('/categories', {}, `00-${TRACE_ID}-${PARENT_ID}-01`)).text();
+  await (await call('/categories', { method: 'POST', body: '{"name":"Dog"}' })).text();
+  await (await call(`/pets/no-${secret}`, {}, 'not a traceparent')).text();
+  assert.equal(await service.end('SIGTERM'), 0);
+
+  const spans = collected.spans();
+  const listed = spans.find(({ name }) => name === 'GET /v1/categories');
+  assert.deepEqual([listed?.traceId, listed?.parentSpanId], [TRACE_ID, PARENT_ID]);
+  const told = new Map(listed?.attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
+  assert.deepEqual([told.get('http.response.status_code'), told.get('http.route')], [200, '/v1/categories']);
+  const below = (parent: CollectedSpan | undefined) =>
+    spans.filter(({ parentSpanId }) => parentSpanId === parent?.spanId).map(({ name }) => name);
+  assert.deepEqual(below(listed).sort(), ['authenticator.authenticate', 'limiter.charge', 'listCategories.handle']);
+  const handled = spans.find(({ name }) => name === 'createCategory.handle');
+  assert.deepEqual(below(handled), ['storage.categories.insert']);
+  const services = new Map(collected.services().map(({ key, value }) => [key, value.stringValue]));
+  assert.equal(services.get('service.name'), 'pet-catalog');
+  assert.equal(services.get('deployment.environment.name'), 'test');
+  assert.ok(!collected.text().includes(secret), 'no key is in a trace');
+
+  const lines = service.output.stderr.split('\n').filter((line) => line.includes('"event":"request"'));
+  const logged = lines.map((line) => JSON.parse(line) as { traceId?: string; route: string });
+  assert.equal(logged[0]?.traceId, TRACE_ID);
+  assert.equal(logged.length, 3);
+  assert.ok(logged.every(({ traceId }) => spans.some((span) => span.traceId === traceId)));
+});
+
+test('without OTEL_… the caller’s trace is in the log all the same, and a malformed one is ignored', async () => {
+  using folder = temporaryFolder();
+  const secret = await issueKey(folder.path);
+  await using service = await serveProcess(['--access-log', 'all'], { cwd: folder.path });
+  const headers = [
+    `00-${TRACE_ID}-${PARENT_ID}-01`,
+    `cc-${TRACE_ID}-${PARENT_ID}-01-later`,
+    `ff-${TRACE_ID}-${PARENT_ID}-01`,
+    `00-${TRACE_ID}-${PARENT_ID}-01-more`,
+    `00-${'0'.repeat(32)}-${PARENT_ID}-01`,
+    `00-${TRACE_ID.toUpperCase()}-${PARENT_ID}-01`,
+  ];
+  for (const traceparent of headers) {
+    const call = { headers: { authorization: `Bearer ${secret}`, connection: 'close', traceparent } };
+    await (await fetch(`${service.url}/categories`, call)).text();
+  }
+  await service.end('SIGTERM');
+  const lines = service.output.stderr.split('\n').filter((line) => line.includes('"event":"request"'));
+  const logged = lines.map((line) => (JSON.parse(line) as { traceId?: string }).traceId);
+  assert.deepEqual(logged, [TRACE_ID, TRACE_ID, undefined, undefined, undefined, undefined]);
+});
+
+test('a collector that does not answer costs traces, and neither requests nor the end', async () => {
+  using folder = temporaryFolder();
+  const secret = await issueKey(folder.path);
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_BSP_SCHEDULE_DELAY: '50' };
+  await using service = await serveProcess([], { cwd: folder.path, env });
+  const call = { headers: { authorization: `Bearer ${secret}`, connection: 'close' } };
+  for (let i = 0; i < 20; i += 1) assert.equal((await fetch(`${service.url}/categories`, call)).status, 200);
+  assert.equal(await service.end('SIGTERM'), 0);
+});
