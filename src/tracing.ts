@@ -5,7 +5,7 @@ import { CatalogError } from './catalog/error.ts';
 const SHUTDOWN_MS = 1_000;
 
 /** What a trace tells of a request, once it is answered. */
-export interface TracedRequest {
+interface TracedRequest {
   readonly request: { readonly method?: string | undefined; readonly headers: Readonly<Record<string, unknown>> };
   readonly requestId: string;
   /** The route's template. */

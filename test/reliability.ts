@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { timeBesideSlow, tryWrongKeys } from './faults/floods.ts';
 import { killDuringCreates, restartUnderLoad } from './faults/kills.ts';
 import { restartPostgresUnderCreates } from './faults/postgres-restarts.ts';
-import { callAtOnce, startFleet } from './instances/fleet.ts';
+import { rush, startInstances } from './limits/instances.ts';
 import { noPostgres } from './postgres.ts';
 import { noPostgresPrograms } from './postgres-server.ts';
-import { sharedRedis } from './redis-server.ts';
+import { redisServerMissing } from './redis-server.ts';
 
 /**
  * The longer versions of the fault tests: `npm run reliability [-- --quick]`. Writes what it found into the table of
@@ -69,11 +69,11 @@ if (servers) {
     slowestRecoveryMs < RECOVERY_MS_MAX,
   );
 }
-const counting = await countTogether(10);
+const counting = await countTogether(scaled(10));
 if (counting) {
   note(
     "Four instances admit exactly a key's limit of requests that come at once",
-    `${counting.over} over and ${counting.under} under the 1,000 of each of ${counting.runs} keys, with 1,200 connections each`,
+    `${counting.over} over and ${counting.under} under the 1,000 of each of ${counting.runs} keys, at 1,000 connections; Redis was given up ${counting.outages} times`,
     counting.over === 0 && counting.under === 0,
   );
 }
@@ -111,20 +111,21 @@ assert.ok(
 
 /** Undefined, and said so, where PostgreSQL or Redis is missing. */
 async function countTogether(runs: number) {
-  const missing = noPostgres || (await sharedRedis()).skip;
+  const missing = noPostgres || redisServerMissing();
   if (missing) {
     process.stderr.write(`skip   several instances: ${missing}\n`);
     return undefined;
   }
-  await using fleet = await startFleet(4);
+  await using instances = await startInstances(4);
   let [over, under, unexplained] = [0, 0, 0];
-  for (let run = 0; run < runs; run += 1) {
-    const { admitted, unexplained: others } = await callAtOnce(fleet, 'business', 1_200);
+  for (let run = 1; run <= runs; run += 1) {
+    const secret = await instances.command('keys', 'create', '--name', `rush ${run}`, '--plan', 'business');
+    const { admitted, unexpected } = await rush(instances.services, secret, { connections: 1_000, requests: 2_000 });
     over += Math.max(0, admitted - 1_000);
     under += Math.max(0, 1_000 - admitted);
-    unexplained += others;
+    unexplained += unexpected.length;
   }
-  return { runs, over, under, unexplained };
+  return { runs, over, under, unexplained, outages: instances.outages() };
 }
 
 function runEdgeTests(): { tests: number; passed: number } {

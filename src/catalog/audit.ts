@@ -5,19 +5,17 @@ export interface Operator {
 }
 
 /** What operators do that is written down. */
-export const AUDIT_ACTIONS = [
-  'key.create',
-  'key.update',
-  'key.rotate',
-  'key.revoke',
-  'ban.lift',
-  'category.rename',
-  'category.delete',
-  'categories.import',
-  'console.open',
-  'console.revoke',
-] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+export type AuditAction =
+  | 'key.create'
+  | 'key.update'
+  | 'key.rotate'
+  | 'key.revoke'
+  | 'ban.lift'
+  | 'category.rename'
+  | 'category.delete'
+  | 'categories.import'
+  | 'console.open'
+  | 'console.revoke';
 
 /** One change by an operator, written in the same transaction as the change and never altered. */
 export interface AuditEntry {

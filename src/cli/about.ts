@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
 import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/openapi.ts';
 import { OPERATIONS } from '../http/routes.ts';
@@ -26,9 +25,11 @@ export function addAboutCommands(program: Command, invocation: Invocation): void
     .description('Print the contract (OpenAPI 3.1)')
     .option('--json', 'as JSON, which it is anyway')
     .option('--yaml', 'as YAML')
-    .action(({ yaml }: { yaml?: true }) => {
+    .action(async ({ yaml }: { yaml?: true }) => {
       const document = JSON.stringify(openApiDocument(OPERATIONS, PUBLISHED_SERVERS), null, 2);
-      invocation.print(yaml ? stringify(JSON.parse(document)).trimEnd() : document);
+      if (!yaml) return invocation.print(document);
+      const { stringify } = await import('yaml');
+      invocation.print(stringify(JSON.parse(document)).trimEnd());
     });
 
   program

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import type { Finding } from '../catalog/finding.ts';
 import { type Config, ConfigMistakes, SETTINGS, type SettingName } from '../config.ts';
-import { inspectRedis } from '../limits/redis-inspection.ts';
-import { inspectDatabase } from '../storage/inspection.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, UsageError, withSettings } from './program.ts';
 
@@ -34,6 +32,8 @@ async function examine(readSettings: () => Config): Promise<Finding[]> {
   };
   try {
     const config = readSettings();
+    const { inspectDatabase } = await import('../storage/inspection.ts');
+    const { inspectRedis } = await import('../limits/redis-inspection.ts');
     const redis = config.redis ? await inspectRedis(config.redis.url) : [];
     return [versions, ...listeners(config), ...(await inspectDatabase(config.database)), ...redis];
   } catch (error) {

@@ -1,8 +1,10 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { CatalogError } from '../catalog/error.ts';
 import { errorAnswer } from './errors.ts';
 import { addContentHeaders, bodyBytes, type Exchange, type ExchangeOptions, limitHeaders } from './exchange.ts';
+
+// As in the listener: importing it as a module would load much that nobody uses here.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** What is taken and thrown away after the last answer, so that the peer can read it (RFC 9112, section 9.6). */
 const LINGER_MS = 2_000;

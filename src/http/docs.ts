@@ -25,10 +25,10 @@ export function docsPages({ operations, servers, banAfterRefusals }: DocsOptions
   ];
   const assets = [...SITE_ASSETS, ...styles, ...scripts];
   return [
-    sitePage({ path: '/docs', title: 'Reference', content: referenceContent(servers), styles, scripts }),
-    sitePage({ path: '/docs/errors', title: 'Errors', content: errorsContent() }),
-    sitePage({ path: '/docs/limits', title: 'Limits', content: limitsContent(banAfterRefusals) }),
-    sitePage({ path: '/docs/deprecations', title: 'Deprecations', content: deprecationsContent(operations) }),
+    sitePage({ path: '/docs', title: 'Reference', content: () => referenceContent(servers), styles, scripts }),
+    sitePage({ path: '/docs/errors', title: 'Errors', content: errorsContent }),
+    sitePage({ path: '/docs/limits', title: 'Limits', content: () => limitsContent(banAfterRefusals) }),
+    sitePage({ path: '/docs/deprecations', title: 'Deprecations', content: () => deprecationsContent(operations) }),
     ...assets.map(({ path, page }): [string, Page] => [path, page]),
   ];
 }

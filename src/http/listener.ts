@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -6,6 +6,9 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import { CatalogError } from '../catalog/error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { Exchange, requestIds, type Surroundings } from './exchange.ts';
+
+// Importing it as a module would load all that it exports, and with that a whole HTTP client that nobody uses here.
+const { createServer } = process.getBuiltinModule('node:http');
 
 const HEAD_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 12_000;

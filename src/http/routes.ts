@@ -1,4 +1,3 @@
-import { stringify } from 'yaml';
 import type { Page } from './app.ts';
 import { createCategory, getCategory, listCategories } from './categories.ts';
 import { docsPages } from './docs.ts';
@@ -31,11 +30,18 @@ export function healthPages(health: Health): [string, Page][] {
 function contractPages(servers: readonly ContractServer[]): [string, Page][] {
   const document = openApiDocument(OPERATIONS, servers);
   const json = JSON.stringify(document);
-  const yaml = stringify(JSON.parse(json));
+  let yaml: string | undefined;
   const cacheControl = 'public, max-age=300';
   return [
     ['/openapi.json', () => ({ status: 200, cacheControl, body: json })],
-    ['/openapi.yaml', () => ({ status: 200, cacheControl, contentType: 'application/yaml', body: yaml })],
+    [
+      '/openapi.yaml',
+      async () => {
+        // Made, and what makes it loaded, when somebody asks for it.
+        yaml ??= (await import('yaml')).stringify(JSON.parse(json));
+        return { status: 200, cacheControl, contentType: 'application/yaml', body: yaml };
+      },
+    ],
   ];
 }
 

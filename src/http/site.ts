@@ -26,25 +26,31 @@ export const SITE_ASSETS: readonly Asset[] = [icon, siteStyle];
 export interface SitePage {
   readonly path: string;
   readonly title: string;
-  readonly content: Html;
+  readonly content: () => Html;
   readonly styles?: readonly Asset[];
   readonly scripts?: readonly Asset[];
 }
 
-/** Renders a page once, with the navigation that all share; it is then served as it is, with a validator. */
+/** Renders a page when it is first asked for, with the navigation that all share; from then on it is served as it is. */
 export function sitePage(page: SitePage): [string, Page] {
-  const { text } = layout(page);
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
   const policy = page.scripts ? SCRIPT_POLICY : BASE_POLICY;
-  const headers = ['ETag', etag, 'Content-Security-Policy', policy, 'Referrer-Policy', 'no-referrer'];
-  const answer = { headers, cacheControl: 'public, max-age=300' };
+  let rendered: { text: string; etag: string } | undefined;
   return [
     page.path,
     ({ request }) => {
+      rendered ??= render(page);
+      const { text, etag } = rendered;
+      const headers = ['ETag', etag, 'Content-Security-Policy', policy, 'Referrer-Policy', 'no-referrer'];
+      const answer = { headers, cacheControl: 'public, max-age=300' };
       if (request.headers['if-none-match']?.includes(etag)) return { ...answer, status: 304 };
       return { ...answer, status: 200, contentType: 'text/html; charset=utf-8', body: text };
     },
   ];
+}
+
+function render(page: SitePage): { text: string; etag: string } {
+  const { text } = layout(page);
+  return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` };
 }
 
 function layout({ path, title, content, styles = [], scripts = [] }: SitePage): Html {
@@ -68,7 +74,7 @@ ${[...styles, siteStyle].map((style) => html`<link rel="stylesheet" href="${styl
 <nav aria-label="Documentation"><ul>${links}</ul></nav>
 </header>
 <main id="content" tabindex="-1">
-${content}
+${content()}
 </main>
 </body>
 </html>

@@ -4,7 +4,6 @@ import type { Config } from '../config.ts';
 import type { Events } from '../events.ts';
 import type { Limiter } from './limiter.ts';
 import { LocalLimiter } from './local-limiter.ts';
-import { RedisLimiter } from './redis-limiter.ts';
 
 export interface LimiterOptions {
   readonly storage: Storage;
@@ -20,6 +19,8 @@ export async function openLimiter(
   { time, ...options }: LimiterOptions,
 ): Promise<Limiter> {
   if (!redis) return new LocalLimiter({ ...options, banAfter: banAfterRefusals });
+  // Loaded only where it is used: its client takes as long to load as a third of the rest.
+  const { RedisLimiter } = await import('./redis-limiter.ts');
   const limiter = new RedisLimiter({ ...options, ...redis, banAfter: banAfterRefusals, ...(time && { time }) });
   await limiter.connect();
   return limiter;

@@ -1,7 +1,7 @@
 import { createPagesApp } from '../http/app.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Metrics } from '../metrics.ts';
-import { createConsole } from './console.ts';
+import type { createConsole } from './console.ts';
 import { Imports } from './import-job.ts';
 import { operatorPages } from './pages.ts';
 import type { Workplace } from './route.ts';
@@ -19,7 +19,13 @@ export interface OperatorApp extends Disposable {
 /** Makes the function that answers every request to the operator listener: the console, metrics and health. */
 export function createOperatorApp({ metrics, ...rest }: OperatorOptions): OperatorApp {
   const vitals = new Vitals(metrics);
-  const respond = createConsole({ ...rest, vitals, imports: new Imports(rest.storage) });
+  const place = { ...rest, vitals, imports: new Imports(rest.storage) };
+  // Loaded when somebody first looks: most instances are never looked at.
+  let loading: Promise<ReturnType<typeof createConsole>> | undefined;
+  const respond = async (exchange: Exchange) => {
+    loading ??= import('./console.ts').then(({ createConsole }) => createConsole(place));
+    return (await loading)(exchange);
+  };
   const pages = new Map(operatorPages(rest.health, metrics));
   return {
     serve: createPagesApp(pages, rest.events, { path: '/console', respond }),

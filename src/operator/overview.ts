@@ -11,22 +11,29 @@ const BANS_MAX = 10;
 const HOUR_MINUTES = 60;
 /** Short, because the usage of every key in this time has to be added up. */
 const BUSIEST_SECONDS = 300;
-/** How long that is told again, however many operators look on. */
+/** How long that is told again, however many operators look on; longer, if finding it takes more than its share. */
 const BUSIEST_FINDING_MS = 5_000;
+const BUSIEST_TIME_SHARE = 0.02;
 
 /** Makes the function that finds the keys that call the most, every few seconds at most. */
 export function createBusiest({ storage, clock }: Workplace): Visit['busiest'] {
   let finding: Promise<readonly KeyUsage[]> | undefined;
-  let foundAtMs = 0;
+  let staleAtMs = 0;
   return () => {
-    if (!finding || performance.now() - foundAtMs > BUSIEST_FINDING_MS) {
-      const { unix: now } = clock();
-      foundAtMs = performance.now();
-      finding = storage.usage.byKey({ since: now - BUSIEST_SECONDS, now, limit: BUSIEST_MAX });
-      finding.catch(() => {
+    const startedMs = performance.now();
+    if (finding && startedMs < staleAtMs) return finding;
+    staleAtMs = startedMs + BUSIEST_FINDING_MS;
+    const { unix: now } = clock();
+    finding = storage.usage.byKey({ since: now - BUSIEST_SECONDS, now, limit: BUSIEST_MAX });
+    finding.then(
+      () => {
+        const tookMs = performance.now() - startedMs;
+        staleAtMs = startedMs + Math.max(BUSIEST_FINDING_MS, tookMs / BUSIEST_TIME_SHARE);
+      },
+      () => {
         finding = undefined;
-      });
-    }
+      },
+    );
     return finding;
   };
 }

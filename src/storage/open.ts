@@ -1,7 +1,5 @@
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import type { Engine } from './engine.ts';
-import { openPostgres } from './postgres.ts';
-import { claimPostgres } from './postgres-claim.ts';
 import { SqlStorage, type SqlStorageOptions } from './sql-storage.ts';
 import { openSqlite } from './sqlite.ts';
 import { claimFile } from './sqlite-file.ts';
@@ -12,8 +10,10 @@ export async function openStorage(database: DatabaseAddress, options: SqlStorage
 }
 
 /** Opens an engine, with its tables up to date; a `patient` one has no deadlines. Throws `DatabaseNotOpened`. */
-export function openEngine(database: DatabaseAddress, { patient = false } = {}): Promise<Engine> {
-  return database.engine === 'sqlite' ? openSqlite(database.file) : openPostgres(database.url, { patient });
+export async function openEngine(database: DatabaseAddress, { patient = false } = {}): Promise<Engine> {
+  if (database.engine === 'sqlite') return openSqlite(database.file);
+  const { openPostgres } = await import('./postgres.ts');
+  return openPostgres(database.url, { patient });
 }
 
 /**
@@ -27,17 +27,24 @@ export async function claimForService(
   const refusal = together
     ? 'A service without REDIS_URL runs on this database and counts alone: stop it, or give it REDIS_URL and INSTANCES'
     : 'Another service runs on this database: stop it, or give both REDIS_URL and INSTANCES, so that they count together';
-  return database.engine === 'postgres' ? claimPostgres(database.url, { together, refusal }) : claim(database.file);
+  return claim(database, { together, refusal });
 }
 
 /** Claims a database until disposed of, so that no service runs on it meanwhile. Throws `DatabaseNotOpened`. */
 export async function claimForTransfer(database: DatabaseAddress): Promise<AsyncDisposable> {
-  if (database.engine === 'sqlite') return claim(database.file);
-  const refusal = `A service runs on the database ${withoutPassword(database.url)}: stop all of its instances`;
-  return claimPostgres(database.url, { together: false, refusal });
+  const address = database.engine === 'sqlite' ? database.file : withoutPassword(database.url);
+  const refusal = `A service runs on the database ${address}: stop all of its instances`;
+  return claim(database, { together: false, refusal });
 }
 
-function claim(file: string): AsyncDisposable {
-  const claimed = claimFile(file);
+async function claim(
+  database: DatabaseAddress,
+  { together, refusal }: { together: boolean; refusal: string },
+): Promise<AsyncDisposable> {
+  if (database.engine === 'postgres') {
+    const { claimPostgres } = await import('./postgres-claim.ts');
+    return claimPostgres(database.url, { together, refusal });
+  }
+  const claimed = claimFile(database.file);
   return { [Symbol.asyncDispose]: async () => claimed[Symbol.dispose]() };
 }

@@ -60,8 +60,8 @@ export class SqlKeys implements KeyStorage {
             where.or([holds('api_keys.name'), holds('api_keys.id'), holds('api_key_secrets.prefix')]),
           )
         : selectKeys(db);
-      const { count } = await found
-        .clearSelect()
+      // Without a text there is nothing to join for: an index counts the keys.
+      const { count } = await (text ? found.clearSelect() : db.selectFrom('api_keys'))
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
       const page = found.orderBy('api_keys.created_at', 'desc').orderBy('api_keys.id', 'desc');

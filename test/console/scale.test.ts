@@ -23,6 +23,10 @@ test('every page is short and quick however much there is', { timeout: 600_000 }
   const now = service.clock.now().unix;
   fill(database.file, now);
   const operator = await signIn(service);
+  const findingMs = performance.now();
+  await service.storage.usage.byKey({ since: now - 300, now, limit: 10 });
+  const found = performance.now() - findingMs;
+  t.diagnostic(`the busiest keys, which the overview finds every few seconds: ${found.toFixed(0)} ms`);
   const keyId = `key_${'0'.repeat(15)}0`;
   const pages = [
     ...['', '/keys', `/keys?page=${Math.floor(KEYS / 25)}`, '/keys?q=shop+7', '/keys?q=nobody', `/keys/${keyId}`],
@@ -49,7 +53,8 @@ test('every page is short and quick however much there is', { timeout: 600_000 }
       `${path || '/'}: ${median.toFixed(0)} ms (${times.at(-1)?.toFixed(0)} at most), ${text.length} characters`,
     );
     assert.ok(text.length < PAGE_BYTES_MAX, `${path} is ${text.length} characters long`);
-    if (IS_FULL) assert.ok(median < PAGE_MS_MAX, `${path} takes ${median} ms`);
+    const allMs = path === '' ? median + found : median;
+    if (IS_FULL) assert.ok(allMs < PAGE_MS_MAX, `${path} takes ${allMs} ms`);
   }
 });
 

@@ -100,6 +100,7 @@ test('one that is broken off in the middle leaves the target empty, and can be r
     const ended = once(child, 'exit');
     // Only its own transaction sees what it wrote, but everybody sees that it is writing.
     const writing = `select 1 from pg_locks join pg_class on relation = pg_class.oid
+      join pg_database on database = pg_database.oid and datname = current_database()
       where relname = 'categories' and mode = 'RowExclusiveLock'`;
     while ((await query(database.url, writing)).length === 0) {
       assert.equal(child.exitCode, null, 'it ended before it could be broken off');

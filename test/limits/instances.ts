@@ -10,6 +10,7 @@ import { temporaryFolder } from '../service.ts';
 export interface Instances extends AsyncDisposable {
   readonly redis: RedisServer;
   readonly services: readonly ServiceProcess[];
+  readonly databaseUrl: string;
   /** Runs a command beside them; its output, which must be a success. */
   command(...args: string[]): Promise<string>;
   /** How often an instance gave Redis up. */
@@ -18,13 +19,13 @@ export interface Instances extends AsyncDisposable {
   recovered(withinMs: number): Promise<void>;
 }
 
-/** So many real services on one database and one Redis, of their own. */
-export async function startInstances(count: number): Promise<Instances> {
+/** So many real services, started at the same moment on a database that is empty, and one Redis, of their own. */
+export async function startInstances(count: number, settings: Record<string, string> = {}): Promise<Instances> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(temporaryFolder());
   const database = started.use(await temporaryDatabase());
   const redis = started.use(await startRedis());
-  const env = { DATABASE_URL: database.url, REDIS_URL: redis.url, INSTANCES: String(count) };
+  const env = { DATABASE_URL: database.url, REDIS_URL: redis.url, INSTANCES: String(count), ...settings };
   const options = { cwd: folder.path, env };
   const services = await Promise.all(
     Array.from({ length: count }, async () => started.use(await serveProcess([], options))),
@@ -35,6 +36,7 @@ export async function startInstances(count: number): Promise<Instances> {
   return {
     redis,
     services,
+    databaseUrl: database.url,
     async command(...args) {
       const { code, stdout, stderr } = await run(args, options);
       assert.equal(code, 0, stderr);

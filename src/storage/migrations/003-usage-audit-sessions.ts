@@ -47,6 +47,9 @@ export async function usageAuditSessions(db: Kysely<unknown>, int64: Int64): Pro
     .addColumn('ends_at', int64, (column) => column.notNull())
     .execute();
 
+  // The bans that are on are few among those that are over.
+  await schema.createIndex('bans_by_end').on('bans').column('ends_at').execute();
+
   // Keys are listed and searched a page at a time, the newest first.
   await schema.createIndex('api_keys_by_age').on('api_keys').columns(['created_at', 'id']).execute();
 

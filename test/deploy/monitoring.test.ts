@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parser } from '@prometheus-io/lezer-promql';
+import { parse } from 'yaml';
+import { SETTINGS } from '../../src/config.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { run, type ServiceProcess, serveProcess } from '../process.ts';
+import { temporaryFolder } from '../service.ts';
+import { freePort } from './port.ts';
+import { anchorsOf } from './runbook.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const BAN_MS_MAX = 30_000;
+/** What Prometheus adds to whatever it reads. */
+const ADDED_LABELS = ['job', 'instance'];
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+    readonly targets: readonly { readonly expr: string; readonly legendFormat?: string }[];
+  }[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
+}
+
+const { groups } = readYaml<{ groups: { name: string; rules: Rule[] }[] }>('prometheus/alerts.yaml');
+const rules = groups.flatMap((group) => group.rules);
+const dashboard: Dashboard = JSON.parse(readFileSync(join(ROOT, 'deploy/grafana/dashboard.json'), 'utf8'));
+const targets = dashboard.panels.flatMap((panel) => panel.targets);
+
+/** What an expression of PromQL names. Throws if it is none. */
+function namesIn(expression: string) {
+  const text = expression.replaceAll('$__rate_interval', '5m');
+  const metrics = new Set<string>();
+  const labels = new Set<string>();
+  parser.parse(text).iterate({
+    enter(node) {
+      assert.ok(!node.type.isError, `not PromQL: ${text} at ${text.slice(node.from)}`);
+      if (node.name === 'Identifier') metrics.add(text.slice(node.from, node.to));
+      if (node.name === 'LabelName') labels.add(text.slice(node.from, node.to));
+    },
+  });
+  return { metrics: [...metrics], labels: [...labels] };
+}
+
+test('a wrong expression would be found', () => {
+  assert.throws(() => namesIn('sum by (job (up)'), /not PromQL/);
+  assert.deepEqual(namesIn('sum by (le) (rate(a_b{c="d"}[$__rate_interval]))'), {
+    metrics: ['a_b'],
+    labels: ['le', 'c'],
+  });
+});
+
+suite('alerts and dashboard on a running service', () => {
+  const folder = temporaryFolder();
+  let service: ServiceProcess;
+  /** The labels of each metric that the service tells, by the metric's name in a query. */
+  let told: Map<string, Set<string>>;
+
+  before(async () => {
+    const settings = { DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}`, BAN_AFTER_REFUSALS: '1' };
+    const operatorPort = `${await freePort()}`;
+    const options = { cwd: folder.path, env: { ...settings, OPERATOR_PORT: operatorPort } };
+    service = await serveProcess([], options);
+    const enterprise = ['--plan', 'enterprise', '--per-minute', '3', '--per-day', '1000000'];
+    const { stdout } = await run(['keys', 'create', '--name', 'test', ...enterprise], options);
+    const headers = { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' };
+    await fetch(`${service.url}/categories`, { method: 'POST', headers, body: '{"name":"Dog"}' });
+    for (const each of [{}, { authorization: 'Bearer petcat_live_wrong' }])
+      await fetch(`${service.url}/categories`, { headers: each });
+    const metrics = async () => (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
+    const startedMs = performance.now();
+    let text = '';
+    do {
+      assert.ok(performance.now() - startedMs < BAN_MS_MAX, 'no ban came');
+      await Promise.all(Array.from({ length: 10 }, () => fetch(`${service.url}/categories`, { headers })));
+      await wait(100);
+      text = await metrics();
+    } while (!/^pet_catalog_bans_total\{/m.test(text));
+    told = labelsByMetric(text);
+  });
+  after(async () => {
+    await service?.[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  const check = (expression: string, where: string) => {
+    const { metrics, labels } = namesIn(expression);
+    assert.ok(metrics.length > 0, where);
+    const known = new Set([...ADDED_LABELS, ...metrics.flatMap((metric) => [...(told.get(metric) ?? [])])]);
+    for (const metric of metrics) assert.ok(metric === 'up' || told.has(metric), `${where}: there is no ${metric}`);
+    for (const label of labels) assert.ok(known.has(label), `${where}: ${metrics} has no label ${label}`);
+    return known;
+  };
+
+  test('the service tells enough to compare with', () => {
+    for (const name of [
+      'pet_catalog_bans_total',
+      'pet_catalog_refusals_total',
+      'pet_catalog_failed_authentications_total',
+    ])
+      assert.ok((told.get(name)?.size ?? 0) > 0, name);
+    assert.ok(told.get('pet_catalog_request_duration_seconds_bucket')?.has('route'));
+  });
+
+  test('every alert names metrics and labels that there are', () => {
+    assert.ok(rules.length >= 10);
+    for (const { alert, expr } of rules) check(expr, alert);
+  });
+
+  test('every panel names metrics and labels that there are, and so does its legend', () => {
+    assert.ok(targets.length >= 20);
+    for (const { expr, legendFormat = '' } of targets) {
+      const known = check(expr, expr);
+      for (const [, label = ''] of legendFormat.matchAll(/\{\{(\w+)\}\}/g))
+        assert.ok(known.has(label), `${expr}: ${label}`);
+    }
+    for (const { query } of dashboard.templating.list) {
+      const [, metric] = /^label_values\((\w+), job\)$/.exec(query) ?? [];
+      if (metric) assert.ok(told.has(metric), query);
+    }
+  });
+
+  test('every metric of the service’s own is in a panel', () => {
+    const shown = new Set(targets.flatMap(({ expr }) => namesIn(expr).metrics).map(withoutSuffix));
+    const own = [...told.keys()].map(withoutSuffix).filter((name) => name.startsWith('pet_catalog_'));
+    assert.deepEqual(
+      [...new Set(own)].filter((name) => !shown.has(name)),
+      [],
+    );
+  });
+});
+
+test('every alert has a severity, and a page of the runbook that is there', () => {
+  const anchors = anchorsOf(readFileSync(join(ROOT, 'docs/operations.md'), 'utf8'));
+  for (const { alert, labels, annotations } of rules) {
+    assert.match(labels.severity, /^(page|ticket)$/, alert);
+    const [page, anchor = ''] = annotations.runbook_url.split('#');
+    assert.equal(page, 'docs/operations.md', alert);
+    assert.ok(anchors.includes(anchor), `${alert}: the runbook has no #${anchor}`);
+    assert.ok(annotations.summary.length < 100, alert);
+  }
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+});
+
+test('the panels do not lie upon each other, and each has its own number', () => {
+  const { panels } = dashboard;
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
+  );
+  assert.equal(new Set(cells).size, cells.length);
+  for (const { gridPos } of panels) assert.ok(gridPos.x + gridPos.w <= 24);
+});
+
+test('Prometheus asks the operator listener, under the name that alerts and dashboard use', () => {
+  const {
+    scrape_configs: [scrape],
+    rule_files: files,
+  } = readYaml<{
+    scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+    rule_files: string[];
+  }>('prometheus/prometheus.yaml');
+  assert.deepEqual(files, ['alerts.yaml']);
+  assert.deepEqual(scrape?.static_configs[0]?.targets, [
+    `${SETTINGS.OPERATOR_HOST.default}:${SETTINGS.OPERATOR_PORT.default}`,
+  ]);
+  assert.equal(scrape?.job_name, 'pet-catalog');
+});
+
+function readYaml<T>(file: string): T {
+  return parse(readFileSync(join(ROOT, 'deploy', file), 'utf8'));
+}
+
+/** Reads the text that Prometheus reads. A metric that has no value yet has the labels that the code gives it. */
+function labelsByMetric(text: string): Map<string, Set<string>> {
+  const labels = new Map<string, Set<string>>();
+  for (const [, name = '', type] of text.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {
+    const declared = (createMetrics().registry.getSingleMetric(name) as { labelNames?: string[] } | undefined)
+      ?.labelNames;
+    const suffixes = type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''];
+    for (const suffix of suffixes) labels.set(name + suffix, new Set(declared));
+  }
+  for (const [, name = '', found = ''] of text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm))
+    for (const [, label = ''] of found.matchAll(/(\w+)="/g)) labels.get(name)?.add(label);
+  return labels;
+}
+
+function withoutSuffix(name: string): string {
+  return name.replace(/_(bucket|sum|count)$/, '');
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { Agent as HttpAgent, type IncomingHttpHeaders } from 'node:http';
+import { Agent } from 'node:https';
+import { after, before, suite, test } from 'node:test';
+import { connect } from 'node:tls';
+import { gunzipSync } from 'node:zlib';
+import { manualClock } from '../clock.ts';
+import { type TestService, testService } from '../service.ts';
+import { type Answer, call, type Sent } from './call.ts';
+import { startNginx, type TestNginx } from './nginx.ts';
+import { missingPrograms } from './programs.ts';
+
+const skip = missingPrograms('nginx', 'openssl');
+const LIMIT_HEADERS = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'ratelimit',
+  'ratelimit-policy',
+];
+/** Those that speak of one answer or one connection. */
+const PASSING = ['date', 'x-request-id', 'connection', 'keep-alive', 'server', 'strict-transport-security', 'vary'];
+
+suite('the nginx of deploy/nginx', { skip }, () => {
+  let service: TestService;
+  let nginx: TestNginx;
+  let agent: Agent;
+  const direct = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+
+  before(async () => {
+    service = await testService({}, manualClock());
+    nginx = await startNginx(new URL(service.url).port);
+    agent = new Agent({ keepAlive: true, maxSockets: 1, ca: nginx.ca });
+  });
+  after(async () => {
+    agent?.destroy();
+    direct.destroy();
+    await nginx?.[Symbol.asyncDispose]();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  const proxied = (path: string, sent: Sent = {}) => call(`https://127.0.0.1:${nginx.port}`, path, { ...sent, agent });
+  const unproxied = (path: string, sent: Sent = {}) => call(service.url, path, { ...sent, agent: direct });
+  const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
+
+  test('errors of the service pass as they are, limit headers included', async () => {
+    const wanted: [number, string, (headers: Record<string, string>) => Sent][] = [
+      [401, '/v1/categories', () => ({})],
+      [401, '/v1/categories', () => ({ headers: bearer('petcat_live_wrong') })],
+      [404, '/v1/nothing', (headers) => ({ headers })],
+      [404, '/v1//categories', (headers) => ({ headers })],
+      [404, '/v1/categories%2F1', (headers) => ({ headers })],
+      [405, '/v1/categories', (headers) => ({ headers, method: 'DELETE' })],
+      [400, '/v1/categories', (headers) => ({ headers, method: 'POST', body: '{' })],
+      [
+        415,
+        '/v1/categories',
+        (headers) => ({ headers: { ...headers, 'content-type': 'text/plain' }, method: 'POST', body: 'x' }),
+      ],
+      [413, '/v1/categories', (headers) => ({ headers, method: 'POST', body: Buffer.alloc(300_000, 32) })],
+      [414, `/v1/categories?${'x'.repeat(9_000)}`, (headers) => ({ headers })],
+      [431, '/v1/categories', (headers) => ({ headers: { ...headers, 'x-long': 'x'.repeat(20_000) } })],
+      [404, '/metrics', () => ({})],
+    ];
+    // A key for each side, so that both count alike.
+    const [left, right] = await Promise.all([service.issue(), service.issue()]);
+    for (const [status, path, make] of wanted) {
+      const own = await unproxied(path, make(bearer(left.secret)));
+      const passed = await proxied(path, make(bearer(right.secret)));
+      assert.equal(own.status, status, path);
+      assert.deepEqual([passed.status, passed.body.toString()], [status, own.body.toString()], path);
+      assert.deepEqual(lasting(passed.headers), lasting(own.headers), path);
+    }
+  });
+
+  test('a refusal passes with Retry-After and all the limit headers', async () => {
+    const { secret } = await service.issue();
+    for (let count = 0; count < 60; count += 1)
+      assert.equal((await proxied('/v1/categories', { headers: bearer(secret) })).status, 200);
+    const { status, headers, body } = await proxied('/v1/categories', { headers: bearer(secret) });
+    assert.deepEqual([status, JSON.parse(body.toString()).code], [429, 'rate_limit_exceeded']);
+    assert.equal(headers['retry-after'], '60');
+    for (const name of LIMIT_HEADERS) assert.ok(headers[name], name);
+  });
+
+  test('a list comes compressed, and its weak ETag brings a 304', async () => {
+    const { secret } = await service.issue();
+    const headers = { ...bearer(secret), 'accept-encoding': 'gzip' };
+    for (let number = 1; number <= 20; number += 1) {
+      const body = JSON.stringify({ name: `category ${number}`, description: 'x'.repeat(100) });
+      assert.equal((await proxied('/v1/categories', { method: 'POST', headers, body })).status, 201);
+    }
+    const list = await proxied('/v1/categories', { headers });
+    assert.deepEqual(
+      [list.status, list.headers['content-encoding'], list.headers.vary],
+      [200, 'gzip', 'Accept-Encoding'],
+    );
+    assert.equal(JSON.parse(gunzipSync(list.body).toString()).length, 20);
+    assert.match(list.headers.etag ?? '', /^W\/"/);
+    const again = await proxied('/v1/categories', {
+      headers: { ...headers, 'if-none-match': list.headers.etag ?? '' },
+    });
+    assert.deepEqual([again.status, again.body.length], [304, 0]);
+    assert.ok(again.headers['x-ratelimit-remaining']);
+  });
+
+  test('the id of a request passes both ways, and keys in a query do not get into the log', async () => {
+    const { secret } = await service.issue();
+    const { headers } = await proxied(`/v1/categories?key=${secret}`, {
+      headers: { ...bearer(secret), 'x-request-id': 'an-id.of_mine' },
+    });
+    assert.equal(headers['x-request-id'], 'an-id.of_mine');
+    assert.match(nginx.log(), /"GET \/v1\/categories" 200 .* id=an-id\.of_mine/);
+    assert.doesNotMatch(nginx.log(), new RegExp(secret));
+  });
+
+  test('requests sent without waiting are answered in their order on one connection', async () => {
+    const { secret } = await service.issue();
+    const socket = connect({ host: '127.0.0.1', port: nginx.port, ca: nginx.ca });
+    const get = (id: string, more = '') =>
+      `GET /v1/rate_limit HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${secret}\r\nX-Request-Id: ${id}\r\n${more}\r\n`;
+    socket.write(get('first') + get('second') + get('third', 'Connection: close\r\n'));
+    let text = '';
+    for await (const chunk of socket.setEncoding('utf8')) text += chunk;
+    assert.deepEqual(text.match(/(?<=x-request-id: ).*(?=\r)/gi), ['first', 'second', 'third']);
+  });
+
+  test('what nginx answers itself has the form of the service, and no quota', async () => {
+    const { secret } = await service.issue();
+    const large = await proxied('/v1/categories', {
+      method: 'POST',
+      headers: { ...bearer(secret), 'content-length': '17000000' },
+    });
+    assertOwnError(large, 413, 'payload_too_large');
+
+    const socket = connect({ host: '127.0.0.1', port: nginx.port, ca: nginx.ca });
+    socket.end('this is not HTTP\r\n\r\n');
+    let text = '';
+    for await (const chunk of socket.setEncoding('utf8')) text += chunk;
+    assert.match(text, /^HTTP\/1\.1 400 [\s\S]*\{"code":"malformed_request"/);
+
+    await service[Symbol.asyncDispose]();
+    const gone = await proxied('/v1/categories', { headers: bearer(secret) });
+    assertOwnError(gone, 503, 'unavailable');
+    assert.equal(gone.headers['retry-after'], '1');
+    service = await testService();
+  });
+});
+
+function assertOwnError({ status, headers, body }: Answer, wanted: number, code: string): void {
+  const error = JSON.parse(body.toString());
+  assert.deepEqual(
+    [status, error.status, error.code, Object.keys(error)],
+    [wanted, wanted, code, ['code', 'message', 'status']],
+  );
+  assert.equal(headers['content-type'], 'application/json');
+  assert.deepEqual([headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']], ['0', '0']);
+  assert.ok(Math.abs(Number(headers['x-ratelimit-reset']) - Date.now() / 1000) < 60);
+}
+
+/** The headers that speak of the request and the key. */
+function lasting(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !PASSING.includes(name)));
+}

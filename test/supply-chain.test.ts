@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from './service.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** Licences that ask for no more than their notice. Another one is a decision, not an entry in this list. */
+const ALLOWED = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT'];
+
+interface Locked {
+  readonly version?: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly dev?: true;
+  readonly optional?: true;
+  readonly devOptional?: true;
+  readonly link?: true;
+  readonly hasInstallScript?: true;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+const lockfile: { lockfileVersion: number; packages: Record<string, Locked> } = JSON.parse(
+  readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
+);
+const foreign = Object.entries(lockfile.packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
+const production = foreign.filter(([, { dev, devOptional }]) => !dev && !devOptional);
+
+test('there are packages to look at', () => {
+  assert.equal(lockfile.lockfileVersion, 3);
+  assert.ok(production.length >= 20, `only ${production.length} packages in production`);
+  assert.ok(foreign.length > production.length);
+});
+
+test('every package that runs in production has a licence of the list', () => {
+  const others = production.filter(([, { license }]) => !license || !ALLOWED.includes(license));
+  assert.deepEqual(
+    others.map(([path, { license }]) => `${path}: ${license}`),
+    [],
+  );
+});
+
+test('the licences of the lockfile are those that the installed packages name', () => {
+  const installed = production.filter(([path]) => existsSync(join(ROOT, path, 'package.json')));
+  assert.ok(installed.length >= 20);
+  for (const [path, { license, version }] of installed) {
+    const own = JSON.parse(readFileSync(join(ROOT, path, 'package.json'), 'utf8'));
+    assert.deepEqual([own.license, own.version], [license, version], path);
+  }
+});
+
+test('what is copied into the package out of development dependencies has a licence of the list, and its text', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const copied = [...(scripts.assets as string).matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)/g)].map(
+    ([, name = '']) => name,
+  );
+  assert.ok(copied.includes('swagger-ui-dist'));
+  for (const name of copied) {
+    const license = lockfile.packages[`node_modules/${name}`]?.license ?? '';
+    assert.ok(ALLOWED.includes(license), `${name}: ${license}`);
+    assert.match(scripts.assets, /\bLICENSE\b/);
+  }
+});
+
+test('no package wants to run a script when it is installed, so that `npm ci --ignore-scripts` misses nothing', () => {
+  const scripted = foreign.filter(([, { hasInstallScript }]) => hasInstallScript);
+  assert.deepEqual(
+    scripted.map(([path]) => path),
+    [],
+  );
+});
+
+test('every package is pinned to a version, and by hash unless it is for another platform', () => {
+  for (const [path, { version, integrity, optional }] of foreign) {
+    assert.match(version ?? '', /^\d+\.\d+\.\d+/, path);
+    if (integrity === undefined) assert.ok(optional, `${path} has no hash and is installed everywhere`);
+    else assert.match(integrity, /^sha512-/, path);
+  }
+});
+
+test('no dependency comes from anywhere but the registry', () => {
+  for (const [path, { dependencies = {}, devDependencies = {} }] of Object.entries(lockfile.packages)) {
+    for (const [name, range] of Object.entries({ ...dependencies, ...devDependencies }))
+      assert.doesNotMatch(range, /^(git|https?|file|github):|^[\w-]+\/[\w-]+/, `${path} wants ${name} from ${range}`);
+  }
+});
+
+test('`npm sbom` lists every package that runs in production, without a network', () => {
+  // In a checkout `--omit dev` also leaves out what a development dependency happens to use as well. So the bill is
+  // made where nothing is installed for development: in a folder that has only what production asks for.
+  using folder = temporaryFolder();
+  const { devDependencies: _, ...manifest } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const { '': root, ...others } = lockfile.packages;
+  const { devDependencies: __, workspaces: ___, ...productionRoot } = (root ?? {}) as Locked & { workspaces: unknown };
+  const packages = { '': productionRoot, ...Object.fromEntries(production.filter(([path]) => path in others)) };
+  const write = (file: string, content: unknown) => writeFileSync(join(folder.path, file), JSON.stringify(content));
+  write('package.json', { ...manifest, workspaces: undefined });
+  write('package-lock.json', { ...lockfile, packages });
+
+  const bill = billOf(folder.path, ['--package-lock-only']);
+  assert.equal(bill.bomFormat, 'CycloneDX');
+  const listed = new Set(bill.components.map(({ name, version }) => `${name}@${version}`));
+  const missing = production
+    .filter(([, { optional }]) => !optional)
+    .map(([path, { version }]) => `${path.split('node_modules/').at(-1)}@${version}`)
+    .filter((name) => !listed.has(name));
+  assert.deepEqual(missing, []);
+  assert.ok(!listed.has(`typescript@${lockfile.packages['node_modules/typescript']?.version}`));
+  assert.ok(bill.components.every(({ licenses = [] }) => licenses.length > 0));
+});
+
+test('the files that the threat model points to are there', () => {
+  const text = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
+  const files = [...text.matchAll(/`((?:src|test|docs|deploy|decisions)\/[\w./-]+)`/g)].map(([, file = '']) => file);
+  assert.ok(files.length >= 15);
+  for (const file of files) assert.ok(existsSync(join(ROOT, file)), file);
+});
+
+interface Bill {
+  readonly bomFormat: string;
+  readonly components: readonly { name: string; version: string; licenses?: readonly unknown[] }[];
+}
+
+function billOf(cwd: string, more: readonly string[]): Bill {
+  const nowhere = { npm_config_registry: 'http://127.0.0.1:9', npm_config_update_notifier: 'false' };
+  const { status, stdout, stderr } = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx', ...more], {
+    cwd,
+    env: { ...process.env, ...nowhere },
+    encoding: 'utf8',
+    maxBuffer: 50_000_000,
+    timeout: 60_000,
+  });
+  assert.equal(status, 0, stderr);
+  return JSON.parse(stdout);
+}
