@@ -62,7 +62,7 @@ export async function startService(
   const usage = started.use(new UsageRecorder({ storage, clock, onFailure: events.usageNotStored }));
   const health = new Health(storage, limiter, { usesRedis: config.redis !== undefined });
 
-  await follow({ storage, authenticator, limiter, categories, events });
+  const catchUp = await follow({ storage, authenticator, limiter, categories, events });
 
   started.use(purgeNowAndThen(storage, events));
 
@@ -70,7 +70,7 @@ export async function startService(
   const serve = createApp({
     operations: OPERATIONS.map((operation) => tracing.trace(operation.id, operation)),
     pages,
-    catalog: { storage: tracing.trace('storage', storage), categories },
+    catalog: { storage: tracing.trace('storage', storage), categories, catchUp },
     authenticator: tracing.trace('authenticator', authenticator),
     limiter: tracing.trace(config.redis ? 'redis' : 'limiter', limiter),
     events,
@@ -139,8 +139,17 @@ interface Followers {
   readonly events: Events;
 }
 
-/** Fills what is kept in memory from storage, and keeps it true to what is changed there, here or elsewhere. */
-async function follow({ storage, authenticator, limiter, categories, events }: Followers): Promise<void> {
+/**
+ * Fills what is kept in memory from storage, and keeps it true to what is changed there, here or elsewhere. The function
+ * that it returns adds what others created, for those who cannot wait until it is noticed.
+ */
+async function follow({
+  storage,
+  authenticator,
+  limiter,
+  categories,
+  events,
+}: Followers): Promise<() => Promise<void>> {
   // One reading at a time, so that a page that was read before a reload is not added after it.
   let lastReading = Promise.resolve();
   const read = (work: () => Promise<void>) => {
@@ -148,12 +157,13 @@ async function follow({ storage, authenticator, limiter, categories, events }: F
     return lastReading;
   };
   const page = (after: number) => storage.categories.list({ after, limit: CAUGHT_UP_AT_ONCE });
+  const catchUp = () => read(() => categories.catchUp(page));
   const readChange = async (change: Change) => {
     try {
       if (change === 'keys') authenticator.forget();
       if (change === 'bans') await limiter.refreshBans();
       if (change === 'categories') await read(() => categories.reload(() => storage.categories.list()));
-      if (change === 'new-categories') await read(() => categories.catchUp(page));
+      if (change === 'new-categories') await catchUp();
     } catch (error) {
       events.changeNotRead(error);
       throw error;
@@ -162,6 +172,7 @@ async function follow({ storage, authenticator, limiter, categories, events }: F
   // Watching begins before the first reading, so that no change falls between the two.
   await storage.watch(readChange);
   await readChange('categories');
+  return catchUp;
 }
 
 /** Both environments' addresses: as they were set, else that of this very listener. */

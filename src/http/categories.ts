@@ -61,9 +61,11 @@ export const createCategory: Operation = {
     headers: { Location: 'The address of the created category' },
   },
   errors: ['catalog_full'],
-  async handle({ storage, categories }, exchange) {
+  async handle({ storage, categories, catchUp }, exchange) {
     const created = await storage.categories.insert(newCategory(exchange.body), originOf(exchange));
-    if (!created.isReplay) categories.add(created.resource);
+    // What is replayed may have been stored by another instance, or when the answer was lost, and renamed since.
+    if (created.isReplay) await catchUp().catch(() => {});
+    else categories.add(created.resource);
     return createdAnswer(PATH, created);
   },
 };

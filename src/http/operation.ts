@@ -9,6 +9,8 @@ import type { Answer, Exchange } from './exchange.ts';
 export interface Catalog {
   readonly storage: Storage;
   readonly categories: CategoryList;
+  /** Adds to the list what was stored without its knowing. Rejects if that cannot be read now. */
+  catchUp(): Promise<void>;
 }
 
 export interface Parameter {

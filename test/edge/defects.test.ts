@@ -49,7 +49,7 @@ async function openDoor(service: TestService, handle: Operation['handle']) {
   const serve = createApp({
     operations: [operation],
     pages: new Map(),
-    catalog: { storage, categories: new CategoryList() },
+    catalog: { storage, categories: new CategoryList(), catchUp: async () => {} },
     authenticator: new Authenticator(storage, { environment: config.environment, clock: clock.now }),
     limiter,
     events,

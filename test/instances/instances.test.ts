@@ -122,6 +122,9 @@ describe('four instances, started at once on an empty database', { skip }, () =>
       assert.deepEqual([...new Set(replies.map(({ status }) => status))], [201]);
       assert.equal(new Set(replies.map(({ body }) => body)).size, 1);
       assert.equal(replies.filter(({ headers: given }) => given['idempotency-replayed'] === undefined).length, 1);
+      // Whoever answered 201 lists it from then on, the first time or not.
+      const lists = await Promise.all(ALL.map((at) => call(at, secret, '/categories')));
+      for (const { body } of lists) assert.ok(body.includes(`"name":"same ${round}"`));
     }
     const [stored] = await query(
       instances.databaseUrl,
