@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Logger, pino } from 'pino';
+import { type Logger, levels, pino } from 'pino';
 import type { Config } from '../config.ts';
 
 const STDERR = 2;
@@ -17,11 +17,12 @@ export interface OpenLog {
 }
 
 /**
- * A log of JSON lines on stderr, in which no key can stand, whatever brought it there. A full disk or a reader that
+ * A log on stderr, of JSON lines or, on a terminal, of lines for people, in which no key can stand, whatever brought it there. A full disk or a reader that
  * stalls or goes away costs lines; it never holds up the service, its memory or its end.
  */
 export function openLog(level: Config['logLevel']): OpenLog {
   const keys = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
+  const isTerminal = process.stderr.isTTY === true;
   const write = isStream() ? writeToStream : writeToFile;
   let lines = '';
   const flush = () => {
@@ -33,7 +34,7 @@ export function openLog(level: Config['logLevel']): OpenLog {
     write(line: string) {
       // The lines of one turn of the event loop share a write.
       if (lines === '') setImmediate(flush);
-      lines += line;
+      lines += isTerminal ? readable(line) : line;
     },
   };
   const hooks = { streamWrite: (line: string) => line.replace(keys, 'petcat_$1_[redacted]') };
@@ -66,4 +67,21 @@ function writeToFile(text: string): void {
   } catch {
     // There is nowhere to say that there is no room to say it.
   }
+}
+
+/** A line of the log for people: when (UTC), how grave, what, and the rest by name. */
+export function readable(line: string): string {
+  const { time, level, event, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const at = new Date(Number(time)).toISOString().slice(11, 19);
+  const grave = (levels.labels[Number(level)] ?? '').toUpperCase().padEnd(5);
+  const told = Object.entries(rest).map(([name, value]) => `${name}=${plain(value)}`);
+  const stack = err ? `\n  ${String((err as { stack?: unknown }).stack).replaceAll('\n', '\n  ')}` : '';
+  return `${[at, grave, String(event), ...told].join(' ')}${stack}\n`;
+}
+
+/** Words as they are, numbers short, and whatever else as JSON, so that nothing plays with the terminal. */
+function plain(value: unknown): string {
+  if (typeof value === 'string' && /^[!-~]+$/.test(value)) return value;
+  if (typeof value === 'number' && !Number.isInteger(value)) return value.toFixed(1);
+  return JSON.stringify(value);
 }

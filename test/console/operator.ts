@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { offerLogin } from '../../src/operator/session.ts';
 import type { TestService } from '../service.ts';
 
-export const ACTOR = 'ada';
+export const ACTOR = 'operator';
 
 /** An operator with an open session, as a browser without scripts would be: it keeps the cookie and fills in forms. */
 export interface SignedIn {
