@@ -47,6 +47,8 @@ export interface Events {
   keyBanned(ban: Ban, plan: PlanName): void;
   /** Creates became durable together. */
   batchStored(batch: StoredBatch): void;
+  /** Something was read from storage; nothing that was in memory is. */
+  storageRead(durationMs: number): void;
   /** Reading or writing fails from now on, until `storageRecovered`. */
   storageFailing(work: 'read' | 'write', error: unknown): void;
   storageRecovered(work: 'read' | 'write'): void;
@@ -139,6 +141,9 @@ function storageEvents({ log, metrics }: EventSinks) {
       metrics.commitBatch.observe(size);
       metrics.commitDuration.observe(durationMs / 1000);
       metrics.waitingWrites.set(waiting);
+    },
+    storageRead(durationMs) {
+      metrics.readDuration.observe(durationMs / 1000);
     },
     storageFailing(work, error) {
       metrics.storageFailing.set({ work }, 1);

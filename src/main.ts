@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { CatalogError } from './catalog/error.ts';
-import { createProgram, type Invocation, UsageError } from './cli/program.ts';
+import { type Invocation, UsageError } from './cli/invocation.ts';
+import { createProgram } from './cli/program.ts';
 import { ConfigMistakes } from './config.ts';
 import { ServiceNotStarted } from './service.ts';
 import { DatabaseNotOpened } from './storage/engine.ts';

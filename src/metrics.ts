@@ -77,6 +77,12 @@ function limitMetrics(registers: Registry[]) {
 
 function storageMetrics(registers: Registry[]) {
   return {
+    readDuration: new Histogram({
+      name: 'pet_catalog_read_duration_seconds',
+      help: 'Reading from the database what is not in memory',
+      buckets: DURATION_BUCKETS,
+      registers,
+    }),
     commitDuration: new Histogram({
       name: 'pet_catalog_commit_duration_seconds',
       help: 'A durable transaction of creates, its fsync included',

@@ -36,6 +36,7 @@ export function recordedEvents(): RecordedEvents {
     requestFailed: (_requestId, error) => failures.push(error),
     keyBanned: (ban) => bans.push(ban),
     batchStored: () => {},
+    storageRead: () => {},
     storageFailing: (_work, error) => failures.push(error),
     storageRecovered: () => {},
     countsNotSaved: (error) => failures.push(error),

@@ -3,7 +3,7 @@ import { findConfig, SETTINGS, type SettingName, withoutPassword } from '../conf
 import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/openapi.ts';
 import { OPERATIONS } from '../http/routes.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, settings, sources, withSettings } from './program.ts';
+import { type Invocation, settings, sources, withSettings } from './invocation.ts';
 
 /** `config`, `openapi` and `version`: what the service says of itself. */
 export function addAboutCommands(program: Command, invocation: Invocation): void {

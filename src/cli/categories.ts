@@ -12,7 +12,7 @@ import {
 import { systemClock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from './program.ts';
+import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
 /** `categories …`: the catalog's categories, by hand and by file. */

@@ -3,7 +3,7 @@ import { systemClock } from '../catalog/clock.ts';
 import type { Config } from '../config.ts';
 import { offerLogin } from '../operator/session.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from './program.ts';
+import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 
 /** Addresses that mean all of the machine's own when something listens there. */
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };

@@ -3,7 +3,7 @@ import { systemClock } from '../catalog/clock.ts';
 import type { DatabaseAddress } from '../config.ts';
 import { openStorage } from '../storage/open.ts';
 import { backUp, restore } from '../storage/sqlite-file.ts';
-import { type Invocation, settings, UsageError, withSettings } from './program.ts';
+import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 
 /** `migrate`, `backup` and `restore`: the database as a whole. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {

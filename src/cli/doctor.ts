@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Finding } from '../catalog/finding.ts';
 import { type Config, ConfigMistakes, SETTINGS, type SettingName } from '../config.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, settings, UsageError, withSettings } from './program.ts';
+import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;

@@ -17,7 +17,7 @@ import type { Ban, Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
 import { parseDuration } from '../duration.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from './program.ts';
+import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
 interface Workplace {

@@ -14,8 +14,8 @@ import { claimForService, openStorage } from '../storage/open.ts';
 import { asksForTraces, NO_TRACING, startTracing } from '../tracing.ts';
 import { VERSION } from '../version.ts';
 import { fillWithDemo } from './demo.ts';
+import { type Invocation, settings, sources, systemOperator, withSettings } from './invocation.ts';
 import { openLog } from './log.ts';
-import { type Invocation, settings, sources, systemOperator, withSettings } from './program.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type DatabaseAddress, databaseUrl, withoutPassword } from '../config.ts';
 import { transfer } from '../storage/transfer.ts';
-import { type Invocation, UsageError } from './program.ts';
+import { type Invocation, UsageError } from './invocation.ts';
 import { table } from './table.ts';
 
 /** `transfer`: everything from one database to another. */

@@ -4,7 +4,7 @@ import { systemClock, utc } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { parseDuration } from '../duration.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, UsageError, withSettings } from './program.ts';
+import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
 /** Entries to a page of the audit; all pages are printed. */

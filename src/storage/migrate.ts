@@ -3,10 +3,7 @@ import { Migrator } from 'kysely/migration';
 import { categoriesKeysLimits } from './migrations/001-categories-keys-limits.ts';
 import { petsOrdersOutcomes } from './migrations/002-pets-orders-outcomes.ts';
 import { usageAuditSessions } from './migrations/003-usage-audit-sessions.ts';
-import type { Tables } from './tables.ts';
-
-/** The engine's name for whole numbers up to 2^63; in SQLite only `integer` makes a primary key the row's own number. */
-export type Int64 = 'integer' | 'bigint';
+import type { Int64, Tables } from './tables.ts';
 
 /** Every migration in its order. One that was released is never changed. */
 const MIGRATIONS = {

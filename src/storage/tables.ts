@@ -8,6 +8,9 @@ import type { UsagePeriod } from '../catalog/usage.ts';
 /** Rows to a statement, well below what an engine binds at once. */
 export const ROWS_PER_STATEMENT = 100;
 
+/** The engine's name for whole numbers up to 2^63; in SQLite only `integer` makes a primary key the row's own number. */
+export type Int64 = 'integer' | 'bigint';
+
 /** The tables as the newest migration leaves them. Moments are Unix seconds. */
 export interface Tables {
   categories: { id: number; name: string; description: string | null; created_at: number; created_by: string };

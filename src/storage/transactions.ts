@@ -108,6 +108,7 @@ export class Transactions {
     for (;;) {
       try {
         const result = await work();
+        if (kind === 'read') this.#events?.storageRead(performance.now() - startedMs);
         if (this.#failing.delete(kind)) this.#events?.storageRecovered(kind);
         return result;
       } catch (error) {
