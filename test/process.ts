@@ -36,7 +36,10 @@ export interface ServiceProcess extends AsyncDisposable {
 export async function serveProcess(args: readonly string[], options: RunOptions): Promise<ServiceProcess> {
   const { child, output } = launch(['serve', ...args], { ...options, env: { PORT: '0', ...options.env } });
   const closed = once(child, 'close').then(([code]) => code as number | null);
-  const url = await Promise.race([readyLine(child, output), closed.then(() => undefined)]);
+  const ready = readyLine(child, output);
+  // The line comes after the first key, but by another pipe: on a busy machine it may be read before that.
+  const told = args.includes('--bootstrap') ? ready.then((url) => untilTold(child, output).then(() => url)) : ready;
+  const url = await Promise.race([told, closed.then(() => undefined)]);
   assert.ok(url, `the service did not start: ${output.stderr}`);
   const end = (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal);
@@ -67,6 +70,10 @@ function launch(args: readonly string[], { cwd, env = {} }: RunOptions) {
     output.stderr += text;
   });
   return { child, output };
+}
+
+async function untilTold({ stdout }: ChildProcess, output: { stdout: string }): Promise<void> {
+  if (output.stdout === '' && stdout) await once(stdout, 'data');
 }
 
 function readyLine(child: ChildProcess, output: { stderr: string }): Promise<string> {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
+import { connect as connectPlainly } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -93,6 +95,19 @@ test('what is malformed is answered over TLS as it is without, and plain HTTP is
   await new Promise((resolve) => socket.once('close', resolve));
   assert.match(answered, /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*X-RateLimit-Limit: 0\r\n[\s\S]*"malformed_request"/);
   await assert.rejects(fetch(`http://127.0.0.1:${port}/v1`));
+});
+
+test('who connects and never begins the handshake does not hold up the end', { skip }, async () => {
+  using folder = temporaryFolder();
+  makeCertificate(folder.path, 'server');
+  const env = { ...SETTINGS, SHUTDOWN_GRACE: '1s' };
+  await using service = await serveProcess([], { cwd: folder.path, env });
+  const silent = connectPlainly(Number(new URL(service.url).port), '127.0.0.1');
+  silent.on('error', () => {});
+  await once(silent, 'connect');
+  const startedMs = performance.now();
+  assert.equal(await service.end('SIGTERM'), 0);
+  assert.ok(performance.now() - startedMs < 7_000, 'not after the 9 s that a handshake may take');
 });
 
 test('a certificate that is missing, or is none, is told in one line', { skip }, async () => {

@@ -180,7 +180,7 @@ export class Transport {
           headers,
           text,
           limits: readLimits(headers),
-          requestId: headers.get('X-Request-Id') ?? undefined,
+          requestId: this.#withoutKey(headers.get('X-Request-Id') ?? '') || undefined,
         };
       } catch (error) {
         throw new ConnectionError(operation, this.#withoutKey(reasonOf(error)));
@@ -206,7 +206,7 @@ export class Transport {
       throw new ConnectionError(operation, `status ${status} is not the service's`, { status, retryAfter });
     }
     const refusal = {
-      code: code as ErrorCode,
+      code: this.#withoutKey(code) as ErrorCode,
       message: this.#withoutKey(`${message}`),
       status,
       requestId,

@@ -50,6 +50,24 @@ test('a file that cannot be read at all is told where it stops making sense', ()
   assert.deepEqual(readCategories('[]', 'json'), { categories: [], mistakes: [] });
 });
 
+test('of a file that is none of ours no more is read than shows that', () => {
+  const many = 20_000;
+  const files = {
+    json: `[${Array.from({ length: many }, () => '0').join(',\n')}]`,
+    ndjson: 'no\n'.repeat(many),
+    csv: `name\n${'" "\n'.repeat(many)}`,
+  };
+  for (const format of FILE_FORMATS) {
+    const { mistakes } = readCategories(files[format], format);
+    assert.equal(mistakes.length, 1_001, format);
+    assert.match(mistakes.at(-1)?.message ?? '', /The rest of the file was not read/);
+    assert.deepEqual(
+      mistakes.slice(0, -1).map(({ line }) => line),
+      Array.from({ length: 1_000 }, (_, index) => index + (format === 'csv' ? 2 : 1)),
+    );
+  }
+});
+
 test('a description that is missing and one that is empty stay apart in CSV', () => {
   assert.deepEqual(readCategories('name,description\na,\nb,""\n', 'csv').categories, [
     { name: 'a' },

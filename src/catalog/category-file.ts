@@ -6,6 +6,11 @@ import { CatalogError } from './error.ts';
 export const FILE_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
+/** As many categories as there may ever be. */
+const RECORDS_MAX = 1_000_000;
+/** After so many mistakes it is the wrong file, and reading on would only hold up whoever reads it. */
+const MISTAKES_MAX = 1_000;
+
 /** What is wrong with a record of a file, and the line that it begins on, counted from 1. */
 export interface FileMistake {
   readonly line: number;
@@ -14,7 +19,7 @@ export interface FileMistake {
 
 export interface ReadCategories {
   readonly categories: NewCategory[];
-  /** Every one, in the order of their lines. */
+  /** In the order of their lines. After a thousand of them, or a million records, one says that the rest was not read. */
   readonly mistakes: FileMistake[];
 }
 
@@ -37,8 +42,18 @@ export function formatOf(fileName: string): FileFormat | undefined {
 export function readCategories(text: string, format: FileFormat): ReadCategories {
   const categories: NewCategory[] = [];
   const mistakes: FileMistake[] = [];
-  const found = { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](text, mistakes);
+  const found: Iterable<FoundRecord> = { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](
+    text,
+    mistakes,
+  );
   for (const { line, value } of found) {
+    if (mistakes.length >= MISTAKES_MAX || categories.length >= RECORDS_MAX) {
+      mistakes.push({
+        line,
+        message: 'The rest of the file was not read: there is too much of it, or too much is wrong',
+      });
+      break;
+    }
     try {
       categories.push(newCategory(value));
     } catch (error) {
@@ -76,33 +91,47 @@ function jsonRecords(text: string, mistakes: FileMistake[]): FoundRecord[] {
   return [];
 }
 
-function lineRecords(text: string, mistakes: FileMistake[]): FoundRecord[] {
-  return text.split('\n').flatMap((line, index) => {
-    if (line.trim() === '') return [];
+function* lineRecords(text: string, mistakes: FileMistake[]): Generator<FoundRecord> {
+  for (let [start, end, line] = [0, 0, 1]; start <= text.length; [start, line] = [end + 1, line + 1]) {
+    end = text.indexOf('\n', start);
+    if (end < 0) end = text.length;
+    const json = text.slice(start, end);
+    if (json.trim() === '') continue;
+    let value: unknown;
     try {
-      return [{ line: index + 1, value: JSON.parse(line) }];
+      value = JSON.parse(json);
     } catch {
-      mistakes.push({ line: index + 1, message: 'The line is not valid JSON' });
-      return [];
+      mistakes.push({ line, message: 'The line is not valid JSON' });
+      if (mistakes.length < MISTAKES_MAX) continue;
     }
-  });
+    yield { line, value };
+  }
 }
 
 function csvRecords(text: string, mistakes: FileMistake[]): FoundRecord[] {
   try {
-    const options = { columns: true, info: true, skip_empty_lines: true, cast: emptyOrMissing } as const;
-    const records = parse(text, options) as unknown as { info: { lines: number }; record: Record<string, unknown> }[];
-    const [first] = records;
+    // A look at the beginning tells most files that are none of ours.
+    const [first] = parseCsv(text, 1);
     if (first && !('name' in first.record)) {
       mistakes.push({ line: 1, message: 'The first line names no column `name`; write `name,description`' });
       return [];
     }
-    return records.map(({ info, record }) => ({ line: info.lines, value: record }));
+    return parseCsv(text, RECORDS_MAX + 1).map(({ info, record }) => ({ line: info.lines, value: record }));
   } catch (error) {
     const { lines = 1, message } = error as Error & { lines?: number };
     mistakes.push({ line: lines, message: `The file is not valid CSV: ${message}` });
     return [];
   }
+}
+
+interface CsvRecord {
+  readonly info: { readonly lines: number };
+  readonly record: Record<string, unknown>;
+}
+
+function parseCsv(text: string, recordsMax: number): CsvRecord[] {
+  const options = { columns: true, info: true, skip_empty_lines: true, cast: emptyOrMissing, to: recordsMax } as const;
+  return parse(text, options) as unknown as CsvRecord[];
 }
 
 function emptyOrMissing(value: string, { header, quoting }: CastingContext): string | undefined {

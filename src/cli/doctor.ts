@@ -50,16 +50,17 @@ async function examine(readSettings: () => Config): Promise<Finding[]> {
   }
 }
 
-function listeners({ host, operatorHost, database, redis }: Config): Finding[] {
+function listeners({ host, operatorHost, database, redis, tls }: Config): Finding[] {
   const findings: Finding[] = [{ check: 'settings', status: 'ok', finding: 'Every setting is understood' }];
   if (!LOOPBACK.test(operatorHost)) {
     const finding = `The operator listener is on ${operatorHost}: whoever reaches it sees metrics and the way in`;
     const advice = 'set OPERATOR_HOST to 127.0.0.1, or let only your own network reach it';
     findings.push({ check: 'operator listener', status: 'warning', finding, advice });
   }
-  if (!LOOPBACK.test(host)) {
+  if (!LOOPBACK.test(host) && !tls) {
     const finding = `The public listener is on ${host} and speaks plain HTTP: keys travel readable`;
-    const advice = 'put a proxy with TLS in front, and let only it reach this port';
+    const advice =
+      'put a proxy with TLS in front and let only it reach this port, or set TLS_CERT_FILE and TLS_KEY_FILE';
     findings.push({ check: 'public listener', status: 'warning', finding, advice });
   }
   if (database.engine === 'postgres' && !redis) {

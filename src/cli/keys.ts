@@ -143,8 +143,13 @@ async function rotate({ storage, config, now, by }: Workplace, id: string, grace
   if (key.environment !== config.environment) {
     throw new UsageError(`The key ${id} belongs to ${key.environment}; set ENVIRONMENT to that`);
   }
-  if (key.revokedAt !== null) throw new CatalogError('gone', `The key ${id} is revoked; issue a new one`);
+  const refuseRevoked = ({ revokedAt }: ApiKey) => {
+    if (revokedAt !== null) throw new CatalogError('gone', `The key ${id} is revoked; issue a new one`);
+  };
+  refuseRevoked(key);
   const rotated = found(await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt: now + seconds, by }), id);
+  // It may have been revoked meanwhile, and then the new secret opens nothing.
+  refuseRevoked(rotated);
   return { json: { ...keyAsJson(rotated, await banOf(storage, id, now)), key: secret }, text: secret };
 }
 

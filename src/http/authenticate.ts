@@ -26,6 +26,8 @@ export class Authenticator {
   readonly #environment: Environment;
   readonly #clock: Clock;
   #found = new Map<string, FoundKey>();
+  /** Look-ups under way, by hash: however many requests bring a key at once, storage is asked once. */
+  #finding = new Map<string, Promise<FoundKey | undefined>>();
 
   constructor(storage: Storage, { environment, clock }: { environment: Environment; clock: Clock }) {
     this.#storage = storage;
@@ -41,12 +43,13 @@ export class Authenticator {
     const token = bearerToken(request.headers.authorization);
     const hash = hashSecret(token);
     const found = this.#found.get(hash);
-    return found ? this.#open(found) : this.#find(token, hash).then((late) => this.#open(late));
+    return found ? this.#open(found) : this.#findOnce(token, hash).then((late) => this.#open(late));
   }
 
-  /** Forgets all keys, after some were changed. A look-up that is under way will not be remembered. */
+  /** Forgets all keys, after some were changed. A look-up that is under way will be neither remembered nor shared. */
   forget(): void {
     this.#found = new Map();
+    this.#finding = new Map();
   }
 
   #open(found: FoundKey | undefined): ApiKey {
@@ -54,8 +57,17 @@ export class Authenticator {
     return found.key;
   }
 
-  async #find(token: string, hash: string): Promise<FoundKey | undefined> {
-    if (!couldBeSecret(token, this.#environment)) return undefined;
+  #findOnce(token: string, hash: string): Promise<FoundKey | undefined> {
+    const finding = this.#finding;
+    const underWay = finding.get(hash);
+    if (underWay) return underWay;
+    if (!couldBeSecret(token, this.#environment)) return Promise.resolve(undefined);
+    const found = this.#find(hash).finally(() => finding.delete(hash));
+    finding.set(hash, found);
+    return found;
+  }
+
+  async #find(hash: string): Promise<FoundKey | undefined> {
     const remembered = this.#found;
     const found = await this.#storage.keys.findBySecret(hash);
     if (!found) return undefined;

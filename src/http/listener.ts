@@ -72,6 +72,11 @@ export async function openListener(
     { ...surroundings, serve, isStopping: () => isStopping, newRequestId: requestIds() },
     { timeouts, certificate },
   );
+  // Before its TLS handshake is done a socket is none of the HTTP server's, which would not cut it off.
+  const sockets = new Set<Socket>();
+  if (certificate) {
+    server.on('connection', (socket: Socket) => sockets.add(socket.once('close', () => sockets.delete(socket))));
+  }
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
@@ -88,7 +93,7 @@ export async function openListener(
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       // Only now are connections told to end: who is told so comes back with another, and must find the port closed.
       isStopping = true;
-      await closeConnections(server, { closed, deadline });
+      await closeConnections(server, { closed, deadline, sockets });
     },
   };
 }
@@ -143,7 +148,7 @@ function createHttpServer(
 
 async function closeConnections(
   server: Server,
-  { closed, deadline }: { closed: Promise<void>; deadline: AbortSignal },
+  { closed, deadline, sockets }: { closed: Promise<void>; deadline: AbortSignal; sockets: ReadonlySet<Socket> },
 ): Promise<void> {
   let isClosed = false;
   closed.then(() => {
@@ -151,8 +156,12 @@ async function closeConnections(
   });
   await Promise.race([closed, wait(IDLE_ON_STOP_MS)]);
   while (!isClosed) {
-    if (deadline.aborted) server.closeAllConnections();
-    else server.closeIdleConnections();
+    if (deadline.aborted) {
+      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
+    } else {
+      server.closeIdleConnections();
+    }
     await Promise.race([closed, wait(STOP_CHECK_INTERVAL_MS)]);
   }
 }

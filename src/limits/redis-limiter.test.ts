@@ -145,6 +145,16 @@ test('a Redis that forgot everything is told by storage: both windows and the ba
   assert.equal(decisions.filter(({ refusal }) => !refusal).length, 9);
 });
 
+test('a value that cannot be read costs its key nothing and other keys nothing', { skip }, async () => {
+  await using shared = await bench(1);
+  const key = await shared.issue();
+  for (let i = 0; i < 50; i += 1) await shared.limiter.charge(key);
+  await redis(url, ['SET', `${shared.keyPrefix}:{${key.id}}`, 'from a later version']);
+  assert.equal((await shared.limiter.charge(key)).day.remaining, 949);
+  assert.equal((await shared.limiter.charge(key)).day.remaining, 948);
+  assert.equal(shared.limiter.state, 'ok');
+});
+
 test('by the time of the server, a wait is never too short, and its clock’s steps lock nobody out', {
   skip,
 }, async () => {

@@ -17,7 +17,8 @@ const KEPT_SECONDS = 2 * 86_400;
 
 /**
  * Counts a request, or looks. Redis decides by the rule of `window.ts` whether it counts, and gives the time and the
- * value from before, of which `window.ts` then makes the decision. Nil: there is no value, and no seed to begin one.
+ * value from before, of which `window.ts` then makes the decision. Nil: there is no value, and no seed to begin one. A
+ * value that cannot be read is none: it must not make Redis look lost to whoever asks for other keys.
  *
  * When the server's clock was set back, what lies too far ahead is moved near and kept so: nobody is locked out for
  * longer than a window or a ban is long.
@@ -32,6 +33,10 @@ local kept = redis.call('GET', KEYS[1])
 local before = kept or ARGV[6]
 if not before then return false end
 local minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = string.match(before, ${VALUE})
+if not minuteEnds then
+  redis.call('DEL', KEYS[1])
+  return false
+end
 minuteEnds, minuteUsed, day, dayUsed = tonumber(minuteEnds), tonumber(minuteUsed), tonumber(day), tonumber(dayUsed)
 banStarts, banEnds = tonumber(banStarts), tonumber(banEnds)
 if minuteEnds > steady + 60 or banStarts > steady then
@@ -59,6 +64,7 @@ export const REPLACE_BAN = script(`
 local kept = redis.call('GET', KEYS[1])
 if not kept then return false end
 local minuteEnds, minuteUsed, day, dayUsed, _, _, ban = string.match(kept, ${VALUE})
+if not minuteEnds then return false end
 if ban ~= ARGV[1] then return kept end
 local after = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, ARGV[2], ARGV[3], ARGV[4])
 redis.call('SET', KEYS[1], after, 'EX', ${KEPT_SECONDS})

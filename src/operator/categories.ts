@@ -83,6 +83,7 @@ async function rename(visit: Visit): Promise<Answer> {
   const wanted = String(form.get('name') ?? '');
   try {
     const { name } = newCategory({ name: wanted });
+    if (name === category.name) return seeOther(`/categories/${category.id}`, 'unchanged');
     if (!(await storage.categories.rename(category.id, name, by))) throw nothingHere('category');
     return seeOther(`/categories/${category.id}`, 'renamed');
   } catch (error) {

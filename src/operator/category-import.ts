@@ -88,7 +88,7 @@ function progress({ total, inserted, failure }: ImportJob): Html {
 <p class="soft">It goes on if you leave this page.</p>`;
   }
   if (failure !== null) {
-    return html`<p class="mistake" role="alert">Nothing was imported. ${failure}.</p>
+    return html`<p class="mistake" role="alert">${failure}.</p>
 <p><a class="button" href="/console/categories/import">Try another file</a></p>`;
   }
   return html`<p class="notice" role="status">${count(total)} ${total === 1 ? 'category was' : 'categories were'} imported.</p>

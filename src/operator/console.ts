@@ -21,6 +21,7 @@ import { storeRoutes } from './store.ts';
 
 const FORM_BYTES_MAX = 64 * 1024;
 const NO_FORM = new FormData();
+const LOGIN_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 
 const ROUTES: readonly Route[] = [
   ...overviewRoutes,
@@ -57,6 +58,7 @@ export function createConsole(workplace: Workplace): (exchange: Exchange) => Pro
     if (asset) return reading(exchange, '/console/assets', asset);
     if (path === '/console/login') {
       exchange.route = path;
+      if (!LOGIN_METHODS.has(request.method)) throw notAllowed(request.method, 'GET, HEAD, POST');
       return login(exchange);
     }
     const { unix: now } = workplace.clock();
@@ -84,8 +86,10 @@ function createRouter(): (exchange: Exchange) => Route {
     if (!found) {
       const other = (['GET', 'POST'] as const).find((each) => router.find(each, path));
       if (other) throw notAllowed(request.method, other === 'GET' ? 'GET, HEAD' : other);
-      throw new CatalogError('not_found', 'Nothing is at this address');
+      throw nothingAtThisAddress();
     }
+    // PostgreSQL has no such character, and nothing has it in its name.
+    if (Object.values(found.params).some((value) => value?.includes('\0'))) throw nothingAtThisAddress();
     const route: Route = found.store;
     exchange.params = found.params;
     exchange.route = `/console${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
@@ -98,6 +102,10 @@ function reading(exchange: Exchange, route: string, page: Page): Answer | Promis
   exchange.route = route;
   if (method !== 'GET' && method !== 'HEAD') throw notAllowed(method, 'GET, HEAD');
   return page(exchange);
+}
+
+function nothingAtThisAddress(): CatalogError {
+  return new CatalogError('not_found', 'Nothing is at this address');
 }
 
 function notAllowed(method: string | undefined, allow: string): Refused {

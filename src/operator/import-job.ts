@@ -11,7 +11,7 @@ const JOBS_MAX = 20;
 export interface ImportJob {
   readonly total: number;
   readonly inserted: number;
-  /** Undefined while it runs, null when all is in, or why nothing is. */
+  /** Undefined while it runs, null when all is in, or what is told instead. */
   readonly failure: string | null | undefined;
 }
 
@@ -44,9 +44,15 @@ export class Imports {
         () => note(total, null),
         (error: unknown) => {
           if (!(error instanceof CatalogError)) onDefect(error);
-          note(0, error instanceof CatalogError ? error.message : 'The import failed; the log says why');
+          note(0, outcomeOf(error));
         },
       );
     return id;
   }
+}
+
+function outcomeOf(error: unknown): string {
+  if (!(error instanceof CatalogError)) return 'Nothing was imported. The import failed; the log says why';
+  if (error.code !== 'outcome_unknown') return `Nothing was imported. ${error.message}`;
+  return 'The storage did not say whether it was done: all categories are in, or none; look before you try again';
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type ApiKey, mintSecret, ROTATION_GRACE_MAX_SECONDS, secretRecord } from '../catalog/api-key.ts';
 import { CatalogError } from '../catalog/error.ts';
 import type { Answer } from '../http/exchange.ts';
@@ -29,19 +30,32 @@ export const keyChangeRoutes: readonly Route[] = [
   { method: 'POST', path: '/keys/:id/unban', handle: unban },
 ];
 
-function editPage(visit: Visit, key: ApiKey, fields: KeyFields = fieldsOf(key), wrong?: string): Answer {
+function editPage(
+  visit: Visit,
+  key: ApiKey,
+  { fields = fieldsOf(key), wrong, status = 200 }: { fields?: KeyFields; wrong?: string; status?: number } = {},
+): Answer {
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Change the key</h1>
 ${mistake(wrong)}
-${post(visit, `/keys/${key.id}/edit`, html`<div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Save</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`)}`;
-  const status = wrong === undefined ? 200 : 400;
+${post(visit, `/keys/${key.id}/edit`, html`<input type="hidden" name="seen" value="${stateOf(key)}"><div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Save</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`)}`;
   return page(visit, { section: '/keys', title: `Change ${key.name}`, content, status });
+}
+
+/** Tells whether a key is still as a form showed it. */
+function stateOf(key: ApiKey): string {
+  return hash('sha256', JSON.stringify(fieldsOf(key)), 'base64url');
 }
 
 async function edit(visit: Visit): Promise<Answer> {
   const { storage, form, now, by } = visit;
   const key = await usableKeyOf(visit);
   const fields = readFields(form);
+  // A form holds the whole key, so that saving it would undo what another operator changed since it was opened.
+  if (form.has('seen') && field(form, 'seen') !== stateOf(key)) {
+    const wrong = 'The key was changed meanwhile. This is how it is now; make your change again';
+    return editPage(visit, key, { wrong, status: 409 });
+  }
   try {
     const changes = keyChanges(key, fields, now);
     if (Object.keys(changes).length === 0) return seeOther(`/keys/${key.id}`, 'unchanged');
@@ -49,7 +63,7 @@ async function edit(visit: Visit): Promise<Answer> {
     return seeOther(`/keys/${key.id}`, 'changed');
   } catch (error) {
     if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return editPage(visit, key, fields, error.message);
+    return editPage(visit, key, { fields, wrong: error.message, status: 400 });
   }
 }
 

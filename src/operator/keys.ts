@@ -29,7 +29,7 @@ export const keyListRoutes: readonly Route[] = [
 
 async function listKeys(visit: Visit): Promise<Answer> {
   const { storage, exchange, now } = visit;
-  const text = (exchange.query.get('q') ?? '').trim().slice(0, SEARCH_CHARACTERS_MAX);
+  const text = (exchange.query.get('q') ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
   const number = numberIn(exchange.query, 'page', 1);
   const offset = (number - 1) * KEYS_PER_PAGE;
   const { keys, count: found } = await storage.keys.search({ text, offset, limit: KEYS_PER_PAGE });

@@ -37,17 +37,19 @@ const NAVIGATION = [
 ] as const;
 
 /** What a page may say was done, by the word that its address carries. */
-const NOTICES: Readonly<Record<string, string>> = {
-  changed: 'The key was changed. The service follows within a second.',
-  unchanged: 'Nothing was different, so nothing was changed.',
-  revoked: 'The key was revoked. It opens nothing any more.',
-  unbanned: 'The ban was lifted. The key is served again within a second.',
-  'not-banned': 'The key was not banned any more.',
-  renamed: 'The category was renamed.',
-  deleted: 'The category was deleted.',
-  ended: 'The session was ended.',
-  'not-open': 'That session had ended already.',
-};
+const NOTICES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    changed: 'The key was changed. The service follows within a second.',
+    unchanged: 'Nothing was different, so nothing was changed.',
+    revoked: 'The key was revoked. It opens nothing any more.',
+    unbanned: 'The ban was lifted. The key is served again within a second.',
+    'not-banned': 'The key was not banned any more.',
+    renamed: 'The category was renamed.',
+    deleted: 'The category was deleted.',
+    ended: 'The session was ended.',
+    'not-open': 'That session had ended already.',
+  }),
+);
 
 /** A page of the console. */
 export interface View {
@@ -67,7 +69,7 @@ export function page(visit: Visit, view: View): Answer {
     const current = path === view.section ? html` aria-current="page"` : '';
     return html`<li><a href="/console${path}"${current}>${label}</a></li>`;
   });
-  const notice = NOTICES[visit.exchange.query.get('done') ?? ''];
+  const notice = NOTICES.get(visit.exchange.query.get('done') ?? '');
   const body = html`<header class="side">
 <a class="name" href="/console"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
 <nav aria-label="Console"><ul>${links}</ul></nav>

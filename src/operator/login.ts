@@ -117,7 +117,7 @@ function signedOut({ request }: Exchange): Answer {
 
 /** Leads somebody without a session to where one is had; what was sent is refused. */
 export function notSignedIn({ request }: Exchange): Answer {
-  if (request.method === 'POST') {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
     throw new CatalogError(
       'insufficient_scope',
       'Your session has ended, so nothing was done; sign in and send it again',

@@ -21,13 +21,20 @@ export async function followChanges(
 ): Promise<Following> {
   const seen = new Map(await read());
   const lookOnce = async () => {
+    const failures: unknown[] = [];
     for (const [kind, version] of await read()) {
       const before = seen.get(kind) ?? 0;
       if (version === before) continue;
-      // Ids that are gone again: the database was put back to an earlier state.
-      await onChange(kind === 'new-categories' && version < before ? 'categories' : kind);
-      seen.set(kind, version);
+      try {
+        // Ids that are gone again: the database was put back to an earlier state.
+        await onChange(kind === 'new-categories' && version < before ? 'categories' : kind);
+        seen.set(kind, version);
+      } catch (error) {
+        // The other kinds are followed all the same: a list that cannot be read must not keep a revoked key open.
+        failures.push(error);
+      }
     }
+    if (failures.length > 0) throw failures[0];
   };
   let last = Promise.resolve();
   let next: Promise<void> | undefined;

@@ -61,6 +61,7 @@ export class SqlCategories implements CategoryStorage {
     return this.#transactions.change('categories', async (trx) => {
       const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
       if (!row) return undefined;
+      if (row.name === name) return toCategory(row);
       await trx.updateTable('categories').set({ name }).where('id', '=', id).execute();
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
       await writeDown(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });

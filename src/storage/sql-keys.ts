@@ -51,9 +51,9 @@ export class SqlKeys implements KeyStorage {
   }
 
   search({ text, offset, limit }: KeySearch): Promise<{ keys: ApiKey[]; count: number }> {
-    const pattern = `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
+    const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
     const holds = (column: 'api_keys.name' | 'api_keys.id' | 'api_key_secrets.prefix') =>
-      sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`;
+      sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`;
     return this.#transactions.read(async (db) => {
       const found = text
         ? selectKeys(db).where((where) =>
@@ -74,12 +74,14 @@ export class SqlKeys implements KeyStorage {
     return this.#transactions.change('keys', async (trx) => {
       const key = await readKey(trx, id);
       if (!key) return undefined;
+      const asked = Object.keys(changes) as (keyof KeyChanges)[];
+      const changed = asked.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
+      if (changed.length === 0) return key;
       const { id: _, ...row } = fromKey({ ...key, ...changes });
       await trx.updateTable('api_keys').set(row).where('id', '=', id).execute();
-      const changed = Object.keys(changes) as (keyof KeyChanges)[];
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
-      const at = this.#clock().unix;
-      await writeDown(trx, { at, by, action: 'key.update', target: id, before, after: changes });
+      const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
+      await writeDown(trx, { at: this.#clock().unix, by, action: 'key.update', target: id, before, after });
       return readKey(trx, id);
     });
   }

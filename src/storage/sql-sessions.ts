@@ -5,7 +5,7 @@ import { writeDown } from './sql-audit.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/** The console's logins and sessions in SQL; what has ended is removed when the next login is offered. */
+/** The console's logins and sessions in SQL; what has ended is removed when the next login is used. */
 export class SqlSessions implements SessionStorage {
   readonly #transactions: Transactions;
 

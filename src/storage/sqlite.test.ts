@@ -1,7 +1,10 @@
 import { join } from 'node:path';
+import { StatementSync } from 'node:sqlite';
+import { test } from 'node:test';
 import { manualClock } from '../../test/clock.ts';
 import { temporaryFolder } from '../../test/service.ts';
-import { storageContract } from '../../test/storage-contract.ts';
+import { storageContract, untilTrue } from '../../test/storage-contract.ts';
+import type { Change } from '../catalog/storage.ts';
 import { openStorage } from './open.ts';
 
 const CATEGORIES_MAX = 300;
@@ -29,4 +32,35 @@ storageContract('SqlStorage on SQLite', async () => {
       folder[Symbol.dispose]();
     },
   };
+});
+
+test('a disk that cannot be read while changes are looked for ends nothing, and they are found when it can', async () => {
+  using folder = temporaryFolder();
+  const open = () =>
+    openStorage(
+      { engine: 'sqlite', file: join(folder.path, 'test.db') },
+      { clock: manualClock().now, categoriesMax: CATEGORIES_MAX },
+    );
+  await using storage = await open();
+  await using another = await open();
+  const seen: Change[] = [];
+  await storage.watch(async (change) => {
+    seen.push(change);
+  });
+  const { get } = StatementSync.prototype;
+  let failures = 0;
+  try {
+    Object.assign(StatementSync.prototype, {
+      get(this: StatementSync, ...values: Parameters<typeof get>) {
+        if (this.sourceSQL !== 'PRAGMA data_version') return get.apply(this, values);
+        failures += 1;
+        throw new Error('disk I/O error');
+      },
+    });
+    await another.categories.insert({ name: 'Dog' }, { keyId: 'key_1' });
+    await untilTrue(async () => failures >= 2);
+  } finally {
+    Object.assign(StatementSync.prototype, { get });
+  }
+  await untilTrue(async () => seen.includes('new-categories'));
 });

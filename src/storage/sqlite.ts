@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -129,8 +129,8 @@ function watch(database: DatabaseSync, look: () => Promise<void>): () => Promise
   const dataVersion = database.prepare('PRAGMA data_version');
   let seen = dataVersion.get()?.data_version;
   const timer = setInterval(() => {
-    const found = dataVersion.get()?.data_version;
-    if (found === seen) return;
+    const found = readVersion(dataVersion);
+    if (found === undefined || found === seen) return;
     // Seen only when it was followed: what failed is looked at again next time.
     look().then(
       () => {
@@ -140,6 +140,15 @@ function watch(database: DatabaseSync, look: () => Promise<void>): () => Promise
     );
   }, WATCH_INTERVAL_MS).unref();
   return async () => clearInterval(timer);
+}
+
+/** Undefined if the file cannot be read now: the next time will tell, and whoever reads meanwhile is told why. */
+function readVersion(dataVersion: StatementSync): SQLOutputValue | undefined {
+  try {
+    return dataVersion.get()?.data_version;
+  } catch {
+    return undefined;
+  }
 }
 
 /** SQLite does undo schema changes with their transaction (sqlite.org/lang_transaction.html); Kysely assumes less. */

@@ -309,6 +309,7 @@ describe('the client', () => {
     const { message } = await Promise.reject(new Error(`sent Bearer ${secret}`)).catch((error: Error) => error);
     const quoting = Object.assign(new TypeError(message, { cause: new Error(message) }), { headers: message });
     const refusing = { code: 'malformed_request', message: `no ${secret}`, status: 400 };
+    const headers = { 'X-Request-Id': secret };
     const shown: unknown[] = [];
     const catalogs = [
       client(),
@@ -316,6 +317,7 @@ describe('the client', () => {
       client({ baseUrl: `http://127.0.0.1:${await closedPort()}/v1`, maxAttempts: 2 }),
       client({ fetch: answering(quoting, quoting).fetch, maxAttempts: 2 }),
       client({ fetch: answering(Response.json(refusing, { status: 400 })).fetch }),
+      client({ fetch: answering(Response.json({ ...refusing, code: secret }, { status: 400, headers })).fetch }),
       client({ fetch: () => new Promise(() => {}), timeoutMs: 20 }),
       client({ onResponse: (event) => shown.push(event) }),
     ];

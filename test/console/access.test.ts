@@ -210,9 +210,21 @@ test('what is not there, or not like this, is told on a page', async () => {
     assert.equal(response.status, 404, path);
     assert.match(await response.text(), /<h1>Nothing here<\/h1>/);
   }
+  for (const path of ['/keys/%00', '/categories/%00', '/pets/%00'])
+    assert.equal((await operator.get(path)).status, 404);
+  assert.equal((await operator.post('/sessions/%00/end')).status, 404);
+  assert.equal((await operator.get('/keys?q=%00')).status, 200);
+  for (const word of ['__proto__', 'constructor', 'nothing']) {
+    assert.doesNotMatch(await operator.page(`/keys?done=${word}`), /class="notice"/);
+  }
   const wrong = await operator.post('/audit');
   assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD']);
   assert.equal((await operator.get('/logout')).status, 405);
+  for (const method of ['PUT', 'DELETE', 'OPTIONS']) {
+    const response = await send(service, '/login', { method });
+    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, POST']);
+    assert.equal((await send(service, '/keys', { method })).status, 403, 'and nobody is led elsewhere with it');
+  }
   assert.equal(service.events.failures.length, 0);
 });
 

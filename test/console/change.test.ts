@@ -101,6 +101,34 @@ test('plan, limits, name, scopes and expiry of a key are changed, each only if i
   assert.equal((await service.storage.keys.find(key.id))?.expiresAt, null);
 });
 
+test('of two operators who change a key at once, the second is shown what the first did', async () => {
+  await using service = await testService();
+  const { key } = await service.issue();
+  const [one, other] = [await signIn(service), await signIn(service)];
+  const path = `/keys/${key.id}/edit`;
+  const seenIn = (text: string) => /name="seen" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  const seen = seenIn(await one.page(path));
+  const fields = {
+    name: key.name,
+    plan: 'free',
+    perMinute: '',
+    perDay: '',
+    scopes: [...key.scopes],
+    expires: '',
+    seen,
+  };
+  assert.match((await one.post(path, { ...fields, plan: 'pro' })).headers.get('location') ?? '', /done=changed$/);
+  const late = await other.post(path, { ...fields, name: 'renamed' });
+  const text = await late.text();
+  assert.equal(late.status, 409);
+  assert.match(text, /The key was changed meanwhile[\s\S]*<option value="pro" selected>/);
+  assert.deepEqual((await service.storage.keys.find(key.id))?.plan, 'pro');
+  const again = await other.post(path, { ...fields, plan: 'pro', name: 'renamed', seen: seenIn(text) });
+  assert.match(again.headers.get('location') ?? '', /done=changed$/);
+  const found = await service.storage.keys.find(key.id);
+  assert.deepEqual([found?.plan, found?.name], ['pro', 'renamed']);
+});
+
 test('after a rotation both keys work until the grace ends; after a revocation none does', async () => {
   await using service = await testService();
   const { key, secret: old } = await service.issue();
@@ -163,6 +191,8 @@ test('a category is renamed, and deleted once no pet belongs to it', async () =>
   const renamed = await operator.post('/categories/2', { name: hostile });
   assert.equal(renamed.headers.get('location'), '/console/categories/2?done=renamed');
   assert.equal((await service.storage.categories.find(2))?.name, hostile);
+  const again = await operator.post('/categories/2', { name: hostile });
+  assert.equal(again.headers.get('location'), '/console/categories/2?done=unchanged');
   assert.ok(!(await operator.page('/categories/2')).includes(hostile));
   const blank = await operator.post('/categories/2', { name: '  ' });
   assert.equal(blank.status, 400);

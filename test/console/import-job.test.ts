@@ -33,14 +33,19 @@ test('imports run one at a time, tell how far they are, and what stopped them', 
   end = Promise.withResolvers();
   const full = start();
   end.reject(new CatalogError('catalog_full', 'The catalog is full'));
-  await untilTrue(async () => imports.find(full)?.failure === 'The catalog is full');
+  await untilTrue(async () => imports.find(full)?.failure === 'Nothing was imported. The catalog is full');
   assert.equal(defects.length, 0);
 
   end = Promise.withResolvers();
   const broken = start();
   end.reject(new Error('a secret of the engine'));
-  await untilTrue(async () => imports.find(broken)?.failure === 'The import failed; the log says why');
+  await untilTrue(async () => imports.find(broken)?.failure?.endsWith('The import failed; the log says why') === true);
   assert.equal(defects.length, 1);
+
+  end = Promise.withResolvers();
+  const unknown = start();
+  end.reject(new CatalogError('outcome_unknown', 'The answer was lost'));
+  await untilTrue(async () => imports.find(unknown)?.failure?.startsWith('The storage did not say') === true);
 
   end = Promise.withResolvers();
   end.resolve();

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { test } from 'node:test';
+import { type FoundKey, newApiKey } from '../catalog/api-key.ts';
+import type { Storage } from '../catalog/storage.ts';
+import { Authenticator } from './authenticate.ts';
+
+const NOW = 1_800_000_000;
+const REQUESTS = 250;
+
+/** An authenticator on a storage that answers each look-up when the test says so. */
+function bench() {
+  const { key, secret } = newApiKey({ name: 'x', environment: 'production', plan: 'free' }, NOW);
+  const lookUps: PromiseWithResolvers<FoundKey | undefined>[] = [];
+  const findBySecret = () => {
+    const lookUp = Promise.withResolvers<FoundKey | undefined>();
+    lookUps.push(lookUp);
+    return lookUp.promise;
+  };
+  const clock = () => ({ unix: NOW, steady: NOW });
+  const storage = { keys: { findBySecret } } as unknown as Storage;
+  const authenticator = new Authenticator(storage, { environment: 'production', clock });
+  const request = { headers: { authorization: `Bearer ${secret}` } } as IncomingMessage;
+  return {
+    key,
+    lookUps,
+    authenticator,
+    authenticate: async () => authenticator.authenticate(request),
+    many: () => Promise.allSettled(Array.from({ length: REQUESTS }, async () => authenticator.authenticate(request))),
+  };
+}
+
+test('however many requests bring an unknown key at once, storage is asked once', async () => {
+  const { key, lookUps, many, authenticate } = bench();
+  const all = many();
+  assert.equal(lookUps.length, 1);
+  lookUps[0]?.resolve({ key, endsAt: null });
+  assert.ok((await all).every((each) => each.status === 'fulfilled' && each.value === key));
+  assert.equal(await authenticate(), key);
+  assert.equal(lookUps.length, 1, 'and it is remembered');
+});
+
+test('a look-up that fails, or finds nothing, fails those who wait for it, and the next request asks again', async () => {
+  const { key, lookUps, many, authenticate } = bench();
+  const failed = many();
+  lookUps[0]?.reject(new Error('no storage'));
+  assert.ok((await failed).every((each) => each.status === 'rejected' && each.reason.message === 'no storage'));
+  const unknown = many();
+  assert.equal(lookUps.length, 2);
+  lookUps[1]?.resolve(undefined);
+  assert.ok((await unknown).every((each) => each.status === 'rejected' && each.reason.code === 'invalid_api_key'));
+  const found = authenticate();
+  lookUps[2]?.resolve({ key, endsAt: null });
+  assert.equal(await found, key);
+});
+
+test('after a change nobody is answered out of a look-up that began before it', async () => {
+  const { key, lookUps, authenticator, authenticate } = bench();
+  const before = authenticate();
+  authenticator.forget();
+  const after = authenticate();
+  assert.equal(lookUps.length, 2);
+  lookUps[0]?.resolve({ key, endsAt: null });
+  assert.equal(await before, key);
+  lookUps[1]?.resolve({ key: { ...key, revokedAt: NOW }, endsAt: null });
+  await assert.rejects(after, { code: 'invalid_api_key' });
+  const later = authenticate();
+  lookUps[2]?.resolve(undefined);
+  await assert.rejects(later, { code: 'invalid_api_key' });
+});
