@@ -8,6 +8,7 @@ import { ServiceNotStarted } from './service.ts';
 import { DatabaseNotOpened } from './storage/engine.ts';
 
 const PROGRESS_CHARACTERS = 30;
+const STARTER_CHECK_INTERVAL_MS = 250;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 const stop = new AbortController();
@@ -28,11 +29,20 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-for (const [signal, exitCode] of Object.entries(SIGNALS)) {
-  process.on(signal, () => {
-    if (!invocation.stopsGracefully || stop.signal.aborted) process.exit(exitCode);
-    stop.abort();
-  });
+const askToStop = (exitCode: number) => {
+  if (!invocation.stopsGracefully || stop.signal.aborted) process.exit(exitCode);
+  stop.abort();
+};
+for (const [signal, exitCode] of Object.entries(SIGNALS)) process.on(signal, () => askToStop(exitCode));
+
+// npm does not hand a signal on to what it starts through a shell: whoever ends `npm start` means the service.
+if (process.env.npm_lifecycle_event) {
+  const starter = process.ppid;
+  const watching = setInterval(() => {
+    if (process.ppid === starter) return;
+    clearInterval(watching);
+    askToStop(SIGNALS.SIGTERM);
+  }, STARTER_CHECK_INTERVAL_MS).unref();
 }
 
 try {

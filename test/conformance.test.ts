@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Category } from '../src/catalog/category.ts';
+import type { Category, NewCategory } from '../src/catalog/category.ts';
 import { OPERATOR } from './operator.ts';
 import { json, type TestService, testService } from './service.ts';
 
@@ -70,7 +70,7 @@ describe('the published interface', () => {
   });
 
   test('NewCategory: lengths count code points, and strings are stored and echoed unchanged', async () => {
-    const longest = { name: '🐕'.repeat(255), description: '\t\r\n'.repeat(666) };
+    const longest: Required<NewCategory> = { name: '🐕'.repeat(255), description: '\t\r\n'.repeat(666) };
     const response = await post(longest);
     assert.equal(response.status, 201);
     const { id, ...echoed } = await json<Category>(response);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
 import { run, type ServiceProcess, serveProcess } from './process.ts';
 import { json, temporaryFolder } from './service.ts';
@@ -231,3 +233,26 @@ function create(service: ServiceProcess, secret: string, category: unknown): Pro
     body: JSON.stringify(category),
   });
 }
+
+test('whoever ends `npm start` ends the service', async () => {
+  using folder = temporaryFolder();
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const env = { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${folder.path}/pets.db` };
+  const child = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let told = '';
+  const closed = new Promise((resolve) => child.stderr.once('close', resolve));
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('error', reject);
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      told += text;
+      const found = /^listening on (\S+)$/m.exec(told)?.[1];
+      if (found) resolve(found);
+    });
+    child.stderr.once('close', () => reject(new Error(`the service did not start: ${told}`)));
+  });
+  child.kill('SIGTERM');
+  // The pipe closes when the last that holds it is gone: npm, its shell and the service.
+  await closed;
+  assert.match(told, /"event":"stopped"/);
+  await assert.rejects(fetch(url), 'nobody listens any more');
+});

@@ -53,8 +53,10 @@ export function storageContract(
       '﷽',
     ];
     for (const text of strings) {
-      const { id } = await insert(storage, { name: text, description: text });
-      assert.deepEqual(await storage.categories.find(id), { id, name: text, description: text });
+      const sample: Required<NewCategory> = { name: text, description: text };
+      const { id } = await insert(storage, sample);
+      assert.deepEqual(await storage.categories.find(id), { id, ...sample });
+      assert.deepEqual((await storage.categories.list()).at(-1), { id, ...sample });
     }
   });
 

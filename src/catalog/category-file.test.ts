@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { newCategory } from './category.ts';
+import { type NewCategory, newCategory } from './category.ts';
 import { FILE_FORMATS, formatOf, readCategories, writeCategories } from './category-file.ts';
 import { CatalogError } from './error.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 30 });
+const members: { readonly [Name in keyof Required<NewCategory>]: fc.Arbitrary<unknown> } = {
+  name: text,
+  description: fc.option(text, { nil: undefined }),
+};
 const anyCategory = fc
-  .record({ name: text, description: fc.option(text, { nil: undefined }) })
+  .record(members)
   .filter((value) => {
     try {
       return newCategory(value) !== undefined;

@@ -1,6 +1,6 @@
 import { type CastingContext, parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
-import { type Category, type NewCategory, newCategory } from './category.ts';
+import { Category, type NewCategory, newCategory } from './category.ts';
 import { CatalogError } from './error.ts';
 
 export const FILE_FORMATS = ['json', 'ndjson', 'csv'] as const;
@@ -73,7 +73,7 @@ export function writeCategories(categories: readonly Category[], format: FileFor
   if (format === 'ndjson') return categories.map((category) => `${JSON.stringify(category)}\n`).join('');
   // An empty description is quoted, one that is missing is not, so that they can be told apart.
   const string = (value: string) => (value === '' ? { value, quoted_empty: true } : value);
-  return stringify([...categories], { header: true, columns: ['id', 'name', 'description'], cast: { string } });
+  return stringify([...categories], { header: true, columns: Object.keys(Category.properties), cast: { string } });
 }
 
 function jsonRecords(text: string, mistakes: FileMistake[]): FoundRecord[] {

@@ -65,7 +65,8 @@ export function createApp(options: AppOptions): (exchange: Exchange) => Promise<
     if (!route) throw new CatalogError('not_found', 'Nothing is at this address; /openapi.json lists the paths');
     if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };
     if (!operation) throw methodNotAllowed(method, route.allow);
-    if (operation.scope && !exchange.key.scopes.includes(operation.scope)) throw insufficientScope(operation.scope);
+    const { scope } = operation;
+    if (scope !== 'any' && !exchange.key.scopes.includes(scope)) throw insufficientScope(scope);
     if (operation.body) exchange.body = await readJson(exchange);
     else if (exchange.failure) throw exchange.failure;
     return operation.handle(catalog, exchange);

@@ -150,7 +150,7 @@ function describeOperation(operation: Operation, schemas: Record<string, unknown
     description: [description, ...marks(operation)].join('\n\n'),
     ...(stability && { 'x-stability': stability }),
     ...(deprecation && { deprecated: true, 'x-deprecated-sunset': dateOf(deprecation.sunset) }),
-    security: [{ apiKey: scope ? [scope] : [] }],
+    security: [{ apiKey: scope === 'any' ? [] : [scope] }],
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: json(named(body.schema, schemas), body.example) } }),
     responses: {
@@ -186,7 +186,7 @@ function marks({ stability, deprecation }: Operation): string[] {
 function describeErrors(operation: Operation, schemas: Record<string, unknown>): object {
   const codes = new Set([
     ...COMMON,
-    ...(operation.scope ? (['insufficient_scope'] as const) : []),
+    ...(operation.scope === 'any' ? [] : (['insufficient_scope'] as const)),
     ...(operation.body ? WITH_BODY : []),
     ...(operation.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
     ...operation.errors,

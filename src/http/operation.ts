@@ -31,8 +31,8 @@ export interface Operation {
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** The scope that a key needs; absent where any key will do. */
-  readonly scope?: Scope;
+  /** The scope that a key needs. */
+  readonly scope: Scope | 'any';
   readonly stability?: 'beta' | 'experimental';
   /** When it was deprecated and when it ends, in Unix seconds, and the path that takes its place. */
   readonly deprecation?: { readonly since: number; readonly sunset: number; readonly successor: string };

@@ -34,6 +34,7 @@ export const getRateLimit: Operation = {
   summary: 'Get the state of the limits',
   description:
     'What the key may still do in both windows. Free of charge, and answered even over the limit and during a ban.',
+  scope: 'any',
   free: true,
   success: {
     status: 200,

@@ -42,7 +42,17 @@ test('an answer whose head cannot be written is a 500 as well, and the process l
 async function openDoor(service: TestService, handle: Operation['handle']) {
   const { storage, clock, events, config } = service;
   const operation: Operation = {
-    ...{ id: 'defect', method: 'GET', path: '/defect', tag: 'test', summary: '', description: '', errors: [], handle },
+    ...{
+      id: 'defect',
+      method: 'GET',
+      path: '/defect',
+      tag: 'test',
+      summary: '',
+      description: '',
+      errors: [],
+      handle,
+      scope: 'any',
+    },
     success: { status: 200, description: '' },
   };
   const limiter = new LocalLimiter({ storage, clock: clock.now, events, banAfter: 0 });
