@@ -119,12 +119,13 @@ interface RequestSeries {
 
 /**
  * How long requests took, as a histogram. One of prom-client's makes a text of all labels at every observation, which
- * is the twentieth part of a short answer; this one finds its series by a key that is at hand.
+ * is the twentieth part of a short answer; this one makes none.
  */
 class RequestDurations {
   readonly name = 'pet_catalog_request_duration_seconds';
   readonly help = 'From the head of a request to its answer; the count is the number of requests';
-  readonly #series = new Map<string, RequestSeries>();
+  /** By route, which has a handful each. */
+  readonly #series = new Map<string, RequestSeries[]>();
 
   constructor(registers: readonly Registry[]) {
     // A registry reads a metric's name and calls its `get`, whatever class it is of; prom-client's types name four.
@@ -132,22 +133,28 @@ class RequestDurations {
   }
 
   observe(labels: RequestSeries['labels'], seconds: number): void {
-    const key = `${labels.status} ${labels.method} ${labels.route}`;
-    let series = this.#series.get(key);
-    if (!series) {
-      series = { labels, counts: Array.from({ length: DURATION_BUCKETS.length + 1 }, () => 0), secondsInAll: 0 };
-      this.#series.set(key, series);
-    }
+    const series = this.#find(labels);
     let bucket = 0;
     while (seconds > (DURATION_BUCKETS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
     series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
     series.secondsInAll += seconds;
   }
 
+  #find({ method, route, status }: RequestSeries['labels']): RequestSeries {
+    const ofRoute = this.#series.get(route) ?? [];
+    for (const series of ofRoute) {
+      if (series.labels.status === status && series.labels.method === method) return series;
+    }
+    const counts = Array.from({ length: DURATION_BUCKETS.length + 1 }, () => 0);
+    const series = { labels: { method, route, status }, counts, secondsInAll: 0 };
+    this.#series.set(route, [...ofRoute, series]);
+    return series;
+  }
+
   /** The histogram as prom-client writes one. */
   async get() {
     const { name, help } = this;
-    const values = [...this.#series.values()].flatMap((series) => histogramValues(name, series));
+    const values = [...this.#series.values()].flat().flatMap((series) => histogramValues(name, series));
     return { name, help, type: 'histogram', aggregator: 'sum', values };
   }
 }

@@ -19,7 +19,9 @@ interface TracedRequest {
 /** Spans around what the service does. */
 export interface Tracing extends AsyncDisposable {
   /** What serves requests, each in a span, below the caller's if its `traceparent` is valid (W3C Trace Context). */
-  requests<T extends TracedRequest>(serve: (exchange: T) => Promise<void>): (exchange: T) => Promise<void>;
+  requests<T extends TracedRequest>(
+    serve: (exchange: T) => void | Promise<void>,
+  ): (exchange: T) => void | Promise<void>;
   /** The same object, but that each call of its methods, and of those of its parts, has a span. */
   trace<T extends object>(name: string, object: T): T;
 }

@@ -39,14 +39,16 @@ test('one wrong character, another environment or another length is told without
   }
 });
 
+const at = (seconds: number) => () => ({ unix: seconds, steady: seconds });
+
 test('a key opens until it expires, is revoked, or the grace of its old secret ends', () => {
   const { key } = newApiKey({ name: 'x', environment: 'production', plan: 'free', expiresAt: 100 }, 1);
-  assert.ok(isUsable({ key, endsAt: null }, 'production', 99));
-  assert.ok(!isUsable({ key, endsAt: null }, 'production', 100));
-  assert.ok(isUsable({ key, endsAt: 50 }, 'production', 49));
-  assert.ok(!isUsable({ key, endsAt: 50 }, 'production', 50));
-  assert.ok(!isUsable({ key, endsAt: null }, 'staging', 1));
-  assert.ok(!isUsable({ key: { ...key, revokedAt: 2 }, endsAt: null }, 'production', 1));
+  assert.ok(isUsable({ key, endsAt: null }, 'production', at(99)));
+  assert.ok(!isUsable({ key, endsAt: null }, 'production', at(100)));
+  assert.ok(isUsable({ key, endsAt: 50 }, 'production', at(49)));
+  assert.ok(!isUsable({ key, endsAt: 50 }, 'production', at(50)));
+  assert.ok(!isUsable({ key, endsAt: null }, 'staging', at(1)));
+  assert.ok(!isUsable({ key: { ...key, revokedAt: 2 }, endsAt: null }, 'production', at(1)));
 });
 
 test('only a hash and the first sixteen characters of a secret are kept', () => {

@@ -12,18 +12,21 @@ export type Clock = () => Moment;
 
 /**
  * The machine's clock. `steady` runs on the monotonic clock and starts out equal to Unix time; when somebody steps
- * the system clock by a second or more, `unix` follows and `steady` does not. Smaller corrections are ignored, so
- * that moments told to callers do not wobble.
+ * the system clock by a second or more, `unix` follows within a second and `steady` does not. Smaller corrections are
+ * ignored, so that moments told to callers do not wobble.
  */
 export function systemClock(): Clock {
   const startMs = Date.now() - performance.now();
   let steppedSeconds = 0;
+  let latest: Moment = { unix: 0, steady: 0 };
   return () => {
     const steadyMs = startMs + performance.now();
+    const steady = Math.floor(steadyMs / 1000);
+    if (steady === latest.steady) return latest;
     const offMs = Date.now() - (steadyMs + steppedSeconds * 1000);
     if (Math.abs(offMs) >= 1000) steppedSeconds += Math.trunc(offMs / 1000);
-    const steady = Math.floor(steadyMs / 1000);
-    return { unix: steady + steppedSeconds, steady };
+    latest = { unix: steady + steppedSeconds, steady };
+    return latest;
   };
 }
 

@@ -5,8 +5,8 @@ import type { Limiter } from '../limits/limiter.ts';
 import { type Authenticator, insufficientScope } from './authenticate.ts';
 import { readJson } from './body.ts';
 import type { Cors } from './cors.ts';
-import { errorAnswer, overLimit, Refused } from './errors.ts';
-import type { Answer, Exchange } from './exchange.ts';
+import { errorAnswer, overLimit, refusal } from './errors.ts';
+import type { Answer, Exchange, Serve } from './exchange.ts';
 import type { Catalog, Operation } from './operation.ts';
 
 /** A page beside the API, reached by GET without a key. */
@@ -35,11 +35,11 @@ const HTTP_VERSIONS = new Set(['1.1', '1.0']);
 const HOST = /^(\[[A-Za-z0-9\-._~!$&'()*+;=:]+\]|([A-Za-z0-9\-._~!$&'()*+;=]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?$/;
 
 /** Makes the function that answers every request: the gates in their fixed order, then the operation. */
-export function createApp(options: AppOptions): (exchange: Exchange) => Promise<void> {
+export function createApp(options: AppOptions): Serve {
   const { catalog, authenticator, limiter, events, pages, cors } = options;
   const findRoute = createRouter(options.operations);
   return (exchange) => {
-    for (const text of cors.headers(exchange.request)) exchange.ownHeaders.push(text);
+    exchange.ownHeaders = cors.headers(exchange.request);
     return conclude(exchange, events, respond);
   };
 
@@ -48,29 +48,51 @@ export function createApp(options: AppOptions): (exchange: Exchange) => Promise<
     return cors.preflight(exchange.request) ?? respondApi(exchange);
   }
 
-  async function respondApi(exchange: Exchange): Promise<Answer> {
-    const { request } = exchange;
+  function respondApi(exchange: Exchange): Answer | Promise<Answer> {
     const route = findRoute(exchange);
-    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
-    const operation = route?.operations[method];
-    if (operation?.deprecation) exchange.ownHeaders.push(...deprecationHeaders(operation));
-
-    // What is in memory is not awaited: most requests wait for nothing, and a wait costs as much as a gate.
-    const key = authenticator.authenticate(request);
-    exchange.key = key instanceof Promise ? await key : key;
-    const decision = operation?.free ? limiter.peek(exchange.key) : limiter.charge(exchange.key);
-    exchange.decision = decision instanceof Promise ? await decision : decision;
-    if (exchange.decision.refusal && !operation?.free) throw overLimit(exchange.decision);
-
-    if (!route) throw new CatalogError('not_found', 'Nothing is at this address; /openapi.json lists the paths');
-    if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };
-    if (!operation) throw methodNotAllowed(method, route.allow);
-    const { scope } = operation;
-    if (scope !== 'any' && !exchange.key.scopes.includes(scope)) throw insufficientScope(scope);
-    if (operation.body) exchange.body = await readJson(exchange);
-    else if (exchange.failure) throw exchange.failure;
-    return operation.handle(catalog, exchange);
+    const operation = route?.operations[operationMethod(exchange)];
+    if (operation?.deprecation) exchange.ownHeaders = [...exchange.ownHeaders, ...deprecationHeaders(operation)];
+    const isFree = operation?.free === true;
+    return whenKnown(authenticator.authenticate(exchange.request), (key) => {
+      if ('status' in key) return key;
+      exchange.key = key;
+      return whenKnown(isFree ? limiter.peek(key) : limiter.charge(key), (decision) => {
+        exchange.decision = decision;
+        return decision.refusal && !isFree ? overLimit(decision) : operate(exchange, route, operation);
+      });
+    });
   }
+
+  function operate(
+    exchange: Exchange,
+    route: Route | undefined,
+    operation: Operation | undefined,
+  ): Answer | Promise<Answer> {
+    const method = operationMethod(exchange);
+    if (!route) return refusal('not_found', 'Nothing is at this address; /openapi.json lists the paths');
+    if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };
+    if (!operation) return methodNotAllowed(method, route.allow);
+    const { scope } = operation;
+    if (scope !== 'any' && !exchange.key.scopes.includes(scope)) return insufficientScope(scope);
+    if (!operation.body) {
+      if (exchange.failure) throw exchange.failure;
+      return operation.handle(catalog, exchange);
+    }
+    return readJson(exchange).then((body) => {
+      exchange.body = body;
+      return operation.handle(catalog, exchange);
+    });
+  }
+}
+
+/** A HEAD is a GET whose body Node leaves out. */
+function operationMethod({ request: { method = '' } }: Exchange): string {
+  return method === 'HEAD' ? 'GET' : method;
+}
+
+/** Goes on at once with what is in memory, as for most requests: waiting for a promise costs as much as a gate. */
+function whenKnown<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 /** Answers every request for a path and for what is below it. */
@@ -80,11 +102,7 @@ export interface Site {
 }
 
 /** Makes the function that answers requests for pages and a site alone, without keys or limits. */
-export function createPagesApp(
-  pages: ReadonlyMap<string, Page>,
-  events: Events,
-  site: Site,
-): (exchange: Exchange) => Promise<void> {
+export function createPagesApp(pages: ReadonlyMap<string, Page>, events: Events, site: Site): Serve {
   return (exchange) =>
     conclude(exchange, events, () => {
       const isOfSite = exchange.path === site.path || exchange.path.startsWith(`${site.path}/`);
@@ -92,30 +110,45 @@ export function createPagesApp(
     });
 }
 
-/** Every exchange ends in one answer, whatever is thrown on the way to it. */
-async function conclude(
+/** Every exchange ends in one answer, whatever is thrown on the way to it; at once, if nothing has to be waited for. */
+function conclude(
   exchange: Exchange,
   events: Events,
   respond: (exchange: Exchange) => Answer | Promise<Answer>,
-): Promise<void> {
+): void | Promise<void> {
   try {
-    // Not awaited: what cannot be read ends the connection before the next request on it is begun.
     readHead(exchange);
-    exchange.answer(await respond(exchange));
+    // Whether a body without a length is over, or broken, is known when the packet that it came in is read.
+    const isChunked = exchange.request.headers['transfer-encoding'] !== undefined;
+    const answer = isChunked ? Promise.resolve(exchange).then(respond) : respond(exchange);
+    if (answer instanceof Promise) return concludeLater(exchange, events, answer);
+    exchange.answer(answer);
   } catch (error) {
-    if (!(error instanceof CatalogError)) events.requestFailed(exchange.requestId, error);
-    exchange.answer(errorAnswer(error));
+    concludeFailed(exchange, events, error);
   }
 }
 
-async function respondPage(exchange: Exchange, pages: ReadonlyMap<string, Page>): Promise<Answer> {
+async function concludeLater(exchange: Exchange, events: Events, answer: Promise<Answer>): Promise<void> {
+  try {
+    exchange.answer(await answer);
+  } catch (error) {
+    concludeFailed(exchange, events, error);
+  }
+}
+
+function concludeFailed(exchange: Exchange, events: Events, error: unknown): void {
+  if (!(error instanceof CatalogError)) events.requestFailed(exchange.requestId, error);
+  exchange.answer(errorAnswer(error));
+}
+
+function respondPage(exchange: Exchange, pages: ReadonlyMap<string, Page>): Answer | Promise<Answer> {
   exchange.isApi = exchange.path === '*';
   if (exchange.path === '*') return { status: 204, headers: ['Allow', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST'] };
   const page = hasFragment(exchange) ? undefined : pages.get(exchange.path);
-  if (!page) throw new CatalogError('not_found', 'Nothing is at this address');
+  if (!page) return refusal('not_found', 'Nothing is at this address');
   exchange.route = exchange.path;
   const { method = '' } = exchange.request;
-  if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed(method, 'GET, HEAD');
+  if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(method, 'GET, HEAD');
   return page(exchange);
 }
 
@@ -127,7 +160,7 @@ function readHead(exchange: Exchange): void {
   if (!HTTP_VERSIONS.has(httpVersion)) {
     throw new CatalogError('http_version_not_supported', `HTTP/${httpVersion} is not served; use HTTP/1.1`);
   }
-  if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) {
+  if (headers.host === undefined ? httpVersion === '1.1' : !isHost(headers.host)) {
     throw new CatalogError('malformed_request', 'The request needs exactly one valid Host header');
   }
   if (headers['transfer-encoding'] !== undefined && httpVersion !== '1.1') {
@@ -140,6 +173,16 @@ function readHead(exchange: Exchange): void {
     throw new CatalogError('uri_too_long', `The address is longer than ${URL_CHARACTERS_MAX} characters; shorten it`);
   }
   readTarget(exchange, url);
+}
+
+/** Nearly all requests name the same host: the last one that was found good needs no second look. */
+let goodHost: string | undefined;
+
+function isHost(host: string): boolean {
+  if (host === goodHost) return true;
+  if (!HOST.test(host)) return false;
+  goodHost = host;
+  return true;
 }
 
 /** Origin form, absolute form, or `*` for OPTIONS (RFC 9112, section 3.2). */
@@ -228,6 +271,6 @@ function deprecationHeaders({ id, deprecation }: Operation): string[] {
   return ['Deprecation', `@${since}`, 'Sunset', end, 'Link', links.join(', ')];
 }
 
-function methodNotAllowed(method: string, allow: string): Refused {
-  return new Refused('method_not_allowed', `${method} is not allowed here; use ${allow}`, ['Allow', allow]);
+function methodNotAllowed(method: string, allow: string): Answer {
+  return refusal('method_not_allowed', `${method} is not allowed here; use ${allow}`, ['Allow', allow]);
 }

@@ -9,13 +9,24 @@ import {
 } from '../catalog/api-key.ts';
 import type { Clock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { Refused } from './errors.ts';
+import { refusal } from './errors.ts';
+import type { Answer } from './exchange.ts';
 
 const REALM = 'Bearer realm="pet-catalog"';
 /** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
+const BEARER_SCHEME = /^bearer( |$)/i;
 /** Keys remembered at once; further ones push out the oldest, to be found in storage again. */
 const FOUND_KEYS_MAX = 131_072;
+
+const MISSING_KEY = refusal('missing_api_key', 'No API key was sent; send it as `Authorization: Bearer <API_KEY>`', [
+  'WWW-Authenticate',
+  REALM,
+]);
+const INVALID_KEY = refusal('invalid_api_key', 'The API key is not valid; check it, or ask the operator for another', [
+  'WWW-Authenticate',
+  `${REALM}, error="invalid_token"`,
+]);
 
 /**
  * Tells whose key a request carries, asking storage only for keys that it has not seen lately. Only good keys are
@@ -36,14 +47,19 @@ export class Authenticator {
   }
 
   /**
-   * The key of a request, at once if it is remembered. Throws a 401, or rejects with one, that is the same for every
-   * reason why a key does not open.
+   * The key of a request, at once if it is remembered, or a 401, which is the same for every reason why a key does not
+   * open. Rejects with `unavailable` if storage cannot be asked.
    */
-  authenticate(request: IncomingMessage): ApiKey | Promise<ApiKey> {
-    const token = bearerToken(request.headers.authorization);
+  authenticate(request: IncomingMessage): ApiKey | Answer | Promise<ApiKey | Answer> {
+    const { authorization = '' } = request.headers;
+    // As nearly everybody writes it; what follows need not be looked at before it is looked up.
+    const token = authorization.startsWith('Bearer p') ? authorization.slice(7) : BEARER.exec(authorization)?.[1];
+    if (token === undefined) return BEARER_SCHEME.test(authorization) ? INVALID_KEY : MISSING_KEY;
     const hash = hashSecret(token);
     const found = this.#found.get(hash);
-    return found ? this.#open(found) : this.#findOnce(token, hash).then((late) => this.#open(late));
+    if (found) return this.#open(found);
+    if (!couldBeSecret(token, this.#environment)) return INVALID_KEY;
+    return this.#findOnce(hash).then((late) => this.#open(late));
   }
 
   /** Forgets all keys, after some were changed. A look-up that is under way will be neither remembered nor shared. */
@@ -52,16 +68,14 @@ export class Authenticator {
     this.#finding = new Map();
   }
 
-  #open(found: FoundKey | undefined): ApiKey {
-    if (!found || !isUsable(found, this.#environment, this.#clock().unix)) throw invalidKey();
-    return found.key;
+  #open(found: FoundKey | undefined): ApiKey | Answer {
+    return found && isUsable(found, this.#environment, this.#clock) ? found.key : INVALID_KEY;
   }
 
-  #findOnce(token: string, hash: string): Promise<FoundKey | undefined> {
+  #findOnce(hash: string): Promise<FoundKey | undefined> {
     const finding = this.#finding;
     const underWay = finding.get(hash);
     if (underWay) return underWay;
-    if (!couldBeSecret(token, this.#environment)) return Promise.resolve(undefined);
     const found = this.#find(hash).finally(() => finding.delete(hash));
     finding.set(hash, found);
     return found;
@@ -80,30 +94,10 @@ export class Authenticator {
   }
 }
 
-function bearerToken(authorization: string | undefined): string {
-  const token = BEARER.exec(authorization ?? '')?.[1];
-  if (token !== undefined) return token;
-  if (authorization === undefined || !/^bearer( |$)/i.test(authorization)) {
-    throw new Refused('missing_api_key', 'No API key was sent; send it as `Authorization: Bearer <API_KEY>`', [
-      'WWW-Authenticate',
-      REALM,
-    ]);
-  }
-  throw invalidKey();
-}
-
-function invalidKey(): Refused {
-  return new Refused('invalid_api_key', 'The API key is not valid; check it, or ask the operator for another', [
-    'WWW-Authenticate',
-    `${REALM}, error="invalid_token"`,
-  ]);
-}
-
 /** The refusal for a good key that lacks the scope of an operation (RFC 6750, section 3.1). */
-export function insufficientScope(scope: string): Refused {
-  return new Refused(
-    'insufficient_scope',
-    `The API key lacks the scope ${scope}; ask the operator for a key that has it`,
-    ['WWW-Authenticate', `${REALM}, error="insufficient_scope", scope="${scope}"`],
-  );
+export function insufficientScope(scope: string): Answer {
+  return refusal('insufficient_scope', `The API key lacks the scope ${scope}; ask the operator for a key that has it`, [
+    'WWW-Authenticate',
+    `${REALM}, error="insufficient_scope", scope="${scope}"`,
+  ]);
 }

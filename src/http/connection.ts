@@ -1,7 +1,14 @@
 import type { Socket } from 'node:net';
 import { CatalogError } from '../catalog/error.ts';
 import { errorAnswer } from './errors.ts';
-import { addContentHeaders, bodyBytes, type Exchange, type ExchangeOptions, limitHeaders } from './exchange.ts';
+import {
+  addContentHeaders,
+  bodyBytes,
+  type Exchange,
+  type ExchangeOptions,
+  limitHeaders,
+  type Serve,
+} from './exchange.ts';
 
 // As in the listener: importing it as a module would load much that nobody uses here.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -19,7 +26,7 @@ const RUNNING_MAX = 8;
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 export interface ConnectionOptions extends ExchangeOptions {
-  serve(exchange: Exchange): Promise<void>;
+  readonly serve: Serve;
 }
 
 /**
@@ -62,12 +69,12 @@ export class Connection {
       return;
     }
     this.#latest = exchange;
-    this.#waiting.push(exchange);
-    this.#serveWaiting();
+    if (this.#waiting.length === 0 && this.#mayRun(exchange)) this.#serve(exchange);
+    else this.#waiting.push(exchange);
   }
 
   /** An answer is out, or cannot be given any more. */
-  finish(exchange: Exchange): void {
+  #finish(exchange: Exchange): void {
     this.#running = this.#running.filter((running) => running !== exchange);
     this.#serveWaiting();
     if (this.#failed) this.#endWhenQuiet();
@@ -85,11 +92,22 @@ export class Connection {
 
   /** Of pipelined requests only safe ones run at the same time; the others keep their order (RFC 9112, section 9.3.2). */
   #serveWaiting(): void {
-    for (let next = this.#waiting[0]; next && !this.#ended && this.#mayRun(next); next = this.#waiting[0]) {
+    for (let next = this.#waiting[0]; next && this.#mayRun(next); next = this.#waiting[0]) {
       this.#waiting.shift();
-      this.#running.push(next);
-      this.#options.serve(next).catch((error) => this.#giveUp(next, error));
+      this.#serve(next);
     }
+  }
+
+  #serve(exchange: Exchange): void {
+    this.#running.push(exchange);
+    try {
+      this.#options.serve(exchange)?.catch((error) => this.#giveUp(exchange, error));
+    } catch (error) {
+      this.#giveUp(exchange, error);
+    }
+    // Most are answered and sent by now; one that ends the connection is looked for when it does.
+    if (exchange.isSent && !exchange.isLast) this.#running.pop();
+    else exchange.onClose(() => this.#finish(exchange));
   }
 
   /** Not even an error could be answered: a defect, which must not take the process with it. */
@@ -99,6 +117,7 @@ export class Connection {
   }
 
   #mayRun(exchange: Exchange): boolean {
+    if (this.#ended) return false;
     if (this.#running.length === 0) return true;
     const [running] = this.#running;
     return this.#running.length < RUNNING_MAX && running !== undefined && isSafe(running) && isSafe(exchange);

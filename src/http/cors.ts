@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Answer } from './exchange.ts';
 
 const ANY_ORIGIN = '*';
+const NONE: readonly string[] = [];
 const PREFLIGHT_SECONDS = 86_400;
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS';
 const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-Id, traceparent';
@@ -20,8 +21,8 @@ export class Cors {
   }
 
   /** What every answer to a request carries. Flat; empty where nothing is to be said. */
-  headers({ headers }: IncomingMessage): string[] {
-    if (this.#origins.size === 0) return [];
+  headers({ headers }: IncomingMessage): readonly string[] {
+    if (this.#origins.size === 0) return NONE;
     // What a cache keeps for one origin must not be given to another.
     if (headers.origin === undefined || !this.#allows(headers.origin)) return ['Vary', 'Origin'];
     const allowed = ['Access-Control-Allow-Origin', headers.origin, 'Vary', 'Origin'];

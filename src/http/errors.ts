@@ -48,23 +48,29 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set([
   'http_version_not_supported',
 ]);
 
-/** A refusal that says more in its headers than its code does. `headers` is flat. */
+/** An error whose answer says more in its headers than its code does. `headers` is flat. */
 export class Refused extends CatalogError {
   readonly headers: readonly string[];
 
   constructor(code: ErrorCode, message: string, headers: readonly string[]) {
-    // Without a stack, which nobody reads and which would cost as much as the rest of the answer: refusals come in floods.
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
     super(code, message);
-    Error.stackTraceLimit = stackTraceLimit;
     this.headers = headers;
   }
 }
 
+/**
+ * The answer that an error's code and message make. Gates return it instead of throwing: refusals come in floods, and
+ * what is thrown costs as much as the rest of such an answer. `headers` is flat.
+ */
+export function refusal(code: ErrorCode, message: string, headers: readonly string[] = []): Answer {
+  const status = STATUS_OF[code];
+  const body = JSON.stringify({ code, message, status });
+  return { status, code, headers, body, closes: CLOSING.has(code) };
+}
+
 /** The refusal for a request over a limit or during a ban. */
-export function overLimit(decision: Decision): Refused {
-  const { refusal = 'rate_limit_exceeded', limit, reset, now, ban } = decision;
+export function overLimit(decision: Decision): Answer {
+  const { refusal: code = 'rate_limit_exceeded', limit, reset, now, ban } = decision;
   const seconds = Math.max(1, reset - now);
   const why = {
     rate_limit_exceeded: () => `The limit of ${limit} requests per minute is reached`,
@@ -72,19 +78,16 @@ export function overLimit(decision: Decision): Refused {
     key_banned: () =>
       `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}`,
   };
-  const message = `${why[refusal]()}; retry in ${seconds} s, at ${utc(reset)}`;
-  return new Refused(refusal, message, ['Retry-After', `${seconds}`]);
+  return refusal(code, `${why[code]()}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', `${seconds}`]);
 }
 
 /** The answer for whatever was thrown. Anything but a CatalogError is a defect, of which the caller learns nothing. */
 export function errorAnswer(error: unknown): Answer {
-  const known =
-    error instanceof CatalogError
-      ? error
-      : new CatalogError('internal_error', 'The service failed; quote the X-Request-Id when you report it');
-  const status = STATUS_OF[known.code];
-  const headers = known instanceof Refused ? [...known.headers] : [];
-  if (status === 503) headers.push('Retry-After', `${RETRY_AFTER_SECONDS}`);
-  const body = JSON.stringify({ code: known.code, message: known.message, status });
-  return { status, code: known.code, headers, body, closes: CLOSING.has(known.code) };
+  if (!(error instanceof CatalogError)) {
+    return refusal('internal_error', 'The service failed; quote the X-Request-Id when you report it');
+  }
+  const { code, message } = error;
+  const headers = error instanceof Refused ? [...error.headers] : [];
+  if (STATUS_OF[code] === 503) headers.push('Retry-After', `${RETRY_AFTER_SECONDS}`);
+  return refusal(code, message, headers);
 }

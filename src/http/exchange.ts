@@ -16,6 +16,7 @@ const UNREAD_BYTES_MAX = 256 * 1024;
 
 const NO_QUERY = new URLSearchParams();
 const NO_BYTES = Buffer.alloc(0);
+const NO_HEADERS: readonly string[] = [];
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** Version, trace id, parent id, flags; later versions may add something. Ids of nothing but zeros are none. */
 const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(|-.*)$/;
@@ -48,6 +49,9 @@ export interface ExchangeOptions extends Surroundings {
   isStopping(): boolean;
 }
 
+/** Answers a request: at once, or when the promise is fulfilled. */
+export type Serve = (exchange: Exchange) => void | Promise<void>;
+
 /**
  * One request and its one answer. The gates fill in what they learn on the way; `answer` writes the status, every
  * header that the contract promises and the body, once.
@@ -76,7 +80,7 @@ export class Exchange {
   /** The trace that the request belongs to, where spans are made of it. */
   traceId: string | undefined;
   /** What the answer carries whatever it will be; flat. */
-  readonly ownHeaders: string[] = [];
+  ownHeaders: readonly string[] = NO_HEADERS;
   /** Called with `failure` as soon as there is one, while somebody reads the body. */
   onFailure: ((failure: CatalogError) => void) | undefined;
 
@@ -115,6 +119,16 @@ export class Exchange {
     this.#decision = decision;
   }
 
+  /** Whether the system has taken the whole answer. */
+  get isSent(): boolean {
+    return this.#response.writableEnded && this.#response.writableLength === 0;
+  }
+
+  /** Calls back once the answer is sent, or cannot be any more. */
+  onClose(listener: () => void): void {
+    this.#response.on('close', listener);
+  }
+
   /** Notes that the request cannot be read to its end, and wakes whoever is reading it. */
   fail(failure: CatalogError): void {
     this.failure ??= failure;
@@ -145,7 +159,7 @@ export class Exchange {
       response.end();
       response.uncork();
     }
-    if (bytes >= LARGE_BYTES && !response.writableFinished) this.#giveTimeToTake(bytes);
+    if (bytes >= LARGE_BYTES && !this.isSent) this.#giveTimeToTake(bytes);
     this.#options.events.requestAnswered({
       requestId: this.requestId,
       keyId: this.#key?.id,

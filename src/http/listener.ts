@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { CatalogError } from '../catalog/error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { Exchange, requestIds, type Surroundings } from './exchange.ts';
+import { Exchange, requestIds, type Serve, type Surroundings } from './exchange.ts';
 
 // Importing it as a module would load all that it exports, and with that a whole HTTP client that nobody uses here.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -63,7 +63,7 @@ export interface Listener {
 
 /** Opens a port. Throws what the operating system says when it cannot. */
 export async function openListener(
-  serve: (exchange: Exchange) => Promise<void>,
+  serve: Serve,
   surroundings: Surroundings,
   { host, port, timeouts = TIMEOUTS, certificate }: ListenOptions,
 ): Promise<Listener> {
@@ -126,9 +126,7 @@ function createHttpServer(
     // The protocol is not switched, and Node's parser loses what follows such a request in the same packet.
     if (asksForUpgrade(request)) exchange.isLast = true;
     prepare?.(exchange);
-    const connection = connections.get(request.socket);
-    response.on('close', () => connection?.finish(exchange));
-    connection?.begin(exchange);
+    connections.get(request.socket)?.begin(exchange);
   };
   server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) =>
     connections.set(socket, new Connection(socket, options)),

@@ -57,6 +57,7 @@ export async function readAll<T>(
 
 /** The page asked for, or undefined where neither parameter is given. Throws `validation_failed`. */
 export function readPage(query: URLSearchParams, limitMax: number, limitDefault = limitMax): AskedPage | undefined {
+  if (query.size === 0) return undefined;
   const [limit, cursor] = [query.get('limit'), query.get('cursor')];
   if (limit === null && cursor === null) return undefined;
   return {

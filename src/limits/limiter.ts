@@ -15,10 +15,13 @@ export type LimiterState = 'ok' | 'degraded';
  */
 export interface Limiter extends AsyncDisposable {
   readonly state: LimiterState;
-  /** Spends one request of the key's windows, or refuses. Throws `unavailable` if what was counted before cannot be read. */
-  charge(key: ApiKey): Promise<Decision>;
+  /**
+   * Spends one request of the key's windows, or refuses: at once, if what was counted before is in memory. Rejects with
+   * `unavailable` if it cannot be read.
+   */
+  charge(key: ApiKey): Decision | Promise<Decision>;
   /** What the next request would meet, free of charge. Fails as `charge` does. */
-  peek(key: ApiKey): Promise<Decision>;
+  peek(key: ApiKey): Decision | Promise<Decision>;
   /** Reads the bans anew, after one may have been lifted elsewhere. */
   refreshBans(): Promise<void>;
 }

@@ -45,27 +45,20 @@ export class LocalLimiter implements Limiter {
     this.#timer = setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
 
-  async charge(key: ApiKey): Promise<Decision> {
+  charge(key: ApiKey): Decision | Promise<Decision> {
+    const known = this.#states.get(key.id);
     // Looked up again after every wait: others may have counted, or pushed the key out of memory, meanwhile.
-    let known = this.#states.get(key.id);
-    while (!known) {
-      await this.#read(key.id);
-      known = this.#states.get(key.id);
-    }
+    if (!known) return this.#read(key.id).then(() => this.charge(key));
     const { state, decision, newBan } = charge(known, key.limits, this.#options.clock(), this.#options.banAfter);
     if (state === known) return decision;
     this.#states.set(key.id, state);
     this.#unsaved.add(key.id);
-    if (newBan) await this.#keepBan(key, newBan);
-    return decision;
+    return newBan ? this.#keepBan(key, newBan).then(() => decision) : decision;
   }
 
-  async peek(key: ApiKey): Promise<Decision> {
-    let known = this.#states.get(key.id);
-    while (!known) {
-      await this.#read(key.id);
-      known = this.#states.get(key.id);
-    }
+  peek(key: ApiKey): Decision | Promise<Decision> {
+    const known = this.#states.get(key.id);
+    if (!known) return this.#read(key.id).then(() => this.peek(key));
     return look(known, key.limits, this.#options.clock());
   }
 

@@ -78,15 +78,19 @@ export const UNUSED: WindowState = {
  */
 export function charge(known: WindowState, limits: Limits, now: Moment, banAfter: number): Charge {
   const state = turnDay(known, now);
-  const before = look(state, limits, now);
-  if (before.refusal) return refuse(state, limits, now, banAfter, before);
-
   const minuteOpen = now.steady < state.minuteEnds;
+  const minuteUsed = minuteOpen ? state.minuteUsed : 0;
+  if (isBanned(state, now) || minuteUsed >= limits.minute || state.dayUsed >= limits.day) {
+    return refuse(state, limits, now, banAfter);
+  }
   const counted = {
-    ...state,
     minuteEnds: minuteOpen ? state.minuteEnds : now.steady + MINUTE_SECONDS,
-    minuteUsed: minuteOpen ? state.minuteUsed + 1 : 1,
+    minuteUsed: minuteUsed + 1,
+    day: state.day,
     dayUsed: state.dayUsed + 1,
+    refusalsEnd: state.refusalsEnd,
+    refusals: state.refusals,
+    ban: state.ban,
   };
   return { state: counted, decision: admitted(counted, limits, now) };
 }
@@ -94,7 +98,7 @@ export function charge(known: WindowState, limits: Limits, now: Moment, banAfter
 /** What the next request would meet, counting nothing. */
 export function look(known: WindowState, limits: Limits, now: Moment): Decision {
   const state = turnDay(known, now);
-  const ban = state.ban && now.steady < state.ban.ends ? state.ban : undefined;
+  const ban = isBanned(state, now) ? state.ban : undefined;
   const decision = admitted(state, limits, now);
   const { minute, day } = decision;
   if (!ban && minute.remaining > 0 && day.remaining > 0) return decision;
@@ -144,7 +148,12 @@ function admitted(state: WindowState, limits: Limits, now: Moment): Decision {
   return { limit: told.limit, remaining: told.remaining, reset: told.reset, minute, day, now: now.unix };
 }
 
-function refuse(state: WindowState, limits: Limits, now: Moment, banAfter: number, decision: Decision): Charge {
+function isBanned({ ban }: WindowState, now: Moment): boolean {
+  return ban !== undefined && now.steady < ban.ends;
+}
+
+function refuse(state: WindowState, limits: Limits, now: Moment, banAfter: number): Charge {
+  const decision = look(state, limits, now);
   if (decision.refusal === 'key_banned' || banAfter === 0) return { state, decision };
   if (now.steady >= state.refusalsEnd) {
     return { state: { ...state, refusalsEnd: now.steady + REFUSAL_WINDOW_SECONDS, refusals: 0 }, decision };

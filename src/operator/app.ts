@@ -1,5 +1,5 @@
 import { createPagesApp } from '../http/app.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { Exchange, Serve } from '../http/exchange.ts';
 import type { Metrics } from '../metrics.ts';
 import type { createConsole } from './console.ts';
 import { Imports } from './import-job.ts';
@@ -13,7 +13,7 @@ export interface OperatorOptions extends Omit<Workplace, 'vitals' | 'imports'> {
 
 /** What the operator listener serves, until it is disposed of. */
 export interface OperatorApp extends Disposable {
-  readonly serve: (exchange: Exchange) => Promise<void>;
+  readonly serve: Serve;
 }
 
 /** Makes the function that answers every request to the operator listener: the console, metrics and health. */
