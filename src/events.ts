@@ -79,6 +79,8 @@ export interface Events {
 
 export interface EventSinks {
   readonly log: Logger;
+  /** Takes a finished line of the same log. */
+  readonly write: (line: string) => void;
   readonly accessLog: AccessLog;
   readonly metrics: Metrics;
 }
@@ -88,21 +90,35 @@ export function createEvents(sinks: EventSinks): Events {
   return { ...requestEvents(sinks), ...limitEvents(sinks), ...storageEvents(sinks), ...lifeEvents(sinks) };
 }
 
-function requestEvents({ log, accessLog, metrics }: EventSinks) {
+function requestEvents({ log, write, accessLog, metrics }: EventSinks) {
+  const logsAnswers = accessLog !== 'none' && log.isLevelEnabled('info');
   return {
     requestAnswered(answered) {
       const { method, route, status, code, plan = 'none', durationMs } = answered;
       metrics.requests.observe({ method, route, status }, durationMs / 1000);
       if (status === 429) metrics.refusals.inc({ plan, reason: code ?? '' });
       if (status === 401) metrics.failedAuthentications.inc({ reason: code ?? '' });
-      if (accessLog === 'none') return;
+      if (!logsAnswers) return;
       if (accessLog === 'errors' && status < 500 && durationMs < SLOW_MS) return;
-      log.info({ event: 'request', ...answered });
+      write(accessLine(answered));
     },
     requestFailed(requestId, error) {
       log.error({ event: 'request_failed', requestId, err: error });
     },
   } satisfies Partial<Events>;
+}
+
+/**
+ * The line of an answered request, as pino would write it, which takes as long as a quarter of a short answer. Nothing
+ * has to be escaped: every value is a number or one of a closed set, or, as the request's id, of harmless characters.
+ */
+export function accessLine(answered: AnsweredRequest): string {
+  const { requestId, keyId, plan, method, route, status, code, traceId, durationMs } = answered;
+  const key = keyId === undefined ? '' : `,"keyId":"${keyId}","plan":"${plan}"`;
+  const error = code === undefined ? '' : `,"code":"${code}"`;
+  const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`;
+  const took = Math.round(durationMs * 1000) / 1000;
+  return `{"level":30,"time":${Date.now()},"event":"request","requestId":"${requestId}"${key},"method":"${method}","route":"${route}","status":${status}${error}${trace},"durationMs":${took}}\n`;
 }
 
 function limitEvents({ log, metrics }: EventSinks) {

@@ -47,9 +47,9 @@ async function serve(
   invocation.stopsGracefully = true;
   const { stop } = invocation;
   const clock = systemClock();
-  const { log, close } = openLog(config.logLevel);
+  const { log, write, close } = openLog(config.logLevel);
   const metrics = createMetrics();
-  const events = createEvents({ log, accessLog: config.accessLog, metrics });
+  const events = createEvents({ log, write, accessLog: config.accessLog, metrics });
   await using tracing = asksForTraces(invocation.env) ? await startTracing(VERSION) : NO_TRACING;
   await using _claim = await claimForService(config.database, { together: config.redis !== undefined });
   await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax, events });
