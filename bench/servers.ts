@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { userInfo } from 'node:os';
@@ -10,6 +10,7 @@ import { BENCH, type Machine } from './machine.ts';
 
 const SERVER_CORE = 1;
 const READY_MS_MAX = 20_000;
+const READY_CHECK_INTERVAL_MS = 2;
 const INSTALL_MS_MAX = 120_000;
 
 /** A server that runs, on the servers' core. Disposing of it ends it. */
@@ -26,7 +27,7 @@ export class NotHere extends Error {}
 /** Starts the service itself with these settings, on free ports. Throws `NotHere` if it refuses the settings. */
 export function startService(machine: Machine, folder: string, settings: Record<string, string>): Promise<Server> {
   const command = [process.execPath, join(BENCH, '..', 'bin', 'pet-catalog.js'), 'serve'];
-  return start(machine, command, { cwd: folder, env: { PORT: '0', ...settings } });
+  return start(machine, command, { cwd: folder, folder, env: { PORT: '0', ...settings } });
 }
 
 /** What a peer is given to work with, as files. */
@@ -48,7 +49,8 @@ export async function startPeer(machine: Machine, name: string, files: PeerFiles
     ...{ PORT: '0', NODE_ENV: 'production', LIST_FILE: files.list, KEYS_FILE: files.keys },
     DATABASE_FILE: join(files.folder, `${name}-${process.hrtime.bigint()}.db`),
   };
-  return start(machine, [process.execPath, join(folder, 'server.js')], { cwd: folder, env });
+  const command = [process.execPath, join(folder, 'server.js')];
+  return start(machine, command, { cwd: folder, folder: files.folder, env });
 }
 
 async function startNginx(machine: Machine, { folder, list, keys }: PeerFiles): Promise<Server> {
@@ -65,34 +67,44 @@ async function startNginx(machine: Machine, { folder, list, keys }: PeerFiles): 
     file,
     template.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => values[name] ?? ''),
   );
-  return start(machine, ['nginx', '-c', file, '-p', own], { cwd: own, env: {}, port });
+  return start(machine, ['nginx', '-c', file, '-p', own], { cwd: own, folder: own, env: {}, port });
 }
 
 interface StartOptions {
   readonly cwd: string;
+  /** Where its output goes. */
+  readonly folder: string;
   readonly env: Record<string, string>;
   /** Where it will listen, if it does not say so itself. */
   readonly port?: number;
 }
 
-async function start(machine: Machine, command: readonly string[], { cwd, env, port }: StartOptions): Promise<Server> {
+async function start(
+  machine: Machine,
+  command: readonly string[],
+  { cwd, folder, env, port }: StartOptions,
+): Promise<Server> {
   const startedMs = performance.now();
   const [program = '', ...args] = pinned(machine, SERVER_CORE, command);
   const PATH = process.env.PATH ?? '';
-  const child = spawn(program, args, { cwd, env: { PATH, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  // Not a pipe: reading a log of every request would take time from the load generator.
+  const output = join(folder, `output-${process.hrtime.bigint()}`);
+  const descriptor = openSync(output, 'a');
+  const child = spawn(program, args, { cwd, env: { PATH, ...env }, stdio: ['ignore', descriptor, descriptor] });
+  closeSync(descriptor);
   // However the benchmark ends, its servers do not outlive it.
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   const ended = once(child, 'close').finally(() => process.off('exit', kill));
-  const said = collect(child);
   while (child.exitCode === null) {
-    const origin = /listening on (http:\/\/[\d.]+:\d+)/.exec(said.text)?.[1] ?? (await listensOn(port));
+    const said = /listening on (http:\/\/[\d.]+:\d+)/.exec(readFileSync(output, 'utf8'));
+    const origin = said?.[1] ?? (await listensOn(port));
     const readyMs = performance.now() - startedMs;
     if (origin) return running(child, { origin, readyMs, ended });
     if (readyMs > READY_MS_MAX) child.kill('SIGKILL');
-    await Promise.race([wait(20), said.more(), ended]);
+    await Promise.race([wait(READY_CHECK_INTERVAL_MS), ended]);
   }
-  throw new NotHere(`it did not start: ${said.text.trim().split('\n').at(-1)}`);
+  throw new NotHere(`it did not start: ${readFileSync(output, 'utf8').trim().split('\n').at(-1)}`);
 }
 
 function running(
@@ -107,28 +119,6 @@ function running(
       child.kill('SIGTERM');
       await ended;
     },
-  };
-}
-
-/** What a child prints, the last of it. */
-function collect(child: ChildProcess): { readonly text: string; more(): Promise<void> } {
-  let text = '';
-  let wake = () => {};
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (more: string) => {
-      text = (text + more).slice(-4_096);
-      wake();
-    });
-  }
-  const more = () =>
-    new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-  return {
-    get text() {
-      return text;
-    },
-    more,
   };
 }
 

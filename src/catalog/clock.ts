@@ -30,7 +30,13 @@ export function systemClock(): Clock {
   };
 }
 
+/** The moment that was last written: refusals come in floods, which all name the same one. */
+let written = { unixSeconds: Number.NaN, text: '' };
+
 /** A moment as people and JSON have it: RFC 3339, in UTC, to the second. */
 export function utc(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toISOString().replace('.000Z', 'Z');
+  if (unixSeconds !== written.unixSeconds) {
+    written = { unixSeconds, text: `${new Date(unixSeconds * 1000).toISOString().slice(0, -'.000Z'.length)}Z` };
+  }
+  return written.text;
 }

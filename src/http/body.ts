@@ -29,7 +29,7 @@ export async function readJson(exchange: Exchange): Promise<unknown> {
 }
 
 function checkMediaType(contentType: string | undefined): void {
-  if (contentType === undefined) return;
+  if (contentType === undefined || contentType === 'application/json') return;
   const parameters = JSON_TYPE.exec(contentType)?.[1];
   if (parameters !== undefined && [...parameters.matchAll(PARAMETERS)].every(isUtf8OrNoCharset)) return;
   throw new CatalogError(

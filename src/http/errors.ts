@@ -64,7 +64,8 @@ export class Refused extends CatalogError {
  */
 export function refusal(code: ErrorCode, message: string, headers: readonly string[] = []): Answer {
   const status = STATUS_OF[code];
-  const body = JSON.stringify({ code, message, status });
+  // Only the message can hold what JSON must escape.
+  const body = `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}}`;
   return { status, code, headers, body, closes: CLOSING.has(code) };
 }
 
