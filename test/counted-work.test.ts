@@ -12,6 +12,7 @@ import { systemClock } from '../src/catalog/clock.ts';
 import { readConfig } from '../src/config.ts';
 import { openStorage } from '../src/storage/open.ts';
 import { run } from './process.ts';
+import { type RedisServer, redisServerMissing, startRedis } from './redis-server.ts';
 import { temporaryFolder, testService } from './service.ts';
 
 /** Work that is counted instead of timed, so that a loss of speed shows on a busy machine too. */
@@ -22,6 +23,8 @@ const REQUESTS = 20_000;
 const PIPELINED = 10;
 /** A quarter above what a list of no categories takes, with the memory of the start shared out among the requests. */
 const ALLOCATED_BYTES_MAX = 22_000;
+/** What a connection begins with, what asks for this very count, what the scripts call, and signs of life. */
+const NOT_COUNTED = /^(hello|client.*|info|time|get|set|del|ping)$/;
 
 test('a list asks the database nothing', async () => {
   await using service = await testService();
@@ -74,6 +77,21 @@ test('creates that arrive together share their fsyncs', (t) => {
   }
   assert.ok(Number(alone) >= 1, `no fsync was seen: ${alone}`);
   assert.equal(syncsFor(200), alone);
+});
+
+test('a request is one round trip to Redis, and one over its limit none', { skip: redisServerMissing() }, async () => {
+  await using redis = await startRedis();
+  await using service = await testService({ REDIS_URL: redis.url, INSTANCES: '1' });
+  const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 21, day: 1_000 } });
+  const callsFor = async (requests: number, status: number) => {
+    const before = await commandCalls(redis);
+    for (let i = 0; i < requests; i += 1) assert.equal((await service.call(secret, '/categories')).status, status);
+    return (await commandCalls(redis)) - before;
+  };
+  await callsFor(1, 200);
+  assert.equal(await callsFor(20, 200), 20);
+  await callsFor(1, 429);
+  assert.equal(await callsFor(20, 429), 0);
 });
 
 test('a list allocates no more than it did', async () => {
@@ -136,6 +154,16 @@ function allocatedBytes(trace: string): number {
     left = Number(kept);
   }
   return bytes;
+}
+
+/** How often a Redis was called by anybody but this function, what scripts call in turn and signs of life left out. */
+async function commandCalls(server: RedisServer): Promise<number> {
+  const stats = String(await server.command('INFO', 'commandstats'));
+  let calls = 0;
+  for (const [, name = '', count] of stats.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)) {
+    if (!NOT_COUNTED.test(name)) calls += Number(count);
+  }
+  return calls;
 }
 
 /** Collects the statements that run in this process from now on, until it is disposed of. */
