@@ -39,6 +39,7 @@ export class Connection {
   /** A handful at most, so that an array beats a set. */
   #running: Exchange[] = [];
   readonly #waiting: Exchange[] = [];
+  /** The last that was begun, until nothing depends on it any more. */
   #latest: Exchange | undefined;
   #failed = false;
   #farewell: CatalogError | undefined;
@@ -76,6 +77,7 @@ export class Connection {
   /** An answer is out, or cannot be given any more. */
   #finish(exchange: Exchange): void {
     this.#running = this.#running.filter((running) => running !== exchange);
+    this.#forget(exchange);
     this.#serveWaiting();
     if (this.#failed) this.#endWhenQuiet();
   }
@@ -84,7 +86,7 @@ export class Connection {
   fail(failure: CatalogError): void {
     if (this.#failed || this.#ended) return;
     this.#failed = true;
-    if (this.#latest && !this.#latest.request.complete) this.#latest.fail(failure);
+    if (this.#latest && !this.#latest.isRead) this.#latest.fail(failure);
     else this.#farewell = failure;
     this.#discardInput();
     this.#endWhenQuiet();
@@ -106,8 +108,17 @@ export class Connection {
       this.#giveUp(exchange, error);
     }
     // Most are answered and sent by now; one that ends the connection is looked for when it does.
-    if (exchange.isSent && !exchange.isLast) this.#running.pop();
-    else exchange.onClose(() => this.#finish(exchange));
+    if (exchange.isSent && !exchange.isLast) {
+      this.#running.pop();
+      this.#forget(exchange);
+    } else {
+      exchange.onClose(() => this.#finish(exchange));
+    }
+  }
+
+  /** What a thousand idle connections remember of their last requests, every garbage collection has to move about. */
+  #forget(exchange: Exchange): void {
+    if (this.#latest === exchange && exchange.isRead && !exchange.isLast) this.#latest = undefined;
   }
 
   /** Not even an error could be answered: a defect, which must not take the process with it. */

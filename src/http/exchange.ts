@@ -119,6 +119,12 @@ export class Exchange {
     this.#decision = decision;
   }
 
+  /** Whether the request has come to its end; without a body that is the end of its head. */
+  get isRead(): boolean {
+    const { complete, headers } = this.request;
+    return complete || (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined);
+  }
+
   /** Whether the system has taken the whole answer. */
   get isSent(): boolean {
     return this.#response.writableEnded && this.#response.writableLength === 0;
@@ -184,12 +190,11 @@ export class Exchange {
   }
 
   #leavesMuchUnread(): boolean {
-    const { headers, complete } = this.request;
+    const { headers } = this.request;
     // Whether the body follows is the caller's choice, so that nobody knows where the next request begins.
     if (this.awaitsContinue) return true;
-    if (complete) return false;
-    if (headers['transfer-encoding'] !== undefined) return true;
-    return Number(headers['content-length'] ?? 0) > UNREAD_BYTES_MAX;
+    if (this.isRead) return false;
+    return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > UNREAD_BYTES_MAX;
   }
 
   /** Whoever reads a large answer a byte at a time does not hold its connection for ever. */
