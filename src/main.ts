@@ -46,7 +46,8 @@ if (process.env.npm_lifecycle_event) {
 }
 
 try {
-  await createProgram(invocation).parseAsync(process.argv);
+  const program = await createProgram(invocation, process.argv[2]);
+  await program.parseAsync(process.argv);
 } catch (error) {
   process.exitCode = report(error);
 }
