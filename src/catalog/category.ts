@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { validator } from './validate.ts';
 
 /**
@@ -9,45 +9,59 @@ const WHITE_SPACE = '\\u0020\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\
 const CONTROL = '\\u0000-\\u001F';
 
 /** A display name: not blank, no control characters. Shared by everything in the catalog that has a name. */
-export const Name = Type.String({
+export const Name = {
+  type: 'string',
   minLength: 1,
   maxLength: 255,
   // Linear by construction: leading white space, the first other character, then whatever is allowed.
   pattern: `^[${WHITE_SPACE}]*[^${CONTROL}${WHITE_SPACE}][^${CONTROL}]*$`,
   'x-violation': 'send at least one character that is not white space, and no control characters',
   'x-well-formed': true,
-});
+} as const;
 
 /** Identifies a resource; small enough that every language reads it exactly out of JSON (RFC 8259, section 6). */
-export const Id = Type.Integer({ format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, example: 1 });
+export const Id = {
+  type: 'integer',
+  format: 'int64',
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  example: 1,
+} as const;
 
-const Description = Type.String({
+const Description = {
+  type: 'string',
   maxLength: 2_000,
   pattern: '^[^\\u0000-\\u0008\\u000B\\u000C\\u000E-\\u001F]*$',
   'x-violation': 'send no control characters but tab, line feed and carriage return',
   'x-well-formed': true,
-});
+} as const;
 
 const fields = {
   name: { ...Name, description: 'Category name, for example a species', example: 'Dog' },
-  description: Type.Optional({ ...Description, description: 'Short description of the category' }),
-};
+  description: { ...Description, description: 'Short description of the category' },
+} as const;
 
 /** What a caller sends to create a category [published]. Members that it does not name are ignored. */
-export const NewCategory = Type.Object(fields, {
+export const NewCategory = {
   title: 'NewCategory',
+  type: 'object',
+  required: ['name'],
+  properties: fields,
   description: 'A category to be created',
-});
+} as const;
 export type NewCategory = Static<typeof NewCategory>;
 
 /** A category as callers see it [published]. */
-export const Category = Type.Object(
-  {
+export const Category = {
+  title: 'Category',
+  type: 'object',
+  required: ['id', 'name'],
+  properties: {
     id: { ...Id, description: 'Unique identifier, assigned by the service on creation and never reused' },
     ...fields,
   },
-  { title: 'Category', description: 'A category by which pets are classified' },
-);
+  description: 'A category by which pets are classified',
+} as const;
 export type Category = Static<typeof Category>;
 
 const check = validator(NewCategory);

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { Id } from './category.ts';
 import { CatalogError } from './error.ts';
 import { quote, validator } from './validate.ts';
@@ -9,31 +9,39 @@ const UTC_DATE_TIME = '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}
 
 const fields = {
   petId: { ...Id, description: 'The pet that is ordered' },
-  quantity: Type.Integer({ minimum: 1, maximum: ORDER_QUANTITY_MAX, description: 'How many of it', example: 1 }),
-  shipDate: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      pattern: UTC_DATE_TIME,
-      'x-violation': 'send a date and time in UTC such as 2026-01-01T12:00:00Z',
-      description: 'When the order ships, in UTC',
-      example: '2026-01-01T12:00:00Z',
-    }),
-  ),
-};
+  quantity: { type: 'integer', minimum: 1, maximum: ORDER_QUANTITY_MAX, description: 'How many of it', example: 1 },
+  shipDate: {
+    type: 'string',
+    format: 'date-time',
+    pattern: UTC_DATE_TIME,
+    'x-violation': 'send a date and time in UTC such as 2026-01-01T12:00:00Z',
+    description: 'When the order ships, in UTC',
+    example: '2026-01-01T12:00:00Z',
+  },
+} as const;
 
 /** What a caller sends to place an order. Members that it does not name are ignored. */
-export const NewOrder = Type.Object(fields, { title: 'NewOrder', description: 'An order to be placed' });
+export const NewOrder = {
+  title: 'NewOrder',
+  type: 'object',
+  required: ['petId', 'quantity'],
+  properties: fields,
+  description: 'An order to be placed',
+} as const;
 export type NewOrder = Static<typeof NewOrder>;
 
 /** An order as callers see it. */
-export const Order = Type.Object(
-  {
+export const Order = {
+  title: 'Order',
+  type: 'object',
+  required: ['id', 'petId', 'quantity', 'complete'],
+  properties: {
     id: { ...Id, description: 'Unique identifier, assigned by the service' },
     ...fields,
-    complete: Type.Boolean({ description: 'Whether the ship date has passed' }),
+    complete: { type: 'boolean', description: 'Whether the ship date has passed' },
   },
-  { title: 'Order', description: 'An order of the store' },
-);
+  description: 'An order of the store',
+} as const;
 export type Order = Static<typeof Order>;
 
 const check = validator(NewOrder);

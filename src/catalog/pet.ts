@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { Id, Name } from './category.ts';
 import { validator } from './validate.ts';
 
@@ -8,21 +8,25 @@ export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];
 
 /** How a pet stands in the store. */
-export const PetStatus = Type.Enum([...PET_STATUSES], {
+export const PetStatus = {
+  enum: PET_STATUSES,
   type: 'string',
   description: 'How the pet stands in the store',
-});
+} as const;
 
 const fields = {
   name: { ...Name, description: 'Pet name', example: 'Rex' },
   categoryId: { ...Id, description: 'The category of the pet' },
-};
+} as const;
 
 /** What a caller sends to create a pet. Members that it does not name are ignored. */
-export const NewPet = Type.Object(
-  { ...fields, status: Type.Optional({ ...PetStatus, default: 'available' }) },
-  { title: 'NewPet', description: 'A pet to be created' },
-);
+export const NewPet = {
+  title: 'NewPet',
+  type: 'object',
+  required: ['name', 'categoryId'],
+  properties: { ...fields, status: { ...PetStatus, default: 'available' } },
+  description: 'A pet to be created',
+} as const;
 
 /** A pet that was checked and has its defaults. */
 export interface NewPet {
@@ -32,28 +36,41 @@ export interface NewPet {
 }
 
 /** A pet as callers see it. */
-export const Pet = Type.Object(
-  { id: { ...Id, description: 'Unique identifier, assigned by the service' }, ...fields, status: PetStatus },
-  { title: 'Pet', description: 'A pet of the catalog' },
-);
+export const Pet = {
+  title: 'Pet',
+  type: 'object',
+  required: ['id', 'name', 'categoryId', 'status'],
+  properties: {
+    id: { ...Id, description: 'Unique identifier, assigned by the service' },
+    ...fields,
+    status: PetStatus,
+  },
+  description: 'A pet of the catalog',
+} as const;
 export type Pet = Static<typeof Pet>;
 
 /** How many of a pet there are. */
-export const InventoryItem = Type.Object(
-  {
+export const InventoryItem = {
+  title: 'InventoryItem',
+  type: 'object',
+  required: ['petId', 'quantity', 'status'],
+  properties: {
     petId: { ...Id, description: 'The pet' },
-    quantity: Type.Integer({ minimum: 0, maximum: STOCK_MAX, description: 'How many there are' }),
+    quantity: { type: 'integer', minimum: 0, maximum: STOCK_MAX, description: 'How many there are' },
     status: PetStatus,
   },
-  { title: 'InventoryItem', description: 'The stock of a pet' },
-);
+  description: 'The stock of a pet',
+} as const;
 export type InventoryItem = Static<typeof InventoryItem>;
 
 /** What a caller sends to set a stock. */
-export const NewQuantity = Type.Object(
-  { quantity: InventoryItem.properties.quantity },
-  { title: 'NewQuantity', description: 'A stock to be set' },
-);
+export const NewQuantity = {
+  title: 'NewQuantity',
+  type: 'object',
+  required: ['quantity'],
+  properties: { quantity: InventoryItem.properties.quantity },
+  description: 'A stock to be set',
+} as const;
 
 const checkPet = validator(NewPet);
 const checkQuantity = validator(NewQuantity);
@@ -61,7 +78,7 @@ const checkQuantity = validator(NewQuantity);
 /** Reads a NewPet out of parsed JSON. Throws `validation_failed`. */
 export function newPet(body: unknown): NewPet {
   const { name, categoryId, status = 'available' } = checkPet(body);
-  return { name, categoryId, status: status as PetStatus };
+  return { name, categoryId, status };
 }
 
 /** Reads a stock out of parsed JSON. Throws `validation_failed`. */

@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import { CatalogError } from '../catalog/error.ts';
 import { InventoryItem, NewQuantity, newQuantity } from '../catalog/pet.ts';
 import { quote } from '../catalog/validate.ts';
@@ -17,7 +16,12 @@ export const listInventory: Operation = {
   summary: 'List the inventory',
   description: 'The stock of every pet, petId ascending.',
   scope: 'store:read',
-  success: { status: 200, description: 'The stock', schema: Type.Array(InventoryItem), example: [EXAMPLE] },
+  success: {
+    status: 200,
+    description: 'The stock',
+    schema: { type: 'array', items: InventoryItem },
+    example: [EXAMPLE],
+  },
   errors: [],
   async handle({ storage }) {
     return {

@@ -1,5 +1,4 @@
 import type { TSchema } from 'typebox';
-import Type from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../catalog/api-key.ts';
 import { ERROR_CODES, type ErrorCode } from '../catalog/error.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
@@ -64,17 +63,18 @@ const STABILITY_TEXT = {
   experimental: '**Experimental**: it may change or go at any time, without notice.',
 };
 
-const ErrorBody = Type.Object(
-  {
-    code: Type.Enum([...ERROR_CODES], {
-      type: 'string',
-      description: 'Machine-readable error code, out of this closed set',
-    }),
-    message: Type.String({ description: 'Human-readable description' }),
-    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status code of the response' }),
+const ErrorBody = {
+  title: 'Error',
+  type: 'object',
+  required: ['code', 'message', 'status'],
+  properties: {
+    code: { enum: ERROR_CODES, type: 'string', description: 'Machine-readable error code, out of this closed set' },
+    message: { type: 'string', description: 'Human-readable description' },
+    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code of the response' },
   },
-  { title: 'Error', description: 'The one shape of every error', additionalProperties: false },
-);
+  description: 'The one shape of every error',
+  additionalProperties: false,
+};
 
 const integer = (description: string, minimum = 0) => ({ description, schema: { type: 'integer', minimum } });
 const text = (description: string) => ({ description, schema: { type: 'string' } });

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import Type from 'typebox';
 import { CatalogError } from '../catalog/error.ts';
 import { quote } from '../catalog/validate.ts';
 import type { Parameter } from './operation.ts';
@@ -19,19 +18,20 @@ export function pageLimit(limitMax: number, limitDefault?: number): Parameter {
   return {
     name: 'limit',
     description: `How many items to return, 1 to ${limitMax}`,
-    schema: Type.Integer({
+    schema: {
+      type: 'integer',
       minimum: 1,
       maximum: limitMax,
       ...(limitDefault !== undefined && { default: limitDefault }),
       example: 20,
-    }),
+    },
   };
 }
 
 export const CURSOR: Parameter = {
   name: 'cursor',
   description: 'Where to go on: take it, unread, from the `Link` of the page before',
-  schema: Type.String({ pattern: CURSOR_PATTERN.source }),
+  schema: { type: 'string', pattern: CURSOR_PATTERN.source },
 };
 
 /**

@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import { CatalogError } from '../catalog/error.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus } from '../catalog/pet.ts';
 import { quote } from '../catalog/validate.ts';
@@ -31,7 +30,7 @@ export const listPets: Operation = {
   success: {
     status: 200,
     description: 'The pets',
-    schema: Type.Array(Pet),
+    schema: { type: 'array', items: Pet },
     example: [EXAMPLE],
     headers: { Link: 'The next page, if there is one' },
   },

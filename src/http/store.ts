@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import { CatalogError } from '../catalog/error.ts';
 import { NewOrder, newOrder, Order } from '../catalog/order.ts';
 import { quote } from '../catalog/validate.ts';
@@ -24,7 +23,7 @@ export const listOrders: Operation = {
   success: {
     status: 200,
     description: 'The orders',
-    schema: Type.Array(Order),
+    schema: { type: 'array', items: Order },
     example: [EXAMPLE],
     headers: { Link: 'The next page, if there is one' },
   },
