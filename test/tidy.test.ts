@@ -88,6 +88,16 @@ test('the arithmetic of the limits knows the plan and the clock, and nothing els
   assert.deepEqual(importsOf('src/limits/window.ts').sort(), ['src:catalog/clock.ts', 'src:catalog/plan.ts']);
 });
 
+test('of what only development installs, the service imports nothing but types', () => {
+  const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
+  const run = production.flatMap((file) =>
+    [...read(file).matchAll(/^import (?!type )[^'"]*['"]([^'"]+)['"]/gm)]
+      .filter(([, imported = '']) => Object.keys(devDependencies).some((name) => allows(name, imported)))
+      .map(([statement]) => `${file}: ${statement}`),
+  );
+  assert.deepEqual(run, []);
+});
+
 test('only main reads the environment and the arguments', () => {
   const readers = production.filter((file) => /process\.(env|argv)\b/.test(read(file)));
   assert.deepEqual(readers, ['src/main.ts']);

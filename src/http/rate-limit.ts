@@ -1,29 +1,37 @@
-import Type from 'typebox';
 import type { Operation } from './operation.ts';
 
-const moment = (description: string) => Type.Integer({ format: 'int64', description });
+const moment = (description: string) => ({ type: 'integer', format: 'int64', description });
 
-const WindowStatus = Type.Object(
-  {
-    limit: Type.Integer({ description: 'Requests that the window admits' }),
-    remaining: Type.Integer({ description: 'Requests that it still admits' }),
+const WindowStatus = {
+  title: 'RateLimitWindow',
+  type: 'object',
+  required: ['limit', 'remaining', 'reset'],
+  properties: {
+    limit: { type: 'integer', description: 'Requests that the window admits' },
+    remaining: { type: 'integer', description: 'Requests that it still admits' },
     reset: moment('When it starts anew, in Unix seconds'),
   },
-  { title: 'RateLimitWindow', description: 'One window of a key' },
-);
+  description: 'One window of a key',
+};
 
-const RateLimit = Type.Object(
-  {
-    plan: Type.String({ description: "The key's plan" }),
+const Ban = {
+  type: 'object',
+  required: ['until', 'reason'],
+  properties: { until: moment('When the ban ends, in Unix seconds'), reason: { type: 'string' } },
+};
+
+const RateLimit = {
+  title: 'RateLimit',
+  type: 'object',
+  required: ['plan', 'minute', 'day', 'ban'],
+  properties: {
+    plan: { type: 'string', description: "The key's plan" },
     minute: WindowStatus,
     day: WindowStatus,
-    ban: Type.Union([
-      Type.Object({ until: moment('When the ban ends, in Unix seconds'), reason: Type.String() }),
-      Type.Null(),
-    ]),
+    ban: { anyOf: [Ban, { type: 'null' }] },
   },
-  { title: 'RateLimit', description: 'What a key may still do' },
-);
+  description: 'What a key may still do',
+};
 
 /** GET /rate_limit. */
 export const getRateLimit: Operation = {
