@@ -8,12 +8,10 @@ import { createEvents } from '../events.ts';
 import { openLimiter } from '../limits/open.ts';
 import { createMetrics } from '../metrics.ts';
 import type { ShownSetting } from '../operator/route.ts';
-import { offerLogin } from '../operator/session.ts';
 import { type Service, startService } from '../service.ts';
 import { claimForService, openStorage } from '../storage/open.ts';
 import { asksForTraces, NO_TRACING, startTracing } from '../tracing.ts';
 import { VERSION } from '../version.ts';
-import { fillWithDemo } from './demo.ts';
 import { type Invocation, settings, sources, systemOperator, withSettings } from './invocation.ts';
 import { openLog } from './log.ts';
 
@@ -54,7 +52,10 @@ async function serve(
   await using _claim = await claimForService(config.database, { together: config.redis !== undefined });
   await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax, events });
   await using limiter = await openLimiter(config, { storage, clock, events });
-  if (options.demo) await fillWithDemo(storage, clock().unix);
+  if (options.demo) {
+    const { fillWithDemo } = await import('./demo.ts');
+    await fillWithDemo(storage, clock().unix);
+  }
   {
     await using service = await startService(config, {
       ...{ storage, limiter, clock, events, metrics, tracing },
@@ -88,6 +89,7 @@ async function issueFirstKey(storage: Storage, { config, service, now, invocatio
   );
   const by = systemOperator();
   await storage.keys.insert(key, secretRecord(secret), by);
+  const { offerLogin } = await import('../operator/session.ts');
   const link = await offerLogin(storage, { actor: by.actor, now, url: service.operatorUrl });
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,

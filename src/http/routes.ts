@@ -28,17 +28,20 @@ export function healthPages(health: Health): [string, Page][] {
 
 /** The contract as JSON and YAML, with the addresses of the two environments. */
 function contractPages(servers: readonly ContractServer[]): [string, Page][] {
-  const document = openApiDocument(OPERATIONS, servers);
-  const json = JSON.stringify(document);
+  // Each is made, and what makes it loaded, when somebody asks for it.
+  let made: string | undefined;
   let yaml: string | undefined;
+  const json = () => {
+    made ??= JSON.stringify(openApiDocument(OPERATIONS, servers));
+    return made;
+  };
   const cacheControl = 'public, max-age=300';
   return [
-    ['/openapi.json', () => ({ status: 200, cacheControl, body: json })],
+    ['/openapi.json', () => ({ status: 200, cacheControl, body: json() })],
     [
       '/openapi.yaml',
       async () => {
-        // Made, and what makes it loaded, when somebody asks for it.
-        yaml ??= (await import('yaml')).stringify(JSON.parse(json));
+        yaml ??= (await import('yaml')).stringify(JSON.parse(json()));
         return { status: 200, cacheControl, contentType: 'application/yaml', body: yaml };
       },
     ],
