@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../src/catalog/clock.ts';
 import { readConfig } from '../src/config.ts';
 import { openStorage } from '../src/storage/open.ts';
-import { run } from './process.ts';
+import { run, serveProcess } from './process.ts';
 import { type RedisServer, redisServerMissing, startRedis } from './redis-server.ts';
 import { temporaryFolder, testService } from './service.ts';
 
@@ -25,6 +25,29 @@ const PIPELINED = 10;
 const ALLOCATED_BYTES_MAX = 22_000;
 /** What a connection begins with, what asks for this very count, what the scripts call, and signs of life. */
 const NOT_COUNTED = /^(hello|client.*|info|time|get|set|del|ping)$/;
+/** Some more than there are; half of them are Kysely's. */
+const MODULES_MAX = 520;
+/** Writes the addresses of all modules that a process read to a file, when it ends. */
+const NOTING_MODULES = `data:text/javascript,${encodeURIComponent(`
+  import { writeFileSync } from 'node:fs';
+  import { registerHooks } from 'node:module';
+  const read = [];
+  registerHooks({ load: (url, context, next) => (url.startsWith('file:') && read.push(url), next(url, context)) });
+  process.on('exit', () => writeFileSync('modules.json', JSON.stringify(read)));
+`)}`;
+
+test('a start reads no more modules than it did', async () => {
+  using folder = temporaryFolder();
+  const env = { NODE_OPTIONS: `--import=${NOTING_MODULES}` };
+  await using service = await serveProcess([], { cwd: folder.path, env });
+  assert.equal((await fetch(`${service.url}/categories`)).status, 401);
+  assert.equal(await service.end(), 0);
+  const modules: string[] = JSON.parse(readFileSync(join(folder.path, 'modules.json'), 'utf8'));
+  assert.ok(modules.length >= 100, `only ${modules.length} modules were seen`);
+  const byPackage = Map.groupBy(modules, (url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? 'ours');
+  const counted = [...byPackage].map(([name, { length }]) => `${name} ${length}`).join(', ');
+  assert.ok(modules.length <= MODULES_MAX, `${modules.length} modules: ${counted}`);
+});
 
 test('a list asks the database nothing', async () => {
   await using service = await testService();

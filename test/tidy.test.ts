@@ -22,7 +22,7 @@ const bench = filesBelow('bench').filter((file) => /^bench\/[^/]+$/.test(file));
  * `catalog` itself.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  catalog: ['catalog/', 'typebox', 'ajv', 'csv-parse', 'csv-stringify', 'node:crypto', 'node:zlib'],
+  catalog: ['catalog/', 'typebox', 'ajv', 'csv-parse', 'csv-stringify', 'node:crypto', 'node:module', 'node:zlib'],
   limits: ['limits/', 'catalog/', 'config', 'events', '@redis/client', 'node:crypto', 'node:timers/promises'],
   storage: ['storage/', 'catalog/', 'events', 'config', 'kysely', 'pg', 'node:'],
   http: ['http/', 'catalog/', 'events', 'limits/limiter', 'typebox', 'find-my-way', 'yaml', 'node:'],
