@@ -9,6 +9,8 @@ const FLUSH_INTERVAL_MS = 5_000;
 const KEYS_MAX = 200_000;
 /** What one transaction takes. */
 const RECORDS_PER_FLUSH = 500;
+/** What is sorted at once, which takes some milliseconds. */
+const RECORDS_PER_SORT = 20_000;
 const MINUTE_SECONDS = 60;
 const PURGE_INTERVAL_MS = 3_600_000;
 
@@ -57,7 +59,7 @@ export class UsageRecorder implements AsyncDisposable {
       const minutes = this.#minutes;
       this.#minutes = new Map();
       this.#keys = 0;
-      for (const [minute, counted] of minutes) await this.#store(minute, [...counted.values()]);
+      for (const [minute, counted] of minutes) await this.#storeSorted(minute, [...counted.values()]);
     });
     return this.#flushing;
   }
@@ -82,10 +84,22 @@ export class UsageRecorder implements AsyncDisposable {
     record.last = now;
   }
 
-  async #store(minute: number, records: readonly Counting[]): Promise<void> {
-    for (let first = 0; first < records.length; first += RECORDS_PER_FLUSH) {
+  /** Neighbours in the order of keys are neighbours in storage: together they take a tenth of the pages. */
+  async #storeSorted(minute: number, records: readonly Counting[]): Promise<void> {
+    for (let first = 0; first < records.length; first += RECORDS_PER_SORT) {
       // However many there are, requests are served in between.
       if (first > 0) await nextTurn();
+      const some = records.slice(first, first + RECORDS_PER_SORT);
+      await this.#store(
+        minute,
+        some.sort((a, b) => (a.keyId < b.keyId ? -1 : 1)),
+      );
+    }
+  }
+
+  async #store(minute: number, records: readonly Counting[]): Promise<void> {
+    for (let first = 0; first < records.length; first += RECORDS_PER_FLUSH) {
+      await nextTurn();
       const some = records.slice(first, first + RECORDS_PER_FLUSH);
       try {
         await this.#options.storage.usage.add(minute, some);
