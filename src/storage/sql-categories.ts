@@ -7,6 +7,7 @@ import { CatalogError } from '../catalog/error.ts';
 import type { CategoryStorage, Created, Origin, Page } from '../catalog/storage.ts';
 import { createOnce } from './outcomes.ts';
 import { writeDown } from './sql-audit.ts';
+import { RowsInsert, Statement } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -22,6 +23,11 @@ export class SqlCategories implements CategoryStorage {
   readonly #clock: Clock;
   readonly #categoriesMax: number;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
+  readonly #readCounter = new Statement((db) => db.selectFrom('category_counter').selectAll());
+  readonly #setCounter = new Statement((db, lastId: number, count: number) =>
+    db.updateTable('category_counter').set({ last_id: lastId, count }),
+  );
+  readonly #insertRows = new RowsInsert<Tables['categories']>((db, rows) => db.insertInto('categories').values(rows));
 
   constructor(transactions: Transactions, { clock, categoriesMax }: { clock: Clock; categoriesMax: number }) {
     this.#transactions = transactions;
@@ -114,7 +120,9 @@ export class SqlCategories implements CategoryStorage {
 
   /** As many of the batch as there is room for, in a few statements however many they are. */
   async #insertBatch(trx: Transaction<Tables>, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
-    const { last_id, count } = await trx.selectFrom('category_counter').selectAll().executeTakeFirstOrThrow();
+    const [counter] = await this.#readCounter.run(trx);
+    if (!counter) throw new Error('The counter of the categories is gone');
+    const { last_id, count } = counter;
     const room = Math.max(0, this.#categoriesMax - count);
     const createdAt = this.#clock().unix;
     const rows = batch.slice(0, room).map(({ category, keyId }, index) => ({
@@ -125,14 +133,8 @@ export class SqlCategories implements CategoryStorage {
       created_by: keyId,
     }));
     if (rows.length > 0) {
-      const counter = { last_id: last_id + rows.length, count: count + rows.length };
-      await trx.updateTable('category_counter').set(counter).execute();
-      for (let first = 0; first < rows.length; first += ROWS_PER_STATEMENT) {
-        await trx
-          .insertInto('categories')
-          .values(rows.slice(first, first + ROWS_PER_STATEMENT))
-          .execute();
-      }
+      await this.#setCounter.run(trx, last_id + rows.length, count + rows.length);
+      await this.#insertRows.run(trx, rows);
       await this.#transactions.announce(trx);
     }
     return batch.map((_, index) => {

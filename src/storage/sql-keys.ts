@@ -4,6 +4,7 @@ import type { Operator } from '../catalog/audit.ts';
 import type { Clock } from '../catalog/clock.ts';
 import type { KeyChanges, KeySearch, KeyStorage, Rotation } from '../catalog/storage.ts';
 import { writeDown } from './sql-audit.ts';
+import { Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -11,6 +12,12 @@ import type { Transactions } from './transactions.ts';
 export class SqlKeys implements KeyStorage {
   readonly #transactions: Transactions;
   readonly #clock: Clock;
+  readonly #findBySecret = new Statement((db, secretHash: string) =>
+    selectKeys(db)
+      .innerJoin('api_key_secrets as sent', 'sent.key_id', 'api_keys.id')
+      .select('sent.ends_at as secret_ends_at')
+      .where('sent.hash', '=', secretHash),
+  );
 
   constructor(transactions: Transactions, clock: Clock) {
     this.#transactions = transactions;
@@ -29,13 +36,8 @@ export class SqlKeys implements KeyStorage {
 
   findBySecret(secretHash: string): Promise<FoundKey | undefined> {
     return this.#transactions.read(async (db) => {
-      const secret = await db
-        .selectFrom('api_key_secrets')
-        .select(['key_id', 'ends_at'])
-        .where('hash', '=', secretHash)
-        .executeTakeFirst();
-      const key = secret && (await readKey(db, secret.key_id));
-      return key && { key, endsAt: secret.ends_at };
+      const [row] = await this.#findBySecret.run(db, secretHash);
+      return row && { key: toKey(row), endsAt: row.secret_ends_at };
     });
   }
 

@@ -2,12 +2,51 @@ import { sql } from 'kysely';
 import type { Operator } from '../catalog/audit.ts';
 import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../catalog/storage.ts';
 import { writeDown } from './sql-audit.ts';
-import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import { RowsInsert, Statement } from './statement.ts';
+import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 /** Counts and bans in SQL. */
 export class SqlLimits implements LimitStorage {
   readonly #transactions: Transactions;
+  readonly #findCounts = new Statement((db, keyId: string) =>
+    db.selectFrom('window_counts').selectAll().where('key_id', '=', keyId),
+  );
+  readonly #findLastBan = new Statement((db, keyId: string) =>
+    db
+      .selectFrom('bans')
+      .selectAll()
+      .where('key_id', '=', keyId)
+      .where('lifted_at', 'is', null)
+      .orderBy('started_at', 'desc')
+      .limit(sql.lit(1)),
+  );
+  readonly #replaceCounts = new RowsInsert<Tables['window_counts']>((db, rows) =>
+    db
+      .insertInto('window_counts')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column('key_id').doUpdateSet((set) => ({
+          minute_ends: set.ref('excluded.minute_ends'),
+          minute_used: set.ref('excluded.minute_used'),
+          day: set.ref('excluded.day'),
+          day_used: set.ref('excluded.day_used'),
+        })),
+      ),
+  );
+  readonly #raiseCounts = new RowsInsert<Tables['window_counts']>((db, rows) =>
+    db
+      .insertInto('window_counts')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column('key_id').doUpdateSet({
+          minute_ends: laterOf('minute', 'minute_ends'),
+          minute_used: laterOf('minute', 'minute_used'),
+          day: laterOf('day', 'day'),
+          day_used: laterOf('day', 'day_used'),
+        }),
+      ),
+  );
 
   constructor(transactions: Transactions) {
     this.#transactions = transactions;
@@ -15,59 +54,20 @@ export class SqlLimits implements LimitStorage {
 
   memory(keyId: string): Promise<LimiterMemory> {
     return this.#transactions.read(async (db) => {
-      const counts = await db.selectFrom('window_counts').selectAll().where('key_id', '=', keyId).executeTakeFirst();
-      const ban = await db
-        .selectFrom('bans')
-        .selectAll()
-        .where('key_id', '=', keyId)
-        .where('lifted_at', 'is', null)
-        .orderBy('started_at', 'desc')
-        .limit(1)
-        .executeTakeFirst();
+      const [counts] = await this.#findCounts.run(db, keyId);
+      const [ban] = await this.#findLastBan.run(db, keyId);
       return { counts: counts && toCounts(counts), ban: ban && toBan(ban) };
     });
   }
 
   saveCounts(counts: readonly WindowCounts[]): Promise<void> {
-    return this.#transactions.save(async (trx) => {
-      for (let first = 0; first < counts.length; first += ROWS_PER_STATEMENT) {
-        const rows = counts.slice(first, first + ROWS_PER_STATEMENT).map(fromCounts);
-        await trx
-          .insertInto('window_counts')
-          .values(rows)
-          .onConflict((conflict) =>
-            conflict.column('key_id').doUpdateSet((set) => ({
-              minute_ends: set.ref('excluded.minute_ends'),
-              minute_used: set.ref('excluded.minute_used'),
-              day: set.ref('excluded.day'),
-              day_used: set.ref('excluded.day_used'),
-            })),
-          )
-          .execute();
-      }
-    });
+    return this.#transactions.save((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
   }
 
   raiseCounts(counts: readonly WindowCounts[]): Promise<void> {
     // Locked in one order by everybody, so that two instances that save the same keys do not wait for each other.
     const inOrder = counts.toSorted((one, other) => (one.keyId < other.keyId ? -1 : 1));
-    return this.#transactions.save(async (trx) => {
-      for (let first = 0; first < inOrder.length; first += ROWS_PER_STATEMENT) {
-        const rows = inOrder.slice(first, first + ROWS_PER_STATEMENT).map(fromCounts);
-        await trx
-          .insertInto('window_counts')
-          .values(rows)
-          .onConflict((conflict) =>
-            conflict.column('key_id').doUpdateSet({
-              minute_ends: laterOf('minute', 'minute_ends'),
-              minute_used: laterOf('minute', 'minute_used'),
-              day: laterOf('day', 'day'),
-              day_used: laterOf('day', 'day_used'),
-            }),
-          )
-          .execute();
-      }
-    });
+    return this.#transactions.save((trx) => this.#raiseCounts.run(trx, inOrder.map(fromCounts)));
   }
 
   move(seconds: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { UsageStorage } from '../catalog/storage.ts';
 import {
   ALL_KEYS,
@@ -10,7 +10,8 @@ import {
   type UsageRecord,
   usagePeriod,
 } from '../catalog/usage.ts';
-import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import { RowsInsert } from './statement.ts';
+import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
@@ -18,6 +19,7 @@ const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
 /** Usage in SQL: each record is added to its minute, hour and day, so that reading any of them adds up nothing. */
 export class SqlUsage implements UsageStorage {
   readonly #transactions: Transactions;
+  readonly #addRows = new RowsInsert(addRows);
 
   constructor(transactions: Transactions) {
     this.#transactions = transactions;
@@ -28,13 +30,10 @@ export class SqlUsage implements UsageStorage {
     const sorted = records.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
     return this.#transactions.save(async (trx) => {
       for (const period of PERIODS) {
-        for (let first = 0; first < sorted.length; first += ROWS_PER_STATEMENT) {
-          const some = sorted.slice(first, first + ROWS_PER_STATEMENT);
-          await addRows(
-            trx,
-            some.map((record) => fromRecord(period, minute, record)),
-          );
-        }
+        await this.#addRows.run(
+          trx,
+          sorted.map((record) => fromRecord(period, minute, record)),
+        );
       }
     });
   }
@@ -118,8 +117,8 @@ export class SqlUsage implements UsageStorage {
   }
 }
 
-async function addRows(trx: Transaction<Tables>, rows: Tables['usage'][]): Promise<void> {
-  await trx
+function addRows(db: Kysely<Tables>, rows: readonly Tables['usage'][]) {
+  return db
     .insertInto('usage')
     .values(rows)
     .onConflict((conflict) =>
@@ -141,8 +140,7 @@ async function addRows(trx: Transaction<Tables>, rows: Tables['usage'][]): Promi
           last_at: bound('last_at', '>'),
         };
       }),
-    )
-    .execute();
+    );
 }
 
 type Counted = 'served' | 'client_errors' | 'refused' | 'server_errors';

@@ -1,0 +1,53 @@
+import { type Compilable, CompiledQuery, type Kysely } from 'kysely';
+import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+
+/**
+ * A statement that is compiled the first time and then runs with other values: building and compiling one takes longer
+ * than SQLite takes to run it. Each value that `build` is given must be bound once, in order, and nothing else.
+ */
+export class Statement<Values extends readonly unknown[], Row> {
+  readonly #build: (db: Kysely<Tables>, ...values: Values) => Compilable<Row>;
+  #compiled: CompiledQuery<Row> | undefined;
+
+  constructor(build: (db: Kysely<Tables>, ...values: Values) => Compilable<Row>) {
+    this.#build = build;
+  }
+
+  async run(db: Kysely<Tables>, ...values: Values): Promise<Row[]> {
+    this.#compiled ??= compile(this.#build(db, ...values), values);
+    return (await db.executeQuery<Row>({ ...this.#compiled, parameters: values })).rows;
+  }
+}
+
+/** An insert of any number of rows, compiled once for each number of them. The rows must name their columns in one order. */
+export class RowsInsert<Row extends object> {
+  readonly #build: (db: Kysely<Tables>, rows: readonly Row[]) => Compilable<unknown>;
+  readonly #compiled = new Map<number, CompiledQuery>();
+
+  constructor(build: (db: Kysely<Tables>, rows: readonly Row[]) => Compilable<unknown>) {
+    this.#build = build;
+  }
+
+  async run(db: Kysely<Tables>, rows: readonly Row[]): Promise<void> {
+    for (let first = 0; first < rows.length; first += ROWS_PER_STATEMENT) {
+      const some = rows.slice(first, first + ROWS_PER_STATEMENT);
+      const values = some.flatMap<unknown>(Object.values);
+      let compiled = this.#compiled.get(some.length);
+      if (!compiled) {
+        compiled = compile(this.#build(db, some), values);
+        this.#compiled.set(some.length, compiled);
+      }
+      await db.executeQuery({ ...compiled, parameters: values });
+    }
+  }
+}
+
+/** Without the values and the tree that it was compiled from, which nobody needs again. */
+function compile<Row>(query: Compilable<Row>, values: readonly unknown[]): CompiledQuery<Row> {
+  const compiled = query.compile();
+  const { parameters } = compiled;
+  if (parameters.length !== values.length || parameters.some((bound, index) => bound !== values[index])) {
+    throw new Error(`A statement does not bind its values as they come: ${compiled.sql}`);
+  }
+  return CompiledQuery.raw(compiled.sql) as CompiledQuery<Row>;
+}
