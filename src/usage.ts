@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from './catalog/clock.ts';
+import { partsInKeyOrder } from './catalog/key-order.ts';
 import type { UsageStorage } from './catalog/storage.ts';
 import { ALL_KEYS, type UsageRecord } from './catalog/usage.ts';
 
@@ -7,10 +8,6 @@ import { ALL_KEYS, type UsageRecord } from './catalog/usage.ts';
 const FLUSH_INTERVAL_MS = 5_000;
 /** Keys counted apart between two flushes while the storage fails; those beyond are counted in the sum alone. */
 const KEYS_MAX = 200_000;
-/** What one transaction takes. */
-const RECORDS_PER_FLUSH = 500;
-/** What is sorted at once, which takes some milliseconds. */
-const RECORDS_PER_SORT = 20_000;
 const MINUTE_SECONDS = 60;
 const PURGE_INTERVAL_MS = 3_600_000;
 
@@ -59,7 +56,7 @@ export class UsageRecorder implements AsyncDisposable {
       const minutes = this.#minutes;
       this.#minutes = new Map();
       this.#keys = 0;
-      for (const [minute, counted] of minutes) await this.#storeSorted(minute, [...counted.values()]);
+      for (const [minute, counted] of minutes) await this.#store(minute, counted);
     });
     return this.#flushing;
   }
@@ -84,23 +81,11 @@ export class UsageRecorder implements AsyncDisposable {
     record.last = now;
   }
 
-  /** Neighbours in the order of keys are neighbours in storage: together they take a tenth of the pages. */
-  async #storeSorted(minute: number, records: readonly Counting[]): Promise<void> {
-    for (let first = 0; first < records.length; first += RECORDS_PER_SORT) {
+  async #store(minute: number, counted: ReadonlyMap<string, Counting>): Promise<void> {
+    for (const keyIds of partsInKeyOrder(counted.keys())) {
       // However many there are, requests are served in between.
-      if (first > 0) await nextTurn();
-      const some = records.slice(first, first + RECORDS_PER_SORT);
-      await this.#store(
-        minute,
-        some.sort((a, b) => (a.keyId < b.keyId ? -1 : 1)),
-      );
-    }
-  }
-
-  async #store(minute: number, records: readonly Counting[]): Promise<void> {
-    for (let first = 0; first < records.length; first += RECORDS_PER_FLUSH) {
       await nextTurn();
-      const some = records.slice(first, first + RECORDS_PER_FLUSH);
+      const some = keyIds.flatMap((keyId) => counted.get(keyId) ?? []);
       try {
         await this.#options.storage.usage.add(minute, some);
       } catch (error) {

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
 import type { Clock, Moment } from '../catalog/clock.ts';
+import { partsInKeyOrder } from '../catalog/key-order.ts';
 import type { Ban, LimiterMemory, Storage, WindowCounts } from '../catalog/storage.ts';
 import type { Events } from '../events.ts';
 import type { Limiter } from './limiter.ts';
@@ -10,8 +11,6 @@ import { type BanState, charge, type Decision, look, UNUSED, type WindowState } 
 const SAVE_INTERVAL_MS = 500;
 /** Keys remembered at once; further ones push out the oldest that is saved, to be read again when they call. */
 const KEYS_MAX = 200_000;
-/** What one transaction of counts takes. */
-const KEYS_PER_SAVE = 500;
 const MINUTE_SECONDS = 60;
 
 export interface LocalLimiterOptions {
@@ -120,11 +119,10 @@ export class LocalLimiter implements Limiter {
   }
 
   async #saveCounts(): Promise<void> {
-    const keyIds = [...this.#unsaved];
-    for (let first = 0; first < keyIds.length; first += KEYS_PER_SAVE) {
+    for (const keyIds of partsInKeyOrder(this.#unsaved)) {
+      await this.#saveCountsOf(keyIds);
       // However many there are, requests are served in between.
-      if (first > 0) await nextTurn();
-      await this.#saveCountsOf(keyIds.slice(first, first + KEYS_PER_SAVE));
+      await nextTurn();
     }
   }
 
