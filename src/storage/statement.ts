@@ -31,7 +31,8 @@ export class RowsInsert<Row extends object> {
   async run(db: Kysely<Tables>, rows: readonly Row[]): Promise<void> {
     for (let first = 0; first < rows.length; first += ROWS_PER_STATEMENT) {
       const some = rows.slice(first, first + ROWS_PER_STATEMENT);
-      const values = some.flatMap<unknown>(Object.values);
+      const values: unknown[] = [];
+      for (const row of some) for (const column in row) values.push(row[column]);
       let compiled = this.#compiled.get(some.length);
       if (!compiled) {
         compiled = compile(this.#build(db, some), values);
