@@ -28,6 +28,8 @@ export class LocalLimiter implements Limiter {
   readonly state = 'ok';
   readonly #options: LocalLimiterOptions;
   readonly #states = new Map<string, WindowState>();
+  /** Where to look next for a key to forget. */
+  #oldest = this.#states.keys();
   readonly #reading = new Map<string, Promise<void>>();
   readonly #unsaved = new Set<string>();
   readonly #unsavedBans = new Map<string, BanState>();
@@ -154,9 +156,13 @@ export class LocalLimiter implements Limiter {
   /** Makes room for a key that was just read; the key itself stays, or its caller would read it for ever. */
   #forgetOldest(justRead: string): void {
     const keysMax = this.#options.keysMax ?? KEYS_MAX;
-    if (this.#states.size <= keysMax) return;
-    for (const keyId of this.#states.keys()) {
-      if (this.#states.size <= keysMax) return;
+    // Goes on where it stopped, once around at most: from its beginning, a map passes over all that was deleted there.
+    for (let left = this.#states.size + 1; left > 0 && this.#states.size > keysMax; left -= 1) {
+      const { value: keyId, done } = this.#oldest.next();
+      if (done) {
+        this.#oldest = this.#states.keys();
+        continue;
+      }
       const isSaved = !this.#unsaved.has(keyId) && !this.#unsavedBans.has(keyId);
       if (isSaved && keyId !== justRead) this.#states.delete(keyId);
     }
