@@ -7,6 +7,7 @@ import {
   hashSecret,
   isUsable,
 } from '../catalog/api-key.ts';
+import { BoundedMap } from '../catalog/bounded-map.ts';
 import type { Clock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { refusal } from './errors.ts';
@@ -36,7 +37,7 @@ export class Authenticator {
   readonly #storage: Storage;
   readonly #environment: Environment;
   readonly #clock: Clock;
-  #found = new Map<string, FoundKey>();
+  #found = new BoundedMap<FoundKey>(FOUND_KEYS_MAX);
   /** Look-ups under way, by hash: however many requests bring a key at once, storage is asked once. */
   #finding = new Map<string, Promise<FoundKey | undefined>>();
 
@@ -64,7 +65,7 @@ export class Authenticator {
 
   /** Forgets all keys, after some were changed. A look-up that is under way will be neither remembered nor shared. */
   forget(): void {
-    this.#found = new Map();
+    this.#found = new BoundedMap(FOUND_KEYS_MAX);
     this.#finding = new Map();
   }
 
@@ -84,12 +85,7 @@ export class Authenticator {
   async #find(hash: string): Promise<FoundKey | undefined> {
     const remembered = this.#found;
     const found = await this.#storage.keys.findBySecret(hash);
-    if (!found) return undefined;
-    for (const oldest of remembered.keys()) {
-      if (remembered.size < FOUND_KEYS_MAX) break;
-      remembered.delete(oldest);
-    }
-    remembered.set(hash, found);
+    if (found) remembered.set(hash, found);
     return found;
   }
 }

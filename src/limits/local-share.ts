@@ -1,8 +1,8 @@
 import type { ApiKey } from '../catalog/api-key.ts';
+import { BoundedMap } from '../catalog/bounded-map.ts';
 import type { Moment } from '../catalog/clock.ts';
 import type { Limits } from '../catalog/plan.ts';
 import type { Ban } from '../catalog/storage.ts';
-import { setBounded } from './bounded-map.ts';
 import { type BanState, charge, type Decision, look, UNUSED, type WindowState } from './window.ts';
 
 /** Keys remembered at once; further ones push out the oldest. */
@@ -16,7 +16,7 @@ const NO_BANS = 0;
  */
 export class LocalShare {
   readonly #instances: number;
-  readonly #states = new Map<string, WindowState>();
+  readonly #states = new BoundedMap<WindowState>(KEYS_MAX);
   #bans = new Map<string, BanState>();
 
   constructor(instances: number) {
@@ -36,7 +36,7 @@ export class LocalShare {
   /** Spends one request of the share, or refuses. */
   charge(key: ApiKey, now: Moment): Decision {
     const { state, decision } = charge(this.#state(key.id), this.#part(key.limits), now, NO_BANS);
-    setBounded(this.#states, key.id, state, KEYS_MAX);
+    this.#states.set(key.id, state);
     return decision;
   }
 

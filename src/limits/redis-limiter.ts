@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
+import { BoundedMap } from '../catalog/bounded-map.ts';
 import type { Clock, Moment } from '../catalog/clock.ts';
 import type { Limits } from '../catalog/plan.ts';
 import type { Ban, LimiterMemory, Storage, WindowCounts } from '../catalog/storage.ts';
 import type { Events } from '../events.ts';
-import { setBounded } from './bounded-map.ts';
 import type { Limiter, LimiterState } from './limiter.ts';
 import { LocalShare } from './local-share.ts';
 import { type Counted, RedisCounts, type SharedBan } from './redis-counts.ts';
@@ -67,8 +67,8 @@ export class RedisLimiter implements Limiter {
   readonly #options: RedisLimiterOptions;
   readonly #redis: RedisCounts;
   readonly #share: LocalShare;
-  readonly #refused = new Map<string, Refused>();
-  readonly #unsaved = new Map<string, WindowCounts>();
+  readonly #refused = new BoundedMap<Refused>(REFUSED_MAX);
+  readonly #unsaved = new BoundedMap<WindowCounts>(UNSAVED_MAX);
   readonly #newBans = new Set<NewBan>();
   readonly #reading = new Map<string, Promise<LimiterMemory>>();
   readonly #timer: NodeJS.Timeout;
@@ -219,7 +219,7 @@ export class RedisLimiter implements Limiter {
       const { minuteEnds, minuteUsed, day, dayUsed } = state;
       const ahead = this.#redis.steadyAhead();
       const counts = { keyId: key.id, minuteEnds: minuteEnds + ahead, minuteUsed, day, dayUsed };
-      setBounded(this.#unsaved, key.id, counts, UNSAVED_MAX);
+      this.#unsaved.set(key.id, counts);
     }
     if (decision.refusal || now.steady < state.refusalsEnd) this.#remember(key, state, before.ban);
     else this.#refused.delete(key.id);
@@ -275,7 +275,7 @@ export class RedisLimiter implements Limiter {
   }
 
   #remember(key: ApiKey, state: WindowState, ban: SharedBan | undefined): void {
-    setBounded(this.#refused, key.id, { limits: key.limits, state, ban }, REFUSED_MAX);
+    this.#refused.set(key.id, { limits: key.limits, state, ban });
   }
 
   async #saveCounts(): Promise<void> {
