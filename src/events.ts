@@ -96,7 +96,7 @@ function requestEvents({ log, write, accessLog, metrics }: EventSinks) {
     requestAnswered(answered) {
       const { method, route, status, code, plan = 'none', durationMs } = answered;
       metrics.requests.observe({ method, route, status }, durationMs / 1000);
-      if (status === 429) metrics.refusals.inc({ plan, reason: code ?? '' });
+      if (status === 429) metrics.refusals.inc(plan, code ?? '');
       if (status === 401) metrics.failedAuthentications.inc({ reason: code ?? '' });
       if (!logsAnswers) return;
       if (accessLog === 'errors' && status < 500 && durationMs < SLOW_MS) return;

@@ -34,12 +34,7 @@ function requestMetrics(registers: Registry[]) {
 
 function limitMetrics(registers: Registry[]) {
   return {
-    refusals: new Counter({
-      name: 'pet_catalog_refusals_total',
-      help: 'Requests answered with 429, by the plan of the key and the reason',
-      labelNames: ['plan', 'reason'],
-      registers,
-    }),
+    refusals: new Refusals(registers),
     bans: new Counter({
       name: 'pet_catalog_bans_total',
       help: 'Bans begun, by the plan of the key',
@@ -128,8 +123,7 @@ class RequestDurations {
   readonly #series = new Map<string, RequestSeries[]>();
 
   constructor(registers: readonly Registry[]) {
-    // A registry reads a metric's name and calls its `get`, whatever class it is of; prom-client's types name four.
-    for (const registry of registers) registry.registerMetric(this as unknown as Histogram);
+    register(this, registers);
   }
 
   observe(labels: RequestSeries['labels'], seconds: number): void {
@@ -157,6 +151,37 @@ class RequestDurations {
     const values = [...this.#series.values()].flat().flatMap((series) => histogramValues(name, series));
     return { name, help, type: 'histogram', aggregator: 'sum', values };
   }
+}
+
+/** How many requests were refused. Counted without making a text of the labels, since refusals come in floods. */
+class Refusals {
+  readonly name = 'pet_catalog_refusals_total';
+  readonly help = 'Requests answered with 429, by the plan of the key and the reason';
+  readonly #values: { readonly labels: { readonly plan: string; readonly reason: string }; value: number }[] = [];
+
+  constructor(registers: readonly Registry[]) {
+    register(this, registers);
+  }
+
+  inc(plan: string, reason: string): void {
+    for (const counted of this.#values) {
+      if (counted.labels.plan !== plan || counted.labels.reason !== reason) continue;
+      counted.value += 1;
+      return;
+    }
+    this.#values.push({ labels: { plan, reason }, value: 1 });
+  }
+
+  /** The counter as prom-client writes one. */
+  async get() {
+    const { name, help } = this;
+    return { name, help, type: 'counter', aggregator: 'sum', values: this.#values };
+  }
+}
+
+/** A registry reads a metric's name and calls its `get`, whatever class it is of; prom-client's types name four. */
+function register(metric: { readonly name: string; get(): Promise<object> }, registers: readonly Registry[]): void {
+  for (const registry of registers) registry.registerMetric(metric as unknown as Counter);
 }
 
 /** What is exposed of a series: each bucket with those below it, the sum and the count. */

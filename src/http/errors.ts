@@ -71,15 +71,17 @@ export function refusal(code: ErrorCode, message: string, headers: readonly stri
 
 /** The refusal for a request over a limit or during a ban. */
 export function overLimit(decision: Decision): Answer {
-  const { refusal: code = 'rate_limit_exceeded', limit, reset, now, ban } = decision;
-  const seconds = Math.max(1, reset - now);
-  const why = {
-    rate_limit_exceeded: () => `The limit of ${limit} requests per minute is reached`,
-    daily_quota_exceeded: () => `The quota of ${limit} requests per day is reached`,
-    key_banned: () =>
-      `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}`,
-  };
-  return refusal(code, `${why[code]()}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', `${seconds}`]);
+  const { refusal: code = 'rate_limit_exceeded', reset, now } = decision;
+  const seconds = `${Math.max(1, reset - now)}`;
+  return refusal(code, `${why(decision)}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', seconds]);
+}
+
+function why({ refusal: code, limit, reset, ban }: Decision): string {
+  if (code === 'key_banned') {
+    return `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}`;
+  }
+  if (code === 'daily_quota_exceeded') return `The quota of ${limit} requests per day is reached`;
+  return `The limit of ${limit} requests per minute is reached`;
 }
 
 /** The answer for whatever was thrown. Anything but a CatalogError is a defect, of which the caller learns nothing. */

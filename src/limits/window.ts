@@ -111,22 +111,25 @@ export function look(known: WindowState, limits: Limits, now: Moment): Decision 
   );
   if (ban) {
     return {
-      ...decision,
       refusal: 'key_banned',
       limit: minute.limit,
       remaining: 0,
       reset: until,
       minute: { limit: minute.limit, remaining: 0, reset: until },
+      day,
       ban: { until: ban.ends + stepped, reason: ban.reason },
+      now: now.unix,
     };
   }
   const daySpent = day.remaining === 0;
   return {
-    ...decision,
     refusal: daySpent ? 'daily_quota_exceeded' : 'rate_limit_exceeded',
     limit: daySpent ? day.limit : minute.limit,
     remaining: 0,
     reset: until,
+    minute,
+    day,
+    now: now.unix,
   };
 }
 
