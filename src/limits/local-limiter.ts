@@ -129,14 +129,19 @@ export class LocalLimiter implements Limiter {
   }
 
   async #saveCountsOf(keyIds: readonly string[]): Promise<void> {
-    const saving = keyIds.flatMap((keyId) => {
+    const states: WindowState[] = [];
+    const counts: WindowCounts[] = [];
+    for (const keyId of keyIds) {
       const state = this.#states.get(keyId);
-      return state ? [{ keyId, state }] : [];
-    });
-    const counts = saving.map(({ keyId, state }) => toCounts(keyId, state, this.#storedAhead));
+      if (!state) continue;
+      states.push(state);
+      counts.push(toCounts(keyId, state, this.#storedAhead));
+    }
     await this.#options.storage.limits.saveCounts(counts);
     // Only what did not change meanwhile is saved, and only what is saved may be forgotten.
-    for (const { keyId, state } of saving) if (this.#states.get(keyId) === state) this.#unsaved.delete(keyId);
+    for (const [index, { keyId }] of counts.entries()) {
+      if (this.#states.get(keyId) === states[index]) this.#unsaved.delete(keyId);
+    }
   }
 
   #read(keyId: string): Promise<void> {

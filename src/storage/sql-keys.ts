@@ -1,7 +1,8 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { ApiKey, Environment, FoundKey, Scope, SecretRecord } from '../catalog/api-key.ts';
+import { type ApiKey, ENVIRONMENTS, type FoundKey, SCOPES, type Scope, type SecretRecord } from '../catalog/api-key.ts';
 import type { Operator } from '../catalog/audit.ts';
 import type { Clock } from '../catalog/clock.ts';
+import { PLAN_NAMES } from '../catalog/plan.ts';
 import type { KeyChanges, KeySearch, KeyStorage, Rotation } from '../catalog/storage.ts';
 import { writeDown } from './sql-audit.ts';
 import { Statement } from './statement.ts';
@@ -141,15 +142,31 @@ async function readKey(db: Kysely<Tables>, id: string): Promise<ApiKey | undefin
   return row && toKey(row);
 }
 
+/** The word of a set that equals a text: held once for all keys, and compared by where it is instead of by letters. */
+function wordOf<Word extends string>(words: readonly Word[], text: string): Word {
+  return words.find((word) => word === text) ?? (text as Word);
+}
+
+/** What was read of scopes so far. There are as many as ways to choose from six. */
+const scopesRead = new Map<string, readonly Scope[]>();
+
+function scopesOf(text: string): readonly Scope[] {
+  const known = scopesRead.get(text);
+  if (known) return known;
+  const scopes = text.split(' ').map((scope) => wordOf(SCOPES, scope));
+  scopesRead.set(text, scopes);
+  return scopes;
+}
+
 function toKey(row: Tables['api_keys'] & { prefix: string }): ApiKey {
   return {
     id: row.id,
     name: row.name,
     prefix: row.prefix,
-    environment: row.environment as Environment,
-    plan: row.plan,
+    environment: wordOf(ENVIRONMENTS, row.environment),
+    plan: wordOf(PLAN_NAMES, row.plan),
     limits: { minute: row.per_minute, day: row.per_day },
-    scopes: row.scopes.split(' ') as Scope[],
+    scopes: scopesOf(row.scopes),
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
