@@ -22,7 +22,7 @@ const INSERTING = fileURLToPath(new URL('./inserting.ts', import.meta.url));
 const REQUESTS = 20_000;
 const PIPELINED = 10;
 /** A quarter above what a list of no categories takes, with the memory of the start shared out among the requests. */
-const ALLOCATED_BYTES_MAX = 22_000;
+const ALLOCATED_BYTES_MAX = 15_500;
 /** What a connection begins with, what asks for this very count, what the scripts call, and signs of life. */
 const NOT_COUNTED = /^(hello|client.*|info|time|get|set|del|ping)$/;
 /** Some more than there are; half of them are Kysely's. */
