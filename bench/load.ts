@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { BENCH, type Machine } from './machine.ts';
 import { installed, pinned } from './servers.ts';
@@ -53,22 +53,31 @@ export function writeCalls(file: string, calls: readonly Call[]): string {
  * No load generator does that, and none is needed: what is sent for the first time is slow to answer.
  */
 export async function sendOnce(origin: string, calls: readonly Call[], connections: number) {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const { hostname, port } = new URL(origin);
   const startedMs = performance.now();
   let [begun, good] = [0, 0];
   const work = async () => {
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true }).setEncoding('latin1');
     for (let call = calls[begun++]; call; call = calls[begun++]) {
-      const headers = { authorization: `Bearer ${call.key}` };
-      const sent = request(origin + call.path, { agent, method: call.method, headers }).end();
-      const [response] = (await once(sent, 'response')) as [IncomingMessage];
-      if (response.statusCode === 200) good += 1;
-      response.resume();
-      await once(response, 'end');
+      socket.write(`${call.method} ${call.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${call.key}\r\n\r\n`);
+      if ((await answer(socket)).startsWith('HTTP/1.1 200 ')) good += 1;
     }
+    socket.destroy();
   };
   await Promise.all(Array.from({ length: connections }, work));
-  agent.destroy();
   return { good, seconds: (performance.now() - startedMs) / 1000 };
+}
+
+/** The next answer that comes, whose length its head must tell. */
+async function answer(socket: Socket): Promise<string> {
+  let text = '';
+  for (;;) {
+    text += ((await once(socket, 'data')) as [string])[0];
+    const head = text.indexOf('\r\n\r\n');
+    const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1];
+    if (head >= 0 && length === undefined) throw new Error(`An answer does not tell its length: ${text}`);
+    if (head >= 0 && text.length >= head + 4 + Number(length)) return text;
+  }
 }
 
 /** Sends calls in turn for so many seconds, with wrk if it is installed, else with autocannon. */
