@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { BoundedMap } from './bounded-map.ts';
 
 test('a new entry beyond the bound pushes out the oldest, whatever was deleted or replaced meanwhile', () => {
@@ -14,4 +16,20 @@ test('a new entry beyond the bound pushes out the oldest, whatever was deleted o
   map.clear();
   for (let i = 0; i < 100; i += 1) map.set(`${i}`, i);
   assert.deepEqual([...map.keys()], ['97', '98', '99']);
+});
+
+test('what was put in and taken out again is not held', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const map = new BoundedMap<object>(200_000);
+  const heldAfter = (rounds: number) => {
+    for (let round = 0; round < rounds; round += 1) {
+      for (let i = 0; i < 1_000; i += 1) map.set(`${i}`, { round });
+      for (let i = 0; i < 1_000; i += 1) map.delete(`${i}`);
+    }
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heldAfter(20);
+  assert.ok(heldAfter(100) - before < 4_000_000, 'the entries of many rounds are still there');
 });

@@ -28,8 +28,8 @@ export class LocalLimiter implements Limiter {
   readonly state = 'ok';
   readonly #options: LocalLimiterOptions;
   readonly #states = new Map<string, WindowState>();
-  /** Where to look next for a key to forget. */
-  #oldest = this.#states.keys();
+  /** Where to look next for a key to forget, once there are too many. */
+  #oldest: MapIterator<string> | undefined;
   readonly #reading = new Map<string, Promise<void>>();
   readonly #unsaved = new Set<string>();
   readonly #unsavedBans = new Map<string, BanState>();
@@ -163,9 +163,10 @@ export class LocalLimiter implements Limiter {
     const keysMax = this.#options.keysMax ?? KEYS_MAX;
     // Goes on where it stopped, once around at most: from its beginning, a map passes over all that was deleted there.
     for (let left = this.#states.size + 1; left > 0 && this.#states.size > keysMax; left -= 1) {
+      this.#oldest ??= this.#states.keys();
       const { value: keyId, done } = this.#oldest.next();
       if (done) {
-        this.#oldest = this.#states.keys();
+        this.#oldest = undefined;
         continue;
       }
       const isSaved = !this.#unsaved.has(keyId) && !this.#unsavedBans.has(keyId);
