@@ -49,7 +49,7 @@ function machineTable({ machine, scale }: Run): string {
         'peers',
         [...['fastify', 'express'].map(pinnedVersions), `nginx ${machine.nginx ?? 'not installed'}`].join('; '),
       ],
-      ['rounds', `${rounds} of ${seconds} s for each contender in turn, after one to warm up`],
+      ['rounds', `${rounds} of ${seconds} s for each contender in turn, after two seconds to warm up`],
       ['date', machine.date],
     ],
   );

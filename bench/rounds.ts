@@ -5,6 +5,8 @@ import type { Workload } from './workloads.ts';
 import type { Contender, Workshop } from './workshop.ts';
 
 const BYTES_PER_MB = 1e6;
+/** V8 compiles what runs often in the background, on the same core, for more than a second. */
+const WARM_UP_SECONDS = 2;
 
 /** How much of everything a run does. */
 export interface Scale {
@@ -31,7 +33,7 @@ export async function runWorkload(workload: Workload, shop: Workshop, { rounds, 
   const series = contenders.map(({ name, x }): Series => {
     return { name, x, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };
   });
-  for (const contender of contenders) await round(shop, contender, 1);
+  for (const contender of contenders) await round(shop, contender, WARM_UP_SECONDS);
   for (let i = 0; i < rounds; i += 1) {
     for (const [index, contender] of contenders.entries()) {
       const measured = await round(shop, contender, seconds);

@@ -187,7 +187,7 @@ export class RedisLimiter implements Limiter {
         counted = await this.#redis.count(id, limits, { cost, memory });
       }
       if (!counted || counted === 'missing') return undefined;
-      if (!(await this.#wasLifted(id, counted))) return counted;
+      if (!counted.ban || !(await this.#wasLifted(id, counted))) return counted;
     }
     return undefined;
   }
@@ -212,7 +212,7 @@ export class RedisLimiter implements Limiter {
     return reading;
   }
 
-  async #decide(key: ApiKey, before: Refused, now: Moment): Promise<Decision> {
+  #decide(key: ApiKey, before: Refused, now: Moment): Decision | Promise<Decision> {
     const { state, decision, newBan } = charge(before.state, key.limits, now, this.#options.banAfter);
     if (newBan) return this.#ban(key, before, now);
     if (!decision.refusal) {

@@ -121,13 +121,17 @@ export class RedisLink implements AsyncDisposable {
     return new Promise((settle) => {
       const call = { client, since: this.#listened(), settle };
       this.#calls.add(call);
-      evaluate(client, script, args).then(
-        (reply) => {
-          this.#calls.delete(call);
-          settle(reply);
-        },
-        (error) => this.#giveUp(client, error),
-      );
+      const answered = (reply: unknown) => {
+        this.#calls.delete(call);
+        settle(reply);
+      };
+      const failed = (error: unknown) => this.#giveUp(client, error);
+      const { source, sha } = script;
+      client.sendCommand(['EVALSHA', sha, '1', ...args]).then(answered, (error: Error) => {
+        // Scripts are forgotten by a Redis that was told so; then the source is sent along.
+        if (!error.message.startsWith('NOSCRIPT')) return failed(error);
+        client.sendCommand(['EVAL', source, '1', ...args]).then(answered, failed);
+      });
     });
   }
 
@@ -191,15 +195,9 @@ function newClient(url: string) {
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
     commandsQueueMaxLength: 2 * CALLS_MAX,
+    // The deadlines are our own; those of the client are an AbortSignal each, whose garbage took a quarter of a request.
+    commandOptions: { timeout: 0 },
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
-  });
-}
-
-/** Scripts are forgotten by a Redis that was told so; then the source is sent along. */
-function evaluate(client: Client, { source, sha }: Script, [key = '', ...args]: readonly string[]): Promise<unknown> {
-  return client.sendCommand(['EVALSHA', sha, '1', key, ...args]).catch((error: Error) => {
-    if (!error.message.startsWith('NOSCRIPT')) throw error;
-    return client.sendCommand(['EVAL', source, '1', key, ...args]);
   });
 }
 
