@@ -9,8 +9,8 @@ import { WORKLOADS, type Workload } from './workloads.ts';
 import type { Workshop } from './workshop.ts';
 
 /** More keys than the service remembers of either kind; `--distinct-keys 1000000` takes minutes more. */
-const FULL = { rounds: 5, seconds: 1, starts: 7, distinctKeys: 250_000 };
-const QUICK = { rounds: 2, seconds: 1, starts: 3, distinctKeys: 0 };
+const FULL = { rounds: 5, seconds: 1, warmUpSeconds: 2, starts: 7, distinctKeys: 250_000 };
+const QUICK = { rounds: 2, seconds: 1, warmUpSeconds: 1, starts: 3, distinctKeys: 0 };
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.setMaxListeners(100);

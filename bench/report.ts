@@ -37,7 +37,7 @@ export function report(run: Run): { markdown: string; plots: Map<string, string>
 
 function machineTable({ machine, scale }: Run): string {
   const cores = machine.pins ? 'servers on one core, the load on another' : 'servers and load share all cores';
-  const { rounds, seconds } = scale;
+  const { rounds, seconds, warmUpSeconds } = scale;
   return table(
     ['', ''],
     [
@@ -49,7 +49,7 @@ function machineTable({ machine, scale }: Run): string {
         'peers',
         [...['fastify', 'express'].map(pinnedVersions), `nginx ${machine.nginx ?? 'not installed'}`].join('; '),
       ],
-      ['rounds', `${rounds} of ${seconds} s for each contender in turn, after two seconds to warm up`],
+      ['rounds', `${rounds} of ${seconds} s for each contender in turn, after ${warmUpSeconds} s to warm up`],
       ['date', machine.date],
     ],
   );

@@ -5,13 +5,13 @@ import type { Workload } from './workloads.ts';
 import type { Contender, Workshop } from './workshop.ts';
 
 const BYTES_PER_MB = 1e6;
-/** V8 compiles what runs often in the background, on the same core, for more than a second. */
-const WARM_UP_SECONDS = 2;
 
 /** How much of everything a run does. */
 export interface Scale {
   readonly rounds: number;
   readonly seconds: number;
+  /** V8 compiles what runs often in the background, on the same core, for more than a second. */
+  readonly warmUpSeconds: number;
 }
 
 /** What one contender did in each round. */
@@ -28,12 +28,16 @@ export interface Series {
 }
 
 /** Measures the contenders in turn, round by round: A B C A B C. Throws if an answer is not what it should be. */
-export async function runWorkload(workload: Workload, shop: Workshop, { rounds, seconds }: Scale): Promise<Series[]> {
+export async function runWorkload(
+  workload: Workload,
+  shop: Workshop,
+  { rounds, seconds, warmUpSeconds }: Scale,
+): Promise<Series[]> {
   const contenders = await workload.contenders(shop);
   const series = contenders.map(({ name, x }): Series => {
     return { name, x, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };
   });
-  for (const contender of contenders) await round(shop, contender, WARM_UP_SECONDS);
+  for (const contender of contenders) await round(shop, contender, warmUpSeconds);
   for (let i = 0; i < rounds; i += 1) {
     for (const [index, contender] of contenders.entries()) {
       const measured = await round(shop, contender, seconds);
