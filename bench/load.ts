@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { BENCH, type Machine } from './machine.ts';
 import { installed, pinned } from './servers.ts';
@@ -58,9 +58,10 @@ export async function sendOnce(origin: string, calls: readonly Call[], connectio
   let [begun, good] = [0, 0];
   const work = async () => {
     const socket = connect({ host: hostname, port: Number(port), noDelay: true }).setEncoding('latin1');
+    const texts: AsyncIterator<string> = socket[Symbol.asyncIterator]();
     for (let call = calls[begun++]; call; call = calls[begun++]) {
       socket.write(`${call.method} ${call.path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${call.key}\r\n\r\n`);
-      if ((await answer(socket)).startsWith('HTTP/1.1 200 ')) good += 1;
+      if ((await answer(texts)).startsWith('HTTP/1.1 200 ')) good += 1;
     }
     socket.destroy();
   };
@@ -68,11 +69,13 @@ export async function sendOnce(origin: string, calls: readonly Call[], connectio
   return { good, seconds: (performance.now() - startedMs) / 1000 };
 }
 
-/** The next answer that comes, whose length its head must tell. */
-async function answer(socket: Socket): Promise<string> {
+/** The next answer that comes, whose length its head must tell. Throws if the connection ends before it is whole. */
+async function answer(texts: AsyncIterator<string>): Promise<string> {
   let text = '';
   for (;;) {
-    text += ((await once(socket, 'data')) as [string])[0];
+    const { value, done } = await texts.next();
+    if (done) throw new Error(`The connection was closed within an answer: ${text}`);
+    text += value;
     const head = text.indexOf('\r\n\r\n');
     const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text)?.[1];
     if (head >= 0 && length === undefined) throw new Error(`An answer does not tell its length: ${text}`);

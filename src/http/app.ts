@@ -54,6 +54,7 @@ export function createApp(options: AppOptions): Serve {
     if (operation?.deprecation) exchange.ownHeaders = [...exchange.ownHeaders, ...deprecationHeaders(operation)];
     const isFree = operation?.free === true;
     return whenKnown(authenticator.authenticate(exchange.request), (key) => {
+      // What has a status is an answer: the 401.
       if ('status' in key) return key;
       exchange.key = key;
       return whenKnown(isFree ? limiter.peek(key) : limiter.charge(key), (decision) => {
