@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type ApiKey, newApiKey, type SecretRecord, secretRecord } from '../src/catalog/api-key.ts';
 import type { Operator } from '../src/catalog/audit.ts';
-import { systemClock } from '../src/catalog/clock.ts';
 import { LIMIT_MAX, type Limits } from '../src/catalog/plan.ts';
 import { readConfig } from '../src/config.ts';
+import { systemClock } from '../src/stdx/clock.ts';
 import { openStorage } from '../src/storage/open.ts';
 
 /** Room for everything that a workload creates. */

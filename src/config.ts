@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ENVIRONMENTS, type Environment } from './catalog/api-key.ts';
-import { parseDuration } from './duration.ts';
-import { ACCESS_LOGS, type AccessLog } from './events.ts';
+import { parseDuration } from './stdx/duration.ts';
+import { ACCESS_LOGS, type AccessLog } from './telemetry/events.ts';
 
 const DURATION_SECONDS_MAX = 86_400;
 const INSTANCES_MAX = 1_000;

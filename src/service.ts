@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { CategoryList } from './catalog/category-list.ts';
-import type { Clock } from './catalog/clock.ts';
 import type { Change, Storage } from './catalog/storage.ts';
 import type { Config } from './config.ts';
-import type { Events } from './events.ts';
 import { createApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
-import { Cors } from './http/cors.ts';
 import { Health } from './http/health.ts';
-import { type Certificate, type Listener, type ListenOptions, openListener } from './http/listener.ts';
-import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/routes.ts';
+import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/operations.ts';
+import { Cors } from './http/transport/cors.ts';
+import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
-import type { Metrics } from './metrics.ts';
 import { createOperatorApp } from './operator/app.ts';
-import type { ShownSetting } from './operator/route.ts';
-import { NO_TRACING, type Tracing } from './tracing.ts';
-import { UsageRecorder } from './usage.ts';
+import type { ShownSetting } from './operator/frame/context.ts';
+import type { Clock } from './stdx/clock.ts';
+import type { Events } from './telemetry/events.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
+import { UsageRecorder } from './telemetry/usage.ts';
 import { VERSION } from './version.ts';
 
 /** The operator listener stops after the public one, so that it tells of the stopping, and then has little to finish. */

@@ -3,9 +3,9 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { type Finished, run, serveProcess } from './process.ts';
-import { temporaryFolder } from './service.ts';
-import { untilTrue } from './storage-contract.ts';
+import { type Finished, run, serveProcess } from './kit/process.ts';
+import { temporaryFolder } from './kit/service.ts';
+import { untilTrue } from './kit/storage-contract.ts';
 
 /** The operator's commands, beside a service that runs. */
 

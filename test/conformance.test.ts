@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Category, NewCategory } from '../src/catalog/category.ts';
-import { OPERATOR } from './operator.ts';
-import { json, type TestService, testService } from './service.ts';
+import { OPERATOR } from './kit/operator.ts';
+import { json, type TestService, testService } from './kit/service.ts';
 
 /** One test for each rule of the published interface, named after it, through a real socket. */
 describe('the published interface', () => {

@@ -8,17 +8,17 @@ import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../src/catalog/clock.ts';
 import { readConfig } from '../src/config.ts';
+import { systemClock } from '../src/stdx/clock.ts';
 import { openStorage } from '../src/storage/open.ts';
-import { run, serveProcess } from './process.ts';
-import { type RedisServer, redisServerMissing, startRedis } from './redis-server.ts';
-import { temporaryFolder, testService } from './service.ts';
+import { run, serveProcess } from './kit/process.ts';
+import { type RedisServer, redisServerMissing, startRedis } from './kit/redis-server.ts';
+import { temporaryFolder, testService } from './kit/service.ts';
 
 /** Work that is counted instead of timed, so that a loss of speed shows on a busy machine too. */
 
 const COMMAND = fileURLToPath(new URL('../bin/pet-catalog.js', import.meta.url));
-const INSERTING = fileURLToPath(new URL('./inserting.ts', import.meta.url));
+const INSERTING = fileURLToPath(new URL('./kit/inserting.ts', import.meta.url));
 const REQUESTS = 20_000;
 const PIPELINED = 10;
 /** A quarter above what a list of no categories takes, with the memory of the start shared out among the requests. */

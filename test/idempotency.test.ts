@@ -3,9 +3,9 @@ import { Agent, request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../src/catalog/category.ts';
-import { issueKey } from './faults/kills.ts';
-import { serveProcess } from './process.ts';
-import { json, type TestService, temporaryFolder, testService } from './service.ts';
+import { issueKey } from './kit/faults/kills.ts';
+import { serveProcess } from './kit/process.ts';
+import { json, type TestService, temporaryFolder, testService } from './kit/service.ts';
 
 describe('Idempotency-Key', () => {
   let service: TestService;

@@ -4,8 +4,8 @@ import { ERROR_CODES } from '../src/catalog/error.ts';
 import { PLANS } from '../src/catalog/plan.ts';
 import { readConfig } from '../src/config.ts';
 import { STATUS_OF } from '../src/http/errors.ts';
-import { OPERATIONS } from '../src/http/routes.ts';
-import { json, type TestService, testService } from './service.ts';
+import { OPERATIONS } from '../src/http/operations.ts';
+import { json, type TestService, testService } from './kit/service.ts';
 
 /** The pages beside the API, over real HTTP, as programs see them; a browser looks at them in browser/. */
 

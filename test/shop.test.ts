@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Order } from '../src/catalog/order.ts';
 import type { InventoryItem, Pet } from '../src/catalog/pet.ts';
-import { OPERATIONS } from '../src/http/routes.ts';
-import { json, type TestService, testService } from './service.ts';
+import { OPERATIONS } from '../src/http/operations.ts';
+import { json, type TestService, testService } from './kit/service.ts';
 
 const SUNSET = Date.UTC(2030, 11, 5) / 1000;
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from './service.ts';
+import { temporaryFolder } from './kit/service.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Licences that ask for no more than their notice. Another one is a decision, not an entry in this list. */

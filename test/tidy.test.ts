@@ -17,41 +17,42 @@ const tests = [...sources.filter((file) => file.endsWith('.test.ts')), ...filesB
 const client = filesBelow('client/src');
 const bench = filesBelow('bench').filter((file) => /^bench\/[^/]+$/.test(file));
 
-/**
- * What each room may import: prefixes of files below src, or packages. `catalog` and `events` are open to all but
- * `catalog` itself.
- */
+/** What each room may import: prefixes of files below src, or packages. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
-  catalog: ['catalog/', 'typebox', 'ajv', 'csv-parse', 'csv-stringify', 'node:crypto', 'node:module', 'node:zlib'],
-  limits: ['limits/', 'catalog/', 'config', 'events', '@redis/client', 'node:crypto', 'node:timers/promises'],
-  storage: ['storage/', 'catalog/', 'events', 'config', 'kysely', 'pg', 'node:'],
-  http: ['http/', 'catalog/', 'events', 'limits/limiter', 'typebox', 'find-my-way', 'yaml', 'node:'],
-  operator: ['operator/', 'http/', 'catalog/', 'events', 'metrics', 'limits/limiter', 'find-my-way', 'node:'],
+  stdx: ['stdx/', 'node:timers/promises'],
+  catalog: [
+    'catalog/',
+    'stdx/',
+    'typebox',
+    'ajv',
+    'csv-parse',
+    'csv-stringify',
+    'node:crypto',
+    'node:module',
+    'node:zlib',
+  ],
+  telemetry: ['telemetry/', 'catalog/', 'stdx/', 'pino', 'prom-client', '@opentelemetry/api', 'node:timers/promises'],
+  limits: [
+    'limits/',
+    'catalog/',
+    'stdx/',
+    'telemetry/',
+    'config',
+    '@redis/client',
+    'node:crypto',
+    'node:timers/promises',
+  ],
+  storage: ['storage/', 'catalog/', 'stdx/', 'telemetry/', 'config', 'kysely', 'pg', 'node:'],
+  http: ['http/', 'catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'typebox', 'find-my-way', 'yaml', 'node:'],
+  operator: ['operator/', 'http/', 'catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'find-my-way', 'node:'],
   cli: ['', 'node:', 'commander', 'pino', 'yaml'],
 };
 
 /** The few files below src itself. */
 const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
-  'config.ts': ['catalog/', 'duration', 'events', 'node:fs'],
-  'duration.ts': [],
-  'events.ts': ['catalog/', 'metrics', 'pino'],
+  'config.ts': ['catalog/', 'stdx/', 'telemetry/', 'node:fs'],
   'main.ts': ['', 'node:'],
-  'metrics.ts': ['prom-client'],
-  'service.ts': [
-    'catalog/',
-    'limits/',
-    'http/',
-    'operator/',
-    'config',
-    'events',
-    'metrics',
-    'tracing',
-    'usage',
-    'version',
-    'node:fs',
-  ],
-  'tracing.ts': ['catalog/error', '@opentelemetry/api', 'node:timers/promises'],
-  'usage.ts': ['catalog/', 'node:timers/promises'],
+  'service.ts': ['catalog/', 'stdx/', 'telemetry/', 'limits/', 'http/', 'operator/', 'config', 'version', 'node:fs'],
   'version.ts': ['node:fs'],
 };
 
@@ -85,7 +86,7 @@ test('the client imports nothing but itself', () => {
 });
 
 test('the arithmetic of the limits knows the plan and the clock, and nothing else', () => {
-  assert.deepEqual(importsOf('src/limits/window.ts').sort(), ['src:catalog/clock.ts', 'src:catalog/plan.ts']);
+  assert.deepEqual(importsOf('src/limits/window.ts').sort(), ['src:catalog/plan.ts', 'src:stdx/clock.ts']);
 });
 
 test('of what only development installs, the service imports nothing but types', () => {
@@ -107,7 +108,7 @@ test('only events writes to the log, and nothing to the console', () => {
   const writers = production.filter((file) =>
     /\blog\.(trace|debug|info|warn|error|fatal)\(|console\.\w+\(/.test(read(file)),
   );
-  assert.deepEqual(writers, ['src/events.ts']);
+  assert.deepEqual(writers, ['src/telemetry/events.ts']);
 });
 
 test('files have kebab-case names, none of them vague, and no barrels', () => {
@@ -169,7 +170,7 @@ test('the lockfile knows the packages of every platform, or `npm ci` refuses it'
 });
 
 test('the files that the pages name exist', () => {
-  for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md']) {
+  for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'STYLE.md']) {
     const named = [...read(page).matchAll(/`((?:src|test|docs|decisions|bin|bench|runtime)\/[\w./-]*)`/g)].map(
       (match) => match[1] ?? '',
     );

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { issueKey } from './faults/kills.ts';
-import { serveProcess } from './process.ts';
-import { temporaryFolder } from './service.ts';
+import { issueKey } from './kit/faults/kills.ts';
+import { serveProcess } from './kit/process.ts';
+import { temporaryFolder } from './kit/service.ts';
 
 /** A collector of the test's own, which speaks OTLP over HTTP as far as the service does. */
 

@@ -1,6 +1,6 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../stdx/clock.ts';
 import { CatalogError } from './error.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
-import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/openapi.ts';
-import { OPERATIONS } from '../http/routes.ts';
+import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/docs/openapi.ts';
+import { OPERATIONS } from '../http/operations.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, sources, withSettings } from './invocation.ts';
 

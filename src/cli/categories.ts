@@ -9,8 +9,8 @@ import {
   readCategories,
   writeCategories,
 } from '../catalog/category-file.ts';
-import { systemClock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
+import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { systemClock } from '../catalog/clock.ts';
 import type { Config } from '../config.ts';
-import { offerLogin } from '../operator/session.ts';
+import { offerLogin } from '../operator/session/session.ts';
+import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 

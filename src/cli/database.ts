@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { systemClock } from '../catalog/clock.ts';
 import type { DatabaseAddress } from '../config.ts';
+import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
-import { backUp, restore } from '../storage/sqlite-file.ts';
+import { backUp, restore } from '../storage/sqlite/file.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 
 /** `migrate`, `backup` and `restore`: the database as a whole. */

@@ -1,6 +1,6 @@
-import { utc } from '../catalog/clock.ts';
 import type { PetStatus } from '../catalog/pet.ts';
 import type { Storage } from '../catalog/storage.ts';
+import { utc } from '../stdx/clock.ts';
 
 const DAY_SECONDS = 86_400;
 const ORIGIN = { keyId: 'demo' };

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Finding } from '../catalog/finding.ts';
 import { type Config, ConfigMistakes, SETTINGS, type SettingName } from '../config.ts';
+import type { Finding } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 
@@ -33,7 +33,7 @@ async function examine(readSettings: () => Config): Promise<Finding[]> {
   try {
     const config = readSettings();
     const { inspectDatabase } = await import('../storage/inspection.ts');
-    const { inspectRedis } = await import('../limits/redis-inspection.ts');
+    const { inspectRedis } = await import('../limits/redis/inspection.ts');
     const redis = config.redis ? await inspectRedis(config.redis.url) : [];
     return [versions, ...listeners(config), ...(await inspectDatabase(config.database)), ...redis];
   } catch (error) {

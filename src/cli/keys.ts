@@ -10,12 +10,12 @@ import {
   secretRecord,
 } from '../catalog/api-key.ts';
 import type { Operator } from '../catalog/audit.ts';
-import { systemClock, utc } from '../catalog/clock.ts';
 import { CatalogError } from '../catalog/error.ts';
 import { type Limits, PLAN_NAMES, type PlanName } from '../catalog/plan.ts';
 import type { Ban, Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
-import { parseDuration } from '../duration.ts';
+import { systemClock, utc } from '../stdx/clock.ts';
+import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { newApiKey, secretRecord } from '../catalog/api-key.ts';
-import { systemClock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { type Config, findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
-import { createEvents } from '../events.ts';
 import { openLimiter } from '../limits/open.ts';
-import { createMetrics } from '../metrics.ts';
-import type { ShownSetting } from '../operator/route.ts';
+import type { ShownSetting } from '../operator/frame/context.ts';
 import { type Service, startService } from '../service.ts';
+import { systemClock } from '../stdx/clock.ts';
 import { claimForService, openStorage } from '../storage/open.ts';
-import { asksForTraces, NO_TRACING, startTracing } from '../tracing.ts';
+import { createEvents } from '../telemetry/events.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { asksForTraces, NO_TRACING, startTracing } from '../telemetry/tracing.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, sources, systemOperator, withSettings } from './invocation.ts';
 import { openLog } from './log.ts';
@@ -89,7 +89,7 @@ async function issueFirstKey(storage: Storage, { config, service, now, invocatio
   );
   const by = systemOperator();
   await storage.keys.insert(key, secretRecord(secret), by);
-  const { offerLogin } = await import('../operator/session.ts');
+  const { offerLogin } = await import('../operator/session/session.ts');
   const link = await offerLogin(storage, { actor: by.actor, now, url: service.operatorUrl });
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,

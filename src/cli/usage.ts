@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { AuditEntry } from '../catalog/audit.ts';
-import { systemClock, utc } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { parseDuration } from '../duration.ts';
+import { systemClock, utc } from '../stdx/clock.ts';
+import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';

@@ -1,13 +1,13 @@
 import findMyWay from 'find-my-way';
 import { CatalogError } from '../catalog/error.ts';
-import type { Events } from '../events.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { Events } from '../telemetry/events.ts';
 import { type Authenticator, insufficientScope } from './authenticate.ts';
-import { readJson } from './body.ts';
-import type { Cors } from './cors.ts';
 import { errorAnswer, overLimit, refusal } from './errors.ts';
-import type { Answer, Exchange, Serve } from './exchange.ts';
-import type { Catalog, Operation } from './operation.ts';
+import type { Catalog, Operation } from './operations/operation.ts';
+import { readJson } from './transport/body.ts';
+import type { Cors } from './transport/cors.ts';
+import type { Answer, Exchange, Serve } from './transport/exchange.ts';
 
 /** A page beside the API, reached by GET without a key. */
 export type Page = (exchange: Exchange) => Answer | Promise<Answer>;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type ApiKey, type FoundKey, newApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { Authenticator } from './authenticate.ts';
-import type { Answer } from './exchange.ts';
+import type { Answer } from './transport/exchange.ts';
 
 const NOW = 1_800_000_000;
 const REQUESTS = 250;

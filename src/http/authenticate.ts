@@ -7,11 +7,11 @@ import {
   hashSecret,
   isUsable,
 } from '../catalog/api-key.ts';
-import { BoundedMap } from '../catalog/bounded-map.ts';
-import type { Clock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
+import { BoundedMap } from '../stdx/bounded-map.ts';
+import type { Clock } from '../stdx/clock.ts';
 import { refusal } from './errors.ts';
-import type { Answer } from './exchange.ts';
+import type { Answer } from './transport/exchange.ts';
 
 const REALM = 'Bearer realm="pet-catalog"';
 /** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */

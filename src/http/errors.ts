@@ -1,7 +1,7 @@
-import { utc } from '../catalog/clock.ts';
 import { CatalogError, type ErrorCode } from '../catalog/error.ts';
 import type { Decision } from '../limits/limiter.ts';
-import type { Answer } from './exchange.ts';
+import { utc } from '../stdx/clock.ts';
+import type { Answer } from './transport/exchange.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 

@@ -1,7 +1,7 @@
 import { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import type { Answer } from './exchange.ts';
+import type { Answer } from './transport/exchange.ts';
 
 /** How long a finding is told again before storage is asked anew, so that probes cost nothing. */
 const FINDING_MS = 1_000;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { manualClock } from '../../test/clock.ts';
-import { type LimiterBench, limiterContract } from '../../test/limiter-contract.ts';
-import { OPERATOR } from '../../test/operator.ts';
-import { recordedEvents, temporaryFolder } from '../../test/service.ts';
+import { manualClock } from '../../test/kit/clock.ts';
+import { type LimiterBench, limiterContract } from '../../test/kit/limiter-contract.ts';
+import { OPERATOR } from '../../test/kit/operator.ts';
+import { recordedEvents, temporaryFolder } from '../../test/kit/service.ts';
 import { newApiKey, secretRecord } from '../catalog/api-key.ts';
 import { openStorage } from '../storage/open.ts';
 import { LocalLimiter } from './local-limiter.ts';

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
-import type { Clock, Moment } from '../catalog/clock.ts';
-import { partsInKeyOrder } from '../catalog/key-order.ts';
 import type { Ban, LimiterMemory, Storage, WindowCounts } from '../catalog/storage.ts';
-import type { Events } from '../events.ts';
+import type { Clock, Moment } from '../stdx/clock.ts';
+import { partsInKeyOrder } from '../stdx/key-order.ts';
+import type { Events } from '../telemetry/events.ts';
 import type { Limiter } from './limiter.ts';
 import { type BanState, charge, type Decision, look, UNUSED, type WindowState } from './window.ts';
 

@@ -1,8 +1,8 @@
 import type { ApiKey } from '../catalog/api-key.ts';
-import { BoundedMap } from '../catalog/bounded-map.ts';
-import type { Moment } from '../catalog/clock.ts';
 import type { Limits } from '../catalog/plan.ts';
 import type { Ban } from '../catalog/storage.ts';
+import { BoundedMap } from '../stdx/bounded-map.ts';
+import type { Moment } from '../stdx/clock.ts';
 import { type BanState, charge, type Decision, look, UNUSED, type WindowState } from './window.ts';
 
 /** Keys remembered at once; further ones push out the oldest. */

@@ -1,7 +1,7 @@
-import type { Clock } from '../catalog/clock.ts';
 import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
-import type { Events } from '../events.ts';
+import type { Clock } from '../stdx/clock.ts';
+import type { Events } from '../telemetry/events.ts';
 import type { Limiter } from './limiter.ts';
 import { LocalLimiter } from './local-limiter.ts';
 
@@ -20,7 +20,7 @@ export async function openLimiter(
 ): Promise<Limiter> {
   if (!redis) return new LocalLimiter({ ...options, banAfter: banAfterRefusals });
   // Loaded only where it is used: its client takes as long to load as a third of the rest.
-  const { RedisLimiter } = await import('./redis-limiter.ts');
+  const { RedisLimiter } = await import('./redis/limiter.ts');
   const limiter = new RedisLimiter({ ...options, ...redis, banAfter: banAfterRefusals, ...(time && { time }) });
   await limiter.connect();
   return limiter;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { anyLimits, anySteps, LimiterModel } from '../../test/limiter-model.ts';
+import { anyLimits, anySteps, LimiterModel } from '../../test/kit/limiter-model.ts';
 import { charge, look, UNUSED } from './window.ts';
 
 const BAN_AFTER = 60;

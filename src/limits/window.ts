@@ -1,5 +1,5 @@
-import type { Moment } from '../catalog/clock.ts';
 import type { Limits } from '../catalog/plan.ts';
+import type { Moment } from '../stdx/clock.ts';
 
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;

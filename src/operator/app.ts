@@ -1,11 +1,11 @@
 import { createPagesApp } from '../http/app.ts';
-import type { Exchange, Serve } from '../http/exchange.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Exchange, Serve } from '../http/transport/exchange.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { Imports } from './catalog/import-job.ts';
 import type { createConsole } from './console.ts';
-import { Imports } from './import-job.ts';
+import type { Workplace } from './frame/context.ts';
+import { Vitals } from './overview/vitals.ts';
 import { operatorPages } from './pages.ts';
-import type { Workplace } from './route.ts';
-import { Vitals } from './vitals.ts';
 
 export interface OperatorOptions extends Omit<Workplace, 'vitals' | 'imports'> {
   readonly metrics: Metrics;

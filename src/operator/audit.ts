@@ -1,10 +1,10 @@
 import type { AuditEntry } from '../catalog/audit.ts';
-import { utc } from '../catalog/clock.ts';
-import type { Answer } from '../http/exchange.ts';
-import { type Html, html } from '../http/html.ts';
-import { foreign, moment, pager, table } from './element.ts';
-import { page } from './layout.ts';
-import { numberIn, type Route, type Visit } from './route.ts';
+import { type Html, html } from '../http/docs/html.ts';
+import type { Answer } from '../http/transport/exchange.ts';
+import { utc } from '../stdx/clock.ts';
+import { numberIn, type Route, type Visit } from './frame/context.ts';
+import { foreign, moment, pager, table } from './frame/element.ts';
+import { page } from './frame/layout.ts';
 
 const ENTRIES_PER_PAGE = 50;
 const TARGET_CHARACTERS_MAX = 20;

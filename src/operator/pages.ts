@@ -1,6 +1,6 @@
 import type { Page } from '../http/app.ts';
 import type { Health } from '../http/health.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 
 /** What the operator listener serves beside the console: health, metrics, and the way to the console. */
 export function operatorPages(health: Health, { registry }: Metrics): [string, Page][] {

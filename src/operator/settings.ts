@@ -1,7 +1,7 @@
-import { html } from '../http/html.ts';
-import { empty, table } from './element.ts';
-import { page } from './layout.ts';
-import type { Route } from './route.ts';
+import { html } from '../http/docs/html.ts';
+import type { Route } from './frame/context.ts';
+import { empty, table } from './frame/element.ts';
+import { page } from './frame/layout.ts';
 
 /** The settings in force. They are changed outside, and hold from the next start on. */
 export const settingsRoutes: readonly Route[] = [

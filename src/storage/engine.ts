@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { Tables } from './tables.ts';
+import type { Tables } from './sql/tables.ts';
 
 /**
  * `busy`: somebody else holds a lock, try again. `unavailable`: not now, and trying again at once is no use.

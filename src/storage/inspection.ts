@@ -2,8 +2,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { compareClocks, type Finding } from '../catalog/finding.ts';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
+import { compareClocks, type Finding } from '../telemetry/finding.ts';
 import { MIGRATION_NAMES } from './migrate.ts';
 
 const DATABASE = 'database';

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Int64, Tables } from './tables.ts';
+import type { Int64, Tables } from './sql/tables.ts';
 
 /** Every migration in its order, read when one is to be done. One that was released is never changed. */
 const MIGRATIONS = {

@@ -1,8 +1,8 @@
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import type { Engine } from './engine.ts';
-import { SqlStorage, type SqlStorageOptions } from './sql-storage.ts';
-import { openSqlite } from './sqlite.ts';
-import { claimFile } from './sqlite-file.ts';
+import { SqlStorage, type SqlStorageOptions } from './sql/storage.ts';
+import { openSqlite } from './sqlite/engine.ts';
+import { claimFile } from './sqlite/file.ts';
 
 /** Opens the database that the settings name, with its tables up to date. Throws `DatabaseNotOpened`. */
 export async function openStorage(database: DatabaseAddress, options: SqlStorageOptions): Promise<SqlStorage> {
@@ -12,7 +12,7 @@ export async function openStorage(database: DatabaseAddress, options: SqlStorage
 /** Opens an engine, with its tables up to date; a `patient` one has no deadlines. Throws `DatabaseNotOpened`. */
 export async function openEngine(database: DatabaseAddress, { patient = false } = {}): Promise<Engine> {
   if (database.engine === 'sqlite') return openSqlite(database.file);
-  const { openPostgres } = await import('./postgres.ts');
+  const { openPostgres } = await import('./postgres/engine.ts');
   return openPostgres(database.url, { patient });
 }
 
@@ -42,7 +42,7 @@ async function claim(
   { together, refusal }: { together: boolean; refusal: string },
 ): Promise<AsyncDisposable> {
   if (database.engine === 'postgres') {
-    const { claimPostgres } = await import('./postgres-claim.ts');
+    const { claimPostgres } = await import('./postgres/claim.ts');
     return claimPostgres(database.url, { together, refusal });
   }
   const claimed = claimFile(database.file);

@@ -5,7 +5,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import { DatabaseNotOpened, type Engine } from './engine.ts';
 import { claimForTransfer, openEngine } from './open.ts';
-import type { Tables } from './tables.ts';
+import type { Tables } from './sql/tables.ts';
 
 type Table = keyof Tables;
 type Row = Readonly<Record<string, unknown>>;

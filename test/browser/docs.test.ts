@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { json, type TestService, testService } from '../service.ts';
-import { findChromium, launchChromium } from './chromium.ts';
+import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { json, type TestService, testService } from '../kit/service.ts';
 
 /** The documentation as a reader has it, and the API as a script of another site has it, in a real browser. */
 

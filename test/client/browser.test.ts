@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type * as Client from '../../client/src/pet-catalog.ts';
-import { findChromium, launchChromium } from '../browser/chromium.ts';
-import { temporaryFolder, testService } from '../service.ts';
-import { buildClient } from './package.ts';
+import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { buildClient } from '../kit/client/package.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** The client as it is published, in a page of another origin. */
 

@@ -11,8 +11,8 @@ import {
   type ResponseEvent,
   TimeoutError,
 } from '../../client/src/pet-catalog.ts';
-import { type TestService, testService } from '../service.ts';
-import { closedPort } from './proxy.ts';
+import { closedPort } from '../kit/client/faulty-proxy.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
 describe('the client', () => {
   let service: TestService;

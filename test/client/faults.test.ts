@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { PetCatalog } from '../../client/src/pet-catalog.ts';
-import { issueKey } from '../faults/kills.ts';
-import { serveProcess } from '../process.ts';
-import { temporaryFolder, testService } from '../service.ts';
-import { closedPort, proxyTo } from './proxy.ts';
+import { closedPort, proxyTo } from '../kit/client/faulty-proxy.ts';
+import { issueKey } from '../kit/faults/kills.ts';
+import { serveProcess } from '../kit/process.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
 
 const CREATES = 1_000;
 const KILL_AFTER = [150, 500];

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError, PetCatalog, type PetCatalogOptions } from '../../client/src/pet-catalog.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { OPERATOR } from '../operator.ts';
-import { type TestService, testService } from '../service.ts';
-import { type VirtualTime, virtualTime } from './virtual-time.ts';
+import { type VirtualTime, virtualTime } from '../kit/client/virtual-time.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
 /** Limits and bans of the real service, on a clock that passes when everybody waits. */
 

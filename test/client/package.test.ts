@@ -8,8 +8,8 @@ import { gzipSync } from 'node:zlib';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { temporaryFolder, testService } from '../service.ts';
-import { execute, packClient } from './package.ts';
+import { execute, packClient } from '../kit/client/package.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** The package as it would be published: packed, looked at, installed in an empty project, used and type-checked. */
 

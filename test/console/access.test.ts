@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashSecret } from '../../src/catalog/api-key.ts';
-import { type TestService, testService } from '../service.ts';
-import { fillWithLife, HOSTILE_NAMES, pagesOf } from './life.ts';
-import { ACTOR, loginLink, send, signIn } from './operator.ts';
+import { fillWithLife, HOSTILE_NAMES, pagesOf } from '../kit/console/life.ts';
+import { ACTOR, loginLink, send, signIn } from '../kit/console/visitor.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
 /** Who gets into the console and who does not, over real HTTP. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../process.ts';
-import { temporaryFolder } from '../service.ts';
+import { run } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 test('`console login` prints a link to the operator listener as it is set, or as it is reached', async () => {
   using folder = temporaryFolder();

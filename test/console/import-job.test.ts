@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
-import { Imports } from '../../src/operator/import-job.ts';
-import { untilTrue } from '../storage-contract.ts';
-import { ACTOR } from './operator.ts';
+import { Imports } from '../../src/operator/catalog/import-job.ts';
+import { ACTOR } from '../kit/console/visitor.ts';
+import { untilTrue } from '../kit/storage-contract.ts';
 
 const BY = { actor: ACTOR, via: 'console' } as const;
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { findChromium, launchChromium } from '../browser/chromium.ts';
-import { run, serveProcess } from '../process.ts';
-import { temporaryFolder, testService } from '../service.ts';
-import { untilTrue } from '../storage-contract.ts';
-import { browse, browseSignedIn, DESKTOP, draw, faults, openConsole } from './browsing.ts';
-import { fillWithLife, pagesOf } from './life.ts';
+import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { browse, browseSignedIn, DESKTOP, draw, faults, openConsole } from '../kit/console/browsing.ts';
+import { fillWithLife, pagesOf } from '../kit/console/life.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
+import { untilTrue } from '../kit/storage-contract.ts';
 
 /** What operators come to the console for, clicked through in a real browser. */
 

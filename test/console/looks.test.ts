@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { findChromium, launchChromium } from '../browser/chromium.ts';
-import { testService } from '../service.ts';
-import { browseSignedIn, DESKTOP, draw, faults, PHONE } from './browsing.ts';
-import { fillWithLife, pagesOf } from './life.ts';
+import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { browseSignedIn, DESKTOP, draw, faults, PHONE } from '../kit/console/browsing.ts';
+import { fillWithLife, pagesOf } from '../kit/console/life.ts';
+import { testService } from '../kit/service.ts';
 
 /** What the console looks like in a real browser, and what it runs. */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { findChromium, launchChromium } from '../browser/chromium.ts';
-import { testService } from '../service.ts';
-import { browseSignedIn } from './browsing.ts';
-import { fillWithLife } from './life.ts';
+import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { browseSignedIn } from '../kit/console/browsing.ts';
+import { fillWithLife } from '../kit/console/life.ts';
+import { testService } from '../kit/service.ts';
 
 /** Moments, numbers and the way of the focus on the console's pages, in a real browser. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { testService } from '../service.ts';
-import { signIn } from './operator.ts';
+import { signIn } from '../kit/console/visitor.ts';
+import { testService } from '../kit/service.ts';
 
 /**
  * Every page over many keys and a year of usage. With CONSOLE_SCALE_KEYS=100000 in the environment it is measured in

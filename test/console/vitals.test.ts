@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMetrics } from '../../src/metrics.ts';
-import { Vitals } from '../../src/operator/vitals.ts';
+import { Vitals } from '../../src/operator/overview/vitals.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 test('rates are those of the last ten seconds, and durations those of the last minute', async () => {
   const metrics = createMetrics();

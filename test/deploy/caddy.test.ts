@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder, testService } from '../service.ts';
-import { call } from './call.ts';
-import { freePort } from './port.ts';
+import { call } from '../kit/deploy/call.ts';
+import { freePort } from '../kit/deploy/port.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
 
 const FILE = fileURLToPath(new URL('../../deploy/caddy/Caddyfile', import.meta.url));
 const START_MS_MAX = 20_000;

@@ -5,10 +5,10 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSy
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../service.ts';
-import { build, contextFiles, parseContainerfile, stagesOf } from './containerfile.ts';
-import { freePort } from './port.ts';
-import { noRegistry } from './programs.ts';
+import { build, contextFiles, parseContainerfile, stagesOf } from '../kit/deploy/containerfile.ts';
+import { freePort } from '../kit/deploy/port.ts';
+import { noRegistry } from '../kit/deploy/programs.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const READY_MS_MAX = 30_000;

@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { parser } from '@prometheus-io/lezer-promql';
 import { parse } from 'yaml';
 import { SETTINGS } from '../../src/config.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { run, type ServiceProcess, serveProcess } from '../process.ts';
-import { temporaryFolder } from '../service.ts';
-import { freePort } from './port.ts';
-import { anchorsOf } from './runbook.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { freePort } from '../kit/deploy/port.ts';
+import { anchorsOf } from '../kit/deploy/runbook.ts';
+import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BAN_MS_MAX = 30_000;

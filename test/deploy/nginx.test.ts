@@ -4,11 +4,11 @@ import { Agent } from 'node:https';
 import { after, before, suite, test } from 'node:test';
 import { connect } from 'node:tls';
 import { gunzipSync } from 'node:zlib';
-import { manualClock } from '../clock.ts';
-import { type TestService, testService } from '../service.ts';
-import { type Answer, call, type Sent } from './call.ts';
-import { startNginx, type TestNginx } from './nginx.ts';
-import { missingPrograms } from './programs.ts';
+import { manualClock } from '../kit/clock.ts';
+import { type Answer, call, type Sent } from '../kit/deploy/call.ts';
+import { startNginx, type TestNginx } from '../kit/deploy/nginx.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
 const skip = missingPrograms('nginx', 'openssl');
 const LIMIT_HEADERS = [

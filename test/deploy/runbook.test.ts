@@ -4,17 +4,17 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { noPostgresPrograms, startPostgres } from '../postgres-server.ts';
-import { redisServerMissing } from '../redis-server.ts';
-import { contextFiles, linkInstalled } from './containerfile.ts';
-import { endProcess, type Machine, openMachine } from './machine.ts';
-import { freePort } from './port.ts';
-import { missingPrograms, noRegistry } from './programs.ts';
-import { anchorsOf, follow, sectionsOf } from './runbook.ts';
-import { startStandby } from './standby.ts';
+import { contextFiles, linkInstalled } from '../kit/deploy/containerfile.ts';
+import { endProcess, type Machine, openMachine } from '../kit/deploy/host.ts';
+import { freePort } from '../kit/deploy/port.ts';
+import { missingPrograms, noRegistry } from '../kit/deploy/programs.ts';
+import { anchorsOf, follow, sectionsOf } from '../kit/deploy/runbook.ts';
+import { startStandby } from '../kit/deploy/standby.ts';
+import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
+import { redisServerMissing } from '../kit/redis-server.ts';
 
 /**
- * Runs the runbook. `test/deploy/machine.ts` says what stands in the place of root and systemd; the service, its
+ * Runs the runbook. `test/kit/deploy/host.ts` says what stands in the place of root and systemd; the service, its
  * database, the servers and the tools are the real ones.
  */
 

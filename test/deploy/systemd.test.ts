@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { SETTINGS } from '../../src/config.ts';
-import { parseDuration } from '../../src/duration.ts';
-import { temporaryFolder } from '../service.ts';
-import { missingPrograms } from './programs.ts';
+import { parseDuration } from '../../src/stdx/duration.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const FOLDER = fileURLToPath(new URL('../../deploy/systemd', import.meta.url));
 /** Of 100; what is left is that it listens, and that it compiles at run time. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type TestService, testService } from '../service.ts';
-import { assertAnswer } from './corpus.ts';
-import { openRaw, type RawAnswer, type RawConnection } from './raw.ts';
+import { assertAnswer } from '../kit/edge/corpus.ts';
+import { openRaw, type RawAnswer, type RawConnection } from '../kit/edge/raw.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
 type Text = string | Uint8Array;
 const INVALID = '400 invalid_json';

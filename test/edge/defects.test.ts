@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { CategoryList } from '../../src/catalog/category-list.ts';
 import { createApp } from '../../src/http/app.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
-import { Cors } from '../../src/http/cors.ts';
-import { openListener } from '../../src/http/listener.ts';
-import type { Operation } from '../../src/http/operation.ts';
+import type { Operation } from '../../src/http/operations/operation.ts';
+import { Cors } from '../../src/http/transport/cors.ts';
+import { openListener } from '../../src/http/transport/listener.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
-import { json, type TestService, testService } from '../service.ts';
+import { json, type TestService, testService } from '../kit/service.ts';
 
 test('an operation that throws is a 500 with the limit headers, counted, and told with its request id', async () => {
   await using service = await testService();

@@ -1,4 +1,4 @@
-import { AUTHORIZATION, describeCorpus, get, HOST, post, type Row, request } from './corpus.ts';
+import { AUTHORIZATION, describeCorpus, get, HOST, post, type Row, request } from '../kit/edge/corpus.ts';
 
 const BODY = '{"name":"Dog"}';
 const SIZE = BODY.length.toString(16);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type TestService, testService } from '../service.ts';
-import { AUTHORIZATION, assertAnswer, describeCorpus, get, HOST, post, type Row, request } from './corpus.ts';
-import { openRaw, type RawAnswer } from './raw.ts';
+import { AUTHORIZATION, assertAnswer, describeCorpus, get, HOST, post, type Row, request } from '../kit/edge/corpus.ts';
+import { openRaw, type RawAnswer } from '../kit/edge/raw.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
 const BODY = '{"name":"Dog"}';
 const LENGTH = `Content-Length: ${BODY.length}`;

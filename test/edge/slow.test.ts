@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
-import { readJson } from '../../src/http/body.ts';
 import { errorAnswer } from '../../src/http/errors.ts';
-import type { Answer, Exchange } from '../../src/http/exchange.ts';
-import { type Listener, openListener, type Timeouts } from '../../src/http/listener.ts';
-import { manualClock } from '../clock.ts';
-import { recordedEvents, type TestService, testService } from '../service.ts';
-import { AUTHORIZATION, assertAnswer, get, HOST, post, request } from './corpus.ts';
-import { openRaw, type RawAnswer, type RawConnection } from './raw.ts';
+import { readJson } from '../../src/http/transport/body.ts';
+import type { Answer, Exchange } from '../../src/http/transport/exchange.ts';
+import { type Listener, openListener, type Timeouts } from '../../src/http/transport/listener.ts';
+import { manualClock } from '../kit/clock.ts';
+import { AUTHORIZATION, assertAnswer, get, HOST, post, request } from '../kit/edge/corpus.ts';
+import { openRaw, type RawAnswer, type RawConnection } from '../kit/edge/raw.ts';
+import { recordedEvents, type TestService, testService } from '../kit/service.ts';
 
 const BODY = '{"name":"Dog"}';
 const LENGTH = `Content-Length: ${BODY.length}`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { timeBesideSlow, tryWrongKeys } from './floods.ts';
+import { timeBesideSlow, tryWrongKeys } from '../kit/faults/floods.ts';
 
 test('wrong keys are each answered with 401, and a good key is served beside them', async (t) => {
   const figures = await tryWrongKeys(20_000);

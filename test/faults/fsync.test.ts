@@ -6,10 +6,10 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { serveProcess } from '../process.ts';
-import { temporaryFolder } from '../service.ts';
-import { send } from './creating.ts';
-import { issueKey } from './kills.ts';
+import { send } from '../kit/faults/creating.ts';
+import { issueKey } from '../kit/faults/kills.ts';
+import { serveProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const CREATES = 5;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { killDuringCreates, restartUnderLoad } from './kills.ts';
+import { killDuringCreates, restartUnderLoad } from '../kit/faults/kills.ts';
 
 test('kill -9 in the middle of concurrent creates loses none that was acknowledged and reuses no id', async () => {
   let seed = 1;

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { serveProcess } from '../process.ts';
-import { json, temporaryFolder } from '../service.ts';
-import { send } from './creating.ts';
-import { issueKey } from './kills.ts';
+import { send } from '../kit/faults/creating.ts';
+import { issueKey } from '../kit/faults/kills.ts';
+import { serveProcess } from '../kit/process.ts';
+import { json, temporaryFolder } from '../kit/service.ts';
 
 test('a stopping service finishes what is in flight, says that it is not ready, and closes idle connections', async () => {
   using folder = temporaryFolder();

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../kit/service.ts';
 
 const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
 

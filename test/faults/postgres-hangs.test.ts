@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noPostgresPrograms, startPostgres } from '../postgres-server.ts';
-import { run, serveProcess } from '../process.ts';
-import { temporaryFolder, testService } from '../service.ts';
-import { assertNoDefect, create, DEADLINE_MS_MAX, recovers, timed, UNLIMITED } from './outage.ts';
+import { assertNoDefect, create, DEADLINE_MS_MAX, recovers, timed, UNLIMITED } from '../kit/faults/outage.ts';
+import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** What is left to save is given up one after the other; a service manager waits for 30 s and more. */
 const END_MS_MAX = 15_000;

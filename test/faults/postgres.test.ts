@@ -5,12 +5,21 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { openStorage } from '../../src/storage/open.ts';
-import { noPostgresPrograms, startPostgres } from '../postgres-server.ts';
-import { run } from '../process.ts';
-import { json, temporaryFolder, testService } from '../service.ts';
-import { openCommitProxy } from './commit-proxy.ts';
-import { assertNoDefect, codeOf, create, names, RECOVERY_MS_MAX, readiness, recovers, UNLIMITED } from './outage.ts';
-import { restartPostgresUnderCreates } from './postgres-restarts.ts';
+import { openCommitProxy } from '../kit/faults/commit-proxy.ts';
+import {
+  assertNoDefect,
+  codeOf,
+  create,
+  names,
+  RECOVERY_MS_MAX,
+  readiness,
+  recovers,
+  UNLIMITED,
+} from '../kit/faults/outage.ts';
+import { restartPostgresUnderCreates } from '../kit/faults/postgres-restarts.ts';
+import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
+import { run } from '../kit/process.ts';
+import { json, temporaryFolder, testService } from '../kit/service.ts';
 
 const options = { skip: noPostgresPrograms, timeout: 110_000 };
 

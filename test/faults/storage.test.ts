@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { run, serveProcess } from '../process.ts';
-import { temporaryFolder, testService } from '../service.ts';
-import { createWithoutPause, send } from './creating.ts';
-import { issueKey } from './kills.ts';
+import { createWithoutPause, send } from '../kit/faults/creating.ts';
+import { issueKey } from '../kit/faults/kills.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
 
 const PAGE_BYTES = 4_096;
 const WAL_FRAME_BYTES = PAGE_BYTES + 24;

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { noPostgres } from '../postgres.ts';
-import { sharedRedis } from '../redis-server.ts';
+import { noPostgres } from '../kit/postgres.ts';
+import { sharedRedis } from '../kit/redis-server.ts';
 
 /** The suites of the published interface, which know nothing of what the service stands on. */
-const SUITES = ['conformance', 'shop', 'idempotency', 'cors', 'machine'];
+const SUITES = ['conformance', 'shop', 'idempotency', 'edge/cors', 'shop-model'];
 const FILES = SUITES.map((suite) => join(import.meta.dirname, '..', `${suite}.test.ts`));
 
 test('the suites of the published interface pass on PostgreSQL and Redis as they are', {

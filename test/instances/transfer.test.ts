@@ -8,11 +8,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { databaseUrl } from '../../src/config.ts';
 import { openEngine } from '../../src/storage/open.ts';
 import { TRANSFERRED } from '../../src/storage/transfer.ts';
-import { OPERATOR } from '../operator.ts';
-import { noPostgres, temporaryDatabase } from '../postgres.ts';
-import { query } from '../postgres-server.ts';
-import { COMMAND, run, serveProcess } from '../process.ts';
-import { json, temporaryFolder, testService } from '../service.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
+import { query } from '../kit/postgres-server.ts';
+import { COMMAND, run, serveProcess } from '../kit/process.ts';
+import { json, temporaryFolder, testService } from '../kit/service.ts';
 
 const MANY = 60_000;
 const options = { skip: noPostgres };

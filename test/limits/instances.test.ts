@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { send } from '../faults/creating.ts';
-import { noPostgres } from '../postgres.ts';
-import { redisServerMissing } from '../redis-server.ts';
-import { rush, startInstances } from './instances.ts';
+import { send } from '../kit/faults/creating.ts';
+import { rush, startInstances } from '../kit/instances.ts';
+import { noPostgres } from '../kit/postgres.ts';
+import { redisServerMissing } from '../kit/redis-server.ts';
 
 const INSTANCES = 4;
 const CONNECTIONS = 1_000;

@@ -4,13 +4,13 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
 import type { Limits } from '../../src/catalog/plan.ts';
-import { RedisLimiter } from '../../src/limits/redis-limiter.ts';
+import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { manualClock } from '../clock.ts';
-import { OPERATOR } from '../operator.ts';
-import { openProxy, type TestProxy } from '../proxy.ts';
-import { type RedisServer, redisServerMissing, startRedis } from '../redis-server.ts';
-import { type RecordedEvents, recordedEvents, temporaryFolder } from '../service.ts';
+import { manualClock } from '../kit/clock.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { openProxy, type TestProxy } from '../kit/proxy.ts';
+import { type RedisServer, redisServerMissing, startRedis } from '../kit/redis-server.ts';
+import { type RecordedEvents, recordedEvents, temporaryFolder } from '../kit/service.ts';
 
 const INSTANCES = 2;
 /** Nobody waits for longer than 100 ms; a machine that others keep busy is given more. */

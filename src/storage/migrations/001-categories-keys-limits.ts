@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Int64 } from '../tables.ts';
+import type { Int64 } from '../sql/tables.ts';
 
 /** The first tables: categories, keys with their secrets apart, and what the limiter keeps. */
 export async function categoriesKeysLimits(db: Kysely<unknown>, int64: Int64): Promise<void> {

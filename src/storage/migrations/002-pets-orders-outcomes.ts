@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Int64 } from '../tables.ts';
+import type { Int64 } from '../sql/tables.ts';
 
 /** Pets with their stock, orders, and the outcomes that are kept for retries. */
 export async function petsOrdersOutcomes(db: Kysely<unknown>, int64: Int64): Promise<void> {

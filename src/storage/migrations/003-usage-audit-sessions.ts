@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Int64 } from '../tables.ts';
+import type { Int64 } from '../sql/tables.ts';
 
 /** What keys called for, what operators changed, and the console's logins and sessions. */
 export async function usageAuditSessions(db: Kysely<unknown>, int64: Int64): Promise<void> {

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import type { Page } from '../app.ts';
+
+const FOREVER = 'public, max-age=31536000, immutable';
+/** Where assets are read from, and the path that they are served below. */
+interface AssetPlace {
+  readonly folder: URL;
+  readonly path: string;
+}
+
+const DOCS: AssetPlace = { folder: new URL('./assets/', import.meta.url), path: '/docs/assets/' };
+
+/** A file that pages refer to. Its path holds a digest of its content, so that it can be kept for ever. */
+export interface Asset {
+  readonly path: string;
+  readonly page: Page;
+}
+
+/** Reads an asset of the service's own. Throws if it is not there. */
+export function readAsset(name: string, contentType: string, place = DOCS): Asset {
+  return assetAt(new URL(name, place.folder), `${place.path}${name}`, contentType);
+}
+
+/** Reads an asset that a package brings: from where packing put a copy of it, in a checkout from the package itself. */
+export function readPackagedAsset(specifier: string, contentType: string, place = DOCS): Asset {
+  const packed = new URL(specifier, place.folder);
+  const file = existsSync(packed) ? packed : new URL(import.meta.resolve(specifier));
+  return assetAt(file, `${place.path}${specifier.replace(/^.*\//, '')}`, contentType);
+}
+
+function assetAt(file: URL, plainPath: string, contentType: string): Asset {
+  const bytes = readFileSync(file);
+  const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  const path = plainPath.replace(/(?=\.\w+$)/, `-${digest}`);
+  return { path, page: () => ({ status: 200, contentType, cacheControl: FOREVER, body: [bytes] }) };
+}

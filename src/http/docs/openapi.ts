@@ -1,0 +1,281 @@
+import type { TSchema } from 'typebox';
+import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
+import { ERROR_CODES, type ErrorCode } from '../../catalog/error.ts';
+import { STATUS_OF } from '../errors.ts';
+import type { Operation, Parameter } from '../operations/operation.ts';
+import { ERROR_GUIDE } from './error-guide.ts';
+
+/** The version of the published interface, which is not that of the software. */
+export const INTERFACE_VERSION = '1.0.0';
+
+/** A server of the contract: an address, or a placeholder in braces with the address as its default. */
+export interface ContractServer {
+  readonly description: string;
+  readonly url: string;
+  readonly variables?: Readonly<Record<string, { readonly default: string }>>;
+}
+
+/** The servers as the interface publishes them: by name, with the address of a service started just so as default. */
+export const PUBLISHED_SERVERS: readonly ContractServer[] = [
+  { description: 'Production', url: '{base_url}', variables: { base_url: { default: 'http://127.0.0.1:8080/v1' } } },
+  {
+    description: 'Staging',
+    url: '{staging_base_url}',
+    variables: { staging_base_url: { default: 'http://127.0.0.1:8080/v1' } },
+  },
+];
+
+/** What every operation may answer besides its own failures. */
+const COMMON: readonly ErrorCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'rate_limit_exceeded',
+  'daily_quota_exceeded',
+  'key_banned',
+  'internal_error',
+  'unavailable',
+  'outcome_unknown',
+];
+const WITH_BODY: readonly ErrorCode[] = [
+  'invalid_json',
+  'validation_failed',
+  'payload_too_large',
+  'unsupported_media_type',
+];
+
+const STATUS_TEXT: Readonly<Record<number, string>> = {
+  400: 'The request is malformed or holds invalid values',
+  401: 'The API key is missing or invalid',
+  403: 'The API key lacks the scope of the operation',
+  404: 'There is no such resource',
+  409: 'The request conflicts with the present state',
+  410: 'The operation is past its sunset',
+  413: 'The body is too large',
+  415: 'The body is not plain application/json in UTF-8',
+  422: 'The Idempotency-Key was used for another request',
+  429: 'A limit is exceeded, or the key is banned',
+  500: 'The service failed',
+  503: 'The service cannot do this now',
+};
+
+const STABILITY_TEXT = {
+  beta: '**Beta**: it may still change, after a notice of 30 days.',
+  experimental: '**Experimental**: it may change or go at any time, without notice.',
+};
+
+const ErrorBody = {
+  title: 'Error',
+  type: 'object',
+  required: ['code', 'message', 'status'],
+  properties: {
+    code: { enum: ERROR_CODES, type: 'string', description: 'Machine-readable error code, out of this closed set' },
+    message: { type: 'string', description: 'Human-readable description' },
+    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code of the response' },
+  },
+  description: 'The one shape of every error',
+  additionalProperties: false,
+};
+
+const integer = (description: string, minimum = 0) => ({ description, schema: { type: 'integer', minimum } });
+const text = (description: string) => ({ description, schema: { type: 'string' } });
+
+const HEADERS = {
+  'X-RateLimit-Limit': integer('Requests that the window spoken of admits; 0 without a valid key'),
+  'X-RateLimit-Remaining': integer('Requests that it still admits'),
+  'X-RateLimit-Reset': integer('When it resets, in Unix seconds'),
+  'RateLimit-Policy': text('Both windows of the key: quota q and length w in seconds (IETF draft)'),
+  RateLimit: text('Both windows now: remaining r and seconds to the reset t (IETF draft)'),
+  'X-Request-Id': text('Names the request in the logs; the X-Request-Id of the request, if it sent a valid one'),
+  'Retry-After': integer('Seconds to wait before the next try', 1),
+  'WWW-Authenticate': text('The bearer challenge (RFC 6750)'),
+};
+
+const ON_EVERY_ANSWER = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'] as const;
+const WITH_A_KEY = ['RateLimit-Policy', 'RateLimit'] as const;
+
+/** The contract, OpenAPI 3.1, made from the operations that are served. */
+export function openApiDocument(operations: readonly Operation[], servers: readonly ContractServer[]): object {
+  const schemas: Record<string, unknown> = {};
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    const path = paths[operation.path] ?? {};
+    path[operation.method.toLowerCase()] = describeOperation(operation, schemas);
+    paths[operation.path] = path;
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Pet Catalog Service',
+      version: INTERFACE_VERSION,
+      description:
+        'Manages the categories by which pets are classified. Every operation takes an API key as a bearer token; every response tells the limits of the key; every error has one shape.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers,
+    security: [{ apiKey: [] }],
+    tags: [
+      { name: 'categories', description: 'The categories by which pets are classified' },
+      { name: 'pets', description: 'The pets of the catalog' },
+      { name: 'store', description: 'Orders and stock' },
+      { name: 'limits', description: 'What a key may do' },
+    ],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: KEY_PATTERN.source,
+          description: `An API key as a bearer token. A key has all of these scopes, or those that it was issued with: ${SCOPES.join(', ')}.`,
+        },
+      },
+      schemas,
+      headers: HEADERS,
+    },
+  };
+}
+
+function describeOperation(operation: Operation, schemas: Record<string, unknown>): object {
+  const { id, tag, summary, description, scope, stability, deprecation, body, success } = operation;
+  const parameters = [
+    ...(operation.pathParameters ?? []).map((parameter) => describeParameter(parameter, 'path')),
+    ...(operation.queryParameters ?? []).map((parameter) => describeParameter(parameter, 'query')),
+    ...(operation.conditional ? [IF_NONE_MATCH] : []),
+    ...(operation.method === 'POST' ? [IDEMPOTENCY_KEY] : []),
+  ];
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: [description, ...marks(operation)].join('\n\n'),
+    ...(stability && { 'x-stability': stability }),
+    ...(deprecation && { deprecated: true, 'x-deprecated-sunset': dateOf(deprecation.sunset) }),
+    security: [{ apiKey: scope === 'any' ? [] : [scope] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: json(named(body.schema, schemas), body.example) } }),
+    responses: {
+      [success.status]: {
+        description: success.description,
+        headers: {
+          ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]),
+          ...ownHeaders(success.headers),
+          ...(operation.method === 'POST' && ownHeaders(REPLAYED)),
+          ...(deprecation && ownHeaders(DEPRECATED)),
+        },
+        ...(success.schema && { content: json(named(success.schema, schemas), success.example) }),
+      },
+      ...(operation.conditional && { 304: NOT_MODIFIED }),
+      ...describeErrors(operation, schemas),
+    },
+  };
+}
+
+/** Members that begin with `x-` are for programs; what they mean for people is said in the description as well. */
+function marks({ stability, deprecation }: Operation): string[] {
+  const said: string[] = [];
+  if (stability) said.push(STABILITY_TEXT[stability]);
+  if (deprecation) {
+    const { since, sunset, successor } = deprecation;
+    said.push(
+      `**Deprecated** since ${dateOf(since)}, and gone from ${dateOf(sunset)} on. Use \`${successor}\` instead.`,
+    );
+  }
+  return said;
+}
+
+function describeErrors(operation: Operation, schemas: Record<string, unknown>): object {
+  const codes = new Set([
+    ...COMMON,
+    ...(operation.scope === 'any' ? [] : (['insufficient_scope'] as const)),
+    ...(operation.body ? WITH_BODY : []),
+    ...(operation.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
+    ...operation.errors,
+  ]);
+  const schema = named(ErrorBody, schemas);
+  const byStatus = Map.groupBy(codes, (code) => STATUS_OF[code]);
+  const described = [...byStatus].map(([status, ofStatus]) => {
+    const examples = ofStatus.map((code) => {
+      const { meaning, action } = ERROR_GUIDE[code];
+      return [code, { description: action, value: { code, message: meaning.slice(0, -1), status } }];
+    });
+    const response = {
+      description: STATUS_TEXT[status] ?? '',
+      headers: describeHeaders(headersOf(status)),
+      content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
+    };
+    return [String(status), response];
+  });
+  return {
+    ...Object.fromEntries(described),
+    default: {
+      description: 'Any other failure, such as a malformed request',
+      headers: describeHeaders(ON_EVERY_ANSWER),
+      content: { 'application/json': { schema } },
+    },
+  };
+}
+
+function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
+  if (status === 401) return [...ON_EVERY_ANSWER, 'WWW-Authenticate'];
+  const always = [...ON_EVERY_ANSWER, ...WITH_A_KEY];
+  if (status === 403) return [...always, 'WWW-Authenticate'];
+  return status === 429 || status === 503 ? [...always, 'Retry-After'] : always;
+}
+
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'ETags of the list that the caller has; if one is still right, the answer is 304',
+  schema: { type: 'string' },
+};
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'A name of your own for this create, unique within your API key. A retry with the same name, path and body gives the first outcome again instead of a second resource; it is kept for 24 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+const NOT_MODIFIED = {
+  description: 'The caller has the present list already',
+  headers: { ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]), ETag: text('Validator of the whole list') },
+};
+
+const REPLAYED = { 'Idempotency-Replayed': 'true where the answer is that of an earlier request' };
+const DEPRECATED = {
+  Deprecation: 'Since when (RFC 9745)',
+  Sunset: 'Until when (RFC 8594)',
+  Link: 'What to use instead',
+};
+
+/** The day of a moment in UTC, as YYYY-MM-DD. */
+export function dateOf(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
+}
+
+function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
+  return { name, in: place, required: place === 'path', description, schema };
+}
+
+function describeHeaders(names: readonly (keyof typeof HEADERS)[]): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function ownHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, object> {
+  return Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, text(description)]));
+}
+
+function json(schema: unknown, example: unknown): object {
+  return { 'application/json': { schema, ...(example !== undefined && { example }) } };
+}
+
+/** The schema with every part that has a title moved to the components and referred to. */
+function named(schema: TSchema, schemas: Record<string, unknown>): unknown {
+  return JSON.parse(JSON.stringify(schema), (_key, part) => {
+    if (typeof part?.title !== 'string') return part;
+    const { title, ...rest } = part;
+    schemas[title] = rest;
+    return { $ref: `#/components/schemas/${title}` };
+  });
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '../../stdx/clock.ts';
+import type { Page } from '../app.ts';
+
+const YEAR_SECONDS = 365 * 86_400;
+const CACHED = 'public, max-age=300';
+
+export interface WellKnownOptions {
+  /** The address at which this environment is published, `/v1` included. */
+  readonly baseUrl: string;
+  /** Where to report a vulnerability, as a URI; without one there is no security.txt. */
+  readonly securityContact: string | undefined;
+  readonly clock: Clock;
+}
+
+/** What programs look for at fixed addresses: `/`, the API catalog (RFC 9727) and security.txt (RFC 9116). */
+export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOptions): [string, Page][] {
+  const at = (path: string) => baseUrl.replace(/\/v1$/, path);
+  const root = {
+    openapi: at('/openapi.json'),
+    docs: at('/docs'),
+    errors: at('/docs/errors'),
+    limits: at('/docs/limits'),
+    deprecations: at('/docs/deprecations'),
+    health: at('/readyz'),
+    api: baseUrl,
+  };
+  const catalog = {
+    linkset: [
+      {
+        anchor: baseUrl,
+        'service-desc': [
+          { href: at('/openapi.json'), type: 'application/json' },
+          { href: at('/openapi.yaml'), type: 'application/yaml' },
+        ],
+        'service-doc': [{ href: at('/docs'), type: 'text/html' }],
+        status: [{ href: at('/readyz'), type: 'application/json' }],
+      },
+    ],
+  };
+  const vary = ['Vary', 'Accept'];
+  const rootBody = JSON.stringify(root);
+  const catalogAnswer = {
+    status: 200,
+    contentType: 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+    headers: ['Link', `<${at('/.well-known/api-catalog')}>; rel="api-catalog"`],
+    cacheControl: CACHED,
+    body: JSON.stringify(catalog),
+  };
+  const pages: [string, Page][] = [
+    [
+      '/',
+      ({ request }) =>
+        request.headers.accept?.includes('text/html')
+          ? { status: 303, headers: ['Location', '/docs', ...vary], cacheControl: CACHED }
+          : { status: 200, headers: vary, cacheControl: CACHED, body: rootBody },
+    ],
+    ['/.well-known/api-catalog', () => catalogAnswer],
+  ];
+  if (securityContact === undefined) return pages;
+  const securityTxt: Page = () => {
+    const expires = new Date((clock().unix + YEAR_SECONDS) * 1000).toISOString().replace('.000Z', 'Z');
+    const lines = [`Contact: ${securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
+    // RFC 9116 wants https in every address of the web; without it there is nothing canonical to tell.
+    if (baseUrl.startsWith('https:')) lines.push(`Canonical: ${at('/.well-known/security.txt')}`);
+    const body = `${lines.join('\n')}\n`;
+    return { status: 200, contentType: 'text/plain; charset=utf-8', cacheControl: 'public, max-age=86400', body };
+  };
+  return [...pages, ['/.well-known/security.txt', securityTxt]];
+}

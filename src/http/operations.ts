@@ -1,0 +1,64 @@
+import type { Page } from './app.ts';
+import { docsPages } from './docs/docs.ts';
+import { type ContractServer, openApiDocument } from './docs/openapi.ts';
+import { type WellKnownOptions, wellKnownPages } from './docs/well-known.ts';
+import type { Health } from './health.ts';
+import { createCategory, getCategory, listCategories } from './operations/categories.ts';
+import { listInventory, updateInventory } from './operations/inventory.ts';
+import type { Operation } from './operations/operation.ts';
+import { cancelOrder, listOrders, placeOrder } from './operations/orders.ts';
+import { createPet, getPet, listPets } from './operations/pets.ts';
+import { getRateLimit } from './operations/rate-limit.ts';
+
+/** Every operation of the interface. What is not listed here is neither served nor in the contract. */
+export const OPERATIONS: readonly Operation[] = [
+  ...[listCategories, createCategory, getCategory],
+  ...[listPets, createPet, getPet],
+  ...[listOrders, placeOrder, cancelOrder, listInventory, updateInventory],
+  getRateLimit,
+];
+
+/** The probes: `/livez` and `/readyz`. */
+export function healthPages(health: Health): [string, Page][] {
+  return [
+    ['/livez', () => health.live()],
+    ['/readyz', () => health.ready()],
+  ];
+}
+
+/** The contract as JSON and YAML, with the addresses of the two environments. */
+function contractPages(servers: readonly ContractServer[]): [string, Page][] {
+  // Each is made, and what makes it loaded, when somebody asks for it.
+  let made: string | undefined;
+  let yaml: string | undefined;
+  const json = () => {
+    made ??= JSON.stringify(openApiDocument(OPERATIONS, servers));
+    return made;
+  };
+  const cacheControl = 'public, max-age=300';
+  return [
+    ['/openapi.json', () => ({ status: 200, cacheControl, body: json() })],
+    [
+      '/openapi.yaml',
+      async () => {
+        yaml ??= (await import('yaml')).stringify(JSON.parse(json()));
+        return { status: 200, cacheControl, contentType: 'application/yaml', body: yaml };
+      },
+    ],
+  ];
+}
+
+export interface DiscoveryOptions extends WellKnownOptions {
+  readonly servers: readonly ContractServer[];
+  readonly banAfterRefusals: number;
+}
+
+/** Everything by which people and programs find out what is served: contract, documentation, well-known addresses. */
+export function discoveryPages(options: DiscoveryOptions): [string, Page][] {
+  const { servers, banAfterRefusals } = options;
+  return [
+    ...contractPages(servers),
+    ...docsPages({ operations: OPERATIONS, servers, banAfterRefusals }),
+    ...wellKnownPages(options),
+  ];
+}

@@ -1,0 +1,104 @@
+import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import type { Storage } from '../../catalog/storage.ts';
+import { quote } from '../../catalog/validate.ts';
+import type { Answer } from '../transport/exchange.ts';
+import { createdAnswer, originOf } from './idempotency.ts';
+import type { Operation } from './operation.ts';
+import { type AskedPage, CURSOR, nextLink, pageLimit, readId, readPage } from './paging.ts';
+
+const PATH = '/categories';
+const PAGE_ITEMS_MAX = 1_000;
+const EXAMPLE = { id: 1, name: 'Dog', description: 'Loyal, social, needs walks' };
+
+/** GET /categories [published]. */
+export const listCategories: Operation = {
+  id: 'listCategories',
+  method: 'GET',
+  path: PATH,
+  tag: 'categories',
+  summary: 'List all categories',
+  description:
+    'Every category as one JSON array, id ascending. With `limit` or `cursor` a page of it, still an array; the next page is in the `Link` header.',
+  scope: 'categories:read',
+  queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
+  success: {
+    status: 200,
+    description: 'The categories',
+    schema: { type: 'array', items: Category },
+    example: [EXAMPLE, { id: 2, name: 'Cat' }],
+    headers: { ETag: 'Validator of the whole list; absent on a page', Link: 'The next page, if there is one' },
+  },
+  conditional: true,
+  errors: ['validation_failed'],
+  handle({ storage, categories }, exchange) {
+    const page = readPage(exchange.query, PAGE_ITEMS_MAX);
+    if (page) return answerPage(storage, page);
+    const { etag } = categories;
+    const fresh = { headers: ['ETag', etag], cacheControl: 'private, no-cache' };
+    if (matches(exchange.request.headers['if-none-match'], etag)) return { status: 304, ...fresh };
+    return { status: 200, ...fresh, body: categories.body };
+  },
+};
+
+/** POST /categories [published]. */
+export const createCategory: Operation = {
+  id: 'createCategory',
+  method: 'POST',
+  path: PATH,
+  tag: 'categories',
+  summary: 'Create a category',
+  description:
+    'Stores a category under a newly assigned id. It is durable when the answer arrives. The same name twice makes two categories.',
+  scope: 'categories:write',
+  body: { schema: NewCategory, example: { name: EXAMPLE.name, description: EXAMPLE.description } },
+  success: {
+    status: 201,
+    description: 'The created category',
+    schema: Category,
+    example: EXAMPLE,
+    headers: { Location: 'The address of the created category' },
+  },
+  errors: ['catalog_full'],
+  async handle({ storage, categories, catchUp }, exchange) {
+    const created = await storage.categories.insert(newCategory(exchange.body), originOf(exchange));
+    // What is replayed may have been stored by another instance, or when the answer was lost, and renamed since.
+    if (created.isReplay) await catchUp().catch(() => {});
+    else categories.add(created.resource);
+    return createdAnswer(PATH, created);
+  },
+};
+
+/** GET /categories/{categoryId}. */
+export const getCategory: Operation = {
+  id: 'getCategory',
+  method: 'GET',
+  path: `${PATH}/{categoryId}`,
+  tag: 'categories',
+  summary: 'Get a category',
+  description: 'One category by its id.',
+  scope: 'categories:read',
+  stability: 'experimental',
+  pathParameters: [{ name: 'categoryId', description: 'The id of a category', schema: Category.properties.id }],
+  success: { status: 200, description: 'The category', schema: Category, example: EXAMPLE },
+  errors: ['not_found'],
+  async handle({ storage }, { params }) {
+    const id = readId(params.categoryId);
+    const category = id === undefined ? undefined : await storage.categories.find(id);
+    if (!category) throw new CatalogError('not_found', `There is no category ${quote(params.categoryId)}`);
+    return { status: 200, body: JSON.stringify(category) };
+  },
+};
+
+async function answerPage(storage: Storage, page: AskedPage): Promise<Answer> {
+  const found = await storage.categories.list({ after: page.after, limit: page.limit + 1 });
+  const items = found.slice(0, page.limit);
+  return { status: 200, headers: nextLink(PATH, page, found), body: JSON.stringify(items) };
+}
+
+/** If-None-Match against a strong validator, compared weakly (RFC 9110, section 13.1.2). */
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === etag);
+}

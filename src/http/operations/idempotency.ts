@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { CatalogError } from '../../catalog/error.ts';
+import type { Created, Origin } from '../../catalog/storage.ts';
+import { quote } from '../../catalog/validate.ts';
+import type { Answer, Exchange } from '../transport/exchange.ts';
+
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+
+/**
+ * Where a create comes from. With an `Idempotency-Key` a retry is told by it: it must repeat method, path and body,
+ * byte for byte. Throws `validation_failed`.
+ */
+export function originOf(exchange: Exchange): Origin {
+  const { request, path, bodyBytes, key } = exchange;
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return { keyId: key.id };
+  if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1) {
+    throw new CatalogError('validation_failed', 'There are several Idempotency-Key headers; send one');
+  }
+  // Quoted, as the IETF draft has it, or bare, as most clients send it: the same key.
+  const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
+  if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
+    throw new CatalogError(
+      'validation_failed',
+      `Idempotency-Key is ${quote(header)}; send 1 to 255 printable ASCII characters`,
+    );
+  }
+  const fingerprint = createHash('sha256').update(`${request.method} ${path}\n`).update(bodyBytes).digest('base64url');
+  return { keyId: key.id, idempotency: { key: idempotencyKey, fingerprint } };
+}
+
+/** The answer to a create: 201 with the resource and where it is; a replay says that it is one. */
+export function createdAnswer(path: string, { resource, isReplay }: Created<{ readonly id: number }>): Answer {
+  const headers = ['Location', `/v1${path}/${resource.id}`];
+  if (isReplay) headers.push('Idempotency-Replayed', 'true');
+  return { status: 201, headers, body: JSON.stringify(resource) };
+}

@@ -1,0 +1,58 @@
+import { CatalogError } from '../../catalog/error.ts';
+import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
+import { quote } from '../../catalog/validate.ts';
+import type { Operation } from './operation.ts';
+import { readAll, readId } from './paging.ts';
+
+const PATH = '/inventory';
+const EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
+
+/** GET /inventory. */
+export const listInventory: Operation = {
+  id: 'listInventory',
+  method: 'GET',
+  path: PATH,
+  tag: 'store',
+  summary: 'List the inventory',
+  description: 'The stock of every pet, petId ascending.',
+  scope: 'store:read',
+  success: {
+    status: 200,
+    description: 'The stock',
+    schema: { type: 'array', items: InventoryItem },
+    example: [EXAMPLE],
+  },
+  errors: [],
+  async handle({ storage }) {
+    return {
+      status: 200,
+      body: await readAll(
+        (next) => storage.pets.listInventory(next),
+        ({ petId }) => petId,
+      ),
+    };
+  },
+};
+
+/** PATCH /inventory/{petId}. */
+export const updateInventory: Operation = {
+  id: 'updateInventory',
+  method: 'PATCH',
+  path: `${PATH}/{petId}`,
+  tag: 'store',
+  summary: 'Set a stock',
+  description: 'Sets the stock of a pet. With 0 the pet becomes sold; a sold pet that is in stock again is available.',
+  scope: 'store:write',
+  stability: 'experimental',
+  pathParameters: [{ name: 'petId', description: 'The id of a pet', schema: InventoryItem.properties.petId }],
+  body: { schema: NewQuantity, example: { quantity: 5 } },
+  success: { status: 200, description: 'The stock as it is now', schema: InventoryItem, example: EXAMPLE },
+  errors: ['not_found'],
+  async handle({ storage }, { params, body }) {
+    const quantity = newQuantity(body);
+    const id = readId(params.petId);
+    const item = id === undefined ? undefined : await storage.pets.setQuantity(id, quantity);
+    if (!item) throw new CatalogError('not_found', `There is no pet ${quote(params.petId)}`);
+    return { status: 200, body: JSON.stringify(item) };
+  },
+};

@@ -1,0 +1,89 @@
+import { CatalogError } from '../../catalog/error.ts';
+import { NewOrder, newOrder, Order } from '../../catalog/order.ts';
+import { quote } from '../../catalog/validate.ts';
+import { createdAnswer, originOf } from './idempotency.ts';
+import type { Operation } from './operation.ts';
+import { CURSOR, nextLink, pageLimit, readAll, readId, readPage } from './paging.ts';
+
+const PATH = '/store/orders';
+const PAGE_ITEMS_MAX = 1_000;
+const EXAMPLE = { id: 1, petId: 1, quantity: 1, shipDate: '2026-01-01T12:00:00Z', complete: false };
+
+/** GET /store/orders [published]. */
+export const listOrders: Operation = {
+  id: 'listOrders',
+  method: 'GET',
+  path: PATH,
+  tag: 'store',
+  summary: 'List orders',
+  description:
+    'Every order, id ascending. With `limit` or `cursor` a page of them; the next page is in the `Link` header.',
+  scope: 'store:read',
+  queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
+  success: {
+    status: 200,
+    description: 'The orders',
+    schema: { type: 'array', items: Order },
+    example: [EXAMPLE],
+    headers: { Link: 'The next page, if there is one' },
+  },
+  errors: ['validation_failed'],
+  async handle({ storage }, { query }) {
+    const page = readPage(query, PAGE_ITEMS_MAX);
+    if (!page)
+      return {
+        status: 200,
+        body: await readAll(
+          (next) => storage.orders.list(next),
+          ({ id }) => id,
+        ),
+      };
+    const found = await storage.orders.list({ after: page.after, limit: page.limit + 1 });
+    const body = JSON.stringify(found.slice(0, page.limit));
+    return { status: 200, headers: nextLink(PATH, page, found), body };
+  },
+};
+
+/** POST /store/orders. */
+export const placeOrder: Operation = {
+  id: 'placeOrder',
+  method: 'POST',
+  path: PATH,
+  tag: 'store',
+  summary: 'Place an order',
+  description: 'Orders a pet and takes it out of stock, in one step: of two orders for the last animal one succeeds.',
+  scope: 'store:write',
+  stability: 'experimental',
+  body: { schema: NewOrder, example: { petId: 1, quantity: 1, shipDate: EXAMPLE.shipDate } },
+  success: {
+    status: 201,
+    description: 'The placed order',
+    schema: Order,
+    example: EXAMPLE,
+    headers: { Location: 'The address of the order' },
+  },
+  errors: ['insufficient_stock'],
+  async handle({ storage }, exchange) {
+    return createdAnswer(PATH, await storage.orders.insert(newOrder(exchange.body), originOf(exchange)));
+  },
+};
+
+/** DELETE /store/orders/{orderId}. */
+export const cancelOrder: Operation = {
+  id: 'cancelOrder',
+  method: 'DELETE',
+  path: `${PATH}/{orderId}`,
+  tag: 'store',
+  summary: 'Cancel an order',
+  description: 'Removes an order that is not complete and returns its stock, once.',
+  scope: 'store:write',
+  stability: 'beta',
+  pathParameters: [{ name: 'orderId', description: 'The id of an order', schema: Order.properties.id }],
+  success: { status: 204, description: 'The order is gone and its stock returned' },
+  errors: ['not_found', 'order_not_cancellable'],
+  async handle({ storage }, { params }) {
+    const id = readId(params.orderId);
+    if (id !== undefined && (await storage.orders.cancel(id))) return { status: 204 };
+    throw new CatalogError('not_found', `There is no order ${quote(params.orderId)}; it may be cancelled already`);
+  },
+};

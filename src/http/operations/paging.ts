@@ -1,0 +1,99 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CatalogError } from '../../catalog/error.ts';
+import { quote } from '../../catalog/validate.ts';
+import type { Parameter } from './operation.ts';
+
+/** How many items are read, or turned into JSON, without letting other requests in. */
+const ITEMS_AT_ONCE = 1_000;
+const CURSOR_PATTERN = /^after_([0-9a-z]{1,11})$/;
+
+/** The page that a caller asks for: ids above `after`, at most `limit`. */
+export interface AskedPage {
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** The parameter that bounds a page. */
+export function pageLimit(limitMax: number, limitDefault?: number): Parameter {
+  return {
+    name: 'limit',
+    description: `How many items to return, 1 to ${limitMax}`,
+    schema: {
+      type: 'integer',
+      minimum: 1,
+      maximum: limitMax,
+      ...(limitDefault !== undefined && { default: limitDefault }),
+      example: 20,
+    },
+  };
+}
+
+export const CURSOR: Parameter = {
+  name: 'cursor',
+  description: 'Where to go on: take it, unread, from the `Link` of the page before',
+  schema: { type: 'string', pattern: CURSOR_PATTERN.source },
+};
+
+/**
+ * The JSON of a whole list, read page by page, id ascending. What is added meanwhile is in it, or not. Fails as
+ * `readNext` does.
+ */
+export async function readAll<T>(
+  readNext: (page: AskedPage) => Promise<readonly T[]>,
+  idOf: (item: T) => number,
+): Promise<readonly Uint8Array[]> {
+  const parts: Buffer[] = [];
+  for (let after = 0; ; ) {
+    const items = await readNext({ after, limit: ITEMS_AT_ONCE });
+    const json = JSON.stringify(items).slice(1, -1);
+    if (items.length > 0) parts.push(Buffer.from(`${after === 0 ? '' : ','}${json}`));
+    const last = items.at(-1);
+    if (items.length < ITEMS_AT_ONCE || !last) break;
+    after = idOf(last);
+    await nextTurn();
+  }
+  return [Buffer.from('['), ...parts, Buffer.from(']')];
+}
+
+/** The page asked for, or undefined where neither parameter is given. Throws `validation_failed`. */
+export function readPage(query: URLSearchParams, limitMax: number, limitDefault = limitMax): AskedPage | undefined {
+  if (query.size === 0) return undefined;
+  const [limit, cursor] = [query.get('limit'), query.get('cursor')];
+  if (limit === null && cursor === null) return undefined;
+  return {
+    limit: limit === null ? limitDefault : readLimit(limit, limitMax),
+    after: cursor === null ? 0 : readCursor(cursor),
+  };
+}
+
+/** The header that leads to the next page, if one item more than the page holds was found. Flat; empty on the last. */
+export function nextLink(
+  path: string,
+  page: AskedPage,
+  found: readonly { id: number }[],
+  filter: Record<string, string> = {},
+): string[] {
+  const last = found[page.limit - 1];
+  if (!last || found.length <= page.limit) return [];
+  const query = new URLSearchParams({ ...filter, limit: `${page.limit}`, cursor: `after_${last.id.toString(36)}` });
+  return ['Link', `</v1${path}?${query}>; rel="next"`];
+}
+
+/** An id out of a path: decimal digits that an id can have, or undefined. */
+export function readId(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[1-9][0-9]{0,15}$/.test(text)) return undefined;
+  const id = Number(text);
+  return Number.isSafeInteger(id) ? id : undefined;
+}
+
+function readLimit(text: string, limitMax: number): number {
+  const limit = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= limitMax) return limit;
+  throw new CatalogError('validation_failed', `limit is ${quote(text)}; send a whole number from 1 to ${limitMax}`);
+}
+
+function readCursor(text: string): number {
+  const after = Number.parseInt(CURSOR_PATTERN.exec(text)?.[1] ?? '', 36);
+  if (Number.isSafeInteger(after)) return after;
+  throw new CatalogError('validation_failed', `cursor is ${quote(text)}; take it from the Link of the page before`);
+}

@@ -1,0 +1,98 @@
+import { CatalogError } from '../../catalog/error.ts';
+import { NewPet, newPet, PET_STATUSES, Pet, PetStatus } from '../../catalog/pet.ts';
+import { quote } from '../../catalog/validate.ts';
+import { createdAnswer, originOf } from './idempotency.ts';
+import type { Operation } from './operation.ts';
+import { CURSOR, nextLink, pageLimit, readId, readPage } from './paging.ts';
+
+const PATH = '/pets';
+const PAGE_ITEMS = 20;
+const PAGE_ITEMS_MAX = 100;
+const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
+
+/** From this moment on `getPet` is gone (RFC 8594): Thu, 05 Dec 2030 00:00:00 GMT. */
+const SUNSET = Date.UTC(2030, 11, 5) / 1000;
+
+/** GET /pets. */
+export const listPets: Operation = {
+  id: 'listPets',
+  method: 'GET',
+  path: PATH,
+  tag: 'pets',
+  summary: 'List pets',
+  description: 'A page of the pets, id ascending. The next page is in the `Link` header.',
+  scope: 'pets:read',
+  queryParameters: [
+    pageLimit(PAGE_ITEMS_MAX, PAGE_ITEMS),
+    CURSOR,
+    { name: 'status', description: 'Only pets of this status', schema: PetStatus },
+  ],
+  success: {
+    status: 200,
+    description: 'The pets',
+    schema: { type: 'array', items: Pet },
+    example: [EXAMPLE],
+    headers: { Link: 'The next page, if there is one' },
+  },
+  errors: ['validation_failed'],
+  async handle({ storage }, { query }) {
+    const page = readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS) ?? { after: 0, limit: PAGE_ITEMS };
+    const status = readStatus(query.get('status'));
+    const found = await storage.pets.list({ after: page.after, limit: page.limit + 1, ...(status && { status }) });
+    const headers = nextLink(PATH, page, found, status ? { status } : {});
+    return { status: 200, headers, body: JSON.stringify(found.slice(0, page.limit)) };
+  },
+};
+
+/** POST /pets. */
+export const createPet: Operation = {
+  id: 'createPet',
+  method: 'POST',
+  path: PATH,
+  tag: 'pets',
+  summary: 'Create a pet',
+  description: 'Stores a pet of an existing category. Its stock is 1, or 0 if it is created as sold.',
+  scope: 'pets:write',
+  body: { schema: NewPet, example: { name: 'Rex', categoryId: 1 } },
+  success: {
+    status: 201,
+    description: 'The created pet',
+    schema: Pet,
+    example: EXAMPLE,
+    headers: { Location: 'The address of the created pet' },
+  },
+  errors: [],
+  async handle({ storage }, exchange) {
+    return createdAnswer(PATH, await storage.pets.insert(newPet(exchange.body), originOf(exchange)));
+  },
+};
+
+/** GET /pets/{petId} [published: deprecated, with a sunset date]. */
+export const getPet: Operation = {
+  id: 'getPet',
+  method: 'GET',
+  path: `${PATH}/{petId}`,
+  tag: 'pets',
+  summary: 'Get a pet',
+  description: 'One pet by its id. Deprecated: list the pets instead. After the sunset the answer is 410.',
+  scope: 'pets:read',
+  deprecation: { since: Date.UTC(2026, 0, 1) / 1000, sunset: SUNSET, successor: PATH },
+  pathParameters: [{ name: 'petId', description: 'The id of a pet', schema: Pet.properties.id }],
+  success: { status: 200, description: 'The pet', schema: Pet, example: EXAMPLE },
+  errors: ['not_found', 'gone'],
+  async handle({ storage }, { params, decision }) {
+    if (decision.now >= SUNSET)
+      throw new CatalogError('gone', 'getPet has been removed; list the pets instead, at /v1/pets');
+    const id = readId(params.petId);
+    const pet = id === undefined ? undefined : await storage.pets.find(id);
+    if (!pet) throw new CatalogError('not_found', `There is no pet ${quote(params.petId)}`);
+    return { status: 200, body: JSON.stringify(pet) };
+  },
+};
+
+function readStatus(text: string | null): PetStatus | undefined {
+  if (text === null) return undefined;
+  const status = PET_STATUSES.find((known) => known === text);
+  if (status) return status;
+  throw new CatalogError('validation_failed', `status is ${quote(text)}; send one of ${PET_STATUSES.join(', ')}`);
+}

@@ -1,0 +1,98 @@
+import type { IncomingMessage } from 'node:http';
+import { CatalogError } from '../../catalog/error.ts';
+import { quote } from '../../catalog/validate.ts';
+import type { Exchange } from './exchange.ts';
+
+/** The largest body of a request. */
+const BODY_BYTES_MAX = 256 * 1024;
+
+/** A media type's parameter with its value, a token or quoted (RFC 9110, section 5.6.6). */
+const PARAMETER = /([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")/;
+const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:;[ \\t]*(?:${PARAMETER.source}[ \\t]*)?)*)$`, 'i');
+const PARAMETERS = new RegExp(PARAMETER, 'g');
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Reads the body as strict JSON in strict UTF-8 (RFC 8259, no byte order mark). Throws `unsupported_media_type`,
+ * `payload_too_large`, `invalid_json`, or why the request broke off. Never holds more than `BODY_BYTES_MAX`.
+ */
+export async function readJson(exchange: Exchange): Promise<unknown> {
+  const { headers } = exchange.request;
+  checkMediaType(headers['content-type']);
+  if (Number(headers['content-length']) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX);
+  if (headers['content-encoding'] !== undefined) {
+    throw new CatalogError('unsupported_media_type', 'The body has a Content-Encoding; send it without one');
+  }
+  exchange.continue();
+  exchange.bodyBytes = await readBytes(exchange, BODY_BYTES_MAX);
+  return parse(exchange.bodyBytes);
+}
+
+function checkMediaType(contentType: string | undefined): void {
+  if (contentType === undefined || contentType === 'application/json') return;
+  const parameters = JSON_TYPE.exec(contentType)?.[1];
+  if (parameters !== undefined && [...parameters.matchAll(PARAMETERS)].every(isUtf8OrNoCharset)) return;
+  throw new CatalogError(
+    'unsupported_media_type',
+    `The Content-Type is ${quote(contentType)}; send application/json in UTF-8`,
+  );
+}
+
+function isUtf8OrNoCharset([, name = '', value = '']: RegExpExecArray): boolean {
+  return name.toLowerCase() !== 'charset' || /^"?utf-8"?$/i.test(value);
+}
+
+/** Reads the body as it comes. Throws `payload_too_large`, or why the request broke off. Never holds more than it may. */
+export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer> {
+  const { request } = exchange;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const stop = (error: CatalogError) => {
+      request.off('data', onData);
+      reject(error);
+    };
+    const onData = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > bytesMax) stop(tooLarge(bytesMax));
+      else chunks.push(chunk);
+    };
+    if (exchange.failure) return stop(exchange.failure);
+    exchange.onFailure = stop;
+    request.on('data', onData);
+    request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.once('close', () => {
+      // Every request closes; only for one that broke off is the failure worth making.
+      if (!request.readableEnded) stop(brokenOff(request));
+    });
+  });
+}
+
+function parse(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new CatalogError('invalid_json', 'The body is not UTF-8; send JSON in UTF-8');
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (text === '') throw new CatalogError('invalid_json', 'The body is empty; send a JSON object');
+    throw new CatalogError('invalid_json', `The body is not JSON: ${describe(error)}`);
+  }
+}
+
+/** The engine's own words, which name the place, without the excerpt of the text that they may end in. */
+function describe(error: unknown): string {
+  const message = error instanceof Error ? error.message : '';
+  return /^(.*? in JSON at position \d+)/.exec(message)?.[1] ?? 'it ends too early or holds what JSON does not allow';
+}
+
+function tooLarge(bytesMax: number): CatalogError {
+  return new CatalogError('payload_too_large', `The body is larger than ${bytesMax} bytes; send less`);
+}
+
+function brokenOff(request: IncomingMessage): CatalogError {
+  return new CatalogError('malformed_request', `The ${request.method} broke off before its body was complete`);
+}

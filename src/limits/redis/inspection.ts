@@ -1,0 +1,64 @@
+import { createClient } from '@redis/client';
+import { compareClocks, type Finding } from '../../telemetry/finding.ts';
+
+const REDIS = 'redis';
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Well within the 50 ms after which an instance counts alone. */
+const ROUND_TRIP_MS_MAX = 10;
+
+/** Looks a Redis or Valkey over without changing anything in it. */
+export async function inspectRedis(url: string): Promise<Finding[]> {
+  const client = createClient({
+    url,
+    socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
+    commandOptions: { timeout: CONNECT_TIMEOUT_MS },
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const startedMs = performance.now();
+    await client.ping();
+    const roundTripMs = performance.now() - startedMs;
+    const about = readInfo(String(await client.sendCommand(['INFO'])));
+    const [seconds, micros] = (await client.sendCommand(['TIME'])) as unknown as string[];
+    const now = Number(seconds) + Number(micros) / 1e6;
+    return [reached(about, roundTripMs), ...keeping(about), compareClocks('Redis', now, Date.now() / 1000)];
+  } catch (error) {
+    // Not the address: it may hold a password.
+    const finding = `Redis cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
+    const advice = 'start it, or correct REDIS_URL; until then each instance admits its share of every limit';
+    return [{ check: REDIS, status: 'problem', finding, advice }];
+  } finally {
+    client.destroy();
+  }
+}
+
+function readInfo(text: string): ReadonlyMap<string, string> {
+  const lines = text.split('\r\n').filter((line) => line.includes(':'));
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+}
+
+function reached(about: ReadonlyMap<string, string>, roundTripMs: number): Finding {
+  const name =
+    about.get('server_name') === 'valkey'
+      ? `Valkey ${about.get('valkey_version')}`
+      : `Redis ${about.get('redis_version')}`;
+  const finding = `${name} answers within ${roundTripMs.toFixed(1)} ms`;
+  if (roundTripMs <= ROUND_TRIP_MS_MAX) return { check: REDIS, status: 'ok', finding };
+  const advice = 'bring it nearer: every request asks it, and beyond 50 ms instances count alone';
+  return { check: REDIS, status: 'warning', finding, advice };
+}
+
+function keeping(about: ReadonlyMap<string, string>): Finding[] {
+  const findings: Finding[] = [];
+  if (about.get('role') !== undefined && about.get('role') !== 'master') {
+    const finding = 'It is a replica: nothing can be counted in it';
+    findings.push({ check: REDIS, status: 'problem', finding, advice: 'set REDIS_URL to the primary' });
+  }
+  const policy = about.get('maxmemory_policy') ?? 'noeviction';
+  if (policy !== 'noeviction') {
+    const finding = `When its memory is full it forgets counts (maxmemory-policy ${policy})`;
+    findings.push({ check: REDIS, status: 'warning', finding, advice: 'set maxmemory-policy to noeviction' });
+  }
+  return findings;
+}

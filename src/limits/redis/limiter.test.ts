@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type ManualClock, manualClock } from '../../../test/kit/clock.ts';
+import { type LimiterBench, limiterContract } from '../../../test/kit/limiter-contract.ts';
+import { anyLimits, anySteps } from '../../../test/kit/limiter-model.ts';
+import { OPERATOR } from '../../../test/kit/operator.ts';
+import { keyPrefix, redis, sharedRedis } from '../../../test/kit/redis-server.ts';
+import { recordedEvents, temporaryFolder } from '../../../test/kit/service.ts';
+import { type ApiKey, newApiKey, secretRecord } from '../../catalog/api-key.ts';
+import { PLANS } from '../../catalog/plan.ts';
+import type { Storage } from '../../catalog/storage.ts';
+import { openStorage } from '../../storage/open.ts';
+import { LocalLimiter } from '../local-limiter.ts';
+import { RedisLimiter } from './limiter.ts';
+
+/** These tests are about counting: a machine that is slow for a moment must not turn them into an outage. */
+const ANSWER_MS = 20_000;
+
+const { url, skip } = await sharedRedis();
+
+if (skip) test('RedisLimiter', { skip }, () => {});
+else limiterContract('RedisLimiter', async () => bench(1));
+
+test('whatever happens, RedisLimiter decides as LocalLimiter does', { skip }, async () => {
+  await using shared = await bench(1);
+  using folder = temporaryFolder();
+  await using storage = await openDatabase(folder.path, shared.clock);
+  const startLocal = () =>
+    new LocalLimiter({ storage, clock: shared.clock.now, events: recordedEvents(), banAfter: 60 });
+  let local = startLocal();
+  const run = fc.asyncProperty(anyLimits, anySteps, async (firstLimits, steps) => {
+    let limits = firstLimits;
+    const [one, other] = [await shared.issue(), await issue(storage, 'free')];
+    const compare = async (method: 'charge' | 'peek') => {
+      const decision = await shared.limiter[method]({ ...one, limits });
+      assert.deepEqual(decision, await local[method]({ ...other, limits }));
+      return decision;
+    };
+    for (const step of steps) {
+      if (step.kind === 'call') for (let i = 0; i < step.count; i += 1) await compare('charge');
+      if (step.kind === 'wait') shared.clock.advance(step.seconds);
+      // Not back over midnight: a new day that only refused requests have seen is remembered by LocalLimiter alone.
+      const { unix } = shared.clock.now();
+      if (step.kind === 'clock' && toDay(unix + step.seconds) >= toDay(unix)) shared.clock.step(step.seconds);
+      if (step.kind === 'plan') limits = step.limits;
+      if (step.kind === 'rotate') await Promise.all([shared.limiter.refreshBans(), local.refreshBans()]);
+      if (step.kind === 'restart') {
+        await shared.restart();
+        await local[Symbol.asyncDispose]();
+        local = startLocal();
+      }
+      if (step.kind === 'obey') {
+        const { reset, now } = await compare('peek');
+        shared.clock.advance(reset - now);
+      }
+      await compare('peek');
+    }
+  });
+  await fc.assert(run, { numRuns: 60 });
+  await local[Symbol.asyncDispose]();
+});
+
+test('of simultaneous requests to four instances, exactly as many are admitted as the plan has left', {
+  skip,
+}, async () => {
+  await using shared = await bench(4);
+  const key = await shared.issue('pro');
+  for (let used = 0; used < 100; used += 1) await at(shared.limiters, used % 4).charge(key);
+  const decisions = await Promise.all(Array.from({ length: 1_000 }, (_, i) => at(shared.limiters, i % 4).charge(key)));
+  const admitted = decisions.filter(({ refusal }) => !refusal);
+  assert.equal(admitted.length, 200);
+  assert.equal(new Set(admitted.map(({ remaining }) => remaining)).size, 200, 'each was told another remainder');
+  for (const limiter of shared.limiters) assert.equal((await limiter.peek(key)).day.remaining, 10_000 - 300);
+});
+
+test('what a key has spent is refused from memory, by each instance that learned it', { skip }, async () => {
+  await using shared = await bench(2);
+  const key = await shared.issue();
+  for (let i = 0; i < 61; i += 1) await at(shared.limiters, 0).charge(key);
+  assert.equal(shared.events.fromMemory(), 0);
+  await at(shared.limiters, 0).charge(key);
+  assert.equal(shared.events.fromMemory(), 1);
+  await at(shared.limiters, 1).charge(key);
+  assert.equal(shared.events.fromMemory(), 1);
+  await at(shared.limiters, 1).charge(key);
+  assert.equal(shared.events.fromMemory(), 2);
+
+  const upgraded = { ...key, plan: 'pro', limits: PLANS.pro } as const;
+  for (const limiter of shared.limiters) assert.equal((await limiter.charge(upgraded)).refusal, undefined);
+  shared.clock.advance(60);
+  assert.equal((await at(shared.limiters, 0).charge(key)).refusal, undefined);
+});
+
+test('a ban is shared by all instances, told once, and its lifting reaches all of them', { skip }, async () => {
+  await using shared = await bench(3);
+  const key = await shared.issue();
+  const [one, two, three] = [at(shared.limiters, 0), at(shared.limiters, 1), at(shared.limiters, 2)];
+  for (let i = 0; i < 61; i += 1) await one.charge(key);
+  await two.charge(key);
+  shared.clock.advance(2);
+  // Both bring it to the brink, and then over it at once: only one ban comes of it.
+  for (let i = 0; i < 60; i += 1) for (const limiter of [one, two]) await limiter.charge(key);
+  const banned = await Promise.all([one.charge(key), two.charge(key)]);
+  assert.deepEqual(
+    banned.map(({ refusal }) => refusal),
+    ['key_banned', 'key_banned'],
+  );
+  assert.deepEqual(banned[0], banned[1]);
+  assert.equal(shared.events.bans.length, 1);
+  assert.equal((await shared.storage.limits.listBans(shared.clock.now().unix)).length, 1);
+  assert.deepEqual((await three.charge(key)).ban, banned[0]?.ban);
+
+  assert.ok(await shared.storage.limits.liftBan(key.id, shared.clock.now().unix, OPERATOR));
+  for (const limiter of shared.limiters) await limiter.refreshBans();
+  for (const limiter of shared.limiters) assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+});
+
+test('a ban that was lifted while no instance ran is not enforced', { skip }, async () => {
+  await using shared = await bench(2);
+  const key = await shared.issue();
+  await hammer(shared, key);
+  await shared.restart();
+  assert.equal((await at(shared.limiters, 1).charge(key)).refusal, 'key_banned');
+  await shared.restart();
+  assert.ok(await shared.storage.limits.liftBan(key.id, shared.clock.now().unix, OPERATOR));
+  for (const limiter of shared.limiters) assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+  shared.clock.advance(60);
+  assert.equal((await hammer(shared, key)).ban?.until, shared.clock.now().unix + 60, 'it does not lengthen the next');
+});
+
+test('a Redis that forgot everything is told by storage: both windows and the ban', { skip }, async () => {
+  await using shared = await bench(2);
+  const [key, banned] = [await shared.issue(), await shared.issue()];
+  for (let i = 0; i < 50; i += 1) await at(shared.limiters, i % 2).charge(key);
+  const { ban } = await hammer(shared, banned);
+  // The last counts are not in storage yet, but one instance knows them.
+  await forget(shared.keyPrefix);
+  assert.equal((await at(shared.limiters, 1).charge(key)).day.remaining, 949);
+  await shared.restart();
+  await forget(shared.keyPrefix);
+  assert.deepEqual((await at(shared.limiters, 0).charge(banned)).ban, ban);
+  const decisions = await Promise.all(Array.from({ length: 100 }, (_, i) => at(shared.limiters, i % 2).charge(key)));
+  assert.equal(decisions.filter(({ refusal }) => !refusal).length, 9);
+});
+
+test('a value that cannot be read costs its key nothing and other keys nothing', { skip }, async () => {
+  await using shared = await bench(1);
+  const key = await shared.issue();
+  for (let i = 0; i < 50; i += 1) await shared.limiter.charge(key);
+  await redis(url, ['SET', `${shared.keyPrefix}:{${key.id}}`, 'from a later version']);
+  assert.equal((await shared.limiter.charge(key)).day.remaining, 949);
+  assert.equal((await shared.limiter.charge(key)).day.remaining, 948);
+  assert.equal(shared.limiter.state, 'ok');
+});
+
+test('by the time of the server, a wait is never too short, and its clock’s steps lock nobody out', {
+  skip,
+}, async () => {
+  await using shared = await bench(1);
+  await using keys = keyPrefix(url);
+  const { storage, clock, events } = shared;
+  await using limiter = new RedisLimiter({
+    ...{ storage, clock: clock.now, events, banAfter: 60, url, instances: 1 },
+    keyPrefix: keys.prefix,
+    answerMs: ANSWER_MS,
+  });
+  await limiter.connect();
+  const key = await shared.issue();
+  const nowBefore = Math.floor(Date.now() / 1000);
+  for (let i = 0; i < 60; i += 1) assert.equal((await limiter.charge(key)).refusal, undefined);
+  for (let i = 0; i < 2; i += 1) {
+    const { refusal, reset, now } = await limiter.charge(key);
+    assert.equal(refusal, 'rate_limit_exceeded');
+    // The server of the tests may stand on another machine, whose clock is a little off.
+    assert.ok(Math.abs(now - nowBefore) < 60 && reset - now >= 1 && reset - now <= 60);
+  }
+  // As if the clock had been ahead by an hour when the window was opened.
+  const name = `${keys.prefix}:{${key.id}}`;
+  const value = async () => String(await redis(url, ['GET', name])).split(' ');
+  const [minuteEnds, ...rest] = await value();
+  await redis(url, ['SET', name, [Number(minuteEnds) + 3_600, ...rest].join(' ')]);
+  const refused = await limiter.charge({ ...key, limits: { minute: 59, day: 1_000 } });
+  assert.equal(refused.reset - refused.now, 60);
+  assert.equal(Number((await value())[0]), refused.reset, 'from then on the end comes nearer');
+});
+
+interface RedisBench extends LimiterBench {
+  readonly clock: ManualClock;
+  /** The limiters of all instances, the first of them is `limiter`. */
+  readonly limiters: RedisLimiter[];
+  readonly keyPrefix: string;
+  readonly events: ReturnType<typeof recordedEvents>;
+  issue(plan?: 'free' | 'pro'): Promise<ApiKey>;
+}
+
+async function bench(instances: number): Promise<RedisBench> {
+  const folder = temporaryFolder();
+  const keys = keyPrefix(url);
+  const clock = manualClock();
+  const storage = await openDatabase(folder.path, clock);
+  const events = recordedEvents();
+  const start = async () => {
+    const limiter = new RedisLimiter({
+      storage,
+      clock: clock.now,
+      time: clock.now,
+      events,
+      banAfter: 60,
+      url,
+      instances,
+      keyPrefix: keys.prefix,
+      answerMs: ANSWER_MS,
+    });
+    await limiter.connect();
+    assert.equal(limiter.state, 'ok');
+    return limiter;
+  };
+  const limiters = await Promise.all(Array.from({ length: instances }, start));
+  const stop = () => Promise.all(limiters.map((limiter) => limiter[Symbol.asyncDispose]()));
+  return {
+    get limiter() {
+      return at(limiters, 0);
+    },
+    limiters,
+    storage,
+    clock,
+    events,
+    keyPrefix: keys.prefix,
+    issue: (plan = 'free') => issue(storage, plan),
+    async restart() {
+      await stop();
+      limiters.splice(0, instances, ...(await Promise.all(Array.from({ length: instances }, start))));
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await keys[Symbol.asyncDispose]();
+      await storage[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+function openDatabase(folder: string, clock: ManualClock) {
+  return openStorage({ engine: 'sqlite', file: join(folder, 'test.db') }, { clock: clock.now, categoriesMax: 10 });
+}
+
+function toDay(unix: number): number {
+  return Math.floor(unix / 86_400);
+}
+
+/** Runs a free key into its minute limit and on, until the first instance bans it. */
+async function hammer({ limiter, clock }: RedisBench, key: ApiKey) {
+  for (let i = 0; i < 61; i += 1) await limiter.charge(key);
+  clock.advance(2);
+  for (let i = 0; i < 60; i += 1) await limiter.charge(key);
+  const banned = await limiter.charge(key);
+  assert.equal(banned.refusal, 'key_banned');
+  return banned;
+}
+
+/** As `FLUSHALL` would, for the keys of one test. */
+async function forget(prefix: string): Promise<void> {
+  for (const key of (await redis(url, ['KEYS', `${prefix}:*`])) as string[]) await redis(url, ['DEL', key]);
+}
+
+async function issue(storage: Storage, plan: 'free' | 'pro'): Promise<ApiKey> {
+  const { key, secret } = newApiKey({ name: plan, environment: 'production', plan }, 0);
+  await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+  return key;
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  assert.ok(item !== undefined);
+  return item;
+}

@@ -1,0 +1,102 @@
+import {
+  FILE_FORMATS,
+  type FileFormat,
+  type FileMistake,
+  formatOf,
+  readCategories,
+} from '../../catalog/category-file.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import { field, nothingHere, type Route, seeOther, type Visit } from '../frame/context.ts';
+import { count, csrfField, foreign, mistake, numberCell, table } from '../frame/element.ts';
+import { page } from '../frame/layout.ts';
+import type { ImportJob } from './import-job.ts';
+
+const FILE_BYTES_MAX = 32 * 1024 * 1024;
+const MISTAKES_SHOWN_MAX = 100;
+const RELOAD_SECONDS = 1;
+
+/** Categories out of a file: all of them, or none. */
+export const importRoutes: readonly Route[] = [
+  { method: 'GET', path: '/categories/import', handle: (visit) => importPage(visit) },
+  { method: 'POST', path: '/categories/import', bodyBytesMax: FILE_BYTES_MAX, handle: begin },
+  { method: 'GET', path: '/categories/import/:job', handle: showJob },
+];
+
+function importPage(visit: Visit, wrong?: Html): Answer {
+  const formats = FILE_FORMATS.map((format) => html`<option value="${format}">${format.toUpperCase()}</option>`);
+  const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
+<h1>Import categories</h1>
+<p class="lead">All categories of the file are added, or none if one of them is wrong.</p>
+${wrong ?? ''}
+<form method="post" action="/console/categories/import" enctype="multipart/form-data">${csrfField(visit)}<div class="fields">
+<div><label for="file">File</label><input id="file" name="file" type="file" accept=".json,.ndjson,.jsonl,.csv" required aria-describedby="file-hint">
+<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: an object on each line. CSV: the columns <code>name</code> and <code>description</code>. In UTF-8, up to 32 MiB.</p></div>
+<div><label for="format">Format</label><select id="format" name="format"><option value="">as the name of the file tells</option>${formats}</select></div>
+<div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
+  const status = wrong === undefined ? 200 : 400;
+  return page(visit, { section: '/categories', title: 'Import categories', content, status });
+}
+
+async function begin(visit: Visit): Promise<Answer> {
+  const { form, imports, by, events, exchange } = visit;
+  try {
+    const { categories, mistakes } = await readUpload(form);
+    if (mistakes.length > 0) return importPage(visit, mistakeList(mistakes));
+    if (categories.length === 0) throw new CatalogError('validation_failed', 'The file holds no category');
+    const job = imports.start(categories, by, (error) => events.requestFailed(exchange.requestId, error));
+    return seeOther(`/categories/import/${job}`);
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error;
+    return importPage(visit, mistake(error.message));
+  }
+}
+
+async function readUpload(form: FormData) {
+  const file = form.get('file');
+  if (!file || typeof file === 'string' || file.name === '')
+    throw new CatalogError('validation_failed', 'Choose a file');
+  const format = FILE_FORMATS.find((each: FileFormat) => each === field(form, 'format')) ?? formatOf(file.name);
+  if (!format) throw new CatalogError('validation_failed', 'The name of the file does not tell its format; choose it');
+  try {
+    // A byte-order mark is left out, as spreadsheets write one.
+    return readCategories(new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer()), format);
+  } catch {
+    throw new CatalogError('validation_failed', 'The file is not text in UTF-8; save it as that');
+  }
+}
+
+function mistakeList(mistakes: readonly FileMistake[]): Html {
+  const rows = mistakes
+    .slice(0, MISTAKES_SHOWN_MAX)
+    .map(({ line, message }) => html`<tr>${numberCell(line)}<td>${foreign(message)}</td></tr>\n`);
+  const more = mistakes.length - MISTAKES_SHOWN_MAX;
+  return html`<p class="mistake" role="alert">Nothing was imported: ${count(mistakes.length)} of the records ${mistakes.length === 1 ? 'is' : 'are'} wrong. Mend the file and try again.</p>
+${table('Mistakes', [{ name: 'Line', isNumber: true }, { name: 'What is wrong' }], rows)}
+${more > 0 ? html`<p class="soft">And ${count(more)} more.</p>` : ''}`;
+}
+
+function showJob(visit: Visit): Answer {
+  const job = visit.imports.find(visit.exchange.params.job ?? '');
+  if (!job) throw nothingHere('import');
+  const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
+<h1>Import</h1>
+<div id="job" data-live>${progress(job)}</div>`;
+  const view = { section: '/categories', title: 'Import', content } as const;
+  return page(visit, job.failure === undefined ? { ...view, reloadSeconds: RELOAD_SECONDS } : view);
+}
+
+function progress({ total, inserted, failure }: ImportJob): Html {
+  if (failure === undefined) {
+    return html`<label for="progress">${count(inserted)} of ${count(total)}</label>
+<progress id="progress" max="${total}" value="${inserted}" data-hurry></progress>
+<p class="soft">It goes on if you leave this page.</p>`;
+  }
+  if (failure !== null) {
+    return html`<p class="mistake" role="alert">${failure}.</p>
+<p><a class="button" href="/console/categories/import">Try another file</a></p>`;
+  }
+  return html`<p class="notice" role="status">${count(total)} ${total === 1 ? 'category was' : 'categories were'} imported.</p>
+<p><a class="button primary" href="/console/categories">See the categories</a></p>`;
+}

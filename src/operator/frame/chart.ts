@@ -1,0 +1,63 @@
+import { ALL_KEYS, USAGE_PERIODS, type UsagePeriod, type UsagePoint } from '../../catalog/usage.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import type { Visit } from './context.ts';
+import { moment, numberCell, table, utcDay } from './element.ts';
+
+const COLUMNS = [
+  { name: 'Beginning' },
+  { name: 'Served', isNumber: true },
+  { name: 'Refused', isNumber: true },
+  { name: 'Client errors', isNumber: true },
+  { name: 'Server errors', isNumber: true },
+];
+
+export interface ChartOptions {
+  /** Stands for it in the page; the live parts are told apart by it. */
+  readonly id: string;
+  readonly title: string;
+  readonly period: UsagePeriod;
+  /** How many periods, the present one included. */
+  readonly periods: number;
+  /** A key's id, or all keys. */
+  readonly keyId?: string;
+  /** How many requests a period admits, drawn across the chart. */
+  readonly limit?: number;
+}
+
+/**
+ * Usage by period: a table, and the chart that a script draws from it. The table has only the periods in which there
+ * was some; the chart knows where to begin and to end.
+ */
+export async function usageChart({ storage, now }: Visit, options: ChartOptions): Promise<Html> {
+  const { id, title, period, periods, keyId = ALL_KEYS, limit } = options;
+  const step = USAGE_PERIODS[period].seconds;
+  const last = now - (now % step);
+  const first = last - (periods - 1) * step;
+  const points = await storage.usage.series({ keyId, period, since: first });
+  const sum = points.reduce((total, point) => total + point.served + point.refused + failures(point), 0);
+  const rows = points
+    .toReversed()
+    .map(
+      (point) =>
+        html`<tr data-at="${point.at}"><th scope="row">${period === 'day' ? utcDay(point.at) : moment(point.at)}</th>${[
+          point.served,
+          point.refused,
+          point.clientErrors,
+          point.serverErrors,
+        ].map(numberCell)}</tr>\n`,
+    );
+  const bound = limit === undefined ? '' : html` data-limit="${limit}"`;
+  return html`<section class="chart" aria-labelledby="${id}-heading">
+<h2 id="${id}-heading">${title}</h2>
+<div id="${id}" data-live data-chart data-first="${first}" data-last="${last}" data-step="${step}"${bound} data-rows="${id}-rows" data-title="${title}"></div>
+<details><summary>The same as a table</summary>
+${table(title, COLUMNS, rows.length > 0 ? rows : [NO_ROW], `${id}-rows`)}</details>
+<p id="${id}-none" data-live class="soft">${sum === 0 ? 'No request in this time.' : ''}</p>
+</section>`;
+}
+
+const NO_ROW = html`<tr><td colspan="5">No request in this time.</td></tr>`;
+
+function failures({ clientErrors, serverErrors }: UsagePoint): number {
+  return clientErrors + serverErrors;
+}

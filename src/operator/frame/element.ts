@@ -1,0 +1,86 @@
+import { type Html, html } from '../../http/docs/html.ts';
+import { utc } from '../../stdx/clock.ts';
+import type { Visit } from './context.ts';
+
+const DAY_SECONDS = 86_400;
+
+/** A moment, which a script shows in the reader's own zone; without one, and in any case on hover, in UTC. */
+export function moment(unixSeconds: number): Html {
+  const iso = utc(unixSeconds);
+  const [date, time] = [iso.slice(0, 10), iso.slice(11, 19)];
+  return html`<time datetime="${iso}" title="${date} ${time} UTC">${date} ${time.slice(0, 5)} UTC</time>`;
+}
+
+/** A day as the quotas count it, which is the same in every zone. */
+export function utcDay(unixSeconds: number): Html {
+  const day = utc(unixSeconds).slice(0, 10);
+  return html`<time datetime="${day}" title="the day in UTC">${day}</time>`;
+}
+
+/** How long something takes, as one number with its unit. */
+export function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 2 * DAY_SECONDS) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / DAY_SECONDS)} days`;
+}
+
+/** A whole number as people read it. */
+export function count(number: number): string {
+  return number.toLocaleString('en-US');
+}
+
+/** Text that somebody else chose, kept from running into what stands beside it. */
+export function foreign(text: string): Html {
+  return html`<bdi>${text}</bdi>`;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly isNumber?: boolean;
+  readonly isNarrow?: boolean;
+}
+
+/** A table that may be wider than a phone, and then is moved sideways, by keyboard too. */
+export function table(label: string, columns: readonly Column[], rows: readonly Html[], id = ''): Html {
+  const heads = columns.map(({ name, isNumber, isNarrow }) => {
+    const kind = isNumber ? html` class="number"` : isNarrow ? html` class="narrow"` : '';
+    return html`<th scope="col"${kind}>${name}</th>`;
+  });
+  return html`<div class="wide" tabindex="0" role="region" aria-label="${label}"><table>
+<thead><tr>${heads}</tr></thead>
+<tbody${id ? html` id="${id}" data-live` : ''}>${rows}</tbody></table></div>`;
+}
+
+/** A table's cell that holds a number. */
+export function numberCell(number: number): Html {
+  return html`<td class="number">${count(number)}</td>`;
+}
+
+/** What stands in the place of something that there is none of yet. */
+export function empty(title: string, advice: Html): Html {
+  return html`<div class="empty"><p><strong>${title}</strong></p><p>${advice}</p></div>`;
+}
+
+/** A form that sends what is in it, and the session's token. */
+export function post(visit: Visit, action: string, content: Html): Html {
+  return html`<form method="post" action="/console${action}">${csrfField(visit)}${content}</form>`;
+}
+
+/** The hidden field without which a form does nothing. */
+export function csrfField({ csrf }: Visit): Html {
+  return html`<input type="hidden" name="csrf" value="${csrf}">`;
+}
+
+/** Links to the pages before and after, where there are some. */
+export function pager(before: string | undefined, after: string | undefined, words = ['Back', 'Next']): Html {
+  if (before === undefined && after === undefined) return html``;
+  const link = (href: string | undefined, rel: string, text = '') =>
+    href === undefined ? '' : html`<a class="button" rel="${rel}" href="/console${href}">${text}</a>`;
+  return html`<nav class="pager" aria-label="Pages">${link(before, 'prev', words[0])}${link(after, 'next', words[1])}</nav>`;
+}
+
+/** What is wrong with what was sent, above the form that is shown again. */
+export function mistake(message: string | undefined): Html {
+  return message === undefined ? html`` : html`<p class="mistake" role="alert">${message}</p>`;
+}

@@ -1,0 +1,118 @@
+import { type Asset, readAsset, readPackagedAsset } from '../../http/docs/asset.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import type { Visit } from './context.ts';
+import { csrfField, foreign } from './element.ts';
+
+/** Nothing but what this listener serves itself; no inline script or style, no frame around it, forms to itself alone. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/** Tells nobody else an address. Not `no-referrer`, under which browsers would not tell us the origin of a form either. */
+const PAGE_HEADERS = ['Content-Security-Policy', POLICY, 'Referrer-Policy', 'same-origin', 'Vary', 'Cookie'];
+const HTML_TYPE = 'text/html; charset=utf-8';
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const OWN = { folder: new URL('./assets/', import.meta.url), path: '/console/assets/' };
+const OF_THE_SITE = { ...OWN, folder: new URL('../../http/docs/assets/', import.meta.url) };
+
+const icon = readAsset('icon.svg', 'image/svg+xml', OF_THE_SITE);
+const STYLES = [readPackagedAsset('uplot/dist/uPlot.min.css', CSS, OWN), readAsset('console.css', CSS, OWN)];
+const SCRIPTS = [
+  readPackagedAsset('uplot/dist/uPlot.iife.min.js', JAVASCRIPT, OWN),
+  readAsset('console.js', JAVASCRIPT, OWN),
+];
+
+/** What every page of the console refers to. */
+export const CONSOLE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS];
+
+const NAVIGATION = [
+  { path: '', label: 'Overview' },
+  { path: '/keys', label: 'Keys' },
+  { path: '/categories', label: 'Categories' },
+  { path: '/pets', label: 'Pets' },
+  { path: '/orders', label: 'Orders' },
+  { path: '/audit', label: 'Audit' },
+  { path: '/settings', label: 'Settings' },
+] as const;
+
+/** What a page may say was done, by the word that its address carries. */
+const NOTICES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    changed: 'The key was changed. The service follows within a second.',
+    unchanged: 'Nothing was different, so nothing was changed.',
+    revoked: 'The key was revoked. It opens nothing any more.',
+    unbanned: 'The ban was lifted. The key is served again within a second.',
+    'not-banned': 'The key was not banned any more.',
+    renamed: 'The category was renamed.',
+    deleted: 'The category was deleted.',
+    ended: 'The session was ended.',
+    'not-open': 'That session had ended already.',
+  }),
+);
+
+/** A page of the console. */
+export interface View {
+  /** The place in the navigation; undefined for none of them. */
+  readonly section?: (typeof NAVIGATION)[number]['path'];
+  readonly title: string;
+  readonly content: Html;
+  readonly status?: number;
+  readonly headers?: readonly string[];
+  /** A browser without scripts reloads the page after this time. */
+  readonly reloadSeconds?: number;
+}
+
+/** Renders a page for an operator whose session is open. */
+export function page(visit: Visit, view: View): Answer {
+  const links = NAVIGATION.map(({ path, label }) => {
+    const current = path === view.section ? html` aria-current="page"` : '';
+    return html`<li><a href="/console${path}"${current}>${label}</a></li>`;
+  });
+  const notice = NOTICES.get(visit.exchange.query.get('done') ?? '');
+  const body = html`<header class="side">
+<a class="name" href="/console"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
+<nav aria-label="Console"><ul>${links}</ul></nav>
+<div class="who"><p class="as soft">Signed in as ${foreign(visit.session.actor)}</p> <a href="/console/sessions">Sessions</a>
+<form method="post" action="/console/logout">${csrfField(visit)}<button class="quiet">Sign out</button></form></div>
+</header>
+<main id="content" tabindex="-1">
+<p id="stale" class="mistake" role="status" hidden></p>
+${notice === undefined ? '' : html`<p class="notice" role="status">${notice}</p>`}
+${view.content}
+</main>`;
+  return documentOf(view, body, 'console');
+}
+
+/** Renders a page for somebody who has no session. */
+export function barePage(view: View): Answer {
+  const body = html`<main id="content" tabindex="-1" class="card">
+<p class="name"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</p>
+${view.content}
+</main>`;
+  return documentOf(view, body, 'bare');
+}
+
+function documentOf({ title, status = 200, headers = [], reloadSeconds }: View, body: Html, kind: string): Answer {
+  const reload =
+    reloadSeconds === undefined
+      ? ''
+      : html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>\n`;
+  const { text } = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>${title} · Pet Catalog console</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+${reload}<link rel="icon" href="${icon.path}" type="image/svg+xml">
+${STYLES.map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${SCRIPTS.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
+<body class="${kind}">
+<a class="skip" href="#content">Skip to the content</a>
+${body}
+</body>
+</html>
+`;
+  return { status, headers: [...PAGE_HEADERS, ...headers], contentType: HTML_TYPE, body: text };
+}

@@ -1,0 +1,128 @@
+import { type ApiKey, type NewApiKey, newApiKey, SCOPES, type Scope } from '../../catalog/api-key.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName } from '../../catalog/plan.ts';
+import type { KeyChanges } from '../../catalog/storage.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import { utc } from '../../stdx/clock.ts';
+import { field } from '../frame/context.ts';
+import { count } from '../frame/element.ts';
+
+/** The fields of a key as they stand in a form. */
+export interface KeyFields {
+  readonly name: string;
+  readonly plan: string;
+  readonly perMinute: string;
+  readonly perDay: string;
+  readonly scopes: readonly string[];
+  /** A date, or empty for never. */
+  readonly expires: string;
+}
+
+/** What a new key is unless it is asked for otherwise. */
+export const FIELDS_OF_A_NEW_KEY: KeyFields = {
+  name: '',
+  plan: 'free',
+  perMinute: '',
+  perDay: '',
+  scopes: SCOPES,
+  expires: '',
+};
+
+/** A key as a form shows it. */
+export function fieldsOf(key: ApiKey): KeyFields {
+  const isOwn = key.plan === 'enterprise';
+  return {
+    name: key.name,
+    plan: key.plan,
+    perMinute: isOwn ? `${key.limits.minute}` : '',
+    perDay: isOwn ? `${key.limits.day}` : '',
+    scopes: key.scopes,
+    expires: key.expiresAt === null ? '' : utc(key.expiresAt).slice(0, 10),
+  };
+}
+
+/** What was sent. */
+export function readFields(form: FormData): KeyFields {
+  return {
+    name: field(form, 'name'),
+    plan: field(form, 'plan'),
+    perMinute: field(form, 'perMinute'),
+    perDay: field(form, 'perDay'),
+    scopes: form.getAll('scopes').map(String),
+    expires: field(form, 'expires'),
+  };
+}
+
+/** What was asked for in a form. Throws `validation_failed` where it does not make sense. */
+export function wantedKey(fields: KeyFields): Omit<NewApiKey, 'environment'> & { scopes: readonly Scope[] } {
+  const plan = PLAN_NAMES.find((name) => name === fields.plan);
+  if (!plan) throw new CatalogError('validation_failed', 'Choose a plan');
+  const scopes = SCOPES.filter((scope) => fields.scopes.includes(scope));
+  if (scopes.length === 0) throw new CatalogError('validation_failed', 'Choose at least one scope');
+  const limits = plan === 'enterprise' && {
+    minute: readLimit(fields.perMinute, 'Requests per minute'),
+    day: readLimit(fields.perDay, 'Requests per day'),
+  };
+  const expiresAt = readDate(fields.expires);
+  return { name: fields.name, plan, scopes, ...(limits && { limits }), ...(expiresAt !== undefined && { expiresAt }) };
+}
+
+/** What a form changes of a key. Throws `validation_failed`, by the rules for a new key. */
+export function keyChanges(key: ApiKey, fields: KeyFields, now: number): KeyChanges {
+  const keepsExpiry = fields.expires === fieldsOf(key).expires;
+  const wanted = { ...wantedKey(keepsExpiry ? { ...fields, expires: '' } : fields), environment: key.environment };
+  const { name, plan, limits, scopes, expiresAt } = newApiKey(wanted, now).key;
+  const isSameLimit = limits.minute === key.limits.minute && limits.day === key.limits.day;
+  return {
+    ...(name !== key.name && { name }),
+    ...(plan !== key.plan && { plan }),
+    ...(!isSameLimit && { limits }),
+    ...(scopes.join() !== key.scopes.join() && { scopes }),
+    ...(!keepsExpiry && { expiresAt }),
+  };
+}
+
+/** The fields themselves, filled in. */
+export function keyFields(fields: KeyFields): Html {
+  const plans = PLAN_NAMES.map(
+    (plan) =>
+      html`<option value="${plan}"${plan === fields.plan ? html` selected` : ''}>${plan}: ${limitsOf(plan)}</option>`,
+  );
+  const scopes = SCOPES.map(
+    (scope) =>
+      html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}"${fields.scopes.includes(scope) ? html` checked` : ''}> ${scope}</label>`,
+  );
+  const limit = (name: string, label: string, value: string) => html`<div><label for="${name}">${label}</label>
+<input id="${name}" name="${name}" inputmode="numeric" pattern="[0-9]{1,10}" value="${value}" autocomplete="off"></div>`;
+  return html`<div><label for="name">Name</label>
+<input id="name" name="name" value="${fields.name}" maxlength="100" required autocomplete="off" aria-describedby="name-hint">
+<p class="hint" id="name-hint">Who uses the key, or what for.</p></div>
+<div><label for="plan">Plan</label>
+<select id="plan" name="plan">${plans}</select></div>
+<fieldset class="pair" data-for-plan="enterprise"><legend>Limits of the enterprise plan</legend>
+${limit('perMinute', 'Requests per minute', fields.perMinute)}
+${limit('perDay', 'Requests per day', fields.perDay)}
+</fieldset>
+<fieldset><legend>Scopes</legend><div class="choices">${scopes}</div></fieldset>
+<div><label for="expires">Last day</label>
+<input id="expires" name="expires" type="date" value="${fields.expires}" aria-describedby="expires-hint">
+<p class="hint" id="expires-hint">The key expires at the end of this day, in UTC. Leave it empty for a key that does not.</p></div>`;
+}
+
+function limitsOf(plan: PlanName): string {
+  if (plan === 'enterprise') return 'limits of its own';
+  return `${count(PLANS[plan].minute)} a minute, ${count(PLANS[plan].day)} a day`;
+}
+
+function readLimit(text: string, label: string): number {
+  const limit = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= LIMIT_MAX) return limit;
+  throw new CatalogError('validation_failed', `${label}: write a whole number from 1 to ${count(LIMIT_MAX)}`);
+}
+
+function readDate(text: string): number | undefined {
+  if (text === '') return undefined;
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T23:59:59Z`) : Number.NaN;
+  if (Number.isNaN(ms)) throw new CatalogError('validation_failed', 'Last day: write a date such as 2030-12-31');
+  return ms / 1_000;
+}

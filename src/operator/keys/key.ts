@@ -1,0 +1,115 @@
+import type { ApiKey } from '../../catalog/api-key.ts';
+import type { Ban, LimiterMemory } from '../../catalog/storage.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import { auditTable } from '../audit.ts';
+import { usageChart } from '../frame/chart.ts';
+import { nothingHere, type Route, type Visit } from '../frame/context.ts';
+import { count, duration, foreign, moment, post, table } from '../frame/element.ts';
+import { page } from '../frame/layout.ts';
+import { stateBadge } from './list.ts';
+
+const BANS_SHOWN_MAX = 20;
+const AUDIT_SHOWN_MAX = 20;
+const DAY_SECONDS = 86_400;
+/** The share of a limit from which on it is worth a warning. */
+const MUCH = 0.8;
+/** How many minutes and days the charts show, and how many if more is asked for. */
+const SPANS = {
+  short: { minutes: 60, days: 30, told: ['hour', '30 days'] },
+  long: { minutes: 360, days: 365, told: ['6 hours', 'year'] },
+} as const;
+
+/** Everything about one key. */
+export const keyRoutes: readonly Route[] = [{ method: 'GET', path: '/keys/:id', handle: showKey }];
+
+/** The key that the address names. Throws `not_found`. */
+export async function keyOf({ storage, exchange }: Visit): Promise<ApiKey> {
+  const key = await storage.keys.find(exchange.params.id ?? '');
+  if (!key) throw nothingHere('key');
+  return key;
+}
+
+async function showKey(visit: Visit): Promise<Answer> {
+  const { storage, now, exchange } = visit;
+  const key = await keyOf(visit);
+  const memory = await storage.limits.memory(key.id);
+  const ban = memory.ban && memory.ban.endsAt > now ? memory.ban : undefined;
+  const isLong = exchange.query.get('span') === 'long';
+  const { minutes, days, told } = isLong ? SPANS.long : SPANS.short;
+  const spans = html`<p class="spans"><span class="soft">Charts:</span> <a href="/console/keys/${key.id}"${isLong ? '' : html` aria-current="true"`}>hour and 30 days</a> <a href="/console/keys/${key.id}?span=long"${isLong ? html` aria-current="true"` : ''}>6 hours and year</a></p>`;
+  const actions =
+    key.revokedAt === null
+      ? html`<div class="row"><a class="button" href="/console/keys/${key.id}/edit">Change</a><a class="button" href="/console/keys/${key.id}/rotate">Rotate</a><a class="button danger" href="/console/keys/${key.id}/revoke">Revoke</a></div>`
+      : '';
+  const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
+<div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, ban, now)}</span></h1>${actions}</div>
+<div id="ban" data-live>${ban ? banPanel(visit, key, ban) : ''}</div>
+${facts(key)}
+${spent(visit, key, memory)}
+${spans}
+${await usageChart(visit, { id: 'minutes', title: `Requests per minute, last ${told[0]}`, period: 'minute', periods: minutes, keyId: key.id, limit: key.limits.minute })}
+${await usageChart(visit, { id: 'days', title: `Requests per day, last ${told[1]}`, period: 'day', periods: days, keyId: key.id, limit: key.limits.day })}
+${await banHistory(visit, key)}
+<section aria-labelledby="audit-heading"><h2 id="audit-heading">What operators did</h2>
+${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target: key.id }), { withTarget: false })}
+</section>`;
+  return page(visit, { section: '/keys', title: key.name, content });
+}
+
+function banPanel(visit: Visit, key: ApiKey, ban: Ban): Html {
+  const { now } = visit;
+  return html`<div class="panel danger"><div><p><strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
+<p>It was ${ban.reason}. This is ban number ${ban.level} in a row; each is longer than the one before, until a day passes without.</p></div>
+${post(visit, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`)}</div>`;
+}
+
+function facts(key: ApiKey): Html {
+  return html`<dl class="facts">
+<dt>Key</dt><dd><code>${key.prefix}…</code></dd>
+<dt>Id</dt><dd><code>${key.id}</code></dd>
+<dt>Plan</dt><dd>${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</dd>
+<dt>Scopes</dt><dd>${key.scopes.join(', ')}</dd>
+<dt>Environment</dt><dd>${key.environment}</dd>
+<dt>Created</dt><dd>${moment(key.createdAt)}</dd>
+<dt>Expires</dt><dd>${key.expiresAt === null ? 'never' : moment(key.expiresAt)}</dd>
+${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)}</dd>`}
+</dl>`;
+}
+
+/** Both windows as they were saved last, which is half a second ago at most. */
+function spent({ now }: Visit, { limits }: ApiKey, { counts }: LimiterMemory): Html {
+  const minuteUsed = counts && counts.minuteEnds > now ? counts.minuteUsed : 0;
+  const dayUsed = counts && counts.day >= Math.floor(now / DAY_SECONDS) ? counts.dayUsed : 0;
+  const window = (
+    id: string,
+    label: string,
+    used: number,
+    limit: number,
+  ) => html`<div class="tile"><dt id="${id}-label">${label}</dt>
+<dd>${count(used)} <span class="soft">of ${count(limit)}</span> <meter aria-labelledby="${id}-label" min="0" max="${limit}" optimum="0" low="${limit * MUCH}" high="${limit * 0.999}" value="${Math.min(used, limit)}"></meter></dd></div>`;
+  return html`<dl class="tiles" id="spent" data-live>
+${window('minute', 'Spent of this minute', minuteUsed, limits.minute)}
+${window('day', 'Spent of this day (UTC)', dayUsed, limits.day)}
+</dl>`;
+}
+
+async function banHistory({ storage, now }: Visit, key: ApiKey): Promise<Html> {
+  const bans = await storage.limits.banHistory(key.id, BANS_SHOWN_MAX);
+  const end = ({ endsAt, liftedAt }: (typeof bans)[number]) => {
+    if (liftedAt !== null) return html`${moment(liftedAt)} <span class="badge">lifted</span>`;
+    return endsAt > now ? html`${moment(endsAt)} <span class="badge danger">on</span>` : moment(endsAt);
+  };
+  const rows = bans.map(
+    (ban) =>
+      html`<tr><th scope="row">${moment(ban.startedAt)}</th><td>${end(ban)}</td><td class="number">${ban.level}</td><td class="long">${ban.reason}</td></tr>\n`,
+  );
+  const columns = [
+    { name: 'Began' },
+    { name: 'Ended' },
+    { name: 'In a row', isNumber: true },
+    { name: 'Because it was' },
+  ];
+  return html`<section id="history" data-live aria-labelledby="history-heading"><h2 id="history-heading">Bans</h2>
+${bans.length === 0 ? html`<p class="soft">The key was never banned.</p>` : table('Bans of the key', columns, rows)}</section>`;
+}

@@ -1,0 +1,109 @@
+import { type ApiKey, newApiKey, secretRecord } from '../../catalog/api-key.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import type { Ban } from '../../catalog/storage.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import { numberIn, type Route, type Visit } from '../frame/context.ts';
+import { count, empty, foreign, mistake, moment, pager, post, table } from '../frame/element.ts';
+import { page } from '../frame/layout.ts';
+import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, wantedKey } from './form.ts';
+
+const KEYS_PER_PAGE = 25;
+const SEARCH_CHARACTERS_MAX = 100;
+const PLAN_COLUMNS = [
+  { name: 'Name' },
+  { name: 'State' },
+  { name: 'Key' },
+  { name: 'Plan' },
+  { name: 'Per minute', isNumber: true },
+  { name: 'Per day', isNumber: true },
+  { name: 'Created' },
+];
+
+/** The list of the keys, and the form for another. */
+export const keyListRoutes: readonly Route[] = [
+  { method: 'GET', path: '/keys', handle: listKeys },
+  { method: 'GET', path: '/keys/new', handle: (visit) => newKeyPage(visit, FIELDS_OF_A_NEW_KEY) },
+  { method: 'POST', path: '/keys', handle: createKey },
+];
+
+async function listKeys(visit: Visit): Promise<Answer> {
+  const { storage, exchange, now } = visit;
+  const text = (exchange.query.get('q') ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
+  const number = numberIn(exchange.query, 'page', 1);
+  const offset = (number - 1) * KEYS_PER_PAGE;
+  const { keys, count: found } = await storage.keys.search({ text, offset, limit: KEYS_PER_PAGE });
+  const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
+  const rows = keys.map(
+    (key) => html`<tr><th scope="row"><a href="/console/keys/${key.id}">${foreign(key.name)}</a></th>
+<td>${stateBadge(key, bans.get(key.id), now)}</td><td><code>${key.prefix}…</code></td><td>${key.plan}</td>
+<td class="number">${count(key.limits.minute)}</td><td class="number">${count(key.limits.day)}</td><td>${moment(key.createdAt)}</td></tr>\n`,
+  );
+  const address = (to: number) => `/keys?${new URLSearchParams({ ...(text && { q: text }), page: `${to}` })}`;
+  const none = text
+    ? empty(
+        'No key is found.',
+        html`A part of its name, its id or its visible beginning will do. <a href="/console/keys">Show all keys</a>`,
+      )
+    : empty(
+        'There is no key yet.',
+        html`Every request needs one. <a href="/console/keys/new">Create the first key</a>`,
+      );
+  const content = html`<div class="heading"><h1>Keys</h1><a class="button primary" href="/console/keys/new">New key</a></div>
+<form class="search" role="search" action="/console/keys"><label for="q">Name, id or beginning of a key</label>
+<div class="row"><input id="q" name="q" type="search" value="${text}" maxlength="${SEARCH_CHARACTERS_MAX}"><button>Search</button></div></form>
+${
+  keys.length === 0
+    ? none
+    : html`<p class="soft">${count(offset + 1)} to ${count(offset + keys.length)} of ${count(found)}, the newest first</p>
+${table('Keys', PLAN_COLUMNS, rows)}`
+}
+${pager(number > 1 ? address(number - 1) : undefined, offset + keys.length < found ? address(number + 1) : undefined)}`;
+  return page(visit, { section: '/keys', title: 'Keys', content });
+}
+
+function newKeyPage(visit: Visit, fields: KeyFields, wrong?: string): Answer {
+  const content = html`<h1>New key</h1>
+${mistake(wrong)}
+${post(visit, '/keys', html`<div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Create the key</button><a class="button" href="/console/keys">Cancel</a></div></div>`)}`;
+  return page(visit, { section: '/keys', title: 'New key', content, status: wrong === undefined ? 200 : 400 });
+}
+
+async function createKey(visit: Visit): Promise<Answer> {
+  const { storage, environment, now, by, form } = visit;
+  const fields = readFields(form);
+  try {
+    const { key, secret } = newApiKey({ ...wantedKey(fields), environment }, now);
+    await storage.keys.insert(key, secretRecord(secret), by);
+    return secretPage(visit, { key, secret, title: 'The key is made' });
+  } catch (error) {
+    if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
+    return newKeyPage(visit, fields, error.message);
+  }
+}
+
+/** The one page that ever shows a secret. A script makes its address that of the key, so that a reload shows that. */
+export function secretPage(
+  visit: Visit,
+  { key, secret, title, remark }: { key: ApiKey; secret: string; title: string; remark?: Html },
+): Answer {
+  const { url } = visit;
+  const content = html`<h1>${title}</h1>
+<p class="lead">Copy it now: it is shown only this once, and nothing can show it again.</p>
+<div class="secret" data-become="/console/keys/${key.id}"><label for="secret">API key of <strong>${foreign(key.name)}</strong></label>
+<div class="row"><input id="secret" readonly value="${secret}" autocomplete="off" spellcheck="false"><button type="button" data-copy="secret" hidden>Copy</button></div>
+<p class="hint" id="copied" role="status"></p></div>
+${remark ?? ''}
+<h2>Try it</h2>
+<pre tabindex="0"><code>curl -H 'Authorization: Bearer ${secret}' ${url()}/categories</code></pre>
+<p>The request shows up on the <a href="/console/keys/${key.id}">page of the key</a> and on the <a href="/console">overview</a> within seconds.</p>`;
+  return page(visit, { section: '/keys', title, content });
+}
+
+/** How a key stands, in a word. */
+export function stateBadge(key: ApiKey, ban: Ban | undefined, now: number): Html {
+  if (key.revokedAt !== null) return html`<span class="badge">revoked</span>`;
+  if (key.expiresAt !== null && key.expiresAt <= now) return html`<span class="badge">expired</span>`;
+  if (ban) return html`<span class="badge danger">banned</span>`;
+  return html`<span class="badge good">active</span>`;
+}

@@ -1,0 +1,171 @@
+import type { Ban } from '../../catalog/storage.ts';
+import type { KeyUsage } from '../../catalog/usage.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import { usageChart } from '../frame/chart.ts';
+import type { Route, Visit, Workplace } from '../frame/context.ts';
+import { count, duration, empty, foreign, moment, numberCell, post, table } from '../frame/element.ts';
+import { page } from '../frame/layout.ts';
+
+const BUSIEST_MAX = 10;
+const BANS_MAX = 10;
+const HOUR_MINUTES = 60;
+/** Short, because the usage of every key in this time has to be added up. */
+const BUSIEST_SECONDS = 300;
+/** How long that is told again, however many operators look on; longer, if finding it takes more than its share. */
+const BUSIEST_FINDING_MS = 5_000;
+const BUSIEST_TIME_SHARE = 0.02;
+
+/** Makes the function that finds the keys that call the most, every few seconds at most. */
+export function createBusiest({ storage, clock }: Workplace): Visit['busiest'] {
+  let finding: Promise<readonly KeyUsage[]> | undefined;
+  let staleAtMs = 0;
+  return () => {
+    const startedMs = performance.now();
+    if (finding && startedMs < staleAtMs) return finding;
+    staleAtMs = startedMs + BUSIEST_FINDING_MS;
+    const { unix: now } = clock();
+    finding = storage.usage.byKey({ since: now - BUSIEST_SECONDS, now, limit: BUSIEST_MAX });
+    finding.then(
+      () => {
+        const tookMs = performance.now() - startedMs;
+        staleAtMs = startedMs + Math.max(BUSIEST_FINDING_MS, tookMs / BUSIEST_TIME_SHARE);
+      },
+      () => {
+        finding = undefined;
+      },
+    );
+    return finding;
+  };
+}
+
+/** How the service is doing. Its parts marked live are fetched again by a script every few seconds. */
+export const overviewRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '',
+    async handle(visit) {
+      const chart = {
+        id: 'requests',
+        title: 'Requests in the last hour',
+        period: 'minute',
+        periods: HOUR_MINUTES,
+      } as const;
+      const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console">Reload</a></p></div>
+${degraded(visit)}
+${await tiles(visit)}
+${await bans(visit)}
+${await usageChart(visit, chart)}
+${await busiest(visit)}
+${await health(visit)}`;
+      return page(visit, { section: '', title: 'Overview', content });
+    },
+  },
+];
+
+/** What matters more than every number below it. */
+function degraded({ limiter }: Visit): Html {
+  const warning =
+    limiter.state === 'degraded'
+      ? html`<p class="mistake" role="alert">Redis does not answer, so this instance counts by itself and admits its share of each limit.</p>`
+      : '';
+  return html`<div id="degraded" data-live>${warning}</div>`;
+}
+
+async function tiles({ vitals }: Visit): Promise<Html> {
+  const { requests, refused, failed, p50, p99 } = await vitals.signs();
+  const tile = (label: string, value: string, title: string, tone = '') =>
+    html`<div class="tile${tone && ` ${tone}`}" title="${title}"><dt>${label}</dt><dd>${value}</dd></div>`;
+  return html`<dl class="tiles" id="tiles" data-live>
+${tile('Requests per second', rate(requests), 'Of the last 10 s, in this instance')}
+${tile('Refused per second', rate(refused), 'Answers with 429, of the last 10 s, in this instance', refused > 0 ? 'warning' : '')}
+${tile('Errors per second', rate(failed), 'Answers with 5xx, of the last 10 s, in this instance', failed > 0 ? 'danger' : '')}
+${tile('Median', milliseconds(p50), 'Half of the requests of the last minute were answered within this time')}
+${tile('99th percentile', milliseconds(p99), '99 of 100 requests of the last minute were answered within this time')}
+</dl>`;
+}
+
+async function bans(visit: Visit): Promise<Html> {
+  const { storage, now } = visit;
+  const all = (await storage.limits.listBans(now)).sort((one, other) => other.startedAt - one.startedAt);
+  const names = await keyNames(
+    visit,
+    all.slice(0, BANS_MAX).map(({ keyId }) => keyId),
+  );
+  const panel = (ban: Ban) => html`<li class="panel danger"><div>
+<p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
+<p>It was ${ban.reason}.</p></div>
+${post(visit, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`)}</li>\n`;
+  const more = all.length - BANS_MAX;
+  return html`<section id="bans" data-live aria-labelledby="bans-heading">
+<h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''}</h2>
+${all.length === 0 ? html`<p class="soft">No key is banned.</p>` : html`<ul class="plain">${all.slice(0, BANS_MAX).map(panel)}</ul>`}
+${more > 0 ? html`<p class="soft">And ${count(more)} more; the list of the keys marks them.</p>` : ''}
+</section>`;
+}
+
+async function busiest(visit: Visit): Promise<Html> {
+  const { storage, url } = visit;
+  const found = await visit.busiest();
+  const names = await keyNames(
+    visit,
+    found.map(({ keyId }) => keyId),
+  );
+  const row = (usage: KeyUsage) =>
+    html`<tr><th scope="row">${keyLink(usage.keyId, names)}</th>${[
+      usage.served,
+      usage.refused,
+      usage.clientErrors + usage.serverErrors,
+    ].map(numberCell)}<td>${moment(usage.last)}</td></tr>\n`;
+  const numbers = ['Served', 'Refused', 'Errors'].map((name) => ({ name, isNumber: true }));
+  const hasKeys = found.length > 0 || (await storage.keys.search({ text: '', offset: 0, limit: 1 })).count > 0;
+  const none = hasKeys
+    ? empty(
+        'No key called in the last five minutes.',
+        html`A first request shows up here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`,
+      )
+    : empty(
+        'There is no key yet.',
+        html`<a href="/console/keys/new">Create the first key</a>; it is needed for every request.`,
+      );
+  return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
+<h2 id="busiest-heading">Busiest keys of the last five minutes</h2>
+${found.length === 0 ? none : table('Busiest keys', [{ name: 'Key' }, ...numbers, { name: 'Last request' }], found.map(row))}
+</section>`;
+}
+
+async function health({ health, limiter, usesRedis, version, environment, url }: Visit): Promise<Html> {
+  const database = await health.ready().then(
+    () => html`<span class="badge good">answers</span>`,
+    () => html`<span class="badge danger">does not answer</span> Requests that need it get 503; the log says why.`,
+  );
+  const counting = usesRedis
+    ? limiter.state === 'ok'
+      ? html`<span class="badge good">answers</span>`
+      : html`<span class="badge danger">does not answer</span> This instance counts by itself and admits its share of each limit.`
+    : html`<span class="badge">not used</span> This instance counts alone.`;
+  return html`<section id="health" data-live aria-labelledby="health-heading">
+<h2 id="health-heading">Health</h2>
+<dl class="facts"><dt>Database</dt><dd>${database}</dd><dt>Redis</dt><dd>${counting}</dd>
+<dt>This instance</dt><dd>version ${version}, ${environment}, up for ${duration(process.uptime())}</dd>
+<dt>API</dt><dd><code>${url()}</code></dd></dl>
+</section>`;
+}
+
+async function keyNames({ storage }: Visit, ids: readonly string[]): Promise<Map<string, string>> {
+  const keys = await Promise.all(ids.map((id) => storage.keys.find(id)));
+  return new Map(keys.flatMap((key) => (key ? [[key.id, key.name]] : [])));
+}
+
+function keyLink(id: string, names: ReadonlyMap<string, string>): Html {
+  return html`<a href="/console/keys/${id}">${foreign(names.get(id) ?? id)}</a>`;
+}
+
+function rate(perSecond: number): string {
+  return perSecond > 0 && perSecond < 10 ? perSecond.toFixed(1) : count(Math.round(perSecond));
+}
+
+function milliseconds(seconds: number | undefined): string {
+  if (seconds === undefined) return '–';
+  const ms = seconds * 1_000;
+  return ms < 10 ? `${ms.toFixed(1)} ms` : `${count(Math.round(ms))} ms`;
+}

@@ -1,0 +1,65 @@
+import type pg from 'pg';
+import { DatabaseNotOpened } from '../engine.ts';
+import { connect, endSoon, notOpened } from './connection.ts';
+
+/** Names the lock that tells whether services on this database count together or one of them alone. */
+const CLAIM_LOCK = 7_251_003;
+const RECLAIM_MS = 1_000;
+
+/**
+ * Claims a database for a service until disposed of: for it alone, or together with others that count in the same
+ * place, since services that each counted alone would multiply every limit. A claim whose connection breaks is made
+ * again as soon as it can be. Throws `DatabaseNotOpened`, with the refusal if somebody else has it.
+ */
+export async function claimPostgres(
+  url: string,
+  { together, refusal }: { together: boolean; refusal: string },
+): Promise<AsyncDisposable> {
+  let isOver = false;
+  let held: pg.Client | undefined;
+  let retrying: NodeJS.Timeout | undefined;
+
+  const claim = async (): Promise<boolean> => {
+    const client = await connect(url, 'claim');
+    const isHeld = await tryLock(client, { together });
+    if (!isHeld || isOver) {
+      await endSoon(client);
+      return false;
+    }
+    held = client;
+    client.on('end', () => {
+      held = undefined;
+      claimAgain();
+    });
+    return true;
+  };
+  const claimAgain = () => {
+    if (isOver) return;
+    retrying = setTimeout(() => {
+      claim().then((isHeld) => isHeld || claimAgain(), claimAgain);
+    }, RECLAIM_MS).unref();
+  };
+
+  if (!(await claim().catch(notOpened(url)))) {
+    throw new DatabaseNotOpened(refusal);
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      clearTimeout(retrying);
+      if (held) await endSoon(held);
+    },
+  };
+}
+
+async function tryLock(client: pg.Client, { together }: { together: boolean }): Promise<boolean> {
+  try {
+    const { rows } = await client.query<{ held: boolean }>(
+      `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
+    );
+    return rows[0]?.held === true;
+  } catch (error) {
+    endSoon(client);
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import type { Transaction } from 'kysely';
+import type { AuditAction, AuditEntry, Operator } from '../../catalog/audit.ts';
+import type { AuditQuery, AuditStorage } from '../../catalog/storage.ts';
+import { nextId, type Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+
+/** What operators changed, in SQL. Entries are only ever added. */
+export class SqlAudit implements AuditStorage {
+  readonly #transactions: Transactions;
+
+  constructor(transactions: Transactions) {
+    this.#transactions = transactions;
+  }
+
+  list({ since, limit, before, target }: AuditQuery): Promise<AuditEntry[]> {
+    return this.#transactions.read(async (db) => {
+      let query = db
+        .selectFrom('audit_entries')
+        .selectAll()
+        .where('at', '>=', since)
+        .orderBy('id', 'desc')
+        .limit(limit);
+      if (before !== undefined) query = query.where('id', '<', before);
+      if (target !== undefined) query = query.where('target', '=', target);
+      return (await query.execute()).map(toEntry);
+    });
+  }
+}
+
+export interface AuditedChange {
+  readonly at: number;
+  readonly by: Operator;
+  readonly action: AuditAction;
+  readonly target: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** Writes down a change in the transaction that makes it, so that there is never one without the other. */
+export async function writeDown(trx: Transaction<Tables>, change: AuditedChange): Promise<void> {
+  const { at, by, action, target, before, after } = change;
+  const id = await nextId(trx, 'audit_entries');
+  await trx
+    .insertInto('audit_entries')
+    .values({
+      ...{ id, at, actor: by.actor, via: by.via, action, target },
+      ...{ before: JSON.stringify(before), after: JSON.stringify(after) },
+    })
+    .execute();
+}
+
+function toEntry(row: Tables['audit_entries']): AuditEntry {
+  const { id, at, actor, via, action, target } = row;
+  const [before, after] = [JSON.parse(row.before), JSON.parse(row.after)];
+  return { id, at, operator: { actor, via }, action, target, before, after };
+}

@@ -1,0 +1,154 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Transaction } from 'kysely';
+import type { Operator } from '../../catalog/audit.ts';
+import type { Category, NewCategory } from '../../catalog/category.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import type { CategoryStorage, Created, Origin, Page } from '../../catalog/storage.ts';
+import type { Clock } from '../../stdx/clock.ts';
+import { writeDown } from './audit.ts';
+import { createOnce } from './outcomes.ts';
+import { RowsInsert, Statement } from './statement.ts';
+import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+interface QueuedCategory {
+  readonly category: NewCategory;
+  readonly keyId: string;
+}
+
+/** Categories in SQL. Those without an Idempotency-Key are inserted many at a time. */
+export class SqlCategories implements CategoryStorage {
+  readonly #transactions: Transactions;
+  readonly #clock: Clock;
+  readonly #categoriesMax: number;
+  readonly #inserts: WriteQueue<QueuedCategory, Category>;
+  readonly #readCounter = new Statement((db) => db.selectFrom('category_counter').selectAll());
+  readonly #setCounter = new Statement((db, lastId: number, count: number) =>
+    db.updateTable('category_counter').set({ last_id: lastId, count }),
+  );
+  readonly #insertRows = new RowsInsert<Tables['categories']>((db, rows) => db.insertInto('categories').values(rows));
+
+  constructor(transactions: Transactions, { clock, categoriesMax }: { clock: Clock; categoriesMax: number }) {
+    this.#transactions = transactions;
+    this.#clock = clock;
+    this.#categoriesMax = categoriesMax;
+    this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
+  }
+
+  async insert(category: NewCategory, origin: Origin): Promise<Created<Category>> {
+    const queued = { category, keyId: origin.keyId };
+    if (!origin.idempotency) return { resource: await this.#inserts.push(queued), isReplay: false };
+    return this.#transactions.together((trx) =>
+      createOnce(trx, { origin, now: this.#clock().unix }, async () => {
+        const [outcome] = await this.#insertBatch(trx, [queued]);
+        if (!outcome || outcome instanceof CatalogError) throw outcome;
+        return outcome;
+      }),
+    );
+  }
+
+  find(id: number): Promise<Category | undefined> {
+    return this.#transactions.read(async (db) => {
+      const row = await db.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      return row && toCategory(row);
+    });
+  }
+
+  list(page?: Page): Promise<Category[]> {
+    return this.#transactions.read(async (db) => {
+      let query = db.selectFrom('categories').select(['id', 'name', 'description']).orderBy('id');
+      if (page) query = query.where('id', '>', page.after).limit(page.limit);
+      return (await query.execute()).map(toCategory);
+    });
+  }
+
+  rename(id: number, name: string, by: Operator): Promise<Category | undefined> {
+    return this.#transactions.change('categories', async (trx) => {
+      const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      if (!row) return undefined;
+      if (row.name === name) return toCategory(row);
+      await trx.updateTable('categories').set({ name }).where('id', '=', id).execute();
+      const change = { target: `${id}`, before: { name: row.name }, after: { name } };
+      await writeDown(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });
+      return toCategory({ ...row, name });
+    });
+  }
+
+  delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'> {
+    return this.#transactions.change('categories', async (trx) => {
+      const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      if (!row) return 'not found';
+      const pet = await trx.selectFrom('pets').select('id').where('category_id', '=', id).limit(1).executeTakeFirst();
+      if (pet) return 'in use';
+      await trx.deleteFrom('categories').where('id', '=', id).execute();
+      await trx
+        .updateTable('category_counter')
+        .set((set) => ({ count: set('count', '-', 1) }))
+        .execute();
+      const change = { target: `${id}`, before: toCategory(row), after: null };
+      await writeDown(trx, { at: this.#clock().unix, by, action: 'category.delete', ...change });
+      return 'deleted';
+    });
+  }
+
+  import(
+    categories: readonly NewCategory[],
+    by: Operator,
+    onProgress: (inserted: number) => void = () => {},
+  ): Promise<void> {
+    return this.#transactions.change('new-categories', async (trx) => {
+      const { last_id, count } = await trx.selectFrom('category_counter').selectAll().executeTakeFirstOrThrow();
+      if (count + categories.length > this.#categoriesMax) throw catalogFull(this.#categoriesMax);
+      for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
+        const some = categories.slice(first, first + ROWS_PER_STATEMENT);
+        await this.#insertBatch(
+          trx,
+          some.map((category) => ({ category, keyId: by.via })),
+        );
+        onProgress(first + some.length);
+        // However many there are, a service that imports serves requests in between.
+        await nextTurn();
+      }
+      const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
+      await writeDown(trx, {
+        ...{ at: this.#clock().unix, by, action: 'categories.import', target: 'categories' },
+        ...{ before: null, after },
+      });
+    });
+  }
+
+  /** As many of the batch as there is room for, in a few statements however many they are. */
+  async #insertBatch(trx: Transaction<Tables>, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
+    const [counter] = await this.#readCounter.run(trx);
+    if (!counter) throw new Error('The counter of the categories is gone');
+    const { last_id, count } = counter;
+    const room = Math.max(0, this.#categoriesMax - count);
+    const createdAt = this.#clock().unix;
+    const rows = batch.slice(0, room).map(({ category, keyId }, index) => ({
+      id: last_id + index + 1,
+      name: category.name,
+      description: category.description ?? null,
+      created_at: createdAt,
+      created_by: keyId,
+    }));
+    if (rows.length > 0) {
+      await this.#setCounter.run(trx, last_id + rows.length, count + rows.length);
+      await this.#insertRows.run(trx, rows);
+      await this.#transactions.announce(trx);
+    }
+    return batch.map((_, index) => {
+      const row = rows[index];
+      return row ? toCategory(row) : catalogFull(this.#categoriesMax);
+    });
+  }
+}
+
+function catalogFull(categoriesMax: number): CatalogError {
+  return new CatalogError('catalog_full', `The catalog holds ${categoriesMax} categories, which is its bound`);
+}
+
+function toCategory(row: Pick<Tables['categories'], 'id' | 'name' | 'description'>): Category {
+  const { id, name, description } = row;
+  return description === null ? { id, name } : { id, name, description };
+}

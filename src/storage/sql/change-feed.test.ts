@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Change } from '../../catalog/storage.ts';
+import { followChanges } from './change-feed.ts';
+
+test('a change that cannot be followed keeps no other from being followed, and is tried again', async () => {
+  const versions = new Map<Change, number>([
+    ['categories', 1],
+    ['keys', 1],
+    ['new-categories', 1],
+  ]);
+  const seen: Change[] = [];
+  let isBroken = true;
+  const { look } = await followChanges(
+    async () => versions,
+    async (change) => {
+      if (change === 'categories' && isBroken) throw new Error('the list cannot be read');
+      seen.push(change);
+    },
+  );
+  for (const kind of versions.keys()) versions.set(kind, 2);
+  await assert.rejects(look(), /cannot be read/);
+  assert.deepEqual(seen, ['keys', 'new-categories']);
+  await assert.rejects(look(), /cannot be read/);
+  assert.deepEqual(seen, ['keys', 'new-categories'], 'what was followed is not told again');
+  isBroken = false;
+  await look();
+  assert.deepEqual(seen, ['keys', 'new-categories', 'categories']);
+});

@@ -1,0 +1,196 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import {
+  type ApiKey,
+  ENVIRONMENTS,
+  type FoundKey,
+  SCOPES,
+  type Scope,
+  type SecretRecord,
+} from '../../catalog/api-key.ts';
+import type { Operator } from '../../catalog/audit.ts';
+import { PLAN_NAMES } from '../../catalog/plan.ts';
+import type { KeyChanges, KeySearch, KeyStorage, Rotation } from '../../catalog/storage.ts';
+import type { Clock } from '../../stdx/clock.ts';
+import { writeDown } from './audit.ts';
+import { Statement } from './statement.ts';
+import type { Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+
+/** Keys in SQL, their secrets in a table of their own. */
+export class SqlKeys implements KeyStorage {
+  readonly #transactions: Transactions;
+  readonly #clock: Clock;
+  readonly #findBySecret = new Statement((db, secretHash: string) =>
+    selectKeys(db)
+      .innerJoin('api_key_secrets as sent', 'sent.key_id', 'api_keys.id')
+      .select('sent.ends_at as secret_ends_at')
+      .where('sent.hash', '=', secretHash),
+  );
+
+  constructor(transactions: Transactions, clock: Clock) {
+    this.#transactions = transactions;
+    this.#clock = clock;
+  }
+
+  insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void> {
+    return this.#transactions.change('keys', async (trx) => {
+      await trx.insertInto('api_keys').values(fromKey(key)).execute();
+      await insertSecret(trx, key.id, secret, key.createdAt);
+      const { name, plan, limits, scopes, expiresAt } = key;
+      const after = { name, plan, limits, scopes, expiresAt };
+      await writeDown(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
+    });
+  }
+
+  findBySecret(secretHash: string): Promise<FoundKey | undefined> {
+    return this.#transactions.read(async (db) => {
+      const [row] = await this.#findBySecret.run(db, secretHash);
+      return row && { key: toKey(row), endsAt: row.secret_ends_at };
+    });
+  }
+
+  find(id: string): Promise<ApiKey | undefined> {
+    return this.#transactions.read((db) => readKey(db, id));
+  }
+
+  list(): Promise<ApiKey[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await selectKeys(db).orderBy('created_at').orderBy('id').execute();
+      return rows.map(toKey);
+    });
+  }
+
+  search({ text, offset, limit }: KeySearch): Promise<{ keys: ApiKey[]; count: number }> {
+    const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+    const holds = (column: 'api_keys.name' | 'api_keys.id' | 'api_key_secrets.prefix') =>
+      sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`;
+    return this.#transactions.read(async (db) => {
+      const found = text
+        ? selectKeys(db).where((where) =>
+            where.or([holds('api_keys.name'), holds('api_keys.id'), holds('api_key_secrets.prefix')]),
+          )
+        : selectKeys(db);
+      // Without a text there is nothing to join for: an index counts the keys.
+      const { count } = await (text ? found.clearSelect() : db.selectFrom('api_keys'))
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow();
+      const page = found.orderBy('api_keys.created_at', 'desc').orderBy('api_keys.id', 'desc');
+      const rows = await page.offset(offset).limit(limit).execute();
+      return { keys: rows.map(toKey), count };
+    });
+  }
+
+  update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined> {
+    return this.#transactions.change('keys', async (trx) => {
+      const key = await readKey(trx, id);
+      if (!key) return undefined;
+      const asked = Object.keys(changes) as (keyof KeyChanges)[];
+      const changed = asked.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
+      if (changed.length === 0) return key;
+      const { id: _, ...row } = fromKey({ ...key, ...changes });
+      await trx.updateTable('api_keys').set(row).where('id', '=', id).execute();
+      const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
+      const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
+      await writeDown(trx, { at: this.#clock().unix, by, action: 'key.update', target: id, before, after });
+      return readKey(trx, id);
+    });
+  }
+
+  rotate(id: string, secret: SecretRecord, { now, oldEndAt, by }: Rotation): Promise<ApiKey | undefined> {
+    return this.#transactions.change('keys', async (trx) => {
+      const key = await readKey(trx, id);
+      if (!key || key.revokedAt !== null) return key;
+      await trx
+        .updateTable('api_key_secrets')
+        .set({ ends_at: oldEndAt })
+        .where('key_id', '=', id)
+        .where((where) => where.or([where('ends_at', 'is', null), where('ends_at', '>', oldEndAt)]))
+        .execute();
+      await insertSecret(trx, id, secret, now);
+      const [before, after] = [{ prefix: key.prefix }, { prefix: secret.prefix, oldEndsAt: oldEndAt }];
+      await writeDown(trx, { at: now, by, action: 'key.rotate', target: id, before, after });
+      return readKey(trx, id);
+    });
+  }
+
+  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined> {
+    return this.#transactions.change('keys', async (trx) => {
+      const key = await readKey(trx, id);
+      if (!key || key.revokedAt !== null) return key;
+      await trx.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', id).execute();
+      const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
+      await writeDown(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
+      return readKey(trx, id);
+    });
+  }
+}
+
+async function insertSecret(trx: Transaction<Tables>, keyId: string, secret: SecretRecord, now: number): Promise<void> {
+  const { hash, prefix } = secret;
+  await trx
+    .insertInto('api_key_secrets')
+    .values({ hash, key_id: keyId, prefix, created_at: now, ends_at: null })
+    .execute();
+}
+
+/** Keys with the prefix of their newest secret, which is the one without an end. */
+function selectKeys(db: Kysely<Tables>) {
+  return db
+    .selectFrom('api_keys')
+    .innerJoin('api_key_secrets', (join) =>
+      join.onRef('api_key_secrets.key_id', '=', 'api_keys.id').on('api_key_secrets.ends_at', 'is', null),
+    )
+    .selectAll('api_keys')
+    .select('api_key_secrets.prefix');
+}
+
+async function readKey(db: Kysely<Tables>, id: string): Promise<ApiKey | undefined> {
+  const row = await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirst();
+  return row && toKey(row);
+}
+
+/** The word of a set that equals a text: held once for all keys, and compared by where it is instead of by letters. */
+function wordOf<Word extends string>(words: readonly Word[], text: string): Word {
+  return words.find((word) => word === text) ?? (text as Word);
+}
+
+/** What was read of scopes so far. There are as many as ways to choose from six. */
+const scopesRead = new Map<string, readonly Scope[]>();
+
+function scopesOf(text: string): readonly Scope[] {
+  const known = scopesRead.get(text);
+  if (known) return known;
+  const scopes = text.split(' ').map((scope) => wordOf(SCOPES, scope));
+  scopesRead.set(text, scopes);
+  return scopes;
+}
+
+function toKey(row: Tables['api_keys'] & { prefix: string }): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    environment: wordOf(ENVIRONMENTS, row.environment),
+    plan: wordOf(PLAN_NAMES, row.plan),
+    limits: { minute: row.per_minute, day: row.per_day },
+    scopes: scopesOf(row.scopes),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+function fromKey(key: ApiKey): Tables['api_keys'] {
+  return {
+    id: key.id,
+    name: key.name,
+    environment: key.environment,
+    plan: key.plan,
+    per_minute: key.limits.minute,
+    per_day: key.limits.day,
+    scopes: key.scopes.join(' '),
+    created_at: key.createdAt,
+    expires_at: key.expiresAt,
+    revoked_at: key.revokedAt,
+  };
+}

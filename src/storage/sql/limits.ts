@@ -1,0 +1,163 @@
+import { sql } from 'kysely';
+import type { Operator } from '../../catalog/audit.ts';
+import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../../catalog/storage.ts';
+import { writeDown } from './audit.ts';
+import { RowsInsert, Statement } from './statement.ts';
+import type { Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+
+/** Counts and bans in SQL. */
+export class SqlLimits implements LimitStorage {
+  readonly #transactions: Transactions;
+  readonly #findCounts = new Statement((db, keyId: string) =>
+    db.selectFrom('window_counts').selectAll().where('key_id', '=', keyId),
+  );
+  readonly #findLastBan = new Statement((db, keyId: string) =>
+    db
+      .selectFrom('bans')
+      .selectAll()
+      .where('key_id', '=', keyId)
+      .where('lifted_at', 'is', null)
+      .orderBy('started_at', 'desc')
+      .limit(sql.lit(1)),
+  );
+  readonly #replaceCounts = new RowsInsert<Tables['window_counts']>((db, rows) =>
+    db
+      .insertInto('window_counts')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column('key_id').doUpdateSet((set) => ({
+          minute_ends: set.ref('excluded.minute_ends'),
+          minute_used: set.ref('excluded.minute_used'),
+          day: set.ref('excluded.day'),
+          day_used: set.ref('excluded.day_used'),
+        })),
+      ),
+  );
+  readonly #raiseCounts = new RowsInsert<Tables['window_counts']>((db, rows) =>
+    db
+      .insertInto('window_counts')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column('key_id').doUpdateSet({
+          minute_ends: laterOf('minute', 'minute_ends'),
+          minute_used: laterOf('minute', 'minute_used'),
+          day: laterOf('day', 'day'),
+          day_used: laterOf('day', 'day_used'),
+        }),
+      ),
+  );
+
+  constructor(transactions: Transactions) {
+    this.#transactions = transactions;
+  }
+
+  memory(keyId: string): Promise<LimiterMemory> {
+    return this.#transactions.read(async (db) => {
+      const [counts] = await this.#findCounts.run(db, keyId);
+      const [ban] = await this.#findLastBan.run(db, keyId);
+      return { counts: counts && toCounts(counts), ban: ban && toBan(ban) };
+    });
+  }
+
+  saveCounts(counts: readonly WindowCounts[]): Promise<void> {
+    return this.#transactions.save((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
+  }
+
+  raiseCounts(counts: readonly WindowCounts[]): Promise<void> {
+    // Locked in one order by everybody, so that two instances that save the same keys do not wait for each other.
+    const inOrder = counts.toSorted((one, other) => (one.keyId < other.keyId ? -1 : 1));
+    return this.#transactions.save((trx) => this.#raiseCounts.run(trx, inOrder.map(fromCounts)));
+  }
+
+  move(seconds: number): Promise<void> {
+    return this.#transactions.transact(async (trx) => {
+      await trx
+        .updateTable('window_counts')
+        .set((set) => ({ minute_ends: set('minute_ends', '+', seconds) }))
+        .execute();
+      await trx
+        .updateTable('bans')
+        .set((set) => ({ started_at: set('started_at', '+', seconds), ends_at: set('ends_at', '+', seconds) }))
+        .execute();
+    });
+  }
+
+  insertBan(ban: Ban): Promise<void> {
+    return this.#transactions.save(async (trx) => {
+      const { keyId, startedAt, endsAt, level, reason } = ban;
+      await trx
+        .insertInto('bans')
+        .values({ key_id: keyId, started_at: startedAt, ends_at: endsAt, level, reason, lifted_at: null })
+        .execute();
+    });
+  }
+
+  listBans(now: number): Promise<Ban[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('bans')
+        .selectAll()
+        .where('ends_at', '>', now)
+        .where('lifted_at', 'is', null)
+        .execute();
+      return rows.map(toBan);
+    });
+  }
+
+  liftBan(keyId: string, now: number, by: Operator): Promise<boolean> {
+    return this.#transactions.change('bans', async (trx) => {
+      const { numUpdatedRows } = await trx
+        .updateTable('bans')
+        .set({ lifted_at: now })
+        .where('key_id', '=', keyId)
+        .where('ends_at', '>', now)
+        .where('lifted_at', 'is', null)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) return false;
+      const [before, after] = [{ banned: true }, { banned: false }];
+      await writeDown(trx, { at: now, by, action: 'ban.lift', target: keyId, before, after });
+      return true;
+    });
+  }
+
+  banHistory(keyId: string, limit: number): Promise<(Ban & { liftedAt: number | null })[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('bans')
+        .selectAll()
+        .where('key_id', '=', keyId)
+        .orderBy('started_at', 'desc')
+        .limit(limit)
+        .execute();
+      return rows.map((row) => ({ ...toBan(row), liftedAt: row.lifted_at }));
+    });
+  }
+}
+
+/** What each window is told from earlier ones by, and its count. */
+const WINDOWS = { minute: ['minute_ends', 'minute_used'], day: ['day', 'day_used'] } as const;
+
+/** A column of the later window, or of the greater count in the same: of what is stored and what comes. */
+function laterOf(window: keyof typeof WINDOWS, column: string) {
+  const columns = (table: string) => sql.join(WINDOWS[window].map((each) => sql.ref(`${table}.${each}`)));
+  const stored = 'window_counts';
+  const coming = 'excluded';
+  return sql<number>`case when (${columns(coming)}) > (${columns(stored)})
+    then ${sql.ref(`${coming}.${column}`)} else ${sql.ref(`${stored}.${column}`)} end`;
+}
+
+function toCounts(row: Tables['window_counts']): WindowCounts {
+  const { key_id, minute_ends, minute_used, day, day_used } = row;
+  return { keyId: key_id, minuteEnds: minute_ends, minuteUsed: minute_used, day, dayUsed: day_used };
+}
+
+function fromCounts(counts: WindowCounts): Tables['window_counts'] {
+  const { keyId, minuteEnds, minuteUsed, day, dayUsed } = counts;
+  return { key_id: keyId, minute_ends: minuteEnds, minute_used: minuteUsed, day, day_used: dayUsed };
+}
+
+function toBan(row: Tables['bans']): Ban {
+  const { key_id, started_at, ends_at, level, reason } = row;
+  return { keyId: key_id, startedAt: started_at, endsAt: ends_at, level, reason };
+}

@@ -1,0 +1,99 @@
+import { CatalogError } from '../../catalog/error.ts';
+import { isComplete, type NewOrder, type Order } from '../../catalog/order.ts';
+import { STOCK_MAX, statusAt } from '../../catalog/pet.ts';
+import type { Created, OrderStorage, Origin, Page } from '../../catalog/storage.ts';
+import type { Clock } from '../../stdx/clock.ts';
+import { createOnce } from './outcomes.ts';
+import { unknown } from './pets.ts';
+import { nextId, type Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+
+/** Orders in SQL; taking and returning stock is part of the transaction. */
+export class SqlOrders implements OrderStorage {
+  readonly #transactions: Transactions;
+  readonly #clock: Clock;
+
+  constructor(transactions: Transactions, clock: Clock) {
+    this.#transactions = transactions;
+    this.#clock = clock;
+  }
+
+  insert(order: NewOrder, origin: Origin): Promise<Created<Order>> {
+    const now = this.#clock().unix;
+    return this.#transactions.together((trx) =>
+      createOnce(trx, { origin, now }, async () => {
+        const { petId, quantity, shipDate } = order;
+        const pet = await trx
+          .selectFrom('pets')
+          .select(['quantity', 'status'])
+          .where('id', '=', petId)
+          .executeTakeFirst();
+        if (!pet) throw unknown('petId', petId);
+        const left = pet.quantity - quantity;
+        if (left < 0) throw insufficientStock(petId, pet.quantity, quantity);
+
+        const stock = { quantity: left, status: statusAt(left, pet.status) };
+        await trx.updateTable('pets').set(stock).where('id', '=', petId).execute();
+        const id = await nextId(trx, 'orders');
+        const row = {
+          id,
+          pet_id: petId,
+          quantity,
+          ship_date: shipDate ?? null,
+          created_at: now,
+          created_by: origin.keyId,
+        };
+        await trx.insertInto('orders').values(row).execute();
+        return toOrder(row, now);
+      }),
+    );
+  }
+
+  list({ after, limit }: Page): Promise<Order[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('orders')
+        .selectAll()
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit)
+        .execute();
+      const now = this.#clock().unix;
+      return rows.map((row) => toOrder(row, now));
+    });
+  }
+
+  cancel(id: number): Promise<boolean> {
+    return this.#transactions.together(async (trx) => {
+      const order = await trx.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
+      if (!order) return false;
+      if (isComplete(order.ship_date ?? undefined, this.#clock().unix)) throw notCancellable(id, order.ship_date);
+      await trx.deleteFrom('orders').where('id', '=', id).execute();
+      const pet = await trx
+        .selectFrom('pets')
+        .select(['quantity', 'status'])
+        .where('id', '=', order.pet_id)
+        .executeTakeFirstOrThrow();
+      const quantity = Math.min(pet.quantity + order.quantity, STOCK_MAX);
+      const stock = { quantity, status: statusAt(quantity, pet.status) };
+      await trx.updateTable('pets').set(stock).where('id', '=', order.pet_id).execute();
+      return true;
+    });
+  }
+}
+
+function insufficientStock(petId: number, has: number, wanted: number): CatalogError {
+  return new CatalogError('insufficient_stock', `Pet ${petId} has ${has} in stock, not ${wanted}; order fewer`);
+}
+
+function notCancellable(id: number, shipDate: string | null): CatalogError {
+  return new CatalogError('order_not_cancellable', `Order ${id} is complete since ${shipDate} and cannot be cancelled`);
+}
+
+function toOrder(row: Tables['orders'], now: number): Order {
+  const { id, pet_id, quantity } = row;
+  const shipDate = row.ship_date ?? undefined;
+  const order = { id, petId: pet_id, quantity };
+  const complete = isComplete(shipDate, now);
+  return shipDate === undefined ? { ...order, complete } : { ...order, shipDate, complete };
+}

@@ -1,0 +1,89 @@
+import { CatalogError } from '../../catalog/error.ts';
+import { firstStock, type InventoryItem, type NewPet, type Pet, type PetStatus, statusAt } from '../../catalog/pet.ts';
+import type { Created, Origin, Page, PetStorage } from '../../catalog/storage.ts';
+import type { Clock } from '../../stdx/clock.ts';
+import { createOnce } from './outcomes.ts';
+import { nextId, type Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+
+/** Pets in SQL, each with its stock in the same row. */
+export class SqlPets implements PetStorage {
+  readonly #transactions: Transactions;
+  readonly #clock: Clock;
+
+  constructor(transactions: Transactions, clock: Clock) {
+    this.#transactions = transactions;
+    this.#clock = clock;
+  }
+
+  insert(pet: NewPet, origin: Origin): Promise<Created<Pet>> {
+    const now = this.#clock().unix;
+    return this.#transactions.together((trx) =>
+      createOnce(trx, { origin, now }, async () => {
+        const { name, categoryId, status } = pet;
+        const category = await trx
+          .selectFrom('categories')
+          .select('id')
+          .where('id', '=', categoryId)
+          .executeTakeFirst();
+        if (!category) throw unknown('categoryId', categoryId);
+        const id = await nextId(trx, 'pets');
+        await trx
+          .insertInto('pets')
+          .values({
+            ...{ id, name, category_id: categoryId, status, quantity: firstStock(status) },
+            ...{ created_at: now, created_by: origin.keyId },
+          })
+          .execute();
+        return { id, name, categoryId, status };
+      }),
+    );
+  }
+
+  find(id: number): Promise<Pet | undefined> {
+    return this.#transactions.read(async (db) => {
+      const row = await db.selectFrom('pets').selectAll().where('id', '=', id).executeTakeFirst();
+      return row && toPet(row);
+    });
+  }
+
+  list({ after, limit, status }: Page & { status?: PetStatus }): Promise<Pet[]> {
+    return this.#transactions.read(async (db) => {
+      let query = db.selectFrom('pets').selectAll().where('id', '>', after).orderBy('id').limit(limit);
+      if (status) query = query.where('status', '=', status);
+      return (await query.execute()).map(toPet);
+    });
+  }
+
+  listInventory({ after, limit }: Page): Promise<InventoryItem[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('pets')
+        .select(['id', 'quantity', 'status'])
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(limit)
+        .execute();
+      return rows.map(({ id, quantity, status }) => ({ petId: id, quantity, status }));
+    });
+  }
+
+  setQuantity(petId: number, quantity: number): Promise<InventoryItem | undefined> {
+    return this.#transactions.together(async (trx) => {
+      const pet = await trx.selectFrom('pets').select('status').where('id', '=', petId).executeTakeFirst();
+      if (!pet) return undefined;
+      const status = statusAt(quantity, pet.status);
+      await trx.updateTable('pets').set({ quantity, status }).where('id', '=', petId).execute();
+      return { petId, quantity, status };
+    });
+  }
+}
+
+/** The refusal of a body that refers to something that is not there. */
+export function unknown(field: string, id: number): CatalogError {
+  return new CatalogError('validation_failed', `${field} is ${id}, which does not exist; send one that does`);
+}
+
+function toPet({ id, name, category_id, status }: Tables['pets']): Pet {
+  return { id, name, categoryId: category_id, status };
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import type { Operator } from '../../catalog/audit.ts';
+import type { ConsoleSession, NewSession, SessionStorage } from '../../catalog/storage.ts';
+import { writeDown } from './audit.ts';
+import type { Tables } from './tables.ts';
+import type { Transactions } from './transactions.ts';
+
+/** The console's logins and sessions in SQL; what has ended is removed when the next login is used. */
+export class SqlSessions implements SessionStorage {
+  readonly #transactions: Transactions;
+
+  constructor(transactions: Transactions) {
+    this.#transactions = transactions;
+  }
+
+  offer(hash: string, { endsAt, actor }: { endsAt: number; actor: string }): Promise<void> {
+    return this.#transactions.save(async (trx) => {
+      await trx.insertInto('console_logins').values({ hash, actor, ends_at: endsAt }).execute();
+    });
+  }
+
+  open(loginHash: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
+    return this.#transactions.transact(async (trx) => {
+      const login = await trx.selectFrom('console_logins').selectAll().where('hash', '=', loginHash).executeTakeFirst();
+      // Gone with whatever has ended: a login opens one session.
+      await trx
+        .deleteFrom('console_logins')
+        .where((where) => where.or([where('hash', '=', loginHash), where('ends_at', '<=', now)]))
+        .execute();
+      await trx.deleteFrom('console_sessions').where('ends_at', '<=', now).execute();
+      if (!login || login.ends_at <= now) return undefined;
+      const row = { hash, id: `session_${randomUUID()}`, actor: login.actor, opened_at: now, ends_at: endsAt };
+      await trx.insertInto('console_sessions').values(row).execute();
+      await writeDown(trx, {
+        ...{ at: now, by: { actor: login.actor, via: 'console' }, action: 'console.open', target: row.id },
+        ...{ before: null, after: { endsAt } },
+      });
+      return toSession(row);
+    });
+  }
+
+  find(hash: string, now: number): Promise<ConsoleSession | undefined> {
+    return this.#transactions.read(async (db) => {
+      const row = await db
+        .selectFrom('console_sessions')
+        .selectAll()
+        .where('hash', '=', hash)
+        .where('ends_at', '>', now)
+        .executeTakeFirst();
+      return row && toSession(row);
+    });
+  }
+
+  list(now: number): Promise<ConsoleSession[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('console_sessions')
+        .selectAll()
+        .where('ends_at', '>', now)
+        .orderBy('opened_at', 'desc')
+        .execute();
+      return rows.map(toSession);
+    });
+  }
+
+  revoke(id: string, now: number, by: Operator): Promise<boolean> {
+    return this.#transactions.transact(async (trx) => {
+      const row = await trx
+        .selectFrom('console_sessions')
+        .selectAll()
+        .where('id', '=', id)
+        .where('ends_at', '>', now)
+        .executeTakeFirst();
+      if (!row) return false;
+      await trx.deleteFrom('console_sessions').where('id', '=', id).execute();
+      await writeDown(trx, {
+        ...{ at: now, by, action: 'console.revoke', target: id },
+        ...{ before: { actor: row.actor, endsAt: row.ends_at }, after: null },
+      });
+      return true;
+    });
+  }
+}
+
+function toSession({ id, actor, opened_at, ends_at }: Tables['console_sessions']): ConsoleSession {
+  return { id, actor, openedAt: opened_at, endsAt: ends_at };
+}

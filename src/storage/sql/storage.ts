@@ -1,0 +1,88 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Change, IDEMPOTENCY_SECONDS, type Storage } from '../../catalog/storage.ts';
+import type { Clock } from '../../stdx/clock.ts';
+import type { Events } from '../../telemetry/events.ts';
+import type { Engine } from '../engine.ts';
+import { SqlAudit } from './audit.ts';
+import { SqlCategories } from './categories.ts';
+import { SqlKeys } from './keys.ts';
+import { SqlLimits } from './limits.ts';
+import { SqlOrders } from './orders.ts';
+import { SqlPets } from './pets.ts';
+import { SqlSessions } from './sessions.ts';
+import { Transactions } from './transactions.ts';
+import { SqlUsage } from './usage.ts';
+
+const PURGED_AT_ONCE = 200;
+
+export interface SqlStorageOptions {
+  readonly clock: Clock;
+  /** How many categories there may be. */
+  readonly categoriesMax: number;
+  /** Told of every batch of writes; commands that run beside the service have none. */
+  readonly events?: Events;
+}
+
+/** The Storage on an SQL engine whose tables are up to date. Owns the engine's connection. */
+export class SqlStorage implements Storage {
+  readonly categories: SqlCategories;
+  readonly pets: SqlPets;
+  readonly orders: SqlOrders;
+  readonly keys: SqlKeys;
+  readonly limits: SqlLimits;
+  readonly usage: SqlUsage;
+  readonly audit: SqlAudit;
+  readonly sessions: SqlSessions;
+  readonly #transactions: Transactions;
+  readonly #clock: Clock;
+
+  constructor(engine: Engine, { clock, categoriesMax, events }: SqlStorageOptions) {
+    this.#clock = clock;
+    this.#transactions = new Transactions(engine, events);
+    this.categories = new SqlCategories(this.#transactions, { clock, categoriesMax });
+    this.pets = new SqlPets(this.#transactions, clock);
+    this.orders = new SqlOrders(this.#transactions, clock);
+    this.keys = new SqlKeys(this.#transactions, clock);
+    this.limits = new SqlLimits(this.#transactions);
+    this.usage = new SqlUsage(this.#transactions);
+    this.audit = new SqlAudit(this.#transactions);
+    this.sessions = new SqlSessions(this.#transactions);
+  }
+
+  watch(onChange: (change: Change) => Promise<void>): Promise<void> {
+    return this.#transactions.watch(onChange);
+  }
+
+  async purgeOutcomes(): Promise<void> {
+    const oldest = this.#clock().unix - IDEMPOTENCY_SECONDS;
+    while ((await this.#purgeSome(oldest)) > 0) await nextTurn();
+  }
+
+  /** A few at a time, so that requests are served in between however many there are. */
+  #purgeSome(oldest: number): Promise<number> {
+    return this.#transactions.transact(async (trx) => {
+      const old = await trx
+        .selectFrom('create_outcomes')
+        .select(['key_id', 'idempotency_key'])
+        .where('created_at', '<=', oldest)
+        .limit(PURGED_AT_ONCE)
+        .execute();
+      for (const { key_id, idempotency_key } of old) {
+        await trx
+          .deleteFrom('create_outcomes')
+          .where('key_id', '=', key_id)
+          .where('idempotency_key', '=', idempotency_key)
+          .execute();
+      }
+      return old.length;
+    });
+  }
+
+  async check(): Promise<void> {
+    await this.#transactions.read((db) => db.selectFrom('category_counter').selectAll().execute());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#transactions[Symbol.asyncDispose]();
+  }
+}

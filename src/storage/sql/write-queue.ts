@@ -1,0 +1,76 @@
+import { CatalogError } from '../../catalog/error.ts';
+import type { StoredBatch } from '../../telemetry/events.ts';
+
+/** What one transaction takes at most, so that no caller waits long for others. */
+const BATCH_MAX = 256;
+/** What may wait. Beyond it the storage is slower than its callers, and waiting longer would not help them. */
+const WAITING_MAX = 10_000;
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit: items that arrive while a transaction is under way, or in the same turn of the event loop, share the
+ * next one, and with it one fsync. Each is answered only after its transaction is durable.
+ *
+ * `commit` stores a batch whole or not at all and returns one outcome for each item; an outcome that is an Error
+ * fails that item alone, a throw fails them all.
+ */
+export class WriteQueue<Item, Result> {
+  readonly #commit: (items: Item[]) => Promise<(Result | CatalogError)[]>;
+  readonly #onStored: ((batch: StoredBatch) => void) | undefined;
+  #waiting: Waiting<Item, Result>[] = [];
+  #draining = false;
+
+  constructor(commit: (items: Item[]) => Promise<(Result | CatalogError)[]>, onStored?: (batch: StoredBatch) => void) {
+    this.#commit = commit;
+    this.#onStored = onStored;
+  }
+
+  /** Fulfilled when the item is durable. Throws `unavailable` when too many wait already, or as `commit` does. */
+  push(item: Item): Promise<Result> {
+    if (this.#waiting.length >= WAITING_MAX) {
+      return Promise.reject(new CatalogError('unavailable', 'Too many writes are waiting; retry after a second'));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      if (this.#draining) return;
+      this.#draining = true;
+      setImmediate(() => this.#drain());
+    });
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#commitNext();
+    this.#draining = false;
+  }
+
+  /** When the storage cannot do it now, whoever waits is told so, and not only after a deadline for each batch before. */
+  #refuseWaiting(): void {
+    for (const { reject } of this.#waiting.splice(0)) {
+      reject(new CatalogError('unavailable', 'The storage cannot do this now; retry after a second'));
+    }
+  }
+
+  async #commitNext(): Promise<void> {
+    const batch = this.#waiting.splice(0, BATCH_MAX);
+    const startedMs = performance.now();
+    try {
+      const outcomes = await this.#commit(batch.map(({ item }) => item));
+      const durationMs = performance.now() - startedMs;
+      this.#onStored?.({ size: batch.length, durationMs, waiting: this.#waiting.length });
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const outcome = outcomes[index];
+        if (outcome === undefined) reject(new Error('The commit has no outcome for an item'));
+        else if (outcome instanceof CatalogError) reject(outcome);
+        else resolve(outcome);
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+      if (error instanceof CatalogError) this.#refuseWaiting();
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { StatementSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { manualClock } from '../../../test/kit/clock.ts';
+import { temporaryFolder } from '../../../test/kit/service.ts';
+import { storageContract, untilTrue } from '../../../test/kit/storage-contract.ts';
+import type { Change } from '../../catalog/storage.ts';
+import { openStorage } from '../open.ts';
+
+const CATEGORIES_MAX = 300;
+
+storageContract('SqlStorage on SQLite', async () => {
+  const folder = temporaryFolder();
+  const open = () =>
+    openStorage(
+      { engine: 'sqlite', file: join(folder.path, 'test.db') },
+      { clock: manualClock().now, categoriesMax: CATEGORIES_MAX },
+    );
+  let storage = await open();
+  return {
+    get storage() {
+      return storage;
+    },
+    categoriesMax: CATEGORIES_MAX,
+    another: open,
+    async reopen() {
+      await storage[Symbol.asyncDispose]();
+      storage = await open();
+    },
+    async [Symbol.asyncDispose]() {
+      await storage[Symbol.asyncDispose]();
+      folder[Symbol.dispose]();
+    },
+  };
+});
+
+test('a disk that cannot be read while changes are looked for ends nothing, and they are found when it can', async () => {
+  using folder = temporaryFolder();
+  const open = () =>
+    openStorage(
+      { engine: 'sqlite', file: join(folder.path, 'test.db') },
+      { clock: manualClock().now, categoriesMax: CATEGORIES_MAX },
+    );
+  await using storage = await open();
+  await using another = await open();
+  const seen: Change[] = [];
+  await storage.watch(async (change) => {
+    seen.push(change);
+  });
+  const { get } = StatementSync.prototype;
+  let failures = 0;
+  try {
+    Object.assign(StatementSync.prototype, {
+      get(this: StatementSync, ...values: Parameters<typeof get>) {
+        if (this.sourceSQL !== 'PRAGMA data_version') return get.apply(this, values);
+        failures += 1;
+        throw new Error('disk I/O error');
+      },
+    });
+    await another.categories.insert({ name: 'Dog' }, { keyId: 'key_1' });
+    await untilTrue(async () => failures >= 2);
+  } finally {
+    Object.assign(StatementSync.prototype, { get });
+  }
+  await untilTrue(async () => seen.includes('new-categories'));
+});

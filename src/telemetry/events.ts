@@ -1,0 +1,204 @@
+import type { Logger } from 'pino';
+import type { ErrorCode } from '../catalog/error.ts';
+import type { PlanName } from '../catalog/plan.ts';
+import type { Ban } from '../catalog/storage.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Which answers get a line in the log: all, those of 500 and above or slower than a second, or none. */
+export const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
+export type AccessLog = (typeof ACCESS_LOGS)[number];
+
+const SLOW_MS = 1_000;
+
+export interface AnsweredRequest {
+  readonly requestId: string;
+  readonly keyId: string | undefined;
+  readonly plan: PlanName | undefined;
+  readonly method: string;
+  /** The route's template, never the address that was asked for: that may hold anything, a key included. */
+  readonly route: string;
+  readonly status: number;
+  /** The error's code, if it was one. */
+  readonly code: ErrorCode | undefined;
+  readonly durationMs: number;
+  /** The caller's trace, if it named one, or the one that was begun for the request. */
+  readonly traceId: string | undefined;
+}
+
+export interface StoredBatch {
+  readonly size: number;
+  readonly durationMs: number;
+  /** How many writes wait for the next batch. */
+  readonly waiting: number;
+}
+
+interface StartedService {
+  readonly url: string;
+  readonly operatorUrl: string;
+  readonly environment: string;
+  readonly version: string;
+}
+
+/** What happens in the service, one function for each event, feeding log and metrics. Nothing else writes to the log. */
+export interface Events {
+  requestAnswered(answered: AnsweredRequest): void;
+  /** A defect: something was thrown that no rule foresees. */
+  requestFailed(requestId: string, error: unknown): void;
+  keyBanned(ban: Ban, plan: PlanName): void;
+  /** Creates became durable together. */
+  batchStored(batch: StoredBatch): void;
+  /** Something was read from storage; nothing that was in memory is. */
+  storageRead(durationMs: number): void;
+  /** Reading or writing fails from now on, until `storageRecovered`. */
+  storageFailing(work: 'read' | 'write', error: unknown): void;
+  storageRecovered(work: 'read' | 'write'): void;
+  /** Counts or bans stay in memory until the next try. */
+  countsNotSaved(error: unknown): void;
+  /** A request was counted in Redis. */
+  requestCounted(durationMs: number): void;
+  /** A request over its limit was refused without asking Redis. */
+  refusedFromMemory(): void;
+  /** Redis does not answer, or not in time, or with an error. */
+  redisFailed(error: unknown): void;
+  /** From now on this instance counts by itself and admits its share of each limit, until `limiterRecovered`. */
+  limiterDegraded(error: unknown): void;
+  limiterRecovered(): void;
+  /** What keys called for stays in memory until the next try. */
+  usageNotStored(error: unknown): void;
+  /** Outcomes kept for retries live on until the next try. */
+  outcomesNotPurged(error: unknown): void;
+  /** A change made elsewhere could not be read; it is tried again. */
+  changeNotRead(error: unknown): void;
+  certificateReloaded(): void;
+  /** The certificate that was there before stays. */
+  certificateNotReloaded(error: unknown): void;
+  serviceStarted(started: StartedService): void;
+  serviceStopping(): void;
+  serviceStopped(): void;
+}
+
+export interface EventSinks {
+  readonly log: Logger;
+  /** Takes a finished line of the same log. */
+  readonly write: (line: string) => void;
+  readonly accessLog: AccessLog;
+  readonly metrics: Metrics;
+}
+
+/** Sends every event where it is wanted. */
+export function createEvents(sinks: EventSinks): Events {
+  return { ...requestEvents(sinks), ...limitEvents(sinks), ...storageEvents(sinks), ...lifeEvents(sinks) };
+}
+
+function requestEvents({ log, write, accessLog, metrics }: EventSinks) {
+  const logsAnswers = accessLog !== 'none' && log.isLevelEnabled('info');
+  return {
+    requestAnswered(answered) {
+      const { method, route, status, code, plan = 'none', durationMs } = answered;
+      metrics.requests.observe({ method, route, status }, durationMs / 1000);
+      if (status === 429) metrics.refusals.inc(plan, code ?? '');
+      if (status === 401) metrics.failedAuthentications.inc({ reason: code ?? '' });
+      if (!logsAnswers) return;
+      if (accessLog === 'errors' && status < 500 && durationMs < SLOW_MS) return;
+      write(accessLine(answered));
+    },
+    requestFailed(requestId, error) {
+      log.error({ event: 'request_failed', requestId, err: error });
+    },
+  } satisfies Partial<Events>;
+}
+
+/**
+ * The line of an answered request, as pino would write it, which takes as long as a quarter of a short answer. Nothing
+ * has to be escaped: every value is a number or one of a closed set, or, as the request's id, of harmless characters.
+ */
+export function accessLine(answered: AnsweredRequest): string {
+  const { requestId, keyId, plan, method, route, status, code, traceId, durationMs } = answered;
+  const key = keyId === undefined ? '' : `,"keyId":"${keyId}","plan":"${plan}"`;
+  const error = code === undefined ? '' : `,"code":"${code}"`;
+  const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`;
+  const took = Math.round(durationMs * 1000) / 1000;
+  return `{"level":30,"time":${Date.now()},"event":"request","requestId":"${requestId}"${key},"method":"${method}","route":"${route}","status":${status}${error}${trace},"durationMs":${took}}\n`;
+}
+
+function limitEvents({ log, metrics }: EventSinks) {
+  return {
+    keyBanned(ban, plan) {
+      metrics.bans.inc({ plan });
+      log.warn({ event: 'key_banned', plan, ...ban });
+    },
+    countsNotSaved(error) {
+      metrics.unsavedCounts.inc();
+      log.error({ event: 'counts_not_saved', err: error });
+    },
+    requestCounted(durationMs) {
+      metrics.countDuration.observe(durationMs / 1000);
+    },
+    refusedFromMemory() {
+      metrics.refusalsFromMemory.inc();
+    },
+    redisFailed() {
+      metrics.redisFailures.inc();
+    },
+    limiterDegraded(error) {
+      metrics.limiterDegraded.set(1);
+      log.error({ event: 'limiter_degraded', err: error });
+    },
+    limiterRecovered() {
+      metrics.limiterDegraded.set(0);
+      log.warn({ event: 'limiter_recovered' });
+    },
+  } satisfies Partial<Events>;
+}
+
+function storageEvents({ log, metrics }: EventSinks) {
+  return {
+    batchStored({ size, durationMs, waiting }) {
+      metrics.commitBatch.observe(size);
+      metrics.commitDuration.observe(durationMs / 1000);
+      metrics.waitingWrites.set(waiting);
+    },
+    storageRead(durationMs) {
+      metrics.readDuration.observe(durationMs / 1000);
+    },
+    storageFailing(work, error) {
+      metrics.storageFailing.set({ work }, 1);
+      log.error({ event: 'storage_failing', work, err: error });
+    },
+    storageRecovered(work) {
+      metrics.storageFailing.set({ work }, 0);
+      log.warn({ event: 'storage_recovered', work });
+    },
+    usageNotStored(error) {
+      log.error({ event: 'usage_not_stored', err: error });
+    },
+    outcomesNotPurged(error) {
+      log.error({ event: 'outcomes_not_purged', err: error });
+    },
+    changeNotRead(error) {
+      log.error({ event: 'change_not_read', err: error });
+    },
+  } satisfies Partial<Events>;
+}
+
+function lifeEvents({ log, metrics }: EventSinks) {
+  return {
+    certificateReloaded() {
+      log.info({ event: 'certificate_reloaded' });
+    },
+    certificateNotReloaded(error) {
+      log.error({ event: 'certificate_not_reloaded', err: error });
+    },
+    serviceStarted(started) {
+      const { version, environment } = started;
+      metrics.build.set({ version, environment, node: process.versions.node }, 1);
+      log.info({ event: 'started', ...started });
+    },
+    serviceStopping() {
+      log.info({ event: 'stopping' });
+    },
+    serviceStopped() {
+      log.info({ event: 'stopped' });
+    },
+  } satisfies Partial<Events>;
+}

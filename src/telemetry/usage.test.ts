@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../../test/kit/clock.ts';
+import type { UsageStorage } from '../catalog/storage.ts';
+import type { UsageRecord } from '../catalog/usage.ts';
+import { UsageRecorder } from './usage.ts';
+
+function bench() {
+  const clock = manualClock();
+  const added: { minute: number; records: readonly UsageRecord[] }[] = [];
+  const failures: unknown[] = [];
+  let isDown = false;
+  const usage: UsageStorage = {
+    async add(minute, records) {
+      if (isDown) throw new Error('down');
+      added.push({ minute, records: structuredClone(records) });
+    },
+    byKey: () => assert.fail(),
+    series: () => assert.fail(),
+    purge: async () => {},
+  };
+  const recorder = new UsageRecorder({
+    storage: { usage },
+    clock: clock.now,
+    onFailure: (error) => failures.push(error),
+  });
+  const goDown = (down: boolean) => {
+    isDown = down;
+  };
+  return { clock, added, failures, recorder, goDown };
+}
+
+const total = (records: readonly UsageRecord[]) =>
+  records.reduce((sum, each) => sum + each.served + each.clientErrors + each.refused + each.serverErrors, 0);
+
+test('answers are counted by key, minute and outcome, and all keys together', async () => {
+  const { clock, added, recorder } = bench();
+  const noon = clock.now().unix;
+  for (const status of [200, 201, 304, 404, 429, 503]) recorder.record('key_1', status);
+  clock.advance(59);
+  recorder.record('key_2', 200);
+  clock.advance(1);
+  recorder.record('key_1', 200);
+  await recorder[Symbol.asyncDispose]();
+  const one = { keyId: 'key_1', served: 3, clientErrors: 1, refused: 1, serverErrors: 1, first: noon, last: noon };
+  const two = {
+    keyId: 'key_2',
+    served: 1,
+    clientErrors: 0,
+    refused: 0,
+    serverErrors: 0,
+    first: noon + 59,
+    last: noon + 59,
+  };
+  const later = { ...two, keyId: 'key_1', first: noon + 60, last: noon + 60 };
+  assert.deepEqual(added, [
+    { minute: noon, records: [{ ...one, keyId: '*', served: 4, last: noon + 59 }, one, two] },
+    { minute: noon + 60, records: [{ ...later, keyId: '*' }, later] },
+  ]);
+});
+
+test('what cannot be stored is kept, together with what comes meanwhile, and stored once', async () => {
+  const { added, failures, recorder, goDown } = bench();
+  goDown(true);
+  for (let i = 0; i < 1_200; i += 1) recorder.record(`key_${i}`, 200);
+  await recorder.flush();
+  assert.deepEqual([added.length, failures.length], [0, 3]);
+  recorder.record('key_1', 500);
+  goDown(false);
+  await recorder.flush();
+  await recorder.flush();
+  await recorder[Symbol.asyncDispose]();
+  const records = added.flatMap((each) => each.records);
+  assert.equal(total(records), 2 * 1_201);
+  assert.deepEqual(
+    records.filter(({ keyId }) => keyId === 'key_1').map(({ served, serverErrors }) => [served, serverErrors]),
+    [[1, 1]],
+  );
+});

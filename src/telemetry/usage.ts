@@ -1,0 +1,124 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { UsageStorage } from '../catalog/storage.ts';
+import { ALL_KEYS, type UsageRecord } from '../catalog/usage.ts';
+import type { Clock } from '../stdx/clock.ts';
+import { partsInKeyOrder } from '../stdx/key-order.ts';
+
+/** How much of it a crash may lose. */
+const FLUSH_INTERVAL_MS = 5_000;
+/** Keys counted apart between two flushes while the storage fails; those beyond are counted in the sum alone. */
+const KEYS_MAX = 200_000;
+const MINUTE_SECONDS = 60;
+const PURGE_INTERVAL_MS = 3_600_000;
+
+type Counting = { -readonly [Name in keyof UsageRecord]: UsageRecord[Name] };
+
+export interface UsageRecorderOptions {
+  readonly storage: { readonly usage: UsageStorage };
+  readonly clock: Clock;
+  /** Told when what was counted could not be stored; it is kept for the next time. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Counts what keys call for in memory, and adds it to storage every few seconds and when it is disposed of. */
+export class UsageRecorder implements AsyncDisposable {
+  readonly #options: UsageRecorderOptions;
+  readonly #timers: readonly NodeJS.Timeout[];
+  /** By the minute that they were counted in, and by key. */
+  #minutes = new Map<number, Map<string, Counting>>();
+  #keys = 0;
+  #flushing = Promise.resolve();
+
+  constructor(options: UsageRecorderOptions) {
+    this.#options = options;
+    this.#timers = [
+      setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref(),
+      setInterval(() => this.#purge(), PURGE_INTERVAL_MS).unref(),
+    ];
+  }
+
+  /** Counts an answer to a request with a key. */
+  record(keyId: string, status: number): void {
+    const now = this.#options.clock().unix;
+    const minute = now - (now % MINUTE_SECONDS);
+    let counted = this.#minutes.get(minute);
+    if (!counted) {
+      counted = new Map();
+      this.#minutes.set(minute, counted);
+    }
+    this.#count(counted, ALL_KEYS, status, now);
+    this.#count(counted, keyId, status, now);
+  }
+
+  /** Stores what was counted until it begins. Never rejects. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(async () => {
+      const minutes = this.#minutes;
+      this.#minutes = new Map();
+      this.#keys = 0;
+      for (const [minute, counted] of minutes) await this.#store(minute, counted);
+    });
+    return this.#flushing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.flush();
+  }
+
+  #count(counted: Map<string, Counting>, keyId: string, status: number, now: number): void {
+    let record = counted.get(keyId);
+    if (!record) {
+      if (this.#keys >= KEYS_MAX && keyId !== ALL_KEYS) return;
+      this.#keys += 1;
+      record = { keyId, served: 0, clientErrors: 0, refused: 0, serverErrors: 0, first: now, last: now };
+      counted.set(keyId, record);
+    }
+    if (status < 400) record.served += 1;
+    else if (status === 429) record.refused += 1;
+    else if (status < 500) record.clientErrors += 1;
+    else record.serverErrors += 1;
+    record.last = now;
+  }
+
+  async #store(minute: number, counted: ReadonlyMap<string, Counting>): Promise<void> {
+    for (const keyIds of partsInKeyOrder(counted.keys())) {
+      // However many there are, requests are served in between.
+      await nextTurn();
+      const some = keyIds.flatMap((keyId) => counted.get(keyId) ?? []);
+      try {
+        await this.#options.storage.usage.add(minute, some);
+      } catch (error) {
+        this.#options.onFailure(error);
+        this.#keep(minute, some);
+      }
+    }
+  }
+
+  /** Puts back what could not be stored, among what was counted meanwhile. */
+  #keep(minute: number, kept: readonly Counting[]): void {
+    const counted = this.#minutes.get(minute) ?? new Map<string, Counting>();
+    this.#minutes.set(minute, counted);
+    for (const record of kept) {
+      const since = counted.get(record.keyId);
+      counted.set(record.keyId, since ? sum(record, since) : record);
+    }
+    this.#keys += kept.length;
+  }
+
+  #purge(): void {
+    this.#options.storage.usage.purge(this.#options.clock().unix).catch(this.#options.onFailure);
+  }
+}
+
+function sum(earlier: Counting, later: Counting): Counting {
+  return {
+    keyId: earlier.keyId,
+    served: earlier.served + later.served,
+    clientErrors: earlier.clientErrors + later.clientErrors,
+    refused: earlier.refused + later.refused,
+    serverErrors: earlier.serverErrors + later.serverErrors,
+    first: earlier.first,
+    last: later.last,
+  };
+}

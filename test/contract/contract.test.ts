@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
+import { ERROR_CODES } from '../../src/catalog/error.ts';
+import { openApiDocument, PUBLISHED_SERVERS } from '../../src/http/docs/openapi.ts';
+import { OPERATIONS } from '../../src/http/operations.ts';
+import { testService } from '../kit/service.ts';
+
+interface Contract {
+  readonly servers: readonly { readonly url: string }[];
+  readonly security: unknown;
+  readonly paths: Record<string, Record<string, ContractOperation>>;
+  readonly components: {
+    readonly schemas: Record<string, object>;
+    readonly headers: Record<string, object>;
+    readonly securitySchemes: Record<string, { readonly type: string; readonly scheme: string }>;
+  };
+}
+
+interface ContractOperation {
+  readonly operationId: string;
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Record<string, { readonly headers: Record<string, unknown>; readonly content?: Content }>;
+}
+
+type Content = Record<string, { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }>;
+
+const committed: Contract = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+
+test('openapi.json is what the routes say; `npm run openapi` writes it anew', () => {
+  const generated = openApiDocument(OPERATIONS, PUBLISHED_SERVERS);
+  assert.deepEqual(committed, JSON.parse(JSON.stringify(generated)));
+});
+
+test('the contract has the published operations, both servers and the bearer scheme', () => {
+  assert.equal(committed.paths['/categories']?.get?.operationId, 'listCategories');
+  assert.equal(committed.paths['/categories']?.post?.operationId, 'createCategory');
+  assert.deepEqual(
+    committed.servers.map(({ url }) => url),
+    ['{base_url}', '{staging_base_url}'],
+  );
+  const [scheme] = Object.values(committed.components.securitySchemes);
+  assert.deepEqual([scheme?.type, scheme?.scheme], ['http', 'bearer']);
+});
+
+test('every error code is in the contract, and the limit headers are on every response', () => {
+  const { code } = (committed.components.schemas.Error as { properties: { code: { enum: string[] } } }).properties;
+  assert.deepEqual(code.enum, ERROR_CODES);
+  let responses = 0;
+  for (const operation of contractOperations()) {
+    for (const { headers } of Object.values(operation.responses)) {
+      responses += 1;
+      for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id']) {
+        assert.ok(headers[name], `${operation.operationId} lacks ${name}`);
+      }
+    }
+  }
+  assert.ok(responses > 20);
+});
+
+test('every example in the contract validates against its schema', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'contract', components: committed.components });
+  let examples = 0;
+  const validate = (content: Content = {}) => {
+    for (const { schema, example, examples: more = {} } of Object.values(content)) {
+      const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"contract#/components'));
+      for (const value of [example, ...Object.values(more).map((each) => each.value)]) {
+        if (value === undefined) continue;
+        examples += 1;
+        assert.ok(ajv.validate(local, value), ajv.errorsText());
+      }
+    }
+  };
+  for (const operation of contractOperations()) {
+    validate(operation.requestBody?.content);
+    for (const { content } of Object.values(operation.responses)) validate(content);
+  }
+  assert.ok(examples > 20);
+});
+
+test('the served contract carries the real addresses, as JSON and as YAML, and needs no key', async () => {
+  await using service = await testService({ STAGING_BASE_URL: 'https://staging.example.org/v1/' });
+  const origin = service.url.replace('/v1', '');
+  const response = await fetch(`${origin}/openapi.json`);
+  const served = (await response.json()) as Contract;
+  assert.equal(response.headers.get('content-type'), 'application/json');
+  assert.equal(response.headers.get('x-ratelimit-limit'), null);
+  assert.deepEqual(
+    served.servers.map(({ url }) => url),
+    [service.url, 'https://staging.example.org/v1'],
+  );
+  assert.deepEqual(served.paths, committed.paths);
+  assert.deepEqual(parse(await (await fetch(`${origin}/openapi.yaml`)).text()), served);
+});
+
+function contractOperations(): ContractOperation[] {
+  return Object.values(committed.paths).flatMap((path) => Object.values(path));
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { METHODS } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { type TestService, testService } from '../kit/service.ts';
+
+/** Generates requests from openapi.json alone, good ones and bad ones, and holds every answer against it. */
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly properties?: Record<string, Schema>;
+  readonly required?: readonly string[];
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly deprecated?: boolean;
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[];
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema }> };
+  readonly responses: Record<
+    string,
+    { readonly content?: Record<string, { readonly schema: object }>; readonly headers: object }
+  >;
+}
+
+const contract: { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } } =
+  JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+const operations = Object.entries(contract.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+);
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+ajv.addSchema({ $id: 'contract', components: contract.components });
+
+describe('a tester that knows only the contract', () => {
+  let service: TestService;
+  let secret: string;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    // Ids that generated requests are likely to name.
+    for (const [path, body] of [
+      ['/categories', { name: 'Dog' }],
+      ['/pets', { name: 'Rex', categoryId: 1 }],
+      ['/store/orders', { petId: 1, quantity: 1 }],
+    ] as const) {
+      assert.equal((await send('POST', path, body)).status, 201);
+    }
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  function send(method: string, path: string, body?: unknown): Promise<Response> {
+    return service.call(secret, path, {
+      method,
+      ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+  }
+
+  for (const { path, method, operation } of operations) {
+    const bodySchema =
+      operation.requestBody && resolve(operation.requestBody.content['application/json']?.schema ?? {});
+
+    test(`${operation.operationId}: good requests get answers that the contract foresees`, async () => {
+      const query = Object.fromEntries(
+        (operation.parameters ?? [])
+          .filter((each) => each.in === 'query')
+          .map((each) => [each.name, valid(each.schema)]),
+      );
+      const request = fc.record({
+        body: bodySchema ? valid(bodySchema) : fc.constant(undefined),
+        query: fc.record(query, { requiredKeys: [] }),
+        id: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1 })),
+      });
+      const run = fc.asyncProperty(request, async ({ body, query: asked, id }) => {
+        const parameters = new URLSearchParams(Object.entries(asked).map(([name, value]) => [name, String(value)]));
+        const address = path.replace(/\{\w+\}/, String(id)) + (parameters.size > 0 ? `?${parameters}` : '');
+        const response = await send(method, address, body);
+        await assertForeseen(operation, response);
+        assert.ok([200, 201, 204, 400, 404, 409].includes(response.status), `${response.status} for a good request`);
+        // A good body may still name what does not exist; nothing else about it may be refused.
+        if (response.status === 400)
+          assert.match(JSON.stringify(await bodyOf(response)), /does not exist|cursor|no date/);
+      });
+      await fc.assert(run, { numRuns: 40 });
+    });
+
+    if (!bodySchema) continue;
+    test(`${operation.operationId}: bodies that the contract forbids get 400`, async () => {
+      const run = fc.asyncProperty(invalid(bodySchema), async (body) => {
+        const validate = ajv.compile(local(bodySchema));
+        fc.pre(!validate(body));
+        const response = await send(method, path.replace(/\{\w+\}/, '1'), body);
+        assert.equal(response.status, 400, JSON.stringify(body));
+        await assertForeseen(operation, response);
+      });
+      await fc.assert(run, { numRuns: 60 });
+    });
+  }
+
+  test('every path refuses the methods that the contract does not give it, and names those that it does', async () => {
+    for (const [path, methods] of Object.entries(contract.paths)) {
+      const given = new Set(Object.keys(methods).map((method) => method.toUpperCase()));
+      if (given.has('GET')) given.add('HEAD');
+      given.add('OPTIONS');
+      // Node's client cannot send a CONNECT to a path, and undici sends no TRACE.
+      const others = METHODS.filter((method) => !given.has(method) && !['CONNECT', 'TRACE'].includes(method));
+      for (const method of others) {
+        const response = await send(method, path.replace(/\{\w+\}/, '1')).catch(() => undefined);
+        if (!response) continue;
+        assert.equal(response.status, 405, `${method} ${path}`);
+        assert.deepEqual(new Set(response.headers.get('allow')?.split(', ')), given);
+      }
+    }
+  });
+
+  const bodies = new WeakMap<Response, Promise<unknown>>();
+  function bodyOf(response: Response): Promise<unknown> {
+    const known = bodies.get(response) ?? response.text().then((text) => (text === '' ? undefined : JSON.parse(text)));
+    bodies.set(response, known);
+    return known;
+  }
+
+  async function assertForeseen(operation: Operation, response: Response): Promise<void> {
+    const foreseen = operation.responses[response.status];
+    assert.ok(foreseen, `${operation.operationId} answers ${response.status}, which is not in the contract`);
+    for (const [name, header] of Object.entries(foreseen.headers)) {
+      const isAlways = '$ref' in (header as object);
+      if (isAlways) assert.notEqual(response.headers.get(name), null, `${name} is missing`);
+    }
+    const schema = foreseen.content?.['application/json']?.schema;
+    const body = await bodyOf(response);
+    if (!schema) return assert.equal(body, undefined);
+    assert.ok(ajv.validate(local(schema), body), `${ajv.errorsText()}: ${JSON.stringify(body)}`);
+  }
+});
+
+function resolve(schema: Schema): Schema {
+  const name = schema.$ref?.split('/').at(-1);
+  return name === undefined ? schema : (contract.components.schemas[name] ?? assert.fail(`no schema ${name}`));
+}
+
+function local(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"contract#/components'));
+}
+
+/** Values that fit a schema. */
+function valid(reference: Schema): fc.Arbitrary<unknown> {
+  const schema = resolve(reference);
+  if (schema.enum) return fc.constantFrom(...schema.enum);
+  if (schema.type === 'integer')
+    return fc.integer({ min: schema.minimum ?? -10, max: Math.min(schema.maximum ?? 10, 2 ** 31) });
+  if (schema.type === 'boolean') return fc.boolean();
+  if (schema.type === 'object') {
+    const fields = Object.fromEntries(
+      Object.entries(schema.properties ?? {}).map(([name, each]) => [name, valid(each)]),
+    );
+    return fc.record(fields, { requiredKeys: [...(schema.required ?? [])] });
+  }
+  if (schema.format === 'date-time')
+    return fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map((date) => date.toISOString());
+  const fits = ajv.compile(local(schema));
+  const text = schema.pattern === undefined ? fc.string() : fc.stringMatching(new RegExp(schema.pattern, 'u'));
+  return text.filter((value) => fits(value) && value.isWellFormed());
+}
+
+/** Values that mostly do not fit a schema: a member gone, of another type, or out of its range. */
+function invalid(schema: Schema): fc.Arbitrary<unknown> {
+  const wrong = fc.oneof(
+    ...[fc.constantFrom<unknown>(null, true, [], {}, '', ' ', '\u0000', -1, 0, 1.5, 1e300, 'x'.repeat(3_000))],
+    fc.jsonValue(),
+  );
+  const names = Object.keys(schema.properties ?? {});
+  const spoiled = fc
+    .tuple(valid(schema), fc.constantFrom(...names), fc.option(wrong, { nil: undefined }))
+    .map(([good, name, value]) => ({ ...(good as object), [name]: value }));
+  return fc.oneof({ weight: 4, arbitrary: spoiled }, { weight: 1, arbitrary: fc.jsonValue() });
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { connect as connectPlainly } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { issueKey } from '../kit/faults/kills.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+/** TLS without a proxy: TLS_CERT_FILE and TLS_KEY_FILE. */
+
+const skip = spawnSync('openssl', ['version']).status === 0 || process.env.CI ? false : 'openssl is not installed';
+
+function makeCertificate(folder: string, name: string): void {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`];
+  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const made = spawnSync('openssl', ['req', '-x509', ...key, ...subject, '-out', `${name}.crt`], { cwd: folder });
+  assert.equal(made.status, 0, `openssl: ${made.stderr}`);
+}
+
+const SETTINGS = { TLS_CERT_FILE: 'server.crt', TLS_KEY_FILE: 'server.key' };
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly limit: string | string[] | undefined;
+  readonly body: string;
+}
+
+function get(url: string, secret: string, ca: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { ca, agent: false, headers: { authorization: `Bearer ${secret}` } }, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => {
+        body += text;
+      });
+      const { statusCode: status, headers } = response;
+      response.on('end', () => resolve({ status, limit: headers['x-ratelimit-limit'], body }));
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+test('the API is served over TLS, and the certificate is replaced on SIGHUP without a restart', { skip }, async () => {
+  using folder = temporaryFolder();
+  for (const name of ['server', 'renewed']) makeCertificate(folder.path, name);
+  const [old, renewed] = ['server.crt', 'renewed.crt'].map((name) => readFileSync(join(folder.path, name), 'utf8'));
+  const secret = await issueKey(folder.path);
+  await using service = await serveProcess([], { cwd: folder.path, env: SETTINGS });
+  assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+\/v1$/);
+  const answer = await get(`${service.url}/categories`, secret, old ?? '');
+  assert.deepEqual(answer, { status: 200, limit: '1000000000', body: '[]' });
+  const refused = await get(`${service.url}/categories`, 'wrong', old ?? '');
+  assert.deepEqual([refused.status, JSON.parse(refused.body).code], [401, 'invalid_api_key']);
+  await assert.rejects(get(`${service.url}/categories`, secret, renewed ?? ''), 'another authority is not trusted');
+
+  const told = async (event: string) => {
+    const deadlineMs = performance.now() + 10_000;
+    while (!service.output.stderr.includes(`"event":"${event}"`)) {
+      assert.ok(performance.now() < deadlineMs, `${event} was not told`);
+      await wait(20);
+    }
+  };
+  // One that cannot be used: the old one stays.
+  writeFileSync(join(folder.path, 'server.crt'), 'no certificate');
+  process.kill(service.pid, 'SIGHUP');
+  await told('certificate_not_reloaded');
+  assert.equal((await get(`${service.url}/categories`, secret, old ?? '')).status, 200);
+
+  for (const ending of ['crt', 'key']) {
+    copyFileSync(join(folder.path, `renewed.${ending}`), join(folder.path, `server.${ending}`));
+  }
+  process.kill(service.pid, 'SIGHUP');
+  await told('certificate_reloaded');
+  assert.equal((await get(`${service.url}/categories`, secret, renewed ?? '')).status, 200);
+  assert.equal(await service.end('SIGTERM'), 0);
+});
+
+test('what is malformed is answered over TLS as it is without, and plain HTTP is not', { skip }, async () => {
+  using folder = temporaryFolder();
+  makeCertificate(folder.path, 'server');
+  const ca = readFileSync(join(folder.path, 'server.crt'), 'utf8');
+  await using service = await serveProcess([], { cwd: folder.path, env: SETTINGS });
+  const port = Number(new URL(service.url).port);
+  const socket = connect({ host: '127.0.0.1', port, ca });
+  let answered = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    answered += text;
+  });
+  socket.end('GET /v1 HTTP/1.1\r\nHost: a\r\nBad Header: x\r\n\r\n');
+  await new Promise((resolve) => socket.once('close', resolve));
+  assert.match(answered, /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*X-RateLimit-Limit: 0\r\n[\s\S]*"malformed_request"/);
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/v1`));
+});
+
+test('who connects and never begins the handshake does not hold up the end', { skip }, async () => {
+  using folder = temporaryFolder();
+  makeCertificate(folder.path, 'server');
+  const env = { ...SETTINGS, SHUTDOWN_GRACE: '1s' };
+  await using service = await serveProcess([], { cwd: folder.path, env });
+  const silent = connectPlainly(Number(new URL(service.url).port), '127.0.0.1');
+  silent.on('error', () => {});
+  await once(silent, 'connect');
+  const startedMs = performance.now();
+  assert.equal(await service.end('SIGTERM'), 0);
+  assert.ok(performance.now() - startedMs < 7_000, 'not after the 9 s that a handshake may take');
+});
+
+test('a certificate that is missing, or is none, is told in one line', { skip }, async () => {
+  using folder = temporaryFolder();
+  makeCertificate(folder.path, 'server');
+  const serve = (env: Record<string, string>) => run(['serve', '--port', '0'], { cwd: folder.path, env });
+  const half = await serve({ TLS_CERT_FILE: 'server.crt' });
+  assert.deepEqual([half.code, half.stderr.split('\n').length], [2, 2]);
+  assert.match(half.stderr, /TLS_KEY_FILE: it must name/);
+  const missing = await serve({ TLS_CERT_FILE: 'server.crt', TLS_KEY_FILE: 'none.key' });
+  assert.match(missing.stderr, /pet-catalog: Cannot read TLS_CERT_FILE or TLS_KEY_FILE: .*none\.key/);
+  const swapped = await serve({ TLS_CERT_FILE: 'server.key', TLS_KEY_FILE: 'server.crt' });
+  assert.equal(swapped.code, 1);
+  assert.match(swapped.stderr, /pet-catalog: TLS_CERT_FILE and TLS_KEY_FILE do not hold a certificate and its key: /);
+});

@@ -1,0 +1,69 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { TestService } from '../service.ts';
+import { loginLink } from './visitor.ts';
+
+export const PHONE = { width: 360, height: 780 };
+export const DESKTOP = { width: 1280, height: 860 };
+const PATIENCE_MS = 30_000;
+const { CONSOLE_SHOTS: shots } = process.env;
+
+export interface Browsing extends AsyncDisposable {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors and warnings on the browser's console, violations of the policy among them, and exceptions. */
+  readonly complaints: string[];
+}
+
+export interface BrowsingOptions {
+  readonly colorScheme?: 'light' | 'dark';
+  readonly javaScriptEnabled?: boolean;
+  readonly timezoneId?: string;
+}
+
+/** A browser window that remembers what the browser complains of. */
+export async function browse(browser: Browser, options: BrowsingOptions = {}): Promise<Browsing> {
+  const context = await browser.newContext({ viewport: DESKTOP, ...options });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    const isMissing = message.text().includes('404 (Not Found)');
+    if (['error', 'warning'].includes(message.type()) && !isMissing) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Opens the link that `console login` prints, and presses the button. */
+export async function browseSignedIn(browser: Browser, service: TestService, options?: BrowsingOptions) {
+  const browsing = await browse(browser, options);
+  await openConsole(browsing.page, (await loginLink(service)).link);
+  return browsing;
+}
+
+export async function openConsole(page: Page, link: string): Promise<void> {
+  await page.goto(link);
+  await page.click('text=Open the console');
+  await page.waitForSelector('h1:has-text("Overview")');
+}
+
+/** With CONSOLE_SHOTS=FOLDER in the environment, draws the page there, to be looked at. */
+export async function draw(page: Page, name: string): Promise<void> {
+  if (!shots) return;
+  mkdirSync(shots, { recursive: true });
+  await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+}
+
+/** What keeps somebody from using the page, as axe finds it. */
+export async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
+  const found = (await page.evaluate('axe.run()')) as {
+    violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+  };
+  return found.violations.flatMap(({ id, impact, nodes }) =>
+    nodes.map((node) => `${id} (${impact}): ${node.html} ${node.failureSummary}`),
+  );
+}

@@ -1,0 +1,123 @@
+import { newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
+import { ALL_KEYS, type UsageCounts } from '../../../src/catalog/usage.ts';
+import type { TestService } from '../service.ts';
+import { ACTOR } from './visitor.ts';
+
+const DAY_SECONDS = 86_400;
+const BY = { actor: ACTOR, via: 'console' } as const;
+/** Names that break pages which do not expect them. */
+export const HOSTILE_NAMES = [
+  '<script>document.title = "broken in"</script>',
+  '"><img src=x onerror="document.title = \'broken in\'">',
+  '\u202Ereversed \u2067and more',
+  "Robert'); DROP TABLE categories;--",
+];
+
+/** Ids of what is there to look at. */
+export interface Life {
+  readonly busyKey: string;
+  readonly bannedKey: string;
+  readonly category: number;
+}
+
+/** A service as it may be after some weeks: keys of each kind, usage, a ban, categories, pets, orders, changes. */
+export async function fillWithLife(service: TestService): Promise<Life> {
+  const { storage, clock } = service;
+  const now = clock.now().unix;
+  const key = async (name: string, plan: 'free' | 'pro' | 'business') => {
+    const { key, secret } = newApiKey({ name, plan, environment: 'production' }, now - 40 * DAY_SECONDS);
+    await storage.keys.insert(key, secretRecord(secret), BY);
+    return key.id;
+  };
+  const busyKey = await key('Web shop', 'business');
+  const bannedKey = await key('Nightly reports', 'free');
+  const old = await key('Old mobile app', 'pro');
+  for (const name of HOSTILE_NAMES) await key(name.slice(0, 100), 'free');
+  await storage.keys.update(busyKey, { name: 'Web shop (production)' }, BY);
+  await storage.keys.revoke(old, now - DAY_SECONDS, BY);
+
+  for (let day = 30; day > 0; day -= 1) {
+    const share = 1 + Math.sin(day / 2) / 3 + (day % 7 === 2 ? -0.5 : 0);
+    await addUsage(service, now - day * DAY_SECONDS, { [busyKey]: 61_000 * share, [bannedKey]: 700 * share });
+  }
+  for (let minute = 55; minute >= 1; minute -= 1) {
+    const share = 1 + Math.sin(minute / 4) / 4;
+    const hammers = minute < 9 && minute > 4;
+    const bannedKeyUsage = hammers ? { served: 60, refused: 180 + 40 * minute } : { served: 11 };
+    await addUsage(service, now - minute * 60, { [busyKey]: 640 * share, [bannedKey]: bannedKeyUsage });
+  }
+  await storage.limits.saveCounts([
+    ...[{ keyId: busyKey, minuteEnds: now + 31, minuteUsed: 412, day: Math.floor(now / DAY_SECONDS), dayUsed: 38_120 }],
+    ...[{ keyId: bannedKey, minuteEnds: now + 12, minuteUsed: 60, day: Math.floor(now / DAY_SECONDS), dayUsed: 640 }],
+  ]);
+  const reason = 'refused 61 more times within a minute of a 429';
+  const past = {
+    keyId: bannedKey,
+    startedAt: now - 5 * DAY_SECONDS,
+    endsAt: now - 5 * DAY_SECONDS + 60,
+    level: 1,
+    reason,
+  };
+  await storage.limits.insertBan(past);
+  await storage.limits.insertBan({ ...past, startedAt: now - 50, endsAt: now + 250, level: 2 });
+
+  const origin = { keyId: busyKey };
+  const names = ['Dog', 'Cat', 'Hamster', ...HOSTILE_NAMES, 'W'.repeat(255)];
+  for (const [index, name] of names.entries()) {
+    await storage.categories.insert(index < 3 ? { name, description: `All about the ${name}` } : { name }, origin);
+  }
+  for (const name of ['Rex', 'Minka', HOSTILE_NAMES[0] ?? '']) {
+    const { resource } = await storage.pets.insert({ name, categoryId: 1, status: 'available' }, origin);
+    await storage.orders.insert({ petId: resource.id, quantity: 1, shipDate: '2026-02-01T08:00:00Z' }, origin);
+  }
+  await storage.categories.rename(2, 'Cats', BY);
+  return { busyKey, bannedKey, category: 2 };
+}
+
+/** Every page there is, by a name for it. */
+export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string][] {
+  return [
+    ['overview', ''],
+    ['keys', '/keys'],
+    ['keys-none', '/keys?q=nobody'],
+    ['key-new', '/keys/new'],
+    ['key-busy', `/keys/${busyKey}`],
+    ['key-long', `/keys/${busyKey}?span=long`],
+    ['key-banned', `/keys/${bannedKey}`],
+    ['key-edit', `/keys/${busyKey}/edit`],
+    ['key-rotate', `/keys/${busyKey}/rotate`],
+    ['key-revoke', `/keys/${busyKey}/revoke`],
+    ['categories', '/categories'],
+    ['category', `/categories/${category}`],
+    ['category-hostile', '/categories/5'],
+    ['category-delete', `/categories/${category}/delete`],
+    ['import', '/categories/import'],
+    ['pets', '/pets'],
+    ['orders', '/orders'],
+    ['audit', '/audit'],
+    ['settings', '/settings'],
+    ['sessions', '/sessions'],
+    ['login', '/login?token=x'],
+    ['login-none', '/login'],
+    ['nothing', '/nothing-here'],
+  ];
+}
+
+async function addUsage(
+  { storage }: TestService,
+  at: number,
+  byKey: Readonly<Record<string, number | Partial<UsageCounts>>>,
+): Promise<void> {
+  const minute = at - (at % 60);
+  const records = Object.entries(byKey).map(([keyId, usage]) => {
+    const given =
+      typeof usage === 'number' ? { served: Math.round(usage), clientErrors: Math.round(usage / 60) } : usage;
+    return { keyId, first: at, last: at, served: 0, clientErrors: 0, refused: 0, serverErrors: 0, ...given };
+  });
+  const sum = (name: keyof UsageCounts) => records.reduce((total, record) => total + record[name], 0);
+  const all = {
+    ...{ keyId: ALL_KEYS, first: at, last: at, served: sum('served'), clientErrors: sum('clientErrors') },
+    ...{ refused: sum('refused'), serverErrors: sum('serverErrors') },
+  };
+  await storage.usage.add(minute, [all, ...records]);
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../service.ts';
+import { freePort } from './port.ts';
+
+const DEPLOY = fileURLToPath(new URL('../../../deploy', import.meta.url));
+const START_MS_MAX = 20_000;
+
+export interface TestNginx extends AsyncDisposable {
+  readonly port: number;
+  /** The certificate, which is its own authority; PEM. */
+  readonly ca: string;
+  /** What it wrote of the requests so far. */
+  log(): string;
+}
+
+/**
+ * The nginx of `deploy/nginx` on a free port of the loopback, in front of a service. The files are as they are
+ * delivered, but for their paths, the ports and the second listener.
+ */
+export async function startNginx(servicePort: string): Promise<TestNginx> {
+  const folder = temporaryFolder();
+  const port = await freePort();
+  mkdirSync(join(folder.path, 'tls'));
+  const ca = selfSigned(join(folder.path, 'tls'));
+  const delivered = (file: string) => readFileSync(join(DEPLOY, 'nginx', file), 'utf8');
+  const site = replaced(delivered('pet-catalog.conf'), [
+    ['listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`],
+    ['listen [::]:443 ssl;', ''],
+    ['/etc/pet-catalog/tls', join(folder.path, 'tls')],
+    ['/var/log/nginx', folder.path],
+  ]);
+  const upstream = replaced(delivered('upstream.conf'), [['127.0.0.1:8080', `127.0.0.1:${servicePort}`]]);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${join(folder.path, kind)};`,
+  );
+  const main = [
+    'daemon off;',
+    ...(process.getuid?.() === 0 ? ['user root;'] : []),
+    `pid ${join(folder.path, 'nginx.pid')};`,
+    'worker_processes 1;',
+    'events {}',
+    `http { ${temporary.join(' ')}\n${upstream}\n${site}\n}`,
+  ];
+  const file = join(folder.path, 'nginx.conf');
+  writeFileSync(file, main.join('\n'));
+  const child = spawn('nginx', ['-c', file, '-e', join(folder.path, 'error.log')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let told = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+  });
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
+  const startedMs = performance.now();
+  while (!(await listens(port, ca))) {
+    assert.equal(child.exitCode, null, `nginx ended by itself: ${told}`);
+    assert.ok(performance.now() - startedMs < START_MS_MAX, `nginx did not start in time: ${told}`);
+    await wait(20);
+  }
+  return {
+    port,
+    ca,
+    log: () => readFileSync(join(folder.path, 'access.log'), 'utf8'),
+    async [Symbol.asyncDispose]() {
+      process.removeListener('exit', kill);
+      if (child.exitCode === null) {
+        child.kill('SIGTERM');
+        await once(child, 'exit');
+      }
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+function replaced(text: string, changes: readonly (readonly [string, string])[]): string {
+  return changes.reduce((changed, [from, to]) => {
+    assert.ok(changed.includes(from), `the file does not have ${from}`);
+    return changed.replaceAll(from, to);
+  }, text);
+}
+
+/** Writes a certificate for the loopback and its key into a folder; gives the certificate. */
+function selfSigned(folder: string): string {
+  const [certificate, key] = [join(folder, 'fullchain.pem'), join(folder, 'privkey.pem')];
+  const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
+  const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const made = spawnSync('openssl', [...args, ...names, '-keyout', key, '-out', certificate], { encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  return readFileSync(certificate, 'utf8');
+}
+
+function listens(port: number, ca: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, ca }, () => resolve(true));
+    socket.on('error', () => resolve(false));
+    socket.on('secureConnect', () => socket.destroy());
+  });
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { ERROR_CODES } from '../../../src/catalog/error.ts';
+import { STATUS_OF } from '../../../src/http/errors.ts';
+import { type TestService, testService } from '../service.ts';
+import { openRaw, type RawAnswer, type RawConnection } from './raw.ts';
+
+/** `<key>` in a request stands for a good key's secret. */
+export const AUTHORIZATION = 'Authorization: Bearer <key>';
+export const HOST = 'Host: pets.example';
+
+/**
+ * One request, or several, as bytes (Latin-1), and what comes of it: the answers in order, errors with their code, then
+ * whether the connection is `open` and good for another request, or `closed` with nothing more said.
+ */
+export type Row = readonly [what: string, bytes: string, outcome: string, options?: RowOptions];
+
+interface RowOptions {
+  /** Nothing follows: the client half-closes. Otherwise a good request follows, whatever became of this. */
+  readonly halfClose?: true;
+  /** The first answer is to HEAD and has no body. */
+  readonly toHead?: true;
+  /** The answer is outside the API and has no limit headers. */
+  readonly isOutside?: true;
+  /** What becomes of it depends on where packets end, so it is not tried in pieces. */
+  readonly whole?: true;
+}
+
+const PIECES = 7;
+
+/** A request with these lines between the request line and the empty line. */
+export function request(line: string, ...headers: readonly string[]): string {
+  return `${[line, ...headers].join('\r\n')}\r\n\r\n`;
+}
+
+/** The list, with a key and further header lines. */
+export function get(...headers: readonly string[]): string {
+  return request('GET /v1/categories HTTP/1.1', HOST, AUTHORIZATION, ...headers);
+}
+
+/** A create, with a key, further header lines and a body as it is. */
+export function post(body: string, ...headers: readonly string[]): string {
+  return request('POST /v1/categories HTTP/1.1', HOST, AUTHORIZATION, ...headers) + body;
+}
+
+/** Tries every row on one service, in one write and in pieces, and sees that the service is none the worse for it. */
+export function describeCorpus(title: string, rows: readonly Row[]): void {
+  describe(title, () => {
+    let service: TestService;
+    let secret: string;
+
+    before(async () => {
+      service = await testService();
+      const limits = { minute: 1_000_000, day: 1_000_000 };
+      secret = (await service.issue({ plan: 'enterprise', limits })).secret;
+    });
+    after(() => service[Symbol.asyncDispose]());
+
+    for (const row of rows) {
+      test(`${row[0]} gets ${row[2]}`, async () => {
+        const { whole } = row[3] ?? {};
+        for (const pieces of whole ? [1] : [1, PIECES]) await tryRow(service, secret, { row, pieces });
+      });
+    }
+
+    test('no two rows are the same, and none was a defect', () => {
+      assert.equal(new Set(rows.map(([, bytes, , options]) => bytes + options?.halfClose)).size, rows.length);
+      assert.deepEqual(service.events.failures, []);
+    });
+  });
+}
+
+async function tryRow(service: TestService, secret: string, { row, pieces }: { row: Row; pieces: number }) {
+  const [, bytes, outcome, options = {}] = row;
+  const expected = outcome.split(', ');
+  const state = expected.pop();
+  const answeredBefore = service.events.answered.length;
+  await using raw = await openRaw(service.url);
+  // A service that has closed may refuse the rest; what it has answered counts.
+  await raw.sendPieces(inPieces(bytes.replaceAll('<key>', secret), pieces)).catch(() => {});
+
+  const answers = state === 'open' ? await answersThenProbe(raw, secret, expected.length) : [];
+  if (state === 'closed') {
+    if (options.halfClose) raw.finish();
+    else await raw.send(probe(secret)).catch(() => {});
+    answers.push(...(await raw.answersUntilClosed(options)));
+  }
+  assert.deepEqual(answers.map(summary), expected);
+  for (const answer of answers) assertAnswer(answer, options);
+  if (state === 'closed' && !options.halfClose) assert.equal(answers.at(-1)?.headers.get('connection'), 'close');
+
+  const probes = state === 'open' ? 1 : 0;
+  const final = answers.filter(({ status }) => status >= 200).length;
+  assert.equal(service.events.answered.length - answeredBefore, final + probes, 'every answer is told once');
+}
+
+/** The answers that are expected, and after them that of a further request, so that there was not one more. */
+async function answersThenProbe(raw: RawConnection, secret: string, count: number): Promise<RawAnswer[]> {
+  const answers: RawAnswer[] = [];
+  while (answers.length < count) answers.push(await raw.answer());
+  await raw.send(probe(secret));
+  const [last, ...more] = await raw.answersUntilClosed();
+  assert.equal(last?.headers.get('x-request-id'), 'probe');
+  assert.equal(last.status, 200);
+  assert.deepEqual(more, []);
+  return answers;
+}
+
+function probe(secret: string): string {
+  const authorization = AUTHORIZATION.replace('<key>', secret);
+  return request('GET /v1/rate_limit HTTP/1.1', HOST, authorization, 'X-Request-Id: probe', 'Connection: close');
+}
+
+function inPieces(text: string, count: number): string[] {
+  const length = Math.ceil(text.length / count);
+  return Array.from({ length: count }, (_, i) => text.slice(i * length, (i + 1) * length)).filter(Boolean);
+}
+
+function summary({ status, body }: RawAnswer): string {
+  return status < 400 || body === '' ? `${status}` : `${status} ${JSON.parse(body).code}`;
+}
+
+/** What every answer has, whatever it is an answer to. */
+export function assertAnswer(answer: RawAnswer, { isOutside, toHead }: RowOptions = {}): void {
+  const { status, headers, body } = answer;
+  if (status < 200) return;
+  assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,128}$/);
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  for (const name of ['limit', 'remaining', 'reset']) {
+    const value = headers.get(`x-ratelimit-${name}`);
+    if (isOutside) assert.equal(value, undefined);
+    else assert.match(value ?? '', /^[0-9]{1,10}$/, name);
+  }
+  if (status !== 204) assert.equal(headers.get('content-type'), 'application/json');
+  if (status === 401) assert.match(headers.get('www-authenticate') ?? '', /^Bearer realm="pet-catalog"/);
+  if (status === 405) assert.match(headers.get('allow') ?? '', /^[A-Z]+(, [A-Z]+)*$/);
+  if (status === 503) assert.match(headers.get('retry-after') ?? '', /^[0-9]+$/);
+  if (status >= 400 && !toHead) assertErrorBody(body, status);
+}
+
+function assertErrorBody(body: string, status: number): void {
+  const error = JSON.parse(body);
+  assert.deepEqual(Object.keys(error), ['code', 'message', 'status']);
+  assert.equal(error.status, status);
+  const code = ERROR_CODES.find((known) => known === error.code);
+  assert.ok(code, error.code);
+  assert.equal(STATUS_OF[code], status);
+  assert.match(error.message, /^[^\n]+[^.\n]$/);
+}

@@ -1,0 +1,64 @@
+import { Agent, request } from 'node:http';
+import type { Category } from '../../../src/catalog/category.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: string;
+}
+
+/** One request over the agent's connections. Rejects when the connection breaks before the answer is complete. */
+export function send(
+  agent: Agent,
+  url: string,
+  secret: string,
+  body?: unknown,
+  more: Record<string, string> = {},
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...more };
+    const sent = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/** Creates categories over so many connections at once until told to stop; what was acknowledged is collected. */
+export function createWithoutPause(url: string, secret: string, connections: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const acknowledged: Category[] = [];
+  const unexpected: Reply[] = [];
+  let broken = 0;
+  let stopped = false;
+  const work = async (worker: number) => {
+    for (let round = 0; !stopped; round += 1) {
+      try {
+        const reply = await send(agent, `${url}/categories`, secret, { name: `worker ${worker} round ${round}` });
+        if (reply.status === 201) acknowledged.push(JSON.parse(reply.body));
+        else unexpected.push(reply);
+      } catch {
+        broken += 1;
+        return;
+      }
+    }
+  };
+  const done = Promise.all(Array.from({ length: connections }, (_, worker) => work(worker)));
+  return {
+    acknowledged,
+    unexpected,
+    async stop() {
+      stopped = true;
+      await done;
+      agent.destroy();
+      return { broken };
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Category } from '../../../src/catalog/category.ts';
+import { run, serveProcess } from '../process.ts';
+import { temporaryFolder } from '../service.ts';
+import { createWithoutPause, send } from './creating.ts';
+
+const CONNECTIONS = 16;
+const ENTERPRISE = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
+
+export interface KillFigures {
+  readonly kills: number;
+  readonly acknowledged: number;
+  readonly lost: number;
+  readonly reusedIds: number;
+  readonly unexplained: number;
+}
+
+/**
+ * Kills the service in the middle of concurrent creates, again and again, on one database, and compares what was
+ * acknowledged with what is there after each restart.
+ */
+export async function killDuringCreates(kills: number, randomMs: () => number): Promise<KillFigures> {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000' } };
+  const secret = await issueKey(folder.path);
+  const acknowledged = new Map<number, Category>();
+  let [lost, reusedIds, unexplained] = [0, 0, 0];
+
+  for (let kill = 0; kill <= kills; kill += 1) {
+    await using service = await serveProcess([], options);
+    const agent = new Agent();
+    const { body } = await send(agent, `${service.url}/categories`, secret);
+    const present = new Map((JSON.parse(body) as Category[]).map((category) => [category.id, category]));
+    for (const [id, category] of acknowledged) {
+      if (present.get(id)?.name !== category.name) lost += 1;
+    }
+    if (kill === kills) break;
+    const creating = createWithoutPause(service.url, secret, CONNECTIONS);
+    await wait(randomMs());
+    await service.end('SIGKILL');
+    await creating.stop();
+    for (const category of creating.acknowledged) {
+      if (acknowledged.has(category.id) || present.has(category.id)) reusedIds += 1;
+      acknowledged.set(category.id, category);
+    }
+    unexplained += creating.unexpected.length;
+  }
+  return { kills, acknowledged: acknowledged.size, lost, reusedIds, unexplained };
+}
+
+export interface RestartFigures {
+  readonly restarts: number;
+  readonly answered: number;
+  readonly dropped: number;
+  readonly unexplained: number;
+  readonly lost: number;
+}
+
+/**
+ * Stops the service by SIGTERM under load, again and again. A request counts as dropped if it was sent on a connection
+ * that was accepted and got no answer; that nobody listens between two runs is no fault of theirs.
+ */
+export async function restartUnderLoad(restarts: number): Promise<RestartFigures> {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000' } };
+  const secret = await issueKey(folder.path);
+  let [answered, dropped, unexplained] = [0, 0, 0];
+  const acknowledged: Category[] = [];
+  for (let restart = 0; restart < restarts; restart += 1) {
+    await using service = await serveProcess([], options);
+    const load = loadUntilRefused(service.url, secret);
+    await wait(100);
+    assert.equal(await service.end('SIGTERM'), 0);
+    const figures = await load;
+    acknowledged.push(...figures.acknowledged);
+    answered += figures.answered;
+    dropped += figures.dropped;
+    unexplained += figures.unexplained;
+  }
+  await using service = await serveProcess([], options);
+  const { body } = await send(new Agent(), `${service.url}/categories`, secret);
+  const present = new Set((JSON.parse(body) as Category[]).map(({ id }) => id));
+  return { restarts, answered, dropped, unexplained, lost: acknowledged.filter(({ id }) => !present.has(id)).length };
+}
+
+async function loadUntilRefused(url: string, secret: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const acknowledged: Category[] = [];
+  let [answered, dropped, unexplained] = [0, 0, 0];
+  const work = async (worker: number) => {
+    for (;;) {
+      try {
+        const body = worker % 2 === 0 ? { name: `worker ${worker}` } : undefined;
+        const reply = await send(agent, `${url}/categories`, secret, body);
+        answered += 1;
+        if (reply.status === 201) acknowledged.push(JSON.parse(reply.body));
+        if (reply.status >= 400) unexplained += 1;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNREFUSED') dropped += 1;
+        return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, (_, worker) => work(worker)));
+  agent.destroy();
+  return { acknowledged, answered, dropped, unexplained };
+}
+
+/** A key that no limit gets in the way of, issued by the command line. */
+export async function issueKey(cwd: string): Promise<string> {
+  const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...ENTERPRISE], { cwd });
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}

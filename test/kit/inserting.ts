@@ -1,0 +1,11 @@
+import { readConfig } from '../../src/config.ts';
+import { systemClock } from '../../src/stdx/clock.ts';
+import { openStorage } from '../../src/storage/open.ts';
+
+/** A process that creates so many categories at once in a database file, for whoever counts its system calls. */
+const [file = '', creates = '1'] = process.argv.slice(2);
+const { database } = readConfig({ flags: { DATABASE_URL: `sqlite:${file}` }, env: {}, file: {} });
+await using storage = await openStorage(database, { clock: systemClock(), categoriesMax: 1_000 });
+await Promise.all(
+  Array.from({ length: Number(creates) }, () => storage.categories.insert({ name: 'Dog' }, { keyId: 'key' })),
+);

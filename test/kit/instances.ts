@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { send } from './faults/creating.ts';
+import { temporaryDatabase } from './postgres.ts';
+import { run, type ServiceProcess, serveProcess } from './process.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+import { temporaryFolder } from './service.ts';
+
+export interface Instances extends AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly services: readonly ServiceProcess[];
+  readonly databaseUrl: string;
+  /** Runs a command beside them; its output, which must be a success. */
+  command(...args: string[]): Promise<string>;
+  /** How often an instance gave Redis up. */
+  outages(): number;
+  /** Waits until all count in Redis again. */
+  recovered(withinMs: number): Promise<void>;
+}
+
+/** So many real services, started at the same moment on a database that is empty, and one Redis, of their own. */
+export async function startInstances(count: number, settings: Record<string, string> = {}): Promise<Instances> {
+  await using started = new AsyncDisposableStack();
+  const folder = started.use(temporaryFolder());
+  const database = started.use(await temporaryDatabase());
+  const redis = started.use(await startRedis());
+  const env = { DATABASE_URL: database.url, REDIS_URL: redis.url, INSTANCES: String(count), ...settings };
+  const options = { cwd: folder.path, env };
+  const services = await Promise.all(
+    Array.from({ length: count }, async () => started.use(await serveProcess([], options))),
+  );
+  const told = (event: string) =>
+    services.reduce((sum, { output }) => sum + output.stderr.split(`"${event}"`).length - 1, 0);
+  const running = started.move();
+  return {
+    redis,
+    services,
+    databaseUrl: database.url,
+    async command(...args) {
+      const { code, stdout, stderr } = await run(args, options);
+      assert.equal(code, 0, stderr);
+      return stdout.trim();
+    },
+    outages: () => told('limiter_degraded'),
+    async recovered(withinMs) {
+      const startedMs = performance.now();
+      while (told('limiter_recovered') < told('limiter_degraded')) {
+        assert.ok(performance.now() - startedMs < withinMs, 'no recovery in time');
+        await wait(20);
+      }
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+export interface RushFigures {
+  readonly admitted: number;
+  readonly refused: number;
+  readonly unexpected: readonly unknown[];
+  readonly slowestMs: number;
+  readonly p99Ms: number;
+}
+
+/** Requests with one key over so many connections at once, dealt out in turn; `during` may cause a fault meanwhile. */
+export async function rush(
+  services: readonly ServiceProcess[],
+  secret: string,
+  { connections, requests, during }: { connections: number; requests: number; during?: (answered: number) => void },
+): Promise<RushFigures> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const waitsMs: number[] = [];
+  const unexpected: unknown[] = [];
+  let [asked, admitted, refused] = [0, 0, 0];
+  const call = async (connection: number) => {
+    const url = services[connection % services.length]?.url ?? '';
+    while (asked < requests) {
+      asked += 1;
+      const startedMs = performance.now();
+      const { status, body } = await send(agent, `${url}/categories`, secret);
+      waitsMs.push(performance.now() - startedMs);
+      if (status === 200) admitted += 1;
+      else if (status === 429) refused += 1;
+      else unexpected.push([status, body]);
+      during?.(waitsMs.length);
+    }
+  };
+  // Everybody knows the key before it begins: this is not about reading it.
+  await Promise.all(services.map(({ url }) => send(agent, `${url}/rate_limit`, secret)));
+  await Promise.all(Array.from({ length: connections }, (_, connection) => call(connection)));
+  agent.destroy();
+  const sorted = waitsMs.toSorted((one, other) => one - other);
+  const [slowestMs = 0, p99Ms = 0] = [sorted.at(-1), sorted[Math.floor(sorted.length * 0.99)]];
+  return { admitted, refused, unexpected, slowestMs, p99Ms };
+}

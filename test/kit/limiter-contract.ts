@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type ApiKey, mintSecret, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import { PLANS } from '../../src/catalog/plan.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
+import type { Limiter } from '../../src/limits/limiter.ts';
+import type { ManualClock } from './clock.ts';
+import { anyLimits, anySteps, LimiterModel } from './limiter-model.ts';
+import { OPERATOR } from './operator.ts';
+
+/** A limiter under test with what it stands on. */
+export interface LimiterBench extends AsyncDisposable {
+  readonly limiter: Limiter;
+  readonly storage: Storage;
+  readonly clock: ManualClock;
+  /** Stops the limiter, cleanly, and starts another in its place. */
+  restart(): Promise<void>;
+}
+
+/** What every limiter must do, whatever it counts in. */
+export function limiterContract(name: string, makeBench: () => Promise<LimiterBench>): void {
+  const check = (title: string, body: (bench: LimiterBench, key: ApiKey) => Promise<void>) =>
+    test(`${name}: ${title}`, async () => {
+      await using bench = await makeBench();
+      await body(bench, await issue(bench, 'free'));
+    });
+
+  check('admits exactly the plan per minute, with one unchanging reset', async ({ limiter, clock }, key) => {
+    const reset = clock.now().unix + 60;
+    for (let left = 59; left >= 0; left -= 1) {
+      const decision = await limiter.charge(key);
+      assert.equal(decision.refusal, undefined);
+      assert.equal(decision.remaining, left);
+      assert.equal(decision.reset, reset);
+      if (left % 20 === 0) clock.advance(1);
+    }
+    const refused = await limiter.charge(key);
+    assert.equal(refused.refusal, 'rate_limit_exceeded');
+    assert.deepEqual([refused.limit, refused.remaining, refused.reset], [60, 0, reset]);
+    clock.advance(refused.reset - refused.now);
+    assert.equal((await limiter.charge(key)).refusal, undefined);
+  });
+
+  check('admits exactly the plan per day, until 00:00 UTC', async ({ limiter, clock }, key) => {
+    for (let used = 0; used < 1_000; used += 1) {
+      if (used % 60 === 0) clock.advance(60);
+      assert.equal((await limiter.charge(key)).refusal, undefined);
+    }
+    clock.advance(60);
+    const refused = await limiter.charge(key);
+    assert.equal(refused.refusal, 'daily_quota_exceeded');
+    assert.deepEqual([refused.limit, refused.reset % 86_400], [1_000, 0]);
+    clock.advance(refused.reset - refused.now - 1);
+    assert.equal((await limiter.charge(key)).refusal, 'daily_quota_exceeded');
+    clock.advance(1);
+    assert.equal((await limiter.charge(key)).remaining, 59);
+  });
+
+  check('a refusal consumes nothing in the other window', async ({ limiter }, key) => {
+    for (let i = 0; i < 61; i += 1) await limiter.charge(key);
+    assert.equal((await limiter.peek(key)).day.remaining, 940);
+  });
+
+  check('of simultaneous requests at the last token one is admitted', async ({ limiter }, key) => {
+    const decisions = await Promise.all(Array.from({ length: 300 }, () => limiter.charge(key)));
+    assert.equal(decisions.filter((decision) => !decision.refusal).length, 60);
+  });
+
+  check('the same when the key’s counts have yet to be read', async (bench, key) => {
+    for (let i = 0; i < 30; i += 1) await bench.limiter.charge(key);
+    await bench.restart();
+    const decisions = await Promise.all(Array.from({ length: 100 }, () => bench.limiter.charge(key)));
+    assert.equal(decisions.filter((decision) => !decision.refusal).length, 30);
+  });
+
+  check('a peek is free of charge', async ({ limiter, clock }, key) => {
+    const before = await limiter.peek(key);
+    assert.deepEqual([before.remaining, before.reset], [60, clock.now().unix + 60]);
+    await limiter.charge(key);
+    assert.equal((await limiter.peek(key)).remaining, 59);
+    assert.equal((await limiter.peek(key)).remaining, 59);
+  });
+
+  check('a restart keeps both windows', async (bench, key) => {
+    for (let i = 0; i < 60; i += 1) await bench.limiter.charge(key);
+    await bench.restart();
+    bench.clock.advance(1);
+    const refused = await bench.limiter.charge(key);
+    assert.equal(refused.refusal, 'rate_limit_exceeded');
+    assert.equal(refused.reset - refused.now, 59);
+    assert.equal(refused.day.remaining, 940);
+  });
+
+  check('a plan change holds from the next call on and keeps the counts', async ({ limiter }, key) => {
+    for (let i = 0; i < 61; i += 1) await limiter.charge(key);
+    const upgraded = { ...key, plan: 'pro' as const, limits: PLANS.pro };
+    assert.equal((await limiter.charge(upgraded)).remaining, 239);
+    assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+  });
+
+  check('a stepped system clock neither frees nor locks a minute window', async ({ limiter, clock }, key) => {
+    for (let i = 0; i < 60; i += 1) await limiter.charge(key);
+    for (const seconds of [3_000, -6_000]) {
+      clock.step(seconds);
+      const refused = await limiter.charge(key);
+      assert.equal(refused.refusal, 'rate_limit_exceeded');
+      assert.equal(refused.reset - refused.now, 60);
+    }
+    clock.advance(60);
+    assert.equal((await limiter.charge(key)).refusal, undefined);
+  });
+
+  check('the day never goes back', async ({ limiter, clock }, key) => {
+    for (let i = 0; i < 10; i += 1) await limiter.charge(key);
+    clock.step(-86_400);
+    assert.equal((await limiter.charge(key)).day.remaining, 989);
+  });
+
+  check('a client that polls once a second is not banned', async ({ limiter, clock }, key) => {
+    for (let i = 0; i < 60; i += 1) await limiter.charge(key);
+    for (let i = 0; i < 1_000; i += 1) {
+      clock.advance(1);
+      assert.notEqual((await limiter.charge(key)).refusal, 'key_banned');
+    }
+  });
+
+  check('refusals that were in flight with the first do not count', async ({ limiter, clock }, key) => {
+    for (let i = 0; i < 500; i += 1) await limiter.charge(key);
+    clock.advance(1);
+    for (let i = 0; i < 500; i += 1) {
+      assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+    }
+  });
+
+  check('a client that hammers on is banned for 1, 5, 15, 60 and 60 minutes', async ({ limiter, clock }, key) => {
+    for (const minutes of [1, 5, 15, 60, 60]) {
+      const banned = await hammer(limiter, clock, key);
+      assert.equal(banned.ban?.until, clock.now().unix + minutes * 60);
+      assert.equal(banned.reset, Math.max(banned.ban.until, banned.day.remaining ? 0 : banned.day.reset));
+      assert.equal(banned.limit, 60);
+      clock.advance(minutes * 60 - 1);
+      const still = await limiter.charge(key);
+      assert.deepEqual([still.refusal, still.ban?.until], ['key_banned', banned.ban.until]);
+      clock.advance(1);
+      assert.equal((await limiter.charge(key)).refusal, undefined);
+    }
+  });
+
+  check('a day without a ban starts over at one minute', async ({ limiter, clock }, key) => {
+    await hammer(limiter, clock, key);
+    clock.advance(60 + 86_400);
+    assert.equal((await hammer(limiter, clock, key)).ban?.until, clock.now().unix + 60);
+  });
+
+  check('a restart keeps a ban', async (bench, key) => {
+    const banned = await hammer(bench.limiter, bench.clock, key);
+    await bench.restart();
+    const still = await bench.limiter.charge(key);
+    assert.deepEqual([still.refusal, still.ban], ['key_banned', banned.ban]);
+  });
+
+  check('a lifted ban is gone, and forgotten for the length of the next', async ({ limiter, clock, storage }, key) => {
+    await hammer(limiter, clock, key);
+    assert.equal(await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR), true);
+    await limiter.refreshBans();
+    assert.notEqual((await limiter.charge(key)).refusal, 'key_banned');
+    clock.advance(60);
+    assert.equal((await hammer(limiter, clock, key)).ban?.until, clock.now().unix + 60);
+  });
+
+  test(`${name}: random calls, plan changes, rotations, clock steps and restarts never break a rule`, async () => {
+    await using bench = await makeBench();
+    const run = fc.asyncProperty(anyLimits, anySteps, async (limits, steps) => {
+      const model = new LimiterModel();
+      let key: ApiKey = { ...(await issue(bench, 'free')), limits };
+      const call = async () => {
+        const decision = await bench.limiter.charge(key);
+        model.check(decision, key.limits, bench.clock.now());
+        return decision;
+      };
+      for (const step of steps) {
+        if (step.kind === 'call') for (let i = 0; i < step.count; i += 1) await call();
+        if (step.kind === 'wait') bench.clock.advance(step.seconds);
+        if (step.kind === 'clock') bench.clock.step(step.seconds);
+        if (step.kind === 'plan') key = { ...key, limits: step.limits };
+        if (step.kind === 'restart') await bench.restart();
+        if (step.kind === 'rotate') key = { ...(await rotate(bench, key)), limits: key.limits };
+        if (step.kind === 'obey') {
+          const refused = await bench.limiter.peek(key);
+          if (!refused.refusal) continue;
+          bench.clock.advance(refused.reset - refused.now);
+          assert.equal((await call()).refusal, undefined);
+        }
+      }
+    });
+    await fc.assert(run, { numRuns: 40 });
+  });
+
+  check(
+    'lifting a second ban lifts it, though the first was never lifted',
+    async ({ limiter, clock, storage }, key) => {
+      await hammer(limiter, clock, key);
+      clock.advance(60);
+      await hammer(limiter, clock, key);
+      await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR);
+      await limiter.refreshBans();
+      assert.notEqual((await limiter.charge(key)).refusal, 'key_banned');
+      clock.advance(60);
+      const second = await hammer(limiter, clock, key);
+      assert.equal(second.ban?.until, clock.now().unix + 300, 'the first ban still counts for the length of the next');
+    },
+  );
+
+  check(
+    'a ban outlives a restart as long as it should, though the clock was stepped right before it',
+    async (bench, key) => {
+      bench.clock.step(-5_000);
+      const banned = await hammer(bench.limiter, bench.clock, key);
+      assert.equal(banned.ban?.until, bench.clock.now().unix + 60);
+      await bench.restart();
+      bench.clock.advance(59);
+      assert.equal((await bench.limiter.charge(key)).refusal, 'key_banned');
+      bench.clock.advance(1);
+      assert.equal((await bench.limiter.charge(key)).refusal, undefined);
+    },
+  );
+
+  check('keys do not spend each other’s windows', async (bench, key) => {
+    const other = await issue(bench, 'free');
+    for (let i = 0; i < 61; i += 1) await bench.limiter.charge(key);
+    assert.equal((await bench.limiter.charge(other)).remaining, 59);
+  });
+}
+
+/** Runs a free key into its minute limit and on, until it is banned. */
+async function hammer(limiter: Limiter, clock: ManualClock, key: ApiKey) {
+  for (let i = 0; i < 61; i += 1) await limiter.charge(key);
+  clock.advance(2);
+  for (let i = 0; i < 60; i += 1) assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+  const banned = await limiter.charge(key);
+  assert.equal(banned.refusal, 'key_banned');
+  return banned;
+}
+
+async function rotate({ storage, clock }: LimiterBench, { id }: ApiKey): Promise<ApiKey> {
+  const now = clock.now().unix;
+  const rotated = await storage.keys.rotate(id, secretRecord(mintSecret('production')), {
+    now,
+    oldEndAt: now,
+    by: OPERATOR,
+  });
+  assert.ok(rotated);
+  return rotated;
+}
+
+async function issue({ storage, clock }: LimiterBench, plan: 'free' | 'pro'): Promise<ApiKey> {
+  const { key, secret } = newApiKey({ name: plan, environment: 'production', plan }, clock.now().unix);
+  await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+  return key;
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { Limits } from '../../src/catalog/plan.ts';
+import type { Decision } from '../../src/limits/window.ts';
+import type { Moment } from '../../src/stdx/clock.ts';
+
+/** Published plans, and tiny ones that meet their limits often. */
+export const anyLimits = fc.oneof(
+  fc.constantFrom<Limits>({ minute: 60, day: 1_000 }, { minute: 300, day: 10_000 }),
+  fc.record({ minute: fc.integer({ min: 1, max: 8 }), day: fc.integer({ min: 1, max: 30 }) }),
+);
+
+export type LimiterStep =
+  | { readonly kind: 'call'; readonly count: number }
+  | { readonly kind: 'wait' | 'clock'; readonly seconds: number }
+  | { readonly kind: 'plan'; readonly limits: Limits }
+  | { readonly kind: 'obey' | 'restart' | 'rotate' };
+
+const just = <const K extends 'obey' | 'restart' | 'rotate'>(kind: K) => fc.constant<LimiterStep>({ kind });
+const seconds = (kind: 'wait' | 'clock', min: number, max: number) =>
+  fc.integer({ min, max }).map((length): LimiterStep => ({ kind, seconds: length }));
+
+/** What can happen to a key and its limiter. */
+export const anySteps = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: fc.integer({ min: 1, max: 90 }).map((count): LimiterStep => ({ kind: 'call', count })) },
+    { weight: 6, arbitrary: seconds('wait', 1, 90) },
+    { weight: 1, arbitrary: seconds('wait', 3_000, 200_000) },
+    { weight: 1, arbitrary: seconds('clock', -200_000, 200_000) },
+    { weight: 2, arbitrary: anyLimits.map((limits): LimiterStep => ({ kind: 'plan', limits })) },
+    { weight: 2, arbitrary: just('obey') },
+    { weight: 1, arbitrary: just('restart') },
+    { weight: 1, arbitrary: just('rotate') },
+  ),
+  { maxLength: 40, size: 'max' },
+);
+
+/** A second, simpler account of what was admitted; it knows nothing of the code under test. */
+export class LimiterModel {
+  #windowOpened = Number.NEGATIVE_INFINITY;
+  #inWindow = 0;
+  #day = 0;
+  #inDay = 0;
+
+  /** Holds a decision against the account, and counts it. Throws when they disagree. */
+  check(decision: Decision, limits: Limits, now: Moment): void {
+    assertConsistent(decision, now.unix);
+    this.#turn(now);
+    const left = [limits.minute - this.#inWindow, limits.day - this.#inDay];
+    if (decision.refusal) {
+      if (decision.refusal !== 'key_banned')
+        assert.ok(Math.min(...left) <= 0, 'refused although both windows have room');
+    } else {
+      assert.ok(Math.min(...left) > 0, `admitted with ${left[0]} left in the minute and ${left[1]} in the day`);
+      if (this.#inWindow === 0) this.#windowOpened = now.steady;
+      this.#inWindow += 1;
+      this.#inDay += 1;
+    }
+    if (decision.refusal === 'key_banned') return;
+    const remaining = [limits.minute - this.#inWindow, limits.day - this.#inDay].map((count) => Math.max(0, count));
+    assert.deepEqual([decision.minute.remaining, decision.day.remaining], remaining);
+  }
+
+  #turn({ unix, steady }: Moment): void {
+    if (steady - this.#windowOpened >= 60) this.#inWindow = 0;
+    const today = Math.max(this.#day, Math.floor(unix / 86_400));
+    if (today !== this.#day) this.#inDay = 0;
+    this.#day = today;
+  }
+}
+
+function assertConsistent(decision: Decision, now: number): void {
+  const { refusal, limit, remaining, reset, minute, day } = decision;
+  for (const number of [limit, remaining, reset, minute.remaining, day.remaining, minute.reset, day.reset]) {
+    assert.ok(Number.isInteger(number) && number >= 0);
+  }
+  assert.ok(reset > now && minute.reset > now && day.reset > now, 'every reset lies ahead');
+  assert.equal(remaining, Math.min(minute.remaining, day.remaining), 'the header tells the scarcer window');
+  if (refusal) {
+    assert.equal(remaining, 0);
+    const spent = [minute, day].filter((window) => window.remaining === 0);
+    assert.equal(reset, Math.max(...spent.map((window) => window.reset)), 'the reset is when all admit again');
+  } else {
+    const told = day.remaining < minute.remaining ? day : minute;
+    assert.deepEqual([limit, reset], [told.limit, told.reset]);
+  }
+  assert.equal(decision.ban !== undefined, refusal === 'key_banned');
+}

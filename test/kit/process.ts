@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
+const READY_MS_MAX = 20_000;
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly cwd: string;
+  readonly env?: Record<string, string>;
+}
+
+/** Runs the command line to its end, as a process of its own. */
+export async function run(args: readonly string[], options: RunOptions): Promise<Finished> {
+  const { child, output } = launch(args, options);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...output };
+}
+
+export interface ServiceProcess extends AsyncDisposable {
+  readonly url: string;
+  readonly output: { stdout: string; stderr: string };
+  readonly pid: number;
+  /** Sends a signal and waits for the end; fulfilled with the exit code. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Runs `serve` as a process of its own, on free ports, and waits until it is ready. */
+export async function serveProcess(args: readonly string[], options: RunOptions): Promise<ServiceProcess> {
+  const { child, output } = launch(['serve', ...args], { ...options, env: { PORT: '0', ...options.env } });
+  const closed = once(child, 'close').then(([code]) => code as number | null);
+  const ready = readyLine(child, output);
+  // The line comes after the first key, but by another pipe: on a busy machine it may be read before that.
+  const told = args.includes('--bootstrap') ? ready.then((url) => untilTold(child, output).then(() => url)) : ready;
+  const url = await Promise.race([told, closed.then(() => undefined)]);
+  assert.ok(url, `the service did not start: ${output.stderr}`);
+  const end = (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return closed;
+  };
+  return {
+    url,
+    output,
+    pid: child.pid ?? 0,
+    end,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) await end('SIGKILL');
+    },
+  };
+}
+
+function launch(args: readonly string[], { cwd, env = {} }: RunOptions) {
+  const child = spawn(process.execPath, [COMMAND, ...args], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  return { child, output };
+}
+
+async function untilTold({ stdout }: ChildProcess, output: { stdout: string }): Promise<void> {
+  if (output.stdout === '' && stdout) await once(stdout, 'data');
+}
+
+function readyLine(child: ChildProcess, output: { stderr: string }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`not ready in time: ${output.stderr}`)), READY_MS_MAX);
+    const look = () => {
+      const url = /^listening on (\S+)$/m.exec(output.stderr)?.[1];
+      if (!url) return;
+      clearTimeout(timer);
+      resolve(url);
+    };
+    child.stderr?.on('data', look);
+    child.once('close', () => clearTimeout(timer));
+  });
+}

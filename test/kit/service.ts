@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ApiKey, type NewApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import type { Ban } from '../../src/catalog/storage.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import { openLimiter } from '../../src/limits/open.ts';
+import { startService } from '../../src/service.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { SqlStorage } from '../../src/storage/sql/storage.ts';
+import type { AnsweredRequest, Events } from '../../src/telemetry/events.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { type ManualClock, manualClock } from './clock.ts';
+import { OPERATOR } from './operator.ts';
+
+/** Events that a test can look at. */
+export interface RecordedEvents extends Events {
+  readonly answered: AnsweredRequest[];
+  readonly failures: unknown[];
+  readonly bans: Ban[];
+  /** How many requests were refused without asking Redis. */
+  readonly fromMemory: () => number;
+}
+
+export function recordedEvents(): RecordedEvents {
+  const answered: AnsweredRequest[] = [];
+  const failures: unknown[] = [];
+  const bans: Ban[] = [];
+  let fromMemory = 0;
+  return {
+    answered,
+    failures,
+    bans,
+    fromMemory: () => fromMemory,
+    requestAnswered: (request) => answered.push(request),
+    requestFailed: (_requestId, error) => failures.push(error),
+    keyBanned: (ban) => bans.push(ban),
+    batchStored: () => {},
+    storageRead: () => {},
+    storageFailing: (_work, error) => failures.push(error),
+    storageRecovered: () => {},
+    countsNotSaved: (error) => failures.push(error),
+    requestCounted: () => {},
+    refusedFromMemory: () => {
+      fromMemory += 1;
+    },
+    redisFailed: () => {},
+    limiterDegraded: () => {},
+    limiterRecovered: () => {},
+    usageNotStored: (error) => failures.push(error),
+    outcomesNotPurged: (error) => failures.push(error),
+    changeNotRead: (error) => failures.push(error),
+    certificateReloaded: () => {},
+    certificateNotReloaded: (error) => failures.push(error),
+    serviceStarted: () => {},
+    serviceStopping: () => {},
+    serviceStopped: () => {},
+  };
+}
+
+/** A folder that goes with the test. */
+export function temporaryFolder(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'pet-catalog-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export interface TestService extends AsyncDisposable {
+  readonly url: string;
+  readonly operatorUrl: string;
+  readonly config: Config;
+  readonly storage: SqlStorage;
+  readonly clock: ManualClock;
+  readonly events: RecordedEvents;
+  /** Issues a key: free unless told otherwise. */
+  issue(wanted?: Partial<NewApiKey>): Promise<{ key: ApiKey; secret: string }>;
+  /** A request with a key. */
+  call(secret: string, path: string, init?: RequestInit): Promise<Response>;
+  /** Stops the service and starts another on the same database. */
+  restart(): Promise<void>;
+}
+
+/** What the service under test stands on unless a test says otherwise: the embedded database if it is not set. */
+const TEST_ON = process.env.TEST_ON ?? '';
+
+/** The settings for a database, and where TEST_ON asks for it a Redis, that go with the test. */
+async function place(): Promise<AsyncDisposable & { readonly settings: Record<string, string> }> {
+  const folder = temporaryFolder();
+  const settings: Record<string, string> = { DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}` };
+  await using stack = new AsyncDisposableStack();
+  stack.use(folder);
+  if (TEST_ON.includes('postgres')) {
+    const { temporaryDatabase } = await import('./postgres.ts');
+    settings.DATABASE_URL = stack.use(await temporaryDatabase()).url;
+  }
+  // No two tests have a key in common, so that they may have a Redis in common.
+  if (TEST_ON.includes('redis')) {
+    const { sharedRedis } = await import('./redis-server.ts');
+    Object.assign(settings, { REDIS_URL: (await sharedRedis()).url, INSTANCES: '1' });
+  }
+  const made = stack.move();
+  return { settings, [Symbol.asyncDispose]: () => made.disposeAsync() };
+}
+
+/** The real service on a real port and a real database, with a clock that the test turns. */
+export async function testService(
+  settings: Record<string, string> = {},
+  clock: ManualClock = manualClock(),
+): Promise<TestService> {
+  const standing = await place();
+  const flags = { PORT: '0', ...standing.settings, ...settings };
+  const config = readConfig({ flags, env: {}, file: {} });
+  const events = recordedEvents();
+  const start = async () => {
+    const storage = await openStorage(config.database, { clock: clock.now, categoriesMax: config.categoriesMax });
+    const limiter = await openLimiter(config, { storage, clock: clock.now, events, time: clock.now });
+    return {
+      storage,
+      limiter,
+      service: await startService(config, { storage, limiter, clock: clock.now, events, metrics: createMetrics() }),
+    };
+  };
+  let running = await start();
+  const stop = async () => {
+    await running.service[Symbol.asyncDispose]();
+    await running.limiter[Symbol.asyncDispose]();
+    await running.storage[Symbol.asyncDispose]();
+  };
+  return {
+    get url() {
+      return running.service.url;
+    },
+    get operatorUrl() {
+      return running.service.operatorUrl;
+    },
+    get storage() {
+      return running.storage;
+    },
+    config,
+    clock,
+    events,
+    async issue(wanted = {}) {
+      const environment = config.environment;
+      const made = newApiKey({ name: 'test', environment, plan: 'free', ...wanted }, clock.now().unix);
+      await running.storage.keys.insert(made.key, secretRecord(made.secret), OPERATOR);
+      return made;
+    },
+    call: (secret, path, init = {}) =>
+      fetch(running.service.url + path, {
+        ...init,
+        headers: { authorization: `Bearer ${secret}`, connection: 'close', ...(init.headers as object) },
+      }),
+    async restart() {
+      await stop();
+      running = await start();
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await standing[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A response's body, taken to be of the type that the contract promises. */
+export async function json<T>(response: Response | Promise<Response>): Promise<T> {
+  return (await (await response).json()) as T;
+}
