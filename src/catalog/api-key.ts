@@ -1,6 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../stdx/clock.ts';
+import type { Operator } from './audit.ts';
 import { CatalogError } from './error.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
 
@@ -158,4 +159,44 @@ function checksum(text: string): string {
     rest = Math.floor(rest / ALPHABET.length);
   }
   return digits;
+}
+
+export interface KeyStorage {
+  insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void>;
+  /** The key that owns a secret, whether or not it is still usable. */
+  findBySecret(secretHash: string): Promise<FoundKey | undefined>;
+  find(id: string): Promise<ApiKey | undefined>;
+  /** Keys, oldest first. */
+  list(): Promise<ApiKey[]>;
+  /** A page of the keys, newest first, whose name, id or prefix holds some text, with the number of all of them. */
+  search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
+  /** Each of the next three returns the key as it then is, or undefined if there is none with that id. */
+  update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined>;
+  /** Adds a secret; those before it end at `oldEndAt` or earlier. A revoked key is returned as it was. */
+  rotate(id: string, secret: SecretRecord, rotation: Rotation): Promise<ApiKey | undefined>;
+  /** Revokes for good; doing it twice keeps the first moment. */
+  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined>;
+}
+
+export interface KeySearch {
+  /** In whatever case; empty for every key. */
+  readonly text: string;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** What an operator may change of a key; what is absent stays. */
+export interface KeyChanges {
+  readonly name?: string;
+  readonly plan?: PlanName;
+  readonly limits?: Limits;
+  readonly scopes?: readonly Scope[];
+  readonly expiresAt?: number | null;
+}
+
+/** Moments in Unix seconds. */
+export interface Rotation {
+  readonly now: number;
+  readonly oldEndAt: number;
+  readonly by: Operator;
 }

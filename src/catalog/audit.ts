@@ -31,3 +31,17 @@ export interface AuditEntry {
   readonly before: unknown;
   readonly after: unknown;
 }
+
+export interface AuditQuery {
+  /** Unix seconds. */
+  readonly since: number;
+  readonly limit: number;
+  /** Only entries with a smaller id. */
+  readonly before?: number;
+  readonly target?: string;
+}
+
+export interface AuditStorage {
+  /** What operators changed, the newest first: a page of it, of one target if it is named. */
+  list(query: AuditQuery): Promise<AuditEntry[]>;
+}

@@ -1,4 +1,7 @@
 import type { Static } from 'typebox';
+import type { Operator } from './audit.ts';
+import type { Created, Origin } from './idempotency.ts';
+import type { PageQuery } from './page.ts';
 import { validator } from './validate.ts';
 
 /**
@@ -70,4 +73,25 @@ const check = validator(NewCategory);
 export function newCategory(body: unknown): NewCategory {
   const { name, description } = check(body);
   return description === undefined ? { name } : { name, description };
+}
+
+/**
+ * Inserts take the next id, above all ids ever given, and keep the outcome if the origin names it: a second insert
+ * of that name gives the first outcome again, or throws `idempotency_key_reused` if it is another create.
+ */
+export interface CategoryStorage {
+  /** Throws `catalog_full` at the catalog's bound. */
+  insert(category: NewCategory, origin: Origin): Promise<Created<Category>>;
+  find(id: number): Promise<Category | undefined>;
+  /** Categories with the id ascending: all, or one page. */
+  list(page?: PageQuery): Promise<Category[]>;
+  /** Undefined if there is no such category. */
+  rename(id: number, name: string, by: Operator): Promise<Category | undefined>;
+  /** Removes a category that no pet belongs to. */
+  delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'>;
+  /**
+   * Inserts all, in their order, or none; `onProgress` hears how many are through. Throws `catalog_full` if they do
+   * not all fit.
+   */
+  import(categories: readonly NewCategory[], by: Operator, onProgress?: (inserted: number) => void): Promise<void>;
 }

@@ -1,6 +1,8 @@
 import type { Static } from 'typebox';
 import { Id } from './category.ts';
 import { CatalogError } from './error.ts';
+import type { Created, Origin } from './idempotency.ts';
+import type { PageQuery } from './page.ts';
 import { quote, validator } from './validate.ts';
 
 const ORDER_QUANTITY_MAX = 1_000;
@@ -65,4 +67,13 @@ export function isComplete(shipDate: string | undefined, now: number): boolean {
 function isRealDate(text: string): boolean {
   const ms = Date.parse(text.toUpperCase());
   return Number.isFinite(ms) && new Date(ms).toISOString().slice(0, 10) === text.slice(0, 10);
+}
+
+export interface OrderStorage {
+  /** Takes the stock with it. Throws `validation_failed` if there is no such pet, or `insufficient_stock`. */
+  insert(order: NewOrder, origin: Origin): Promise<Created<Order>>;
+  /** Orders with the id ascending: a page of them. */
+  list(page: PageQuery): Promise<Order[]>;
+  /** Removes an order and returns its stock, once. False if there is none; throws `order_not_cancellable`. */
+  cancel(id: number): Promise<boolean>;
 }

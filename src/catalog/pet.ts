@@ -1,5 +1,7 @@
 import type { Static } from 'typebox';
 import { Id, Name } from './category.ts';
+import type { Created, Origin } from './idempotency.ts';
+import type { PageQuery } from './page.ts';
 import { validator } from './validate.ts';
 
 export const STOCK_MAX = 1_000_000;
@@ -95,4 +97,16 @@ export function firstStock(status: PetStatus): number {
 export function statusAt(quantity: number, status: PetStatus): PetStatus {
   if (quantity === 0) return 'sold';
   return status === 'sold' ? 'available' : status;
+}
+
+export interface PetStorage {
+  /** Throws `validation_failed` if there is no such category. */
+  insert(pet: NewPet, origin: Origin): Promise<Created<Pet>>;
+  find(id: number): Promise<Pet | undefined>;
+  /** Pets with the id ascending, of one status if it is given. */
+  list(page: PageQuery & { readonly status?: PetStatus }): Promise<Pet[]>;
+  /** The stock of each pet, the id ascending: a page of them. */
+  listInventory(page: PageQuery): Promise<InventoryItem[]>;
+  /** Sets the stock, and the status with it. Undefined if there is no such pet. */
+  setQuantity(petId: number, quantity: number): Promise<InventoryItem | undefined>;
 }

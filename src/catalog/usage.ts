@@ -37,3 +37,14 @@ export function usagePeriod(seconds: number): UsagePeriod {
   if (seconds <= 6 * 3_600) return 'minute';
   return seconds <= 14 * 86_400 ? 'hour' : 'day';
 }
+
+export interface UsageStorage {
+  /** Adds what was counted within the minute that begins at `minute`; several instances add up. */
+  add(minute: number, records: readonly UsageRecord[]): Promise<void>;
+  /** The usage of each key since a moment, rounded down to a period, the busiest first; of one key if it is named. */
+  byKey(query: { since: number; now: number; keyId?: string; limit?: number }): Promise<KeyUsage[]>;
+  /** The usage of one key, or `ALL_KEYS`, in each period in which there was some. */
+  series(query: { keyId: string; period: UsagePeriod; since: number }): Promise<UsagePoint[]>;
+  /** Forgets what is older than is kept. */
+  purge(now: number): Promise<void>;
+}

@@ -11,8 +11,9 @@ import {
 } from '../catalog/api-key.ts';
 import type { Operator } from '../catalog/audit.ts';
 import { CatalogError } from '../catalog/error.ts';
+import type { Ban } from '../catalog/limit.ts';
 import { type Limits, PLAN_NAMES, type PlanName } from '../catalog/plan.ts';
-import type { Ban, Storage } from '../catalog/storage.ts';
+import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
 import { systemClock, utc } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
-import type { Ban, LimiterMemory, Storage, WindowCounts } from '../catalog/storage.ts';
+import type { Ban, LimiterMemory, WindowCounts } from '../catalog/limit.ts';
+import type { Storage } from '../catalog/storage.ts';
 import type { Clock, Moment } from '../stdx/clock.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import type { Events } from '../telemetry/events.ts';

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../catalog/api-key.ts';
+import type { Ban } from '../catalog/limit.ts';
 import type { Limits } from '../catalog/plan.ts';
-import type { Ban } from '../catalog/storage.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
 import type { Moment } from '../stdx/clock.ts';
 import { type BanState, charge, type Decision, look, UNUSED, type WindowState } from './window.ts';

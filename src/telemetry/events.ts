@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ErrorCode } from '../catalog/error.ts';
+import type { Ban } from '../catalog/limit.ts';
 import type { PlanName } from '../catalog/plan.ts';
-import type { Ban } from '../catalog/storage.ts';
 import type { Metrics } from './metrics.ts';
 
 /** Which answers get a line in the log: all, those of 500 and above or slower than a second, or none. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../test/kit/clock.ts';
-import type { UsageStorage } from '../catalog/storage.ts';
-import type { UsageRecord } from '../catalog/usage.ts';
+import type { UsageRecord, UsageStorage } from '../catalog/usage.ts';
 import { UsageRecorder } from './usage.ts';
 
 function bench() {

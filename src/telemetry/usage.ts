@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { UsageStorage } from '../catalog/storage.ts';
-import { ALL_KEYS, type UsageRecord } from '../catalog/usage.ts';
+import { ALL_KEYS, type UsageRecord, type UsageStorage } from '../catalog/usage.ts';
 import type { Clock } from '../stdx/clock.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 

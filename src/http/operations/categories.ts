@@ -1,11 +1,12 @@
 import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import type { PageQuery } from '../../catalog/page.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer } from '../transport/exchange.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { type AskedPage, CURSOR, nextLink, pageLimit, readId, readPage } from './paging.ts';
+import { CURSOR, nextLink, pageLimit, readId, readPage } from './paging.ts';
 
 const PATH = '/categories';
 const PAGE_ITEMS_MAX = 1_000;
@@ -90,7 +91,7 @@ export const getCategory: Operation = {
   },
 };
 
-async function answerPage(storage: Storage, page: AskedPage): Promise<Answer> {
+async function answerPage(storage: Storage, page: PageQuery): Promise<Answer> {
   const found = await storage.categories.list({ after: page.after, limit: page.limit + 1 });
   const items = found.slice(0, page.limit);
   return { status: 200, headers: nextLink(PATH, page, found), body: JSON.stringify(items) };

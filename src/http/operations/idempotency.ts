@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Created, Origin } from '../../catalog/storage.ts';
+import type { Created, Origin } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 

@@ -1,17 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
+import type { PageQuery } from '../../catalog/page.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Parameter } from './operation.ts';
 
 /** How many items are read, or turned into JSON, without letting other requests in. */
 const ITEMS_AT_ONCE = 1_000;
 const CURSOR_PATTERN = /^after_([0-9a-z]{1,11})$/;
-
-/** The page that a caller asks for: ids above `after`, at most `limit`. */
-export interface AskedPage {
-  readonly after: number;
-  readonly limit: number;
-}
 
 /** The parameter that bounds a page. */
 export function pageLimit(limitMax: number, limitDefault?: number): Parameter {
@@ -39,7 +34,7 @@ export const CURSOR: Parameter = {
  * `readNext` does.
  */
 export async function readAll<T>(
-  readNext: (page: AskedPage) => Promise<readonly T[]>,
+  readNext: (page: PageQuery) => Promise<readonly T[]>,
   idOf: (item: T) => number,
 ): Promise<readonly Uint8Array[]> {
   const parts: Buffer[] = [];
@@ -56,7 +51,7 @@ export async function readAll<T>(
 }
 
 /** The page asked for, or undefined where neither parameter is given. Throws `validation_failed`. */
-export function readPage(query: URLSearchParams, limitMax: number, limitDefault = limitMax): AskedPage | undefined {
+export function readPage(query: URLSearchParams, limitMax: number, limitDefault = limitMax): PageQuery | undefined {
   if (query.size === 0) return undefined;
   const [limit, cursor] = [query.get('limit'), query.get('cursor')];
   if (limit === null && cursor === null) return undefined;
@@ -69,7 +64,7 @@ export function readPage(query: URLSearchParams, limitMax: number, limitDefault 
 /** The header that leads to the next page, if one item more than the page holds was found. Flat; empty on the last. */
 export function nextLink(
   path: string,
-  page: AskedPage,
+  page: PageQuery,
   found: readonly { id: number }[],
   filter: Record<string, string> = {},
 ): string[] {

@@ -1,5 +1,5 @@
+import type { Ban, LimiterMemory } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
-import type { Ban, LimiterMemory } from '../../catalog/storage.ts';
 import type { Clock, Moment } from '../../stdx/clock.ts';
 import { type BanState, UNUSED, type WindowState } from '../window.ts';
 import { RedisLink, type RedisLinkOptions } from './link.ts';

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
+import type { Ban, LimiterMemory, WindowCounts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
-import type { Ban, LimiterMemory, Storage, WindowCounts } from '../../catalog/storage.ts';
+import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import type { Clock, Moment } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';

@@ -1,4 +1,4 @@
-import type { Page } from '../../catalog/storage.ts';
+import type { PageQuery } from '../../catalog/page.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { numberIn, type Route, type Visit } from '../frame/context.ts';
 import { type Column, empty, foreign, moment, numberCell, pager, table } from '../frame/element.ts';
@@ -59,7 +59,7 @@ interface Listing {
   readonly path: string;
   readonly columns: readonly Column[];
   readonly none: Html;
-  read(visit: Visit, page: Page): Promise<Row[]>;
+  read(visit: Visit, page: PageQuery): Promise<Row[]>;
 }
 
 async function listing(visit: Visit, { title, path, columns, none, read }: Listing): Promise<Html> {
@@ -80,7 +80,7 @@ ${
 ${pager(after > 0 ? path : undefined, last && `${path}?after=${last.id}`, ['First page', 'Next'])}`;
 }
 
-async function readPets({ storage }: Visit, wanted: Page): Promise<Row[]> {
+async function readPets({ storage }: Visit, wanted: PageQuery): Promise<Row[]> {
   const pets = await storage.pets.list(wanted);
   const stock = new Map((await storage.pets.listInventory(wanted)).map((item) => [item.petId, item.quantity]));
   const ids = [...new Set(pets.map(({ categoryId }) => categoryId))];
@@ -93,7 +93,7 @@ async function readPets({ storage }: Visit, wanted: Page): Promise<Row[]> {
   }));
 }
 
-async function readOrders({ storage }: Visit, wanted: Page): Promise<Row[]> {
+async function readOrders({ storage }: Visit, wanted: PageQuery): Promise<Row[]> {
   const orders = await storage.orders.list(wanted);
   const ids = [...new Set(orders.map(({ petId }) => petId))];
   const names = new Map(

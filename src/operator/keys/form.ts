@@ -1,7 +1,6 @@
-import { type ApiKey, type NewApiKey, newApiKey, SCOPES, type Scope } from '../../catalog/api-key.ts';
+import { type ApiKey, type KeyChanges, type NewApiKey, newApiKey, SCOPES, type Scope } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName } from '../../catalog/plan.ts';
-import type { KeyChanges } from '../../catalog/storage.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { utc } from '../../stdx/clock.ts';
 import { field } from '../frame/context.ts';

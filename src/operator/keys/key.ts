@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
-import type { Ban, LimiterMemory } from '../../catalog/storage.ts';
+import type { Ban, LimiterMemory } from '../../catalog/limit.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { auditTable } from '../audit.ts';

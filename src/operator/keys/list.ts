@@ -1,6 +1,6 @@
 import { type ApiKey, newApiKey, secretRecord } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Ban } from '../../catalog/storage.ts';
+import type { Ban } from '../../catalog/limit.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { numberIn, type Route, type Visit } from '../frame/context.ts';

@@ -1,4 +1,4 @@
-import type { Ban } from '../../catalog/storage.ts';
+import type { Ban } from '../../catalog/limit.ts';
 import type { KeyUsage } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { usageChart } from '../frame/chart.ts';

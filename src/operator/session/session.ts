@@ -2,7 +2,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { hashSecret } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { ConsoleSession, Storage } from '../../catalog/storage.ts';
+import type { ConsoleSession } from '../../catalog/session.ts';
+import type { Storage } from '../../catalog/storage.ts';
 
 const COOKIE = 'pet_catalog_console';
 const TOKEN_BYTES = 32;

@@ -1,6 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { AuditAction, AuditEntry, Operator } from '../../catalog/audit.ts';
-import type { AuditQuery, AuditStorage } from '../../catalog/storage.ts';
+import type { AuditAction, AuditEntry, AuditQuery, AuditStorage, Operator } from '../../catalog/audit.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
-import type { Category, NewCategory } from '../../catalog/category.ts';
+import type { Category, CategoryStorage, NewCategory } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { CategoryStorage, Created, Origin, Page } from '../../catalog/storage.ts';
+import type { Created, Origin } from '../../catalog/idempotency.ts';
+import type { PageQuery } from '../../catalog/page.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { writeDown } from './audit.ts';
 import { createOnce } from './outcomes.ts';
@@ -55,7 +56,7 @@ export class SqlCategories implements CategoryStorage {
     });
   }
 
-  list(page?: Page): Promise<Category[]> {
+  list(page?: PageQuery): Promise<Category[]> {
     return this.#transactions.read(async (db) => {
       let query = db.selectFrom('categories').select(['id', 'name', 'description']).orderBy('id');
       if (page) query = query.where('id', '>', page.after).limit(page.limit);

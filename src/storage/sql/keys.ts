@@ -3,13 +3,16 @@ import {
   type ApiKey,
   ENVIRONMENTS,
   type FoundKey,
+  type KeyChanges,
+  type KeySearch,
+  type KeyStorage,
+  type Rotation,
   SCOPES,
   type Scope,
   type SecretRecord,
 } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
-import type { KeyChanges, KeySearch, KeyStorage, Rotation } from '../../catalog/storage.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { writeDown } from './audit.ts';
 import { Statement } from './statement.ts';

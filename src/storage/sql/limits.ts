@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
-import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../../catalog/storage.ts';
+import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../../catalog/limit.ts';
 import { writeDown } from './audit.ts';
 import { RowsInsert, Statement } from './statement.ts';
 import type { Tables } from './tables.ts';

@@ -1,7 +1,8 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { isComplete, type NewOrder, type Order } from '../../catalog/order.ts';
+import type { Created, Origin } from '../../catalog/idempotency.ts';
+import { isComplete, type NewOrder, type Order, type OrderStorage } from '../../catalog/order.ts';
+import type { PageQuery } from '../../catalog/page.ts';
 import { STOCK_MAX, statusAt } from '../../catalog/pet.ts';
-import type { Created, OrderStorage, Origin, Page } from '../../catalog/storage.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { createOnce } from './outcomes.ts';
 import { unknown } from './pets.ts';
@@ -49,7 +50,7 @@ export class SqlOrders implements OrderStorage {
     );
   }
 
-  list({ after, limit }: Page): Promise<Order[]> {
+  list({ after, limit }: PageQuery): Promise<Order[]> {
     return this.#transactions.read(async (db) => {
       const rows = await db
         .selectFrom('orders')

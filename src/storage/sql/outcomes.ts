@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import { CatalogError } from '../../catalog/error.ts';
-import { type Created, IDEMPOTENCY_SECONDS, type Origin } from '../../catalog/storage.ts';
+import { type Created, IDEMPOTENCY_SECONDS, type Origin } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Tables } from './tables.ts';
 

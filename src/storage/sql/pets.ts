@@ -1,6 +1,15 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { firstStock, type InventoryItem, type NewPet, type Pet, type PetStatus, statusAt } from '../../catalog/pet.ts';
-import type { Created, Origin, Page, PetStorage } from '../../catalog/storage.ts';
+import type { Created, Origin } from '../../catalog/idempotency.ts';
+import type { PageQuery } from '../../catalog/page.ts';
+import {
+  firstStock,
+  type InventoryItem,
+  type NewPet,
+  type Pet,
+  type PetStatus,
+  type PetStorage,
+  statusAt,
+} from '../../catalog/pet.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { createOnce } from './outcomes.ts';
 import { nextId, type Tables } from './tables.ts';
@@ -47,7 +56,7 @@ export class SqlPets implements PetStorage {
     });
   }
 
-  list({ after, limit, status }: Page & { status?: PetStatus }): Promise<Pet[]> {
+  list({ after, limit, status }: PageQuery & { status?: PetStatus }): Promise<Pet[]> {
     return this.#transactions.read(async (db) => {
       let query = db.selectFrom('pets').selectAll().where('id', '>', after).orderBy('id').limit(limit);
       if (status) query = query.where('status', '=', status);
@@ -55,7 +64,7 @@ export class SqlPets implements PetStorage {
     });
   }
 
-  listInventory({ after, limit }: Page): Promise<InventoryItem[]> {
+  listInventory({ after, limit }: PageQuery): Promise<InventoryItem[]> {
     return this.#transactions.read(async (db) => {
       const rows = await db
         .selectFrom('pets')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Operator } from '../../catalog/audit.ts';
-import type { ConsoleSession, NewSession, SessionStorage } from '../../catalog/storage.ts';
+import type { ConsoleSession, NewSession, SessionStorage } from '../../catalog/session.ts';
 import { writeDown } from './audit.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Change, IDEMPOTENCY_SECONDS, type Storage } from '../../catalog/storage.ts';
+import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
+import type { Change, Storage } from '../../catalog/storage.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Engine } from '../engine.ts';

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import type { UsageStorage } from '../../catalog/storage.ts';
 import {
   ALL_KEYS,
   type KeyUsage,
@@ -8,6 +7,7 @@ import {
   type UsagePeriod,
   type UsagePoint,
   type UsageRecord,
+  type UsageStorage,
   usagePeriod,
 } from '../../catalog/usage.ts';
 import { RowsInsert } from './statement.ts';
