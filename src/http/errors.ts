@@ -94,3 +94,8 @@ export function errorAnswer(error: unknown): Answer {
   if (STATUS_OF[code] === 503) headers.push('Retry-After', `${RETRY_AFTER_SECONDS}`);
   return refusal(code, message, headers);
 }
+
+/** The 405, with the methods that the path has. */
+export function methodNotAllowed(method: string, allow: string): Answer {
+  return refusal('method_not_allowed', `${method} is not allowed here; use ${allow}`, ['Allow', allow]);
+}

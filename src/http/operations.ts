@@ -1,4 +1,3 @@
-import type { Page } from './app.ts';
 import { docsPages } from './docs/docs.ts';
 import { type ContractServer, openApiDocument } from './docs/openapi.ts';
 import { type WellKnownOptions, wellKnownPages } from './docs/well-known.ts';
@@ -9,6 +8,7 @@ import type { Operation } from './operations/operation.ts';
 import { cancelOrder, listOrders, placeOrder } from './operations/orders.ts';
 import { createPet, getPet, listPets } from './operations/pets.ts';
 import { getRateLimit } from './operations/rate-limit.ts';
+import type { PageHandler } from './pages.ts';
 
 /** Every operation of the interface. What is not listed here is neither served nor in the contract. */
 export const OPERATIONS: readonly Operation[] = [
@@ -19,7 +19,7 @@ export const OPERATIONS: readonly Operation[] = [
 ];
 
 /** The probes: `/livez` and `/readyz`. */
-export function healthPages(health: Health): [string, Page][] {
+export function healthPages(health: Health): [string, PageHandler][] {
   return [
     ['/livez', () => health.live()],
     ['/readyz', () => health.ready()],
@@ -27,7 +27,7 @@ export function healthPages(health: Health): [string, Page][] {
 }
 
 /** The contract as JSON and YAML, with the addresses of the two environments. */
-function contractPages(servers: readonly ContractServer[]): [string, Page][] {
+function contractPages(servers: readonly ContractServer[]): [string, PageHandler][] {
   // Each is made, and what makes it loaded, when somebody asks for it.
   let made: string | undefined;
   let yaml: string | undefined;
@@ -54,7 +54,7 @@ export interface DiscoveryOptions extends WellKnownOptions {
 }
 
 /** Everything by which people and programs find out what is served: contract, documentation, well-known addresses. */
-export function discoveryPages(options: DiscoveryOptions): [string, Page][] {
+export function discoveryPages(options: DiscoveryOptions): [string, PageHandler][] {
   const { servers, banAfterRefusals } = options;
   return [
     ...contractPages(servers),

@@ -1,4 +1,5 @@
-import { createPagesApp } from '../http/app.ts';
+import { conclude } from '../http/conclude.ts';
+import { respondPage } from '../http/pages.ts';
 import type { Exchange, Serve } from '../http/transport/exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Imports } from './catalog/import-job.ts';
@@ -22,13 +23,20 @@ export function createOperatorApp({ metrics, ...rest }: OperatorOptions): Operat
   const place = { ...rest, vitals, imports: new Imports(rest.storage) };
   // Loaded when somebody first looks: most instances are never looked at.
   let loading: Promise<ReturnType<typeof createConsole>> | undefined;
-  const respond = async (exchange: Exchange) => {
+  const respondConsole = async (exchange: Exchange) => {
     loading ??= import('./console.ts').then(({ createConsole }) => createConsole(place));
     return (await loading)(exchange);
   };
   const pages = new Map(operatorPages(rest.health, metrics));
   return {
-    serve: createPagesApp(pages, rest.events, { path: '/console', respond }),
+    serve: (exchange) =>
+      conclude(exchange, rest.events, () =>
+        isOfConsole(exchange.path) ? respondConsole(exchange) : respondPage(exchange, pages),
+      ),
     [Symbol.dispose]: () => vitals[Symbol.dispose](),
   };
+}
+
+function isOfConsole(path: string): boolean {
+  return path === '/console' || path.startsWith('/console/');
 }

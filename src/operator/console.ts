@@ -1,8 +1,8 @@
 import findMyWay from 'find-my-way';
 import { CatalogError } from '../catalog/error.ts';
-import type { Page } from '../http/app.ts';
 import { html } from '../http/docs/html.ts';
 import { errorAnswer, Refused } from '../http/errors.ts';
+import type { PageHandler } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { auditRoutes } from './audit.ts';
 import { categoryRoutes } from './catalog/categories.ts';
@@ -38,7 +38,7 @@ const ROUTES: readonly Route[] = [
 
 /** Makes the function that answers everything at and below `/console`, whatever goes wrong with a page of its own. */
 export function createConsole(workplace: Workplace): (exchange: Exchange) => Promise<Answer> {
-  const assets = new Map<string, Page>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
+  const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
   const login = createLogin(workplace);
   const busiest = createBusiest(workplace);
   const find = createRouter();
@@ -97,7 +97,7 @@ function createRouter(): (exchange: Exchange) => Route {
   };
 }
 
-function reading(exchange: Exchange, route: string, page: Page): Answer | Promise<Answer> {
+function reading(exchange: Exchange, route: string, page: PageHandler): Answer | Promise<Answer> {
   const { method } = exchange.request;
   exchange.route = route;
   if (method !== 'GET' && method !== 'HEAD') throw notAllowed(method, 'GET, HEAD');

@@ -1,9 +1,9 @@
-import type { Page } from '../http/app.ts';
 import type { Health } from '../http/health.ts';
+import type { PageHandler } from '../http/pages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 /** What the operator listener serves beside the console: health, metrics, and the way to the console. */
-export function operatorPages(health: Health, { registry }: Metrics): [string, Page][] {
+export function operatorPages(health: Health, { registry }: Metrics): [string, PageHandler][] {
   return [
     ['/', () => ({ status: 303, headers: ['Location', '/console'] })],
     ['/livez', () => health.live()],

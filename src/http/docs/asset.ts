@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import type { Page } from '../app.ts';
+import type { PageHandler } from '../pages.ts';
 
 const FOREVER = 'public, max-age=31536000, immutable';
 /** Where assets are read from, and the path that they are served below. */
@@ -14,7 +14,7 @@ const DOCS: AssetPlace = { folder: new URL('./assets/', import.meta.url), path: 
 /** A file that pages refer to. Its path holds a digest of its content, so that it can be kept for ever. */
 export interface Asset {
   readonly path: string;
-  readonly page: Page;
+  readonly page: PageHandler;
 }
 
 /** Reads an asset of the service's own. Throws if it is not there. */

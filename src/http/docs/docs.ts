@@ -1,5 +1,5 @@
-import type { Page } from '../app.ts';
 import type { Operation } from '../operations/operation.ts';
+import type { PageHandler } from '../pages.ts';
 import { readAsset, readPackagedAsset } from './asset.ts';
 import { errorsContent } from './errors-page.ts';
 import { type Html, html } from './html.ts';
@@ -17,7 +17,7 @@ export interface DocsOptions {
 }
 
 /** The documentation for people: the reference with "try it", errors, limits, deprecations, and what they refer to. */
-export function docsPages({ operations, servers, banAfterRefusals }: DocsOptions): [string, Page][] {
+export function docsPages({ operations, servers, banAfterRefusals }: DocsOptions): [string, PageHandler][] {
   const styles = [readPackagedAsset('swagger-ui-dist/swagger-ui.css', CSS), readAsset('reference.css', CSS)];
   const scripts = [
     readPackagedAsset('swagger-ui-dist/swagger-ui-bundle.js', JAVASCRIPT),
@@ -29,7 +29,7 @@ export function docsPages({ operations, servers, banAfterRefusals }: DocsOptions
     sitePage({ path: '/docs/errors', title: 'Errors', content: errorsContent }),
     sitePage({ path: '/docs/limits', title: 'Limits', content: () => limitsContent(banAfterRefusals) }),
     sitePage({ path: '/docs/deprecations', title: 'Deprecations', content: () => deprecationsContent(operations) }),
-    ...assets.map(({ path, page }): [string, Page] => [path, page]),
+    ...assets.map(({ path, page }): [string, PageHandler] => [path, page]),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Page } from '../app.ts';
+import type { PageHandler } from '../pages.ts';
 import { type Asset, readAsset } from './asset.ts';
 import { type Html, html } from './html.ts';
 
@@ -32,7 +32,7 @@ export interface SitePage {
 }
 
 /** Renders a page when it is first asked for, with the navigation that all share; from then on it is served as it is. */
-export function sitePage(page: SitePage): [string, Page] {
+export function sitePage(page: SitePage): [string, PageHandler] {
   const policy = page.scripts ? SCRIPT_POLICY : BASE_POLICY;
   let rendered: { text: string; etag: string } | undefined;
   return [

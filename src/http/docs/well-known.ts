@@ -1,5 +1,5 @@
 import type { Clock } from '../../stdx/clock.ts';
-import type { Page } from '../app.ts';
+import type { PageHandler } from '../pages.ts';
 
 const YEAR_SECONDS = 365 * 86_400;
 const CACHED = 'public, max-age=300';
@@ -13,7 +13,7 @@ export interface WellKnownOptions {
 }
 
 /** What programs look for at fixed addresses: `/`, the API catalog (RFC 9727) and security.txt (RFC 9116). */
-export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOptions): [string, Page][] {
+export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOptions): [string, PageHandler][] {
   const at = (path: string) => baseUrl.replace(/\/v1$/, path);
   const root = {
     openapi: at('/openapi.json'),
@@ -46,7 +46,7 @@ export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOpt
     cacheControl: CACHED,
     body: JSON.stringify(catalog),
   };
-  const pages: [string, Page][] = [
+  const pages: [string, PageHandler][] = [
     [
       '/',
       ({ request }) =>
@@ -57,7 +57,7 @@ export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOpt
     ['/.well-known/api-catalog', () => catalogAnswer],
   ];
   if (securityContact === undefined) return pages;
-  const securityTxt: Page = () => {
+  const securityTxt: PageHandler = () => {
     const expires = new Date((clock().unix + YEAR_SECONDS) * 1000).toISOString().replace('.000Z', 'Z');
     const lines = [`Contact: ${securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
     // RFC 9116 wants https in every address of the web; without it there is nothing canonical to tell.

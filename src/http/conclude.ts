@@ -1,0 +1,36 @@
+import { CatalogError } from '../catalog/error.ts';
+import type { Events } from '../telemetry/events.ts';
+import { errorAnswer } from './errors.ts';
+import type { Answer, Exchange } from './transport/exchange.ts';
+import { readHead } from './transport/request-head.ts';
+
+/** Every exchange ends in one answer, whatever is thrown on the way to it; at once, if nothing has to be waited for. */
+export function conclude(
+  exchange: Exchange,
+  events: Events,
+  respond: (exchange: Exchange) => Answer | Promise<Answer>,
+): void | Promise<void> {
+  try {
+    readHead(exchange);
+    // Whether a body without a length is over, or broken, is known when the packet that it came in is read.
+    const isChunked = exchange.request.headers['transfer-encoding'] !== undefined;
+    const answer = isChunked ? Promise.resolve(exchange).then(respond) : respond(exchange);
+    if (answer instanceof Promise) return concludeLater(exchange, events, answer);
+    exchange.answer(answer);
+  } catch (error) {
+    concludeFailed(exchange, events, error);
+  }
+}
+
+async function concludeLater(exchange: Exchange, events: Events, answer: Promise<Answer>): Promise<void> {
+  try {
+    exchange.answer(await answer);
+  } catch (error) {
+    concludeFailed(exchange, events, error);
+  }
+}
+
+function concludeFailed(exchange: Exchange, events: Events, error: unknown): void {
+  if (!(error instanceof CatalogError)) events.requestFailed(exchange.requestId, error);
+  exchange.answer(errorAnswer(error));
+}

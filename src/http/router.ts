@@ -1,0 +1,46 @@
+import findMyWay from 'find-my-way';
+import type { Operation } from './operations/operation.ts';
+import type { Exchange } from './transport/exchange.ts';
+import { hasFragment, URL_CHARACTERS_MAX } from './transport/request-head.ts';
+
+/** A path of the API with everything that can be done there. */
+export interface Route {
+  readonly template: string;
+  readonly operations: Readonly<Record<string, Operation | undefined>>;
+  readonly allow: string;
+}
+
+/** The operations by path; each path is one route whatever the method, so that a wrong method can be told from a wrong path. */
+export function createRouter(operations: readonly Operation[]): (exchange: Exchange) => Route | undefined {
+  const router = findMyWay({ maxParamLength: URL_CHARACTERS_MAX });
+  /** Paths without parameters: most calls are for one of them, written as it stands, and then there is no search. */
+  const fixedRoutes = new Map<string, Route>();
+  for (const path of new Set(operations.map((operation) => operation.path))) {
+    const here = operations.filter((operation) => operation.path === path);
+    const methods = new Set([
+      'OPTIONS',
+      ...here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
+    ]);
+    const route: Route = {
+      template: `/v1${path}`,
+      operations: Object.fromEntries(here.map((operation) => [operation.method, operation])),
+      allow: [...methods].sort().join(', '),
+    };
+    if (!path.includes('{')) fixedRoutes.set(route.template, route);
+    router.on('GET', route.template.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, route);
+  }
+  return (exchange) => {
+    if (hasFragment(exchange)) return undefined;
+    const fixed = fixedRoutes.get(exchange.path);
+    if (fixed) {
+      exchange.route = fixed.template;
+      return fixed;
+    }
+    const found = router.find('GET', exchange.path);
+    if (!found || Object.values(found.params).includes('')) return undefined;
+    const route: Route = found.store;
+    exchange.params = found.params;
+    exchange.route = route.template;
+    return route;
+  };
+}
