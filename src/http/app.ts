@@ -39,9 +39,8 @@ export function createApp(options: AppOptions): Serve {
     const operation = route?.operations[operationMethod(exchange)];
     if (operation?.deprecation) exchange.ownHeaders = [...exchange.ownHeaders, ...deprecationHeaders(operation)];
     const isFree = operation?.free === true;
-    return whenKnown(authenticator.authenticate(exchange.request), (key) => {
-      // What has a status is an answer: the 401.
-      if ('status' in key) return key;
+    return whenKnown(authenticator.authenticate(exchange.request), ({ key, refused }) => {
+      if (refused) return refused;
       exchange.key = key;
       return whenKnown(isFree ? limiter.peek(key) : limiter.charge(key), (decision) => {
         exchange.decision = decision;

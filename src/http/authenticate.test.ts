@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { type ApiKey, type FoundKey, newApiKey } from '../catalog/api-key.ts';
+import { type FoundKey, newApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { Authenticator } from './authenticate.ts';
-import type { Answer } from './transport/exchange.ts';
+import { type Authentication, Authenticator } from './authenticate.ts';
 
 const NOW = 1_800_000_000;
 const REQUESTS = 250;
@@ -31,8 +30,8 @@ function bench() {
   };
 }
 
-function isRefused(found: ApiKey | Answer): boolean {
-  return 'status' in found && found.status === 401 && found.code === 'invalid_api_key';
+function isRefused({ refused }: Authentication): boolean {
+  return refused?.status === 401 && refused.code === 'invalid_api_key';
 }
 
 test('however many requests bring an unknown key at once, storage is asked once', async () => {
@@ -40,8 +39,8 @@ test('however many requests bring an unknown key at once, storage is asked once'
   const all = many();
   assert.equal(lookUps.length, 1);
   lookUps[0]?.resolve({ key, endsAt: null });
-  assert.ok((await all).every((each) => each.status === 'fulfilled' && each.value === key));
-  assert.equal(await authenticate(), key);
+  assert.ok((await all).every((each) => each.status === 'fulfilled' && each.value.key === key));
+  assert.equal((await authenticate()).key, key);
   assert.equal(lookUps.length, 1, 'and it is remembered');
 });
 
@@ -56,7 +55,7 @@ test('a look-up that fails, or finds nothing, fails those who wait for it, and t
   assert.ok((await unknown).every((each) => each.status === 'fulfilled' && isRefused(each.value)));
   const found = authenticate();
   lookUps[2]?.resolve({ key, endsAt: null });
-  assert.equal(await found, key);
+  assert.equal((await found).key, key);
 });
 
 test('after a change nobody is answered out of a look-up that began before it', async () => {
@@ -66,7 +65,7 @@ test('after a change nobody is answered out of a look-up that began before it', 
   const after = authenticate();
   assert.equal(lookUps.length, 2);
   lookUps[0]?.resolve({ key, endsAt: null });
-  assert.equal(await before, key);
+  assert.equal((await before).key, key);
   lookUps[1]?.resolve({ key: { ...key, revokedAt: NOW }, endsAt: null });
   assert.ok(isRefused(await after));
   const later = authenticate();

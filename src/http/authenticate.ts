@@ -20,14 +20,23 @@ const BEARER_SCHEME = /^bearer( |$)/i;
 /** Keys remembered at once; further ones push out the oldest, to be found in storage again. */
 const FOUND_KEYS_MAX = 131_072;
 
-const MISSING_KEY = refusal('missing_api_key', 'No API key was sent; send it as `Authorization: Bearer <API_KEY>`', [
-  'WWW-Authenticate',
-  REALM,
-]);
-const INVALID_KEY = refusal('invalid_api_key', 'The API key is not valid; check it, or ask the operator for another', [
-  'WWW-Authenticate',
-  `${REALM}, error="invalid_token"`,
-]);
+/** The key of a request, or the 401 that refuses it. A `FoundKey` is one, so that a known key needs no new object. */
+export type Authentication =
+  | { readonly key: ApiKey; readonly refused?: undefined }
+  | { readonly key?: undefined; readonly refused: Answer };
+
+const MISSING_KEY: Authentication = {
+  refused: refusal('missing_api_key', 'No API key was sent; send it as `Authorization: Bearer <API_KEY>`', [
+    'WWW-Authenticate',
+    REALM,
+  ]),
+};
+const INVALID_KEY: Authentication = {
+  refused: refusal('invalid_api_key', 'The API key is not valid; check it, or ask the operator for another', [
+    'WWW-Authenticate',
+    `${REALM}, error="invalid_token"`,
+  ]),
+};
 
 /**
  * Tells whose key a request carries, asking storage only for keys that it has not seen lately. Only good keys are
@@ -51,7 +60,7 @@ export class Authenticator {
    * The key of a request, at once if it is remembered, or a 401, which is the same for every reason why a key does not
    * open. Rejects with `unavailable` if storage cannot be asked.
    */
-  authenticate(request: IncomingMessage): ApiKey | Answer | Promise<ApiKey | Answer> {
+  authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
     const { authorization = '' } = request.headers;
     // As nearly everybody writes it; what follows need not be looked at before it is looked up.
     const token = authorization.startsWith('Bearer p') ? authorization.slice(7) : BEARER.exec(authorization)?.[1];
@@ -69,8 +78,8 @@ export class Authenticator {
     this.#finding = new Map();
   }
 
-  #open(found: FoundKey | undefined): ApiKey | Answer {
-    return found && isUsable(found, this.#environment, this.#clock) ? found.key : INVALID_KEY;
+  #open(found: FoundKey | undefined): Authentication {
+    return found && isUsable(found, this.#environment, this.#clock) ? found : INVALID_KEY;
   }
 
   #findOnce(hash: string): Promise<FoundKey | undefined> {

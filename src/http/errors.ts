@@ -48,16 +48,6 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set([
   'http_version_not_supported',
 ]);
 
-/** An error whose answer says more in its headers than its code does. `headers` is flat. */
-export class Refused extends CatalogError {
-  readonly headers: readonly string[];
-
-  constructor(code: ErrorCode, message: string, headers: readonly string[]) {
-    super(code, message);
-    this.headers = headers;
-  }
-}
-
 /**
  * The answer that an error's code and message make. Gates return it instead of throwing: refusals come in floods, and
  * what is thrown costs as much as the rest of such an answer. `headers` is flat.
@@ -90,9 +80,7 @@ export function errorAnswer(error: unknown): Answer {
     return refusal('internal_error', 'The service failed; quote the X-Request-Id when you report it');
   }
   const { code, message } = error;
-  const headers = error instanceof Refused ? [...error.headers] : [];
-  if (STATUS_OF[code] === 503) headers.push('Retry-After', `${RETRY_AFTER_SECONDS}`);
-  return refusal(code, message, headers);
+  return refusal(code, message, STATUS_OF[code] === 503 ? ['Retry-After', `${RETRY_AFTER_SECONDS}`] : []);
 }
 
 /** The 405, with the methods that the path has. */

@@ -1,7 +1,7 @@
 import findMyWay from 'find-my-way';
 import { CatalogError } from '../catalog/error.ts';
 import { html } from '../http/docs/html.ts';
-import { errorAnswer, Refused } from '../http/errors.ts';
+import { errorAnswer, methodNotAllowed } from '../http/errors.ts';
 import type { PageHandler } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { auditRoutes } from './audit.ts';
@@ -48,7 +48,7 @@ export function createConsole(workplace: Workplace): (exchange: Exchange) => Pro
       return await respond(exchange);
     } catch (error) {
       if (!(error instanceof CatalogError)) workplace.events.requestFailed(exchange.requestId, error);
-      return errorPage(error);
+      return failurePage(error);
     }
   };
 
@@ -58,13 +58,14 @@ export function createConsole(workplace: Workplace): (exchange: Exchange) => Pro
     if (asset) return reading(exchange, '/console/assets', asset);
     if (path === '/console/login') {
       exchange.route = path;
-      if (!LOGIN_METHODS.has(request.method)) throw notAllowed(request.method, 'GET, HEAD, POST');
+      if (!LOGIN_METHODS.has(request.method)) return notAllowed(request.method, 'GET, HEAD, POST');
       return login(exchange);
     }
     const { unix: now } = workplace.clock();
     const found = await findSession(workplace.storage, request, now);
     if (!found) return notSignedIn(exchange);
-    const route = find(exchange);
+    const { route, allow } = find(exchange);
+    if (!route) return notAllowed(request.method, allow);
     const by = { actor: found.session.actor, via: 'console' } as const;
     const visit = { ...workplace, ...found, exchange, now, by, busiest };
     if (route.method === 'GET') return route.handle({ ...visit, form: NO_FORM });
@@ -75,8 +76,13 @@ export function createConsole(workplace: Workplace): (exchange: Exchange) => Pro
   }
 }
 
-/** Fills in the route and its parameters. Throws `not_found` or `method_not_allowed`. */
-function createRouter(): (exchange: Exchange) => Route {
+/** Where a path leads, or the methods that it has instead. */
+type Found =
+  | { readonly route: Route; readonly allow?: undefined }
+  | { readonly route?: undefined; readonly allow: string };
+
+/** Finds a route, and fills in its name and parameters. Throws `not_found`. */
+function createRouter(): (exchange: Exchange) => Found {
   const router = findMyWay({ ignoreTrailingSlash: true });
   for (const route of ROUTES) router.on(route.method, `/console${route.path}`, () => {}, route);
   return (exchange) => {
@@ -85,7 +91,7 @@ function createRouter(): (exchange: Exchange) => Route {
     const found = method === 'GET' || method === 'POST' ? router.find(method, path) : null;
     if (!found) {
       const other = (['GET', 'POST'] as const).find((each) => router.find(each, path));
-      if (other) throw notAllowed(request.method, other === 'GET' ? 'GET, HEAD' : other);
+      if (other) return { allow: other === 'GET' ? 'GET, HEAD' : other };
       throw nothingAtThisAddress();
     }
     // PostgreSQL has no such character, and nothing has it in its name.
@@ -93,14 +99,14 @@ function createRouter(): (exchange: Exchange) => Route {
     const route: Route = found.store;
     exchange.params = found.params;
     exchange.route = `/console${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
-    return route;
+    return { route };
   };
 }
 
 function reading(exchange: Exchange, route: string, page: PageHandler): Answer | Promise<Answer> {
   const { method } = exchange.request;
   exchange.route = route;
-  if (method !== 'GET' && method !== 'HEAD') throw notAllowed(method, 'GET, HEAD');
+  if (method !== 'GET' && method !== 'HEAD') return notAllowed(method, 'GET, HEAD');
   return page(exchange);
 }
 
@@ -108,13 +114,16 @@ function nothingAtThisAddress(): CatalogError {
   return new CatalogError('not_found', 'Nothing is at this address');
 }
 
-function notAllowed(method: string | undefined, allow: string): Refused {
-  return new Refused('method_not_allowed', `${method} is not allowed here`, ['Allow', allow]);
+function notAllowed(method = '', allow: string): Answer {
+  return errorPage(methodNotAllowed(method, allow), `${method} is not allowed here`);
 }
 
-function errorPage(error: unknown): Answer {
-  const { body: _, headers = [], ...answer } = errorAnswer(error);
+function failurePage(error: unknown): Answer {
   const message = error instanceof CatalogError ? error.message : 'The console failed; the log says why';
+  return errorPage(errorAnswer(error), message);
+}
+
+function errorPage({ body: _, headers = [], ...answer }: Answer, message: string): Answer {
   const title = answer.status === 404 ? 'Nothing here' : 'That did not work';
   const content = html`<h1>${title}</h1>
 <p role="alert">${message}.</p>
