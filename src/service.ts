@@ -76,9 +76,9 @@ export async function startService(
     events,
     cors: new Cors(config.corsOrigins),
   });
-  const surroundings = { clock, events: withUsage(events, usage) };
+  const context = { clock, events: withUsage(events, usage) };
   const open = async (app: App, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
-    const listener = await openListener(app, surroundings, options).catch(cannotListen(setting, options));
+    const listener = await openListener(app, context, options).catch(cannotListen(setting, options));
     const graceMs = setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS) : OPERATOR_GRACE_MS;
     started.defer(() => listener.stop(graceMs));
     return { listener, origin: originOf(options, listener.port) };

@@ -21,7 +21,7 @@ import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
-interface Workplace {
+interface CommandContext {
   readonly storage: Storage;
   readonly config: Config;
   readonly now: number;
@@ -54,7 +54,7 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     .option('--plan <plan>', PLAN_NAMES.join(', '), 'free')
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
     .option('--expires <duration>', 'when it expires, such as 90d (default: never)')
-    .action((options: CreateOptions, self: Command) => run(self, (place) => create(place, options)));
+    .action((options: CreateOptions, self: Command) => run(self, (context) => create(context, options)));
 
   add('list', 'List the keys').action((_options: unknown, self: Command) =>
     run(self, async ({ storage, now }) => {
@@ -65,36 +65,36 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   );
 
   add('show <id>', 'Show one key').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (place) => shown(place, await place.storage.keys.find(id), id)),
+    run(self, async (context) => shown(context, await context.storage.keys.find(id), id)),
   );
 
   withLimits(add('set-plan <id> <plan>', `Move a key to another plan: ${PLAN_NAMES.join(', ')}`)).action(
     (id: string, plan: string, options: LimitOptions, self: Command) =>
-      run(self, (place) => setPlan(place, id, plan, options)),
+      run(self, (context) => setPlan(context, id, plan, options)),
   );
 
   add('rotate <id>', 'Give a key a new secret; the old one works until the grace ends')
     .option('--grace <duration>', '0 to 30d', '24h')
     .action((id: string, { grace }: { grace: string }, self: Command) =>
-      run(self, (place) => rotate(place, id, grace)),
+      run(self, (context) => rotate(context, id, grace)),
     );
 
   add('revoke <id>', 'Revoke a key for good').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (place) => shown(place, await place.storage.keys.revoke(id, place.now, place.by), id)),
+    run(self, async (context) => shown(context, await context.storage.keys.revoke(id, context.now, context.by), id)),
   );
 
   add('unban <id>', 'Lift the ban of a key').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (place) => {
-      const key = await place.storage.keys.find(id);
-      if (key && !(await place.storage.limits.liftBan(id, place.now, place.by)))
+    run(self, async (context) => {
+      const key = await context.storage.keys.find(id);
+      if (key && !(await context.storage.limits.liftBan(id, context.now, context.by)))
         invocation.tell(`The key ${id} is not banned`);
-      return shown(place, key, id);
+      return shown(context, key, id);
     }),
   );
 
   async function run(
     self: Command,
-    work: (place: Workplace) => Promise<{ json: unknown; text: string }>,
+    work: (context: CommandContext) => Promise<{ json: unknown; text: string }>,
   ): Promise<void> {
     const config = settings(self, invocation);
     const clock = systemClock();
@@ -110,7 +110,7 @@ function withLimits(command: Command): Command {
     .option('--per-day <count>', 'requests per day, for the enterprise plan');
 }
 
-async function create({ storage, config, now, by }: Workplace, options: CreateOptions) {
+async function create({ storage, config, now, by }: CommandContext, options: CreateOptions) {
   const plan = readPlan(options.plan);
   const limits = readLimits(options);
   const scopes = options.scopes === undefined ? undefined : readScopes(options.scopes);
@@ -130,13 +130,13 @@ async function create({ storage, config, now, by }: Workplace, options: CreateOp
   return { json: { ...keyAsJson(key, undefined), key: secret }, text: secret };
 }
 
-async function setPlan(place: Workplace, id: string, plan: string, options: LimitOptions) {
+async function setPlan(context: CommandContext, id: string, plan: string, options: LimitOptions) {
   const name = readPlan(plan);
   const changes = { plan: name, limits: planLimits(name, readLimits(options)) };
-  return shown(place, await place.storage.keys.update(id, changes, place.by), id);
+  return shown(context, await context.storage.keys.update(id, changes, context.by), id);
 }
 
-async function rotate({ storage, config, now, by }: Workplace, id: string, grace: string) {
+async function rotate({ storage, config, now, by }: CommandContext, id: string, grace: string) {
   const seconds = readDuration(grace, '--grace');
   if (seconds > ROTATION_GRACE_MAX_SECONDS) throw new UsageError(`--grace is ${grace}; 30d is the most`);
   const secret = mintSecret(config.environment);
@@ -154,7 +154,7 @@ async function rotate({ storage, config, now, by }: Workplace, id: string, grace
   return { json: { ...keyAsJson(rotated, await banOf(storage, id, now)), key: secret }, text: secret };
 }
 
-async function shown({ storage, now }: Workplace, key: ApiKey | undefined, id: string) {
+async function shown({ storage, now }: CommandContext, key: ApiKey | undefined, id: string) {
   const json = keyAsJson(found(key, id), await banOf(storage, id, now));
   return { json, text: JSON.stringify(json, null, 2) };
 }

@@ -4,11 +4,11 @@ import type { Exchange, Serve } from '../http/transport/exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Imports } from './catalog/import-job.ts';
 import type { createConsole } from './console.ts';
-import type { Workplace } from './frame/context.ts';
+import type { ConsoleOptions } from './frame/context.ts';
 import { Vitals } from './overview/vitals.ts';
 import { operatorPages } from './pages.ts';
 
-export interface OperatorOptions extends Omit<Workplace, 'vitals' | 'imports'> {
+export interface OperatorOptions extends Omit<ConsoleOptions, 'vitals' | 'imports'> {
   readonly metrics: Metrics;
 }
 
@@ -20,11 +20,11 @@ export interface OperatorApp extends Disposable {
 /** Makes the function that answers every request to the operator listener: the console, metrics and health. */
 export function createOperatorApp({ metrics, ...rest }: OperatorOptions): OperatorApp {
   const vitals = new Vitals(metrics);
-  const place = { ...rest, vitals, imports: new Imports(rest.storage) };
+  const options = { ...rest, vitals, imports: new Imports(rest.storage) };
   // Loaded when somebody first looks: most instances are never looked at.
   let loading: Promise<ReturnType<typeof createConsole>> | undefined;
   const respondConsole = async (exchange: Exchange) => {
-    loading ??= import('./console.ts').then(({ createConsole }) => createConsole(place));
+    loading ??= import('./console.ts').then(({ createConsole }) => createConsole(options));
     return (await loading)(exchange);
   };
   const pages = new Map(operatorPages(rest.health, metrics));

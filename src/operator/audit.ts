@@ -2,7 +2,7 @@ import type { AuditEntry } from '../catalog/audit.ts';
 import { type Html, html } from '../http/docs/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { utc } from '../stdx/clock.ts';
-import { numberIn, type Route, type Visit } from './frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, numberIn } from './frame/context.ts';
 import { foreign, moment, pager, table } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 
@@ -18,10 +18,10 @@ const SPANS = [
 const SPAN_AT_FIRST = SPANS[2];
 
 /** What operators did. */
-export const auditRoutes: readonly Route[] = [{ method: 'GET', path: '/audit', handle: listAudit }];
+export const auditRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/audit', handle: listAudit }];
 
-async function listAudit(visit: Visit): Promise<Answer> {
-  const { storage, exchange, now } = visit;
+async function listAudit(context: ConsoleContext): Promise<Answer> {
+  const { storage, exchange, now } = context;
   const span = SPANS.find(({ word }) => word === exchange.query.get('since')) ?? SPAN_AT_FIRST;
   const before = numberIn(exchange.query, 'before', 0);
   const since = Math.max(0, now - span.seconds);
@@ -36,7 +36,7 @@ async function listAudit(visit: Visit): Promise<Answer> {
 <form class="search" action="/console/audit"><label for="since">Since</label><div class="row"><select id="since" name="since">${options}</select><button>Show</button></div></form>
 ${auditTable(entries, { withTarget: true })}
 ${pager(before > 0 ? `/audit?since=${span.word}` : undefined, last && `/audit?since=${span.word}&before=${last.id}`, ['Newest', 'Older'])}`;
-  return page(visit, { section: '/audit', title: 'Audit', content });
+  return page(context, { section: '/audit', title: 'Audit', content });
 }
 
 /** Entries of the audit, what was changed in each spelled out. */

@@ -8,7 +8,7 @@ import { auditRoutes } from './audit.ts';
 import { categoryRoutes } from './catalog/categories.ts';
 import { importRoutes } from './catalog/import.ts';
 import { storeRoutes } from './catalog/pets-and-orders.ts';
-import type { Route, Workplace } from './frame/context.ts';
+import type { ConsoleOptions, ConsoleRoute } from './frame/context.ts';
 import { readForm } from './frame/form.ts';
 import { barePage, CONSOLE_ASSETS } from './frame/layout.ts';
 import { keyChangeRoutes } from './keys/change.ts';
@@ -23,7 +23,7 @@ const FORM_BYTES_MAX = 64 * 1024;
 const NO_FORM = new FormData();
 const LOGIN_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 
-const ROUTES: readonly Route[] = [
+const ROUTES: readonly ConsoleRoute[] = [
   ...overviewRoutes,
   ...keyListRoutes,
   ...keyRoutes,
@@ -37,17 +37,17 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Makes the function that answers everything at and below `/console`, whatever goes wrong with a page of its own. */
-export function createConsole(workplace: Workplace): (exchange: Exchange) => Promise<Answer> {
+export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
-  const login = createLogin(workplace);
-  const busiest = createBusiest(workplace);
+  const login = createLogin(options);
+  const busiest = createBusiest(options);
   const find = createRouter();
   return async (exchange) => {
     exchange.isApi = false;
     try {
       return await respond(exchange);
     } catch (error) {
-      if (!(error instanceof CatalogError)) workplace.events.requestFailed(exchange.requestId, error);
+      if (!(error instanceof CatalogError)) options.events.requestFailed(exchange.requestId, error);
       return failurePage(error);
     }
   };
@@ -61,24 +61,24 @@ export function createConsole(workplace: Workplace): (exchange: Exchange) => Pro
       if (!LOGIN_METHODS.has(request.method)) return notAllowed(request.method, 'GET, HEAD, POST');
       return login(exchange);
     }
-    const { unix: now } = workplace.clock();
-    const found = await findSession(workplace.storage, request, now);
+    const { unix: now } = options.clock();
+    const found = await findSession(options.storage, request, now);
     if (!found) return notSignedIn(exchange);
     const { route, allow } = find(exchange);
     if (!route) return notAllowed(request.method, allow);
     const by = { actor: found.session.actor, via: 'console' } as const;
-    const visit = { ...workplace, ...found, exchange, now, by, busiest };
-    if (route.method === 'GET') return route.handle({ ...visit, form: NO_FORM });
+    const context = { ...options, ...found, exchange, now, by, busiest };
+    if (route.method === 'GET') return route.handle({ ...context, form: NO_FORM });
     checkOrigin(request);
     const form = await readForm(exchange, route.bodyBytesMax ?? FORM_BYTES_MAX);
     checkCsrf(form, found.csrf);
-    return route.handle({ ...visit, form });
+    return route.handle({ ...context, form });
   }
 }
 
 /** Where a path leads, or the methods that it has instead. */
 type Found =
-  | { readonly route: Route; readonly allow?: undefined }
+  | { readonly route: ConsoleRoute; readonly allow?: undefined }
   | { readonly route?: undefined; readonly allow: string };
 
 /** Finds a route, and fills in its name and parameters. Throws `not_found`. */
@@ -96,7 +96,7 @@ function createRouter(): (exchange: Exchange) => Found {
     }
     // PostgreSQL has no such character, and nothing has it in its name.
     if (Object.values(found.params).some((value) => value?.includes('\0'))) throw nothingAtThisAddress();
-    const route: Route = found.store;
+    const route: ConsoleRoute = found.store;
     exchange.params = found.params;
     exchange.route = `/console${route.path.replaceAll(/:(\w+)/g, '{$1}')}`;
     return { route };

@@ -37,12 +37,12 @@ export interface Answer {
 }
 
 /** What an exchange needs from where it takes place. */
-export interface Surroundings {
+export interface Context {
   readonly clock: Clock;
   readonly events: Events;
 }
 
-export interface ExchangeOptions extends Surroundings {
+export interface ExchangeOptions extends Context {
   /** A name for a request whose caller gave it none. */
   newRequestId(): string;
   /** Whether connections are to end with their next answer. */

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { Exchange, requestIds, type Serve, type Surroundings } from './exchange.ts';
+import { type Context, Exchange, requestIds, type Serve } from './exchange.ts';
 
 // Importing it as a module would load all that it exports, and with that a whole HTTP client that nobody uses here.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -64,12 +64,12 @@ export interface Listener {
 /** Opens a port. Throws what the operating system says when it cannot. */
 export async function openListener(
   serve: Serve,
-  surroundings: Surroundings,
+  context: Context,
   { host, port, timeouts = TIMEOUTS, certificate }: ListenOptions,
 ): Promise<Listener> {
   let isStopping = false;
   const server = createHttpServer(
-    { ...surroundings, serve, isStopping: () => isStopping, newRequestId: requestIds() },
+    { ...context, serve, isStopping: () => isStopping, newRequestId: requestIds() },
     { timeouts, certificate },
   );
   // Before its TLS handshake is done a socket is none of the HTTP server's, which would not cut it off.

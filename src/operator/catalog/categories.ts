@@ -3,7 +3,7 @@ import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/ca
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { nothingHere, numberIn, type Route, seeOther, type Visit } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn, seeOther } from '../frame/context.ts';
 import { empty, foreign, mistake, pager, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 
@@ -15,21 +15,25 @@ const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
 };
 
 /** The categories, one by one. */
-export const categoryRoutes: readonly Route[] = [
+export const categoryRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/categories', handle: listCategories },
   { method: 'GET', path: '/categories/export', handle: exportCategories },
-  { method: 'GET', path: '/categories/:id', handle: async (visit) => categoryPage(visit, await categoryOf(visit)) },
+  {
+    method: 'GET',
+    path: '/categories/:id',
+    handle: async (context) => categoryPage(context, await categoryOf(context)),
+  },
   { method: 'POST', path: '/categories/:id', handle: rename },
   {
     method: 'GET',
     path: '/categories/:id/delete',
-    handle: async (visit) => deletePage(visit, await categoryOf(visit)),
+    handle: async (context) => deletePage(context, await categoryOf(context)),
   },
   { method: 'POST', path: '/categories/:id/delete', handle: remove },
 ];
 
-async function listCategories(visit: Visit): Promise<Answer> {
-  const { storage, exchange } = visit;
+async function listCategories(context: ConsoleContext): Promise<Answer> {
+  const { storage, exchange } = context;
   const after = numberIn(exchange.query, 'after', 0);
   const found = await storage.categories.list({ after, limit: CATEGORIES_PER_PAGE + 1 });
   const categories = found.slice(0, CATEGORIES_PER_PAGE);
@@ -44,41 +48,41 @@ async function listCategories(visit: Visit): Promise<Answer> {
   );
   const none = empty(
     'There are no categories yet.',
-    html`<a href="/console/categories/import">Import a file</a>, or create them through the API: <code>POST ${visit.url()}/categories</code>`,
+    html`<a href="/console/categories/import">Import a file</a>, or create them through the API: <code>POST ${context.url()}/categories</code>`,
   );
   const isEmpty = categories.length === 0 && after === 0;
   const content = html`<div class="heading"><h1>Categories</h1><a class="button primary" href="/console/categories/import">Import a file</a></div>
 ${isEmpty ? none : table('Categories', [{ name: 'Id', isNarrow: true }, { name: 'Name' }, { name: 'Description' }], rows)}
 ${pager(after > 0 ? '/categories' : undefined, last && `/categories?after=${last.id}`, ['First page', 'Next'])}
 ${isEmpty ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All of them as a file, which can be imported again.</p><div class="row">${downloads}</div></section>`}`;
-  return page(visit, { section: '/categories', title: 'Categories', content });
+  return page(context, { section: '/categories', title: 'Categories', content });
 }
 
-async function exportCategories({ storage, exchange }: Visit): Promise<Answer> {
+async function exportCategories({ storage, exchange }: ConsoleContext): Promise<Answer> {
   const format = FILE_FORMATS.find((each) => each === exchange.query.get('format')) ?? 'json';
   const body = writeCategories(await storage.categories.list(), format);
   const headers = ['Content-Disposition', `attachment; filename="categories.${format}"`];
   return { status: 200, headers, contentType: CONTENT_TYPES[format], body };
 }
 
-function categoryPage(visit: Visit, category: Category, name = category.name, wrong?: string): Answer {
+function categoryPage(context: ConsoleContext, category: Category, name = category.name, wrong?: string): Answer {
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <div class="heading"><h1>${foreign(category.name)}</h1><a class="button danger" href="/console/categories/${category.id}/delete">Delete</a></div>
 <dl class="facts"><dt>Id</dt><dd>${category.id}</dd><dt>Description</dt><dd>${category.description ? foreign(category.description) : html`<span class="soft">none</span>`}</dd></dl>
 ${mistake(wrong)}
 ${post(
-  visit,
+  context,
   `/categories/${category.id}`,
   html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${name}" required autocomplete="off"></div>
 <div class="row"><button class="primary">Rename</button></div></div>`,
 )}`;
   const status = wrong === undefined ? 200 : 400;
-  return page(visit, { section: '/categories', title: category.name, content, status });
+  return page(context, { section: '/categories', title: category.name, content, status });
 }
 
-async function rename(visit: Visit): Promise<Answer> {
-  const { storage, form, by } = visit;
-  const category = await categoryOf(visit);
+async function rename(context: ConsoleContext): Promise<Answer> {
+  const { storage, form, by } = context;
+  const category = await categoryOf(context);
   // Not trimmed: a name may begin and end as it likes.
   const wanted = String(form.get('name') ?? '');
   try {
@@ -88,30 +92,30 @@ async function rename(visit: Visit): Promise<Answer> {
     return seeOther(`/categories/${category.id}`, 'renamed');
   } catch (error) {
     if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return categoryPage(visit, category, wanted, error.message);
+    return categoryPage(context, category, wanted, error.message);
   }
 }
 
-function deletePage(visit: Visit, category: Category, wrong?: string): Answer {
+function deletePage(context: ConsoleContext, category: Category, wrong?: string): Answer {
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a> <a href="/console/categories/${category.id}">${foreign(category.name)}</a></p>
 <h1>Delete the category?</h1>
 ${mistake(wrong)}
 <p class="lead"><strong>${foreign(category.name)}</strong> is removed for good, unless a pet belongs to it. Its id, ${category.id}, is never given again.</p>
-${post(visit, `/categories/${category.id}/delete`, html`<div class="row"><button class="danger">Delete the category</button><a class="button" href="/console/categories/${category.id}">Keep it</a></div>`)}`;
+${post(context, `/categories/${category.id}/delete`, html`<div class="row"><button class="danger">Delete the category</button><a class="button" href="/console/categories/${category.id}">Keep it</a></div>`)}`;
   const status = wrong === undefined ? 200 : 409;
-  return page(visit, { section: '/categories', title: `Delete ${category.name}`, content, status });
+  return page(context, { section: '/categories', title: `Delete ${category.name}`, content, status });
 }
 
-async function remove(visit: Visit): Promise<Answer> {
-  const { storage, by } = visit;
-  const category = await categoryOf(visit);
+async function remove(context: ConsoleContext): Promise<Answer> {
+  const { storage, by } = context;
+  const category = await categoryOf(context);
   const outcome = await storage.categories.delete(category.id, by);
   if (outcome === 'not found') throw nothingHere('category');
   if (outcome === 'deleted') return seeOther('/categories', 'deleted');
-  return deletePage(visit, category, 'Pets belong to this category, so it stays. Nothing was changed.');
+  return deletePage(context, category, 'Pets belong to this category, so it stays. Nothing was changed.');
 }
 
-async function categoryOf({ storage, exchange }: Visit): Promise<Category> {
+async function categoryOf({ storage, exchange }: ConsoleContext): Promise<Category> {
   const id = Number(/^\d{1,15}$/.exec(exchange.params.id ?? '')?.[0] ?? 0);
   const category = await storage.categories.find(id);
   if (!category) throw nothingHere('category');

@@ -8,7 +8,7 @@ import {
 import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { field, nothingHere, type Route, seeOther, type Visit } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
 import { count, csrfField, foreign, mistake, numberCell, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import type { ImportJob } from './import-job.ts';
@@ -18,38 +18,38 @@ const MISTAKES_SHOWN_MAX = 100;
 const RELOAD_SECONDS = 1;
 
 /** Categories out of a file: all of them, or none. */
-export const importRoutes: readonly Route[] = [
-  { method: 'GET', path: '/categories/import', handle: (visit) => importPage(visit) },
+export const importRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/categories/import', handle: (context) => importPage(context) },
   { method: 'POST', path: '/categories/import', bodyBytesMax: FILE_BYTES_MAX, handle: begin },
   { method: 'GET', path: '/categories/import/:job', handle: showJob },
 ];
 
-function importPage(visit: Visit, wrong?: Html): Answer {
+function importPage(context: ConsoleContext, wrong?: Html): Answer {
   const formats = FILE_FORMATS.map((format) => html`<option value="${format}">${format.toUpperCase()}</option>`);
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <h1>Import categories</h1>
 <p class="lead">All categories of the file are added, or none if one of them is wrong.</p>
 ${wrong ?? ''}
-<form method="post" action="/console/categories/import" enctype="multipart/form-data">${csrfField(visit)}<div class="fields">
+<form method="post" action="/console/categories/import" enctype="multipart/form-data">${csrfField(context)}<div class="fields">
 <div><label for="file">File</label><input id="file" name="file" type="file" accept=".json,.ndjson,.jsonl,.csv" required aria-describedby="file-hint">
 <p class="hint" id="file-hint">JSON: an array of objects. NDJSON: an object on each line. CSV: the columns <code>name</code> and <code>description</code>. In UTF-8, up to 32 MiB.</p></div>
 <div><label for="format">Format</label><select id="format" name="format"><option value="">as the name of the file tells</option>${formats}</select></div>
 <div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
   const status = wrong === undefined ? 200 : 400;
-  return page(visit, { section: '/categories', title: 'Import categories', content, status });
+  return page(context, { section: '/categories', title: 'Import categories', content, status });
 }
 
-async function begin(visit: Visit): Promise<Answer> {
-  const { form, imports, by, events, exchange } = visit;
+async function begin(context: ConsoleContext): Promise<Answer> {
+  const { form, imports, by, events, exchange } = context;
   try {
     const { categories, mistakes } = await readUpload(form);
-    if (mistakes.length > 0) return importPage(visit, mistakeList(mistakes));
+    if (mistakes.length > 0) return importPage(context, mistakeList(mistakes));
     if (categories.length === 0) throw new CatalogError('validation_failed', 'The file holds no category');
     const job = imports.start(categories, by, (error) => events.requestFailed(exchange.requestId, error));
     return seeOther(`/categories/import/${job}`);
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;
-    return importPage(visit, mistake(error.message));
+    return importPage(context, mistake(error.message));
   }
 }
 
@@ -77,14 +77,14 @@ ${table('Mistakes', [{ name: 'Line', isNumber: true }, { name: 'What is wrong' }
 ${more > 0 ? html`<p class="soft">And ${count(more)} more.</p>` : ''}`;
 }
 
-function showJob(visit: Visit): Answer {
-  const job = visit.imports.find(visit.exchange.params.job ?? '');
+function showJob(context: ConsoleContext): Answer {
+  const job = context.imports.find(context.exchange.params.job ?? '');
   if (!job) throw nothingHere('import');
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <h1>Import</h1>
 <div id="job" data-live>${progress(job)}</div>`;
   const view = { section: '/categories', title: 'Import', content } as const;
-  return page(visit, job.failure === undefined ? { ...view, reloadSeconds: RELOAD_SECONDS } : view);
+  return page(context, job.failure === undefined ? { ...view, reloadSeconds: RELOAD_SECONDS } : view);
 }
 
 function progress({ total, inserted, failure }: ImportJob): Html {

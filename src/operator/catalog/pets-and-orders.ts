@@ -1,17 +1,17 @@
 import type { PageQuery } from '../../catalog/page.ts';
 import { type Html, html } from '../../http/docs/html.ts';
-import { numberIn, type Route, type Visit } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, numberIn } from '../frame/context.ts';
 import { type Column, empty, foreign, moment, numberCell, pager, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 
 const ROWS_PER_PAGE = 50;
 
 /** Pets and orders, to look at: they are changed through the API. */
-export const storeRoutes: readonly Route[] = [
+export const storeRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/pets',
-    async handle(visit) {
+    async handle(context) {
       const columns = [
         { name: 'Id', isNarrow: true },
         { name: 'Name' },
@@ -21,16 +21,16 @@ export const storeRoutes: readonly Route[] = [
       ];
       const none = empty(
         'There are no pets yet.',
-        html`They are created through the API: <code>POST ${visit.url()}/pets</code>`,
+        html`They are created through the API: <code>POST ${context.url()}/pets</code>`,
       );
-      const content = await listing(visit, { title: 'Pets', path: '/pets', columns, none, read: readPets });
-      return page(visit, { section: '/pets', title: 'Pets', content });
+      const content = await listing(context, { title: 'Pets', path: '/pets', columns, none, read: readPets });
+      return page(context, { section: '/pets', title: 'Pets', content });
     },
   },
   {
     method: 'GET',
     path: '/orders',
-    async handle(visit) {
+    async handle(context) {
       const columns = [
         { name: 'Id', isNarrow: true },
         { name: 'Pet' },
@@ -40,10 +40,10 @@ export const storeRoutes: readonly Route[] = [
       ];
       const none = empty(
         'There are no orders yet.',
-        html`They are placed through the API: <code>POST ${visit.url()}/store/orders</code>`,
+        html`They are placed through the API: <code>POST ${context.url()}/store/orders</code>`,
       );
-      const content = await listing(visit, { title: 'Orders', path: '/orders', columns, none, read: readOrders });
-      return page(visit, { section: '/orders', title: 'Orders', content });
+      const content = await listing(context, { title: 'Orders', path: '/orders', columns, none, read: readOrders });
+      return page(context, { section: '/orders', title: 'Orders', content });
     },
   },
 ];
@@ -59,12 +59,12 @@ interface Listing {
   readonly path: string;
   readonly columns: readonly Column[];
   readonly none: Html;
-  read(visit: Visit, page: PageQuery): Promise<Row[]>;
+  read(context: ConsoleContext, page: PageQuery): Promise<Row[]>;
 }
 
-async function listing(visit: Visit, { title, path, columns, none, read }: Listing): Promise<Html> {
-  const after = numberIn(visit.exchange.query, 'after', 0);
-  const found = await read(visit, { after, limit: ROWS_PER_PAGE + 1 });
+async function listing(context: ConsoleContext, { title, path, columns, none, read }: Listing): Promise<Html> {
+  const after = numberIn(context.exchange.query, 'after', 0);
+  const found = await read(context, { after, limit: ROWS_PER_PAGE + 1 });
   const rows = found.slice(0, ROWS_PER_PAGE);
   const last = found.length > ROWS_PER_PAGE ? rows.at(-1) : undefined;
   return html`<h1>${title}</h1>
@@ -80,7 +80,7 @@ ${
 ${pager(after > 0 ? path : undefined, last && `${path}?after=${last.id}`, ['First page', 'Next'])}`;
 }
 
-async function readPets({ storage }: Visit, wanted: PageQuery): Promise<Row[]> {
+async function readPets({ storage }: ConsoleContext, wanted: PageQuery): Promise<Row[]> {
   const pets = await storage.pets.list(wanted);
   const stock = new Map((await storage.pets.listInventory(wanted)).map((item) => [item.petId, item.quantity]));
   const ids = [...new Set(pets.map(({ categoryId }) => categoryId))];
@@ -93,7 +93,7 @@ async function readPets({ storage }: Visit, wanted: PageQuery): Promise<Row[]> {
   }));
 }
 
-async function readOrders({ storage }: Visit, wanted: PageQuery): Promise<Row[]> {
+async function readOrders({ storage }: ConsoleContext, wanted: PageQuery): Promise<Row[]> {
   const orders = await storage.orders.list(wanted);
   const ids = [...new Set(orders.map(({ petId }) => petId))];
   const names = new Map(

@@ -1,6 +1,6 @@
 import { ALL_KEYS, USAGE_PERIODS, type UsagePeriod, type UsagePoint } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/docs/html.ts';
-import type { Visit } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import { moment, numberCell, table, utcDay } from './element.ts';
 
 const COLUMNS = [
@@ -28,7 +28,7 @@ export interface ChartOptions {
  * Usage by period: a table, and the chart that a script draws from it. The table has only the periods in which there
  * was some; the chart knows where to begin and to end.
  */
-export async function usageChart({ storage, now }: Visit, options: ChartOptions): Promise<Html> {
+export async function usageChart({ storage, now }: ConsoleContext, options: ChartOptions): Promise<Html> {
   const { id, title, period, periods, keyId = ALL_KEYS, limit } = options;
   const step = USAGE_PERIODS[period].seconds;
   const last = now - (now % step);

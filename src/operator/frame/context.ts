@@ -21,7 +21,7 @@ export interface ShownSetting {
 }
 
 /** What the console works with. */
-export interface Workplace {
+export interface ConsoleOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly limiter: Limiter;
@@ -38,7 +38,7 @@ export interface Workplace {
 }
 
 /** One request of an operator whose session is open. */
-export interface Visit extends Workplace {
+export interface ConsoleContext extends ConsoleOptions {
   readonly exchange: Exchange;
   readonly session: ConsoleSession;
   /** What every form of the session carries. */
@@ -53,13 +53,13 @@ export interface Visit extends Workplace {
 }
 
 /** A page of the console, or something that it does. A POST has passed the checks of session, origin and token. */
-export interface Route {
+export interface ConsoleRoute {
   readonly method: 'GET' | 'POST';
   /** Below `/console`; parameters begin with a colon. */
   readonly path: string;
   /** The largest body, if it is not that of a small form. */
   readonly bodyBytesMax?: number;
-  handle(visit: Visit): Answer | Promise<Answer>;
+  handle(context: ConsoleContext): Answer | Promise<Answer>;
 }
 
 /** Leads to a page of the console, which may tell what was done (`NOTICES`). */

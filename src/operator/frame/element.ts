@@ -1,6 +1,6 @@
 import { type Html, html } from '../../http/docs/html.ts';
 import { utc } from '../../stdx/clock.ts';
-import type { Visit } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 
 const DAY_SECONDS = 86_400;
 
@@ -63,12 +63,12 @@ export function empty(title: string, advice: Html): Html {
 }
 
 /** A form that sends what is in it, and the session's token. */
-export function post(visit: Visit, action: string, content: Html): Html {
-  return html`<form method="post" action="/console${action}">${csrfField(visit)}${content}</form>`;
+export function post(context: ConsoleContext, action: string, content: Html): Html {
+  return html`<form method="post" action="/console${action}">${csrfField(context)}${content}</form>`;
 }
 
 /** The hidden field without which a form does nothing. */
-export function csrfField({ csrf }: Visit): Html {
+export function csrfField({ csrf }: ConsoleContext): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}">`;
 }
 

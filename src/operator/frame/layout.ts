@@ -1,7 +1,7 @@
 import { type Asset, readAsset, readPackagedAsset } from '../../http/docs/asset.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import type { Visit } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import { csrfField, foreign } from './element.ts';
 
 /** Nothing but what this listener serves itself; no inline script or style, no frame around it, forms to itself alone. */
@@ -64,17 +64,17 @@ export interface View {
 }
 
 /** Renders a page for an operator whose session is open. */
-export function page(visit: Visit, view: View): Answer {
+export function page(context: ConsoleContext, view: View): Answer {
   const links = NAVIGATION.map(({ path, label }) => {
     const current = path === view.section ? html` aria-current="page"` : '';
     return html`<li><a href="/console${path}"${current}>${label}</a></li>`;
   });
-  const notice = NOTICES.get(visit.exchange.query.get('done') ?? '');
+  const notice = NOTICES.get(context.exchange.query.get('done') ?? '');
   const body = html`<header class="side">
 <a class="name" href="/console"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
 <nav aria-label="Console"><ul>${links}</ul></nav>
-<div class="who"><p class="as soft">Signed in as ${foreign(visit.session.actor)}</p> <a href="/console/sessions">Sessions</a>
-<form method="post" action="/console/logout">${csrfField(visit)}<button class="quiet">Sign out</button></form></div>
+<div class="who"><p class="as soft">Signed in as ${foreign(context.session.actor)}</p> <a href="/console/sessions">Sessions</a>
+<form method="post" action="/console/logout">${csrfField(context)}<button class="quiet">Sign out</button></form></div>
 </header>
 <main id="content" tabindex="-1">
 <p id="stale" class="mistake" role="status" hidden></p>

@@ -3,7 +3,7 @@ import { type ApiKey, mintSecret, ROTATION_GRACE_MAX_SECONDS, secretRecord } fro
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { field, type Route, seeOther, type Visit } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../frame/context.ts';
 import { count, foreign, mistake, moment, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { fieldsOf, type KeyFields, keyChanges, keyFields, readFields } from './form.ts';
@@ -20,8 +20,8 @@ const GRACES = [
 ] as const;
 
 /** What can be done to one key. */
-export const keyChangeRoutes: readonly Route[] = [
-  { method: 'GET', path: '/keys/:id/edit', handle: async (visit) => editPage(visit, await usableKeyOf(visit)) },
+export const keyChangeRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/keys/:id/edit', handle: async (context) => editPage(context, await usableKeyOf(context)) },
   { method: 'POST', path: '/keys/:id/edit', handle: edit },
   { method: 'GET', path: '/keys/:id/rotate', handle: rotatePage },
   { method: 'POST', path: '/keys/:id/rotate', handle: rotate },
@@ -31,15 +31,15 @@ export const keyChangeRoutes: readonly Route[] = [
 ];
 
 function editPage(
-  visit: Visit,
+  context: ConsoleContext,
   key: ApiKey,
   { fields = fieldsOf(key), wrong, status = 200 }: { fields?: KeyFields; wrong?: string; status?: number } = {},
 ): Answer {
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Change the key</h1>
 ${mistake(wrong)}
-${post(visit, `/keys/${key.id}/edit`, html`<input type="hidden" name="seen" value="${stateOf(key)}"><div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Save</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`)}`;
-  return page(visit, { section: '/keys', title: `Change ${key.name}`, content, status });
+${post(context, `/keys/${key.id}/edit`, html`<input type="hidden" name="seen" value="${stateOf(key)}"><div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Save</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`)}`;
+  return page(context, { section: '/keys', title: `Change ${key.name}`, content, status });
 }
 
 /** Tells whether a key is still as a form showed it. */
@@ -47,14 +47,14 @@ function stateOf(key: ApiKey): string {
   return hash('sha256', JSON.stringify(fieldsOf(key)), 'base64url');
 }
 
-async function edit(visit: Visit): Promise<Answer> {
-  const { storage, form, now, by } = visit;
-  const key = await usableKeyOf(visit);
+async function edit(context: ConsoleContext): Promise<Answer> {
+  const { storage, form, now, by } = context;
+  const key = await usableKeyOf(context);
   const fields = readFields(form);
   // A form holds the whole key, so that saving it would undo what another operator changed since it was opened.
   if (form.has('seen') && field(form, 'seen') !== stateOf(key)) {
     const wrong = 'The key was changed meanwhile. This is how it is now; make your change again';
-    return editPage(visit, key, { wrong, status: 409 });
+    return editPage(context, key, { wrong, status: 409 });
   }
   try {
     const changes = keyChanges(key, fields, now);
@@ -63,12 +63,12 @@ async function edit(visit: Visit): Promise<Answer> {
     return seeOther(`/keys/${key.id}`, 'changed');
   } catch (error) {
     if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return editPage(visit, key, { fields, wrong: error.message, status: 400 });
+    return editPage(context, key, { fields, wrong: error.message, status: 400 });
   }
 }
 
-async function rotatePage(visit: Visit): Promise<Answer> {
-  const key = await usableKeyOf(visit);
+async function rotatePage(context: ConsoleContext): Promise<Answer> {
+  const key = await usableKeyOf(context);
   const graces = GRACES.map(
     ({ seconds, label }) =>
       html`<option value="${seconds}"${seconds === DAY_SECONDS ? html` selected` : ''}>${label}</option>`,
@@ -77,17 +77,17 @@ async function rotatePage(visit: Visit): Promise<Answer> {
 <h1>Rotate the key</h1>
 <p class="lead">A new key takes the place of <code>${key.prefix}…</code>. Plan, limits and scopes stay, and both share one quota until the grace ends.</p>
 ${post(
-  visit,
+  context,
   `/keys/${key.id}/rotate`,
   html`<div class="fields"><div><label for="grace">How long the old key still works</label><select id="grace" name="grace">${graces}</select></div>
 <div class="row"><button class="primary">Make the new key</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`,
 )}`;
-  return page(visit, { section: '/keys', title: `Rotate ${key.name}`, content });
+  return page(context, { section: '/keys', title: `Rotate ${key.name}`, content });
 }
 
-async function rotate(visit: Visit): Promise<Answer> {
-  const { storage, form, environment, now, by } = visit;
-  const { id, environment: own } = await usableKeyOf(visit);
+async function rotate(context: ConsoleContext): Promise<Answer> {
+  const { storage, form, environment, now, by } = context;
+  const { id, environment: own } = await usableKeyOf(context);
   const grace = GRACES.find(({ seconds }) => `${seconds}` === field(form, 'grace'));
   if (!grace) throw new CatalogError('validation_failed', 'Choose how long the old key still works');
   if (own !== environment) throw new CatalogError('validation_failed', `The key belongs to ${own}; rotate it there`);
@@ -99,39 +99,39 @@ async function rotate(visit: Visit): Promise<Answer> {
     grace.seconds > 0
       ? html`<p class="note">The old key works until ${moment(oldEndAt)}. Give the new one to whoever uses it before that.</p>`
       : html`<p class="note">The old key works no more.</p>`;
-  return secretPage(visit, { key, secret, title: 'The new key', remark });
+  return secretPage(context, { key, secret, title: 'The new key', remark });
 }
 
-async function revokePage(visit: Visit): Promise<Answer> {
-  const { storage, now } = visit;
-  const key = await usableKeyOf(visit);
+async function revokePage(context: ConsoleContext): Promise<Answer> {
+  const { storage, now } = context;
+  const key = await usableKeyOf(context);
   const [usage] = await storage.usage.byKey({ since: now - DAY_SECONDS, now, keyId: key.id });
   const requests = usage ? usage.served + usage.refused + usage.clientErrors + usage.serverErrors : 0;
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Revoke the key?</h1>
 <p class="lead">Whoever uses <strong>${foreign(key.name)}</strong> (<code>${key.prefix}…</code>) is refused from then on. This is for good.</p>
 <p>${requests === 0 ? 'It made no request in the last 24 hours.' : html`It made <strong>${count(requests)}</strong> requests in the last 24 hours, the last one ${moment(usage?.last ?? now)}.`} To replace it without an interruption, <a href="/console/keys/${key.id}/rotate">rotate it</a> instead.</p>
-${post(visit, `/keys/${key.id}/revoke`, html`<div class="row"><button class="danger">Revoke the key</button><a class="button" href="/console/keys/${key.id}">Keep it</a></div>`)}`;
-  return page(visit, { section: '/keys', title: `Revoke ${key.name}`, content });
+${post(context, `/keys/${key.id}/revoke`, html`<div class="row"><button class="danger">Revoke the key</button><a class="button" href="/console/keys/${key.id}">Keep it</a></div>`)}`;
+  return page(context, { section: '/keys', title: `Revoke ${key.name}`, content });
 }
 
-async function revoke(visit: Visit): Promise<Answer> {
-  const { storage, now, by } = visit;
-  const { id } = await keyOf(visit);
+async function revoke(context: ConsoleContext): Promise<Answer> {
+  const { storage, now, by } = context;
+  const { id } = await keyOf(context);
   await storage.keys.revoke(id, now, by);
   return seeOther(`/keys/${id}`, 'revoked');
 }
 
-async function unban(visit: Visit): Promise<Answer> {
-  const { storage, now, by } = visit;
-  const { id } = await keyOf(visit);
+async function unban(context: ConsoleContext): Promise<Answer> {
+  const { storage, now, by } = context;
+  const { id } = await keyOf(context);
   const wasBanned = await storage.limits.liftBan(id, now, by);
   return seeOther(`/keys/${id}`, wasBanned ? 'unbanned' : 'not-banned');
 }
 
 /** The key that the address names. Throws `not_found`, or `gone` if it is revoked. */
-async function usableKeyOf(visit: Visit): Promise<ApiKey> {
-  const key = await keyOf(visit);
+async function usableKeyOf(context: ConsoleContext): Promise<ApiKey> {
+  const key = await keyOf(context);
   if (key.revokedAt !== null) throw revoked();
   return key;
 }

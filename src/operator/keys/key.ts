@@ -4,7 +4,7 @@ import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { auditTable } from '../audit.ts';
 import { usageChart } from '../frame/chart.ts';
-import { nothingHere, type Route, type Visit } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, nothingHere } from '../frame/context.ts';
 import { count, duration, foreign, moment, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { stateBadge } from './list.ts';
@@ -21,18 +21,18 @@ const SPANS = {
 } as const;
 
 /** Everything about one key. */
-export const keyRoutes: readonly Route[] = [{ method: 'GET', path: '/keys/:id', handle: showKey }];
+export const keyRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:id', handle: showKey }];
 
 /** The key that the address names. Throws `not_found`. */
-export async function keyOf({ storage, exchange }: Visit): Promise<ApiKey> {
+export async function keyOf({ storage, exchange }: ConsoleContext): Promise<ApiKey> {
   const key = await storage.keys.find(exchange.params.id ?? '');
   if (!key) throw nothingHere('key');
   return key;
 }
 
-async function showKey(visit: Visit): Promise<Answer> {
-  const { storage, now, exchange } = visit;
-  const key = await keyOf(visit);
+async function showKey(context: ConsoleContext): Promise<Answer> {
+  const { storage, now, exchange } = context;
+  const key = await keyOf(context);
   const memory = await storage.limits.memory(key.id);
   const ban = memory.ban && memory.ban.endsAt > now ? memory.ban : undefined;
   const isLong = exchange.query.get('span') === 'long';
@@ -44,24 +44,24 @@ async function showKey(visit: Visit): Promise<Answer> {
       : '';
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, ban, now)}</span></h1>${actions}</div>
-<div id="ban" data-live>${ban ? banPanel(visit, key, ban) : ''}</div>
+<div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
 ${facts(key)}
-${spent(visit, key, memory)}
+${spent(context, key, memory)}
 ${spans}
-${await usageChart(visit, { id: 'minutes', title: `Requests per minute, last ${told[0]}`, period: 'minute', periods: minutes, keyId: key.id, limit: key.limits.minute })}
-${await usageChart(visit, { id: 'days', title: `Requests per day, last ${told[1]}`, period: 'day', periods: days, keyId: key.id, limit: key.limits.day })}
-${await banHistory(visit, key)}
+${await usageChart(context, { id: 'minutes', title: `Requests per minute, last ${told[0]}`, period: 'minute', periods: minutes, keyId: key.id, limit: key.limits.minute })}
+${await usageChart(context, { id: 'days', title: `Requests per day, last ${told[1]}`, period: 'day', periods: days, keyId: key.id, limit: key.limits.day })}
+${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">What operators did</h2>
 ${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target: key.id }), { withTarget: false })}
 </section>`;
-  return page(visit, { section: '/keys', title: key.name, content });
+  return page(context, { section: '/keys', title: key.name, content });
 }
 
-function banPanel(visit: Visit, key: ApiKey, ban: Ban): Html {
-  const { now } = visit;
+function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
+  const { now } = context;
   return html`<div class="panel danger"><div><p><strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. This is ban number ${ban.level} in a row; each is longer than the one before, until a day passes without.</p></div>
-${post(visit, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`)}</div>`;
+${post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`)}</div>`;
 }
 
 function facts(key: ApiKey): Html {
@@ -78,7 +78,7 @@ ${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)
 }
 
 /** Both windows as they were saved last, which is half a second ago at most. */
-function spent({ now }: Visit, { limits }: ApiKey, { counts }: LimiterMemory): Html {
+function spent({ now }: ConsoleContext, { limits }: ApiKey, { counts }: LimiterMemory): Html {
   const minuteUsed = counts && counts.minuteEnds > now ? counts.minuteUsed : 0;
   const dayUsed = counts && counts.day >= Math.floor(now / DAY_SECONDS) ? counts.dayUsed : 0;
   const window = (
@@ -94,7 +94,7 @@ ${window('day', 'Spent of this day (UTC)', dayUsed, limits.day)}
 </dl>`;
 }
 
-async function banHistory({ storage, now }: Visit, key: ApiKey): Promise<Html> {
+async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
   const bans = await storage.limits.banHistory(key.id, BANS_SHOWN_MAX);
   const end = ({ endsAt, liftedAt }: (typeof bans)[number]) => {
     if (liftedAt !== null) return html`${moment(liftedAt)} <span class="badge">lifted</span>`;

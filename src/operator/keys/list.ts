@@ -3,7 +3,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Ban } from '../../catalog/limit.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { numberIn, type Route, type Visit } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, numberIn } from '../frame/context.ts';
 import { count, empty, foreign, mistake, moment, pager, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, wantedKey } from './form.ts';
@@ -21,14 +21,14 @@ const PLAN_COLUMNS = [
 ];
 
 /** The list of the keys, and the form for another. */
-export const keyListRoutes: readonly Route[] = [
+export const keyListRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: listKeys },
-  { method: 'GET', path: '/keys/new', handle: (visit) => newKeyPage(visit, FIELDS_OF_A_NEW_KEY) },
+  { method: 'GET', path: '/keys/new', handle: (context) => newKeyPage(context, FIELDS_OF_A_NEW_KEY) },
   { method: 'POST', path: '/keys', handle: createKey },
 ];
 
-async function listKeys(visit: Visit): Promise<Answer> {
-  const { storage, exchange, now } = visit;
+async function listKeys(context: ConsoleContext): Promise<Answer> {
+  const { storage, exchange, now } = context;
   const text = (exchange.query.get('q') ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
   const number = numberIn(exchange.query, 'page', 1);
   const offset = (number - 1) * KEYS_PER_PAGE;
@@ -59,35 +59,35 @@ ${
 ${table('Keys', PLAN_COLUMNS, rows)}`
 }
 ${pager(number > 1 ? address(number - 1) : undefined, offset + keys.length < found ? address(number + 1) : undefined)}`;
-  return page(visit, { section: '/keys', title: 'Keys', content });
+  return page(context, { section: '/keys', title: 'Keys', content });
 }
 
-function newKeyPage(visit: Visit, fields: KeyFields, wrong?: string): Answer {
+function newKeyPage(context: ConsoleContext, fields: KeyFields, wrong?: string): Answer {
   const content = html`<h1>New key</h1>
 ${mistake(wrong)}
-${post(visit, '/keys', html`<div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Create the key</button><a class="button" href="/console/keys">Cancel</a></div></div>`)}`;
-  return page(visit, { section: '/keys', title: 'New key', content, status: wrong === undefined ? 200 : 400 });
+${post(context, '/keys', html`<div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Create the key</button><a class="button" href="/console/keys">Cancel</a></div></div>`)}`;
+  return page(context, { section: '/keys', title: 'New key', content, status: wrong === undefined ? 200 : 400 });
 }
 
-async function createKey(visit: Visit): Promise<Answer> {
-  const { storage, environment, now, by, form } = visit;
+async function createKey(context: ConsoleContext): Promise<Answer> {
+  const { storage, environment, now, by, form } = context;
   const fields = readFields(form);
   try {
     const { key, secret } = newApiKey({ ...wantedKey(fields), environment }, now);
     await storage.keys.insert(key, secretRecord(secret), by);
-    return secretPage(visit, { key, secret, title: 'The key is made' });
+    return secretPage(context, { key, secret, title: 'The key is made' });
   } catch (error) {
     if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return newKeyPage(visit, fields, error.message);
+    return newKeyPage(context, fields, error.message);
   }
 }
 
 /** The one page that ever shows a secret. A script makes its address that of the key, so that a reload shows that. */
 export function secretPage(
-  visit: Visit,
+  context: ConsoleContext,
   { key, secret, title, remark }: { key: ApiKey; secret: string; title: string; remark?: Html },
 ): Answer {
-  const { url } = visit;
+  const { url } = context;
   const content = html`<h1>${title}</h1>
 <p class="lead">Copy it now: it is shown only this once, and nothing can show it again.</p>
 <div class="secret" data-become="/console/keys/${key.id}"><label for="secret">API key of <strong>${foreign(key.name)}</strong></label>
@@ -97,7 +97,7 @@ ${remark ?? ''}
 <h2>Try it</h2>
 <pre tabindex="0"><code>curl -H 'Authorization: Bearer ${secret}' ${url()}/categories</code></pre>
 <p>The request shows up on the <a href="/console/keys/${key.id}">page of the key</a> and on the <a href="/console">overview</a> within seconds.</p>`;
-  return page(visit, { section: '/keys', title, content });
+  return page(context, { section: '/keys', title, content });
 }
 
 /** How a key stands, in a word. */

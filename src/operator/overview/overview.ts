@@ -2,7 +2,7 @@ import type { Ban } from '../../catalog/limit.ts';
 import type { KeyUsage } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { usageChart } from '../frame/chart.ts';
-import type { Route, Visit, Workplace } from '../frame/context.ts';
+import type { ConsoleContext, ConsoleOptions, ConsoleRoute } from '../frame/context.ts';
 import { count, duration, empty, foreign, moment, numberCell, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 
@@ -16,7 +16,7 @@ const BUSIEST_FINDING_MS = 5_000;
 const BUSIEST_TIME_SHARE = 0.02;
 
 /** Makes the function that finds the keys that call the most, every few seconds at most. */
-export function createBusiest({ storage, clock }: Workplace): Visit['busiest'] {
+export function createBusiest({ storage, clock }: ConsoleOptions): ConsoleContext['busiest'] {
   let finding: Promise<readonly KeyUsage[]> | undefined;
   let staleAtMs = 0;
   return () => {
@@ -39,11 +39,11 @@ export function createBusiest({ storage, clock }: Workplace): Visit['busiest'] {
 }
 
 /** How the service is doing. Its parts marked live are fetched again by a script every few seconds. */
-export const overviewRoutes: readonly Route[] = [
+export const overviewRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '',
-    async handle(visit) {
+    async handle(context) {
       const chart = {
         id: 'requests',
         title: 'Requests in the last hour',
@@ -51,19 +51,19 @@ export const overviewRoutes: readonly Route[] = [
         periods: HOUR_MINUTES,
       } as const;
       const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console">Reload</a></p></div>
-${degraded(visit)}
-${await tiles(visit)}
-${await bans(visit)}
-${await usageChart(visit, chart)}
-${await busiest(visit)}
-${await health(visit)}`;
-      return page(visit, { section: '', title: 'Overview', content });
+${degraded(context)}
+${await tiles(context)}
+${await bans(context)}
+${await usageChart(context, chart)}
+${await busiest(context)}
+${await health(context)}`;
+      return page(context, { section: '', title: 'Overview', content });
     },
   },
 ];
 
 /** What matters more than every number below it. */
-function degraded({ limiter }: Visit): Html {
+function degraded({ limiter }: ConsoleContext): Html {
   const warning =
     limiter.state === 'degraded'
       ? html`<p class="mistake" role="alert">Redis does not answer, so this instance counts by itself and admits its share of each limit.</p>`
@@ -71,7 +71,7 @@ function degraded({ limiter }: Visit): Html {
   return html`<div id="degraded" data-live>${warning}</div>`;
 }
 
-async function tiles({ vitals }: Visit): Promise<Html> {
+async function tiles({ vitals }: ConsoleContext): Promise<Html> {
   const { requests, refused, failed, p50, p99 } = await vitals.signs();
   const tile = (label: string, value: string, title: string, tone = '') =>
     html`<div class="tile${tone && ` ${tone}`}" title="${title}"><dt>${label}</dt><dd>${value}</dd></div>`;
@@ -84,17 +84,17 @@ ${tile('99th percentile', milliseconds(p99), '99 of 100 requests of the last min
 </dl>`;
 }
 
-async function bans(visit: Visit): Promise<Html> {
-  const { storage, now } = visit;
+async function bans(context: ConsoleContext): Promise<Html> {
+  const { storage, now } = context;
   const all = (await storage.limits.listBans(now)).sort((one, other) => other.startedAt - one.startedAt);
   const names = await keyNames(
-    visit,
+    context,
     all.slice(0, BANS_MAX).map(({ keyId }) => keyId),
   );
   const panel = (ban: Ban) => html`<li class="panel danger"><div>
 <p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}.</p></div>
-${post(visit, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`)}</li>\n`;
+${post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`)}</li>\n`;
   const more = all.length - BANS_MAX;
   return html`<section id="bans" data-live aria-labelledby="bans-heading">
 <h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''}</h2>
@@ -103,11 +103,11 @@ ${more > 0 ? html`<p class="soft">And ${count(more)} more; the list of the keys 
 </section>`;
 }
 
-async function busiest(visit: Visit): Promise<Html> {
-  const { storage, url } = visit;
-  const found = await visit.busiest();
+async function busiest(context: ConsoleContext): Promise<Html> {
+  const { storage, url } = context;
+  const found = await context.busiest();
   const names = await keyNames(
-    visit,
+    context,
     found.map(({ keyId }) => keyId),
   );
   const row = (usage: KeyUsage) =>
@@ -133,7 +133,7 @@ ${found.length === 0 ? none : table('Busiest keys', [{ name: 'Key' }, ...numbers
 </section>`;
 }
 
-async function health({ health, limiter, usesRedis, version, environment, url }: Visit): Promise<Html> {
+async function health({ health, limiter, usesRedis, version, environment, url }: ConsoleContext): Promise<Html> {
   const database = await health.ready().then(
     () => html`<span class="badge good">answers</span>`,
     () => html`<span class="badge danger">does not answer</span> Requests that need it get 503; the log says why.`,
@@ -151,7 +151,7 @@ async function health({ health, limiter, usesRedis, version, environment, url }:
 </section>`;
 }
 
-async function keyNames({ storage }: Visit, ids: readonly string[]): Promise<Map<string, string>> {
+async function keyNames({ storage }: ConsoleContext, ids: readonly string[]): Promise<Map<string, string>> {
   const keys = await Promise.all(ids.map((id) => storage.keys.find(id)));
   return new Map(keys.flatMap((key) => (key ? [[key.id, key.name]] : [])));
 }

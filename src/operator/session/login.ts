@@ -1,7 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { field, type Route, seeOther, type Workplace } from '../frame/context.ts';
+import { type ConsoleOptions, type ConsoleRoute, field, seeOther } from '../frame/context.ts';
 import { count, empty, foreign, moment, post, table } from '../frame/element.ts';
 import { readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
@@ -13,7 +13,7 @@ const FORM_BYTES_MAX = 4 * 1024;
  * The two halves of a login. Looking at the page spends nothing, so that link previews and scanners leave the link
  * whole; its button opens the session.
  */
-export function createLogin({ storage, clock }: Workplace): (exchange: Exchange) => Promise<Answer> {
+export function createLogin({ storage, clock }: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const attempts = new LoginAttempts();
   return async (exchange) => {
     if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '');
@@ -65,12 +65,12 @@ function tooManyAttempts(seconds: number): Answer {
 }
 
 /** The sessions that are open, and how they end. */
-export const sessionRoutes: readonly Route[] = [
+export const sessionRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/sessions',
-    async handle(visit) {
-      const { storage, now, session: own } = visit;
+    async handle(context) {
+      const { storage, now, session: own } = context;
       const sessions = await storage.sessions.list(now);
       const rows = sessions.map(
         ({
@@ -80,21 +80,21 @@ export const sessionRoutes: readonly Route[] = [
           endsAt,
         }) => html`<tr><th scope="row">${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}</th>
 <td>${moment(openedAt)}</td><td>${moment(endsAt)}</td>
-<td>${post(visit, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)}</td></tr>\n`,
+<td>${post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)}</td></tr>\n`,
       );
       const columns = [{ name: 'Opened by' }, { name: 'Opened' }, { name: 'Ends' }, { name: 'Action' }];
       const content = html`<h1>Sessions</h1>
 <p class="lead">Who is signed in to the console: ${count(sessions.length)}. A session ends after twelve hours, or here.</p>
 ${table('Sessions', columns, rows)}
 ${empty('Somebody else needs the console?', html`<code>npx pet-catalog console login</code> prints a link that opens one more session.`)}`;
-      return page(visit, { title: 'Sessions', content });
+      return page(context, { title: 'Sessions', content });
     },
   },
   {
     method: 'POST',
     path: '/sessions/:id/end',
-    async handle(visit) {
-      const { storage, now, by, session, exchange } = visit;
+    async handle(context) {
+      const { storage, now, by, session, exchange } = context;
       const id = exchange.params.id ?? '';
       const wasOpen = await storage.sessions.revoke(id, now, by);
       return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');

@@ -36,7 +36,7 @@ export interface AuditedChange {
 }
 
 /** Writes down a change in the transaction that makes it, so that there is never one without the other. */
-export async function writeDown(trx: Transaction<Tables>, change: AuditedChange): Promise<void> {
+export async function recordAudit(trx: Transaction<Tables>, change: AuditedChange): Promise<void> {
   const { at, by, action, target, before, after } = change;
   const id = await nextId(trx, 'audit_entries');
   await trx

@@ -6,7 +6,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import type { Clock } from '../../stdx/clock.ts';
-import { writeDown } from './audit.ts';
+import { recordAudit } from './audit.ts';
 import { createOnce } from './outcomes.ts';
 import { RowsInsert, Statement } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
@@ -40,7 +40,7 @@ export class SqlCategories implements CategoryStorage {
   async insert(category: NewCategory, origin: Origin): Promise<Created<Category>> {
     const queued = { category, keyId: origin.keyId };
     if (!origin.idempotency) return { resource: await this.#inserts.push(queued), isReplay: false };
-    return this.#transactions.together((trx) =>
+    return this.#transactions.batch((trx) =>
       createOnce(trx, { origin, now: this.#clock().unix }, async () => {
         const [outcome] = await this.#insertBatch(trx, [queued]);
         if (!outcome || outcome instanceof CatalogError) throw outcome;
@@ -71,7 +71,7 @@ export class SqlCategories implements CategoryStorage {
       if (row.name === name) return toCategory(row);
       await trx.updateTable('categories').set({ name }).where('id', '=', id).execute();
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
-      await writeDown(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });
+      await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });
       return toCategory({ ...row, name });
     });
   }
@@ -88,7 +88,7 @@ export class SqlCategories implements CategoryStorage {
         .set((set) => ({ count: set('count', '-', 1) }))
         .execute();
       const change = { target: `${id}`, before: toCategory(row), after: null };
-      await writeDown(trx, { at: this.#clock().unix, by, action: 'category.delete', ...change });
+      await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.delete', ...change });
       return 'deleted';
     });
   }
@@ -112,7 +112,7 @@ export class SqlCategories implements CategoryStorage {
         await nextTurn();
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
-      await writeDown(trx, {
+      await recordAudit(trx, {
         ...{ at: this.#clock().unix, by, action: 'categories.import', target: 'categories' },
         ...{ before: null, after },
       });

@@ -14,7 +14,7 @@ import {
 import type { Operator } from '../../catalog/audit.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Clock } from '../../stdx/clock.ts';
-import { writeDown } from './audit.ts';
+import { recordAudit } from './audit.ts';
 import { Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -41,7 +41,7 @@ export class SqlKeys implements KeyStorage {
       await insertSecret(trx, key.id, secret, key.createdAt);
       const { name, plan, limits, scopes, expiresAt } = key;
       const after = { name, plan, limits, scopes, expiresAt };
-      await writeDown(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
+      await recordAudit(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
     });
   }
 
@@ -94,7 +94,7 @@ export class SqlKeys implements KeyStorage {
       await trx.updateTable('api_keys').set(row).where('id', '=', id).execute();
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
       const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
-      await writeDown(trx, { at: this.#clock().unix, by, action: 'key.update', target: id, before, after });
+      await recordAudit(trx, { at: this.#clock().unix, by, action: 'key.update', target: id, before, after });
       return readKey(trx, id);
     });
   }
@@ -111,7 +111,7 @@ export class SqlKeys implements KeyStorage {
         .execute();
       await insertSecret(trx, id, secret, now);
       const [before, after] = [{ prefix: key.prefix }, { prefix: secret.prefix, oldEndsAt: oldEndAt }];
-      await writeDown(trx, { at: now, by, action: 'key.rotate', target: id, before, after });
+      await recordAudit(trx, { at: now, by, action: 'key.rotate', target: id, before, after });
       return readKey(trx, id);
     });
   }
@@ -122,7 +122,7 @@ export class SqlKeys implements KeyStorage {
       if (!key || key.revokedAt !== null) return key;
       await trx.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', id).execute();
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
-      await writeDown(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
+      await recordAudit(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
       return readKey(trx, id);
     });
   }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
 import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../../catalog/limit.ts';
-import { writeDown } from './audit.ts';
+import { recordAudit } from './audit.ts';
 import { RowsInsert, Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -61,13 +61,13 @@ export class SqlLimits implements LimitStorage {
   }
 
   saveCounts(counts: readonly WindowCounts[]): Promise<void> {
-    return this.#transactions.save((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
+    return this.#transactions.transactUnlocked((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
   }
 
   raiseCounts(counts: readonly WindowCounts[]): Promise<void> {
     // Locked in one order by everybody, so that two instances that save the same keys do not wait for each other.
     const inOrder = counts.toSorted((one, other) => (one.keyId < other.keyId ? -1 : 1));
-    return this.#transactions.save((trx) => this.#raiseCounts.run(trx, inOrder.map(fromCounts)));
+    return this.#transactions.transactUnlocked((trx) => this.#raiseCounts.run(trx, inOrder.map(fromCounts)));
   }
 
   move(seconds: number): Promise<void> {
@@ -84,7 +84,7 @@ export class SqlLimits implements LimitStorage {
   }
 
   insertBan(ban: Ban): Promise<void> {
-    return this.#transactions.save(async (trx) => {
+    return this.#transactions.transactUnlocked(async (trx) => {
       const { keyId, startedAt, endsAt, level, reason } = ban;
       await trx
         .insertInto('bans')
@@ -116,7 +116,7 @@ export class SqlLimits implements LimitStorage {
         .executeTakeFirst();
       if (numUpdatedRows === 0n) return false;
       const [before, after] = [{ banned: true }, { banned: false }];
-      await writeDown(trx, { at: now, by, action: 'ban.lift', target: keyId, before, after });
+      await recordAudit(trx, { at: now, by, action: 'ban.lift', target: keyId, before, after });
       return true;
     });
   }

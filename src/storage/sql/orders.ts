@@ -21,7 +21,7 @@ export class SqlOrders implements OrderStorage {
 
   insert(order: NewOrder, origin: Origin): Promise<Created<Order>> {
     const now = this.#clock().unix;
-    return this.#transactions.together((trx) =>
+    return this.#transactions.batch((trx) =>
       createOnce(trx, { origin, now }, async () => {
         const { petId, quantity, shipDate } = order;
         const pet = await trx
@@ -65,7 +65,7 @@ export class SqlOrders implements OrderStorage {
   }
 
   cancel(id: number): Promise<boolean> {
-    return this.#transactions.together(async (trx) => {
+    return this.#transactions.batch(async (trx) => {
       const order = await trx.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
       if (!order) return false;
       if (isComplete(order.ship_date ?? undefined, this.#clock().unix)) throw notCancellable(id, order.ship_date);

@@ -27,7 +27,7 @@ export class SqlPets implements PetStorage {
 
   insert(pet: NewPet, origin: Origin): Promise<Created<Pet>> {
     const now = this.#clock().unix;
-    return this.#transactions.together((trx) =>
+    return this.#transactions.batch((trx) =>
       createOnce(trx, { origin, now }, async () => {
         const { name, categoryId, status } = pet;
         const category = await trx
@@ -78,7 +78,7 @@ export class SqlPets implements PetStorage {
   }
 
   setQuantity(petId: number, quantity: number): Promise<InventoryItem | undefined> {
-    return this.#transactions.together(async (trx) => {
+    return this.#transactions.batch(async (trx) => {
       const pet = await trx.selectFrom('pets').select('status').where('id', '=', petId).executeTakeFirst();
       if (!pet) return undefined;
       const status = statusAt(quantity, pet.status);

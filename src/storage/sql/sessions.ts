@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Operator } from '../../catalog/audit.ts';
 import type { ConsoleSession, NewSession, SessionStorage } from '../../catalog/session.ts';
-import { writeDown } from './audit.ts';
+import { recordAudit } from './audit.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -14,7 +14,7 @@ export class SqlSessions implements SessionStorage {
   }
 
   offer(hash: string, { endsAt, actor }: { endsAt: number; actor: string }): Promise<void> {
-    return this.#transactions.save(async (trx) => {
+    return this.#transactions.transactUnlocked(async (trx) => {
       await trx.insertInto('console_logins').values({ hash, actor, ends_at: endsAt }).execute();
     });
   }
@@ -31,7 +31,7 @@ export class SqlSessions implements SessionStorage {
       if (!login || login.ends_at <= now) return undefined;
       const row = { hash, id: `session_${randomUUID()}`, actor: login.actor, opened_at: now, ends_at: endsAt };
       await trx.insertInto('console_sessions').values(row).execute();
-      await writeDown(trx, {
+      await recordAudit(trx, {
         ...{ at: now, by: { actor: login.actor, via: 'console' }, action: 'console.open', target: row.id },
         ...{ before: null, after: { endsAt } },
       });
@@ -73,7 +73,7 @@ export class SqlSessions implements SessionStorage {
         .executeTakeFirst();
       if (!row) return false;
       await trx.deleteFrom('console_sessions').where('id', '=', id).execute();
-      await writeDown(trx, {
+      await recordAudit(trx, {
         ...{ at: now, by, action: 'console.revoke', target: id },
         ...{ before: { actor: row.actor, endsAt: row.ends_at }, after: null },
       });

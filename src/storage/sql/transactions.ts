@@ -41,14 +41,14 @@ export class Transactions {
    * reads. Throws `unavailable` with nothing stored, or `outcome_unknown`.
    */
   transact<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
-    return this.save(async (trx) => {
+    return this.transactUnlocked(async (trx) => {
       await this.#engine.lockWriters(trx);
       return work(trx);
     });
   }
 
   /** A durable transaction that others may run beside, for what does not depend on what it reads. Fails as `transact`. */
-  save<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+  transactUnlocked<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
     return this.#attempt('write', () => this.#engine.db.transaction().execute(work));
   }
 
@@ -56,7 +56,7 @@ export class Transactions {
    * A durable transaction that the work may share with other work of the moment. A `CatalogError` that it throws fails
    * it alone, so it must be thrown before anything is written.
    */
-  async together<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+  async batch<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
     const { value } = await this.#jobs.push(work);
     return value as T;
   }

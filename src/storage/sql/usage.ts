@@ -28,7 +28,7 @@ export class SqlUsage implements UsageStorage {
   add(minute: number, records: readonly UsageRecord[]): Promise<void> {
     // In one order, so that two instances that add to the same rows wait for each other and not in a circle.
     const sorted = records.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    return this.#transactions.save(async (trx) => {
+    return this.#transactions.transactUnlocked(async (trx) => {
       for (const period of PERIODS) {
         await this.#addRows.run(
           trx,
@@ -102,7 +102,7 @@ export class SqlUsage implements UsageStorage {
 
   /** Removes the oldest period that is past its time, whole. False if there is none. */
   #purgeOldest(period: UsagePeriod, before: number): Promise<boolean> {
-    return this.#transactions.save(async (trx) => {
+    return this.#transactions.transactUnlocked(async (trx) => {
       const oldest = await trx
         .selectFrom('usage')
         .select('starts_at')

@@ -63,7 +63,7 @@ export async function openMachine({
     npm_config_update_notifier: 'false',
     npm_config_loglevel: 'error',
   };
-  const shell = openShell({ cwd: home, env: { ...surroundings(), PATH: path, ...quiet } });
+  const shell = openShell({ cwd: home, env: { ...context(), PATH: path, ...quiet } });
   return {
     home,
     url: `http://127.0.0.1:${port}/v1`,
@@ -107,7 +107,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** The environment of the tests, without settings of the service: npm may need what is in it to reach its registry. */
-function surroundings(): Record<string, string | undefined> {
+function context(): Record<string, string | undefined> {
   const isSetting = (name: string) => name in SETTINGS || name.replace(/_FILE$/, '') in SETTINGS;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
 }
