@@ -12,6 +12,7 @@ import type { Limiter } from './limits/limiter.ts';
 import { createOperatorApp } from './operator/app.ts';
 import type { ShownSetting } from './operator/frame/context.ts';
 import type { Clock } from './stdx/clock.ts';
+import { oneAtATime } from './stdx/one-at-a-time.ts';
 import type { Events } from './telemetry/events.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
@@ -150,20 +151,25 @@ async function follow({
   categories,
   events,
 }: Followers): Promise<() => Promise<void>> {
-  // One reading at a time, so that a page that was read before a reload is not added after it.
-  let lastReading = Promise.resolve();
-  const read = (work: () => Promise<void>) => {
-    lastReading = lastReading.catch(() => {}).then(work);
-    return lastReading;
-  };
   const page = (after: number) => storage.categories.list({ after, limit: CAUGHT_UP_AT_ONCE });
-  const catchUp = () => read(() => categories.catchUp(page));
+  let isListStale = true;
+  // Without overlap, so that a page that was read before a reload is not added after it.
+  const catchUp = oneAtATime(async () => {
+    if (!isListStale) return categories.catchUp(page);
+    isListStale = false;
+    await categories
+      .reload(() => storage.categories.list())
+      .catch((error) => {
+        isListStale = true;
+        throw error;
+      });
+  });
   const readChange = async (change: Change) => {
     try {
       if (change === 'keys') authenticator.forget();
       if (change === 'bans') await limiter.refreshBans();
-      if (change === 'categories') await read(() => categories.reload(() => storage.categories.list()));
-      if (change === 'new-categories') await catchUp();
+      if (change === 'categories') isListStale = true;
+      if (change === 'categories' || change === 'new-categories') await catchUp();
     } catch (error) {
       events.changeNotRead(error);
       throw error;

@@ -4,6 +4,7 @@ import type { Ban, LimiterMemory, WindowCounts } from '../catalog/limit.ts';
 import type { Storage } from '../catalog/storage.ts';
 import type { Clock, Moment } from '../stdx/clock.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
+import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Events } from '../telemetry/events.ts';
 import type { Limiter } from './limiter.ts';
 import { type BanState, charge, type Decision, look, UNUSED, type WindowState } from './window.ts';
@@ -37,9 +38,8 @@ export class LocalLimiter implements Limiter {
   readonly #timer: NodeJS.Timeout;
   /** How far Unix time is ahead of steady time in what is stored. */
   #storedAhead: number;
-  #saves = Promise.resolve();
-  /** The save that waits for the one under way. */
-  #nextSave: Promise<void> | undefined;
+  /** Saves what was counted before it began; what cannot be saved is kept for the next time. Never rejects. */
+  readonly save = oneAtATime(() => this.#save());
 
   constructor(options: LocalLimiterOptions) {
     this.#options = options;
@@ -82,21 +82,14 @@ export class LocalLimiter implements Limiter {
     await this.save();
   }
 
-  /** Saves what has been counted until it begins; what cannot be saved is kept for the next time. Never rejects. */
-  save(): Promise<void> {
-    // One that has not begun yet takes everything with it.
-    this.#nextSave ??= this.#saves.then(async () => {
-      this.#nextSave = undefined;
-      try {
-        await this.#followClock();
-        await this.#saveBans();
-        await this.#saveCounts();
-      } catch (error) {
-        this.#options.events.countsNotSaved(error);
-      }
-    });
-    this.#saves = this.#nextSave;
-    return this.#nextSave;
+  async #save(): Promise<void> {
+    try {
+      await this.#followClock();
+      await this.#saveBans();
+      await this.#saveCounts();
+    } catch (error) {
+      this.#options.events.countsNotSaved(error);
+    }
   }
 
   /** A ban is in storage before anybody hears of it, unless storage cannot take it now. */

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ALL_KEYS, type UsageRecord, type UsageStorage } from '../catalog/usage.ts';
 import type { Clock } from '../stdx/clock.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
+import { oneAtATime } from '../stdx/one-at-a-time.ts';
 
 /** How much of it a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;
@@ -26,7 +27,8 @@ export class UsageRecorder implements AsyncDisposable {
   /** By the minute that they were counted in, and by key. */
   #minutes = new Map<number, Map<string, Counting>>();
   #keys = 0;
-  #flushing = Promise.resolve();
+  /** Stores what was counted before it began. Never rejects. */
+  readonly flush = oneAtATime(() => this.#flush());
 
   constructor(options: UsageRecorderOptions) {
     this.#options = options;
@@ -49,15 +51,11 @@ export class UsageRecorder implements AsyncDisposable {
     this.#count(counted, keyId, status, now);
   }
 
-  /** Stores what was counted until it begins. Never rejects. */
-  flush(): Promise<void> {
-    this.#flushing = this.#flushing.then(async () => {
-      const minutes = this.#minutes;
-      this.#minutes = new Map();
-      this.#keys = 0;
-      for (const [minute, counted] of minutes) await this.#store(minute, counted);
-    });
-    return this.#flushing;
+  async #flush(): Promise<void> {
+    const minutes = this.#minutes;
+    this.#minutes = new Map();
+    this.#keys = 0;
+    for (const [minute, counted] of minutes) await this.#store(minute, counted);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,6 +5,7 @@ import type { Limits } from '../../catalog/plan.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import type { Clock, Moment } from '../../stdx/clock.ts';
+import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
 import { LocalShare } from '../local-share.ts';
@@ -73,9 +74,8 @@ export class RedisLimiter implements Limiter {
   readonly #newBans = new Set<NewBan>();
   readonly #reading = new Map<string, Promise<LimiterMemory>>();
   readonly #timer: NodeJS.Timeout;
-  #saves = Promise.resolve();
-  /** The save that waits for the one under way. */
-  #nextSave: Promise<void> | undefined;
+  /** Saves what was counted before it began; what cannot be saved is kept for the next time. Never rejects. */
+  readonly save = oneAtATime(() => this.#save());
 
   /** Begins without Redis; it is tried every second, and first by `connect`. */
   constructor(options: RedisLimiterOptions) {
@@ -150,20 +150,13 @@ export class RedisLimiter implements Limiter {
     await this.#redis[Symbol.asyncDispose]();
   }
 
-  /** Saves what was counted until it begins; what cannot be saved is kept for the next time. Never rejects. */
-  save(): Promise<void> {
-    // One that has not begun yet takes everything with it.
-    this.#nextSave ??= this.#saves.then(async () => {
-      this.#nextSave = undefined;
-      try {
-        for (const newBan of this.#newBans) await this.#keepBan(newBan);
-        await this.#saveCounts();
-      } catch (error) {
-        this.#options.events.countsNotSaved(error);
-      }
-    });
-    this.#saves = this.#nextSave;
-    return this.#nextSave;
+  async #save(): Promise<void> {
+    try {
+      for (const newBan of this.#newBans) await this.#keepBan(newBan);
+      await this.#saveCounts();
+    } catch (error) {
+      this.#options.events.countsNotSaved(error);
+    }
   }
 
   /** What is known of the key if it is enough to refuse a request. A plan that was changed since may have room. */

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Change } from '../../catalog/storage.ts';
+import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import type { Tables } from './tables.ts';
 
 type Versions = ReadonlyMap<Change, number>;
@@ -36,20 +37,8 @@ export async function followChanges(
     }
     if (failures.length > 0) throw failures[0];
   };
-  let last = Promise.resolve();
-  let next: Promise<void> | undefined;
   return {
-    look() {
-      // One at a time; one that has not begun yet sees everything that was asked of those after it.
-      next ??= last
-        .catch(() => {})
-        .then(() => {
-          next = undefined;
-          last = lookOnce();
-          return last;
-        });
-      return next;
-    },
+    look: oneAtATime(lookOnce),
     followed(kind, version) {
       // Others' changes in between are still to be followed.
       if (seen.get(kind) === version - 1) seen.set(kind, version);
