@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
 import type { Ban, LimiterMemory, WindowCounts } from '../catalog/limit.ts';
 import type { Storage } from '../catalog/storage.ts';
+import { BoundedMap } from '../stdx/bounded-map.ts';
 import type { Clock, Moment } from '../stdx/clock.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
@@ -29,9 +30,7 @@ export interface LocalLimiterOptions {
 export class LocalLimiter implements Limiter {
   readonly state = 'ok';
   readonly #options: LocalLimiterOptions;
-  readonly #states = new Map<string, WindowState>();
-  /** Where to look next for a key to forget, once there are too many. */
-  #oldest: MapIterator<string> | undefined;
+  readonly #states: BoundedMap<WindowState>;
   readonly #reading = new Map<string, Promise<void>>();
   readonly #unsaved = new Set<string>();
   readonly #unsavedBans = new Map<string, BanState>();
@@ -43,6 +42,9 @@ export class LocalLimiter implements Limiter {
 
   constructor(options: LocalLimiterOptions) {
     this.#options = options;
+    // Only what is saved may be evicted.
+    const isSaved = (keyId: string) => !this.#unsaved.has(keyId) && !this.#unsavedBans.has(keyId);
+    this.#states = new BoundedMap(options.keysMax ?? KEYS_MAX, isSaved);
     this.#storedAhead = ahead(options.clock());
     this.#timer = setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
@@ -145,27 +147,10 @@ export class LocalLimiter implements Limiter {
       .memory(keyId)
       .then((memory) => {
         this.#states.set(keyId, fromMemory(memory, this.#options.clock().steady, this.#storedAhead));
-        this.#forgetOldest(keyId);
       })
       .finally(() => this.#reading.delete(keyId));
     this.#reading.set(keyId, reading);
     return reading;
-  }
-
-  /** Makes room for a key that was just read; the key itself stays, or its caller would read it for ever. */
-  #forgetOldest(justRead: string): void {
-    const keysMax = this.#options.keysMax ?? KEYS_MAX;
-    // Goes on where it stopped, once around at most: from its beginning, a map passes over all that was deleted there.
-    for (let left = this.#states.size + 1; left > 0 && this.#states.size > keysMax; left -= 1) {
-      this.#oldest ??= this.#states.keys();
-      const { value: keyId, done } = this.#oldest.next();
-      if (done) {
-        this.#oldest = undefined;
-        continue;
-      }
-      const isSaved = !this.#unsaved.has(keyId) && !this.#unsavedBans.has(keyId);
-      if (isSaved && keyId !== justRead) this.#states.delete(keyId);
-    }
   }
 }
 

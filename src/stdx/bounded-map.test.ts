@@ -18,6 +18,18 @@ test('a new entry beyond the bound pushes out the oldest, whatever was deleted o
   assert.deepEqual([...map.keys()], ['97', '98', '99']);
 });
 
+test('an entry that may not be evicted stays, even beyond the bound, until it may', () => {
+  const pinned = new Set(['a', 'b', 'c', 'd']);
+  const map = new BoundedMap<number>(2, (key) => !pinned.has(key));
+  for (const key of ['a', 'b', 'c', 'd']) map.set(key, 0);
+  assert.deepEqual([...map.keys()], ['a', 'b', 'c', 'd']);
+  map.set('e', 0);
+  assert.ok(map.has('e'), 'the entry that was just set is not the one that goes');
+  pinned.clear();
+  map.set('f', 0);
+  assert.equal(map.size, 2);
+});
+
 test('what was put in and taken out again is not held', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');

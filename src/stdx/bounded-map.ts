@@ -1,25 +1,29 @@
-/** A map that holds so many entries at most: a new one beyond pushes out the oldest. */
+/** How many of the oldest entries one `set` looks at for one that may be evicted. Each `set` adds one at most. */
+const LOOKS_MAX = 16;
+
+/**
+ * A map of at most `sizeMax` entries: a new one beyond evicts the oldest. Entries for which `mayEvict` is false stay,
+ * and may keep the map over its bound until they may go.
+ */
 export class BoundedMap<V> extends Map<string, V> {
   readonly #sizeMax: number;
+  readonly #mayEvict: (key: string) => boolean;
   /**
-   * Where the oldest is looked for while the map is full: from its beginning, a map passes over all that was deleted
-   * there. Not kept any longer, since an iterator that stands still holds every table that the map has grown out of.
+   * Where the oldest is looked for while the map is over its bound: from its beginning, a map passes over all that was
+   * deleted there. Dropped whenever something else is deleted, since an iterator keeps every table that the map has
+   * outgrown.
    */
   #oldest: MapIterator<string> | undefined;
 
-  constructor(sizeMax: number) {
+  constructor(sizeMax: number, mayEvict: (key: string) => boolean = () => true) {
     super();
     this.#sizeMax = sizeMax;
+    this.#mayEvict = mayEvict;
   }
 
   override set(key: string, value: V): this {
     super.set(key, value);
-    while (this.size > this.#sizeMax) {
-      this.#oldest ??= this.keys();
-      const { value: oldest, done } = this.#oldest.next();
-      if (done) this.#oldest = undefined;
-      else super.delete(oldest);
-    }
+    if (this.size > this.#sizeMax) this.#evict(key);
     return this;
   }
 
@@ -31,5 +35,15 @@ export class BoundedMap<V> extends Map<string, V> {
   override clear(): void {
     this.#oldest = undefined;
     super.clear();
+  }
+
+  /** Evicts entries down to the bound, but never the one that was just set. */
+  #evict(justSet: string): void {
+    for (let looks = 0; looks < LOOKS_MAX && this.size > this.#sizeMax; looks += 1) {
+      this.#oldest ??= this.keys();
+      const { value: oldest, done } = this.#oldest.next();
+      if (done) this.#oldest = undefined;
+      else if (oldest !== justSet && this.#mayEvict(oldest)) super.delete(oldest);
+    }
   }
 }
