@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { ENVIRONMENTS, type Environment } from './catalog/api-key.ts';
-import { parseDuration } from './stdx/duration.ts';
+import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { ACCESS_LOGS, type AccessLog } from './telemetry/events.ts';
 
-const DURATION_SECONDS_MAX = 86_400;
+const DURATION_SECONDS_MAX = DAY_SECONDS;
 const INSTANCES_MAX = 1_000;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

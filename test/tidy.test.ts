@@ -85,8 +85,12 @@ test('the client imports nothing but itself', () => {
   assert.deepEqual(broken, []);
 });
 
-test('the arithmetic of the limits knows the plan and the clock, and nothing else', () => {
-  assert.deepEqual(importsOf('src/limits/window.ts').sort(), ['src:catalog/plan.ts', 'src:stdx/clock.ts']);
+test('the arithmetic of the limits knows the plan, the clock and durations, and nothing else', () => {
+  assert.deepEqual(importsOf('src/limits/window.ts').sort(), [
+    'src:catalog/plan.ts',
+    'src:stdx/clock.ts',
+    'src:stdx/duration.ts',
+  ]);
 });
 
 test('of what only development installs, the service imports nothing but types', () => {

@@ -1,6 +1,7 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../stdx/clock.ts';
+import { DAY_SECONDS } from '../stdx/duration.ts';
 import type { Operator } from './audit.ts';
 import { CatalogError } from './error.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
@@ -27,10 +28,10 @@ const KEY_NAME_CHARACTERS_MAX = 100;
 /** The published form of a key; both environments are the same length. */
 export const KEY_PATTERN = /^petcat_(live|test)_[0-9A-Za-z]{36}$/;
 
-const LIFE_MAX_SECONDS = 100 * 366 * 86_400;
+const LIFE_MAX_SECONDS = 100 * 366 * DAY_SECONDS;
 
 /** The longest grace that a rotation can give the old secret, in seconds: 30 days. */
-export const ROTATION_GRACE_MAX_SECONDS = 30 * 86_400;
+export const ROTATION_GRACE_MAX_SECONDS = 30 * DAY_SECONDS;
 
 /** A caller's key as the service keeps it. The secret itself is not part of it. Moments are Unix seconds. */
 export interface ApiKey {

@@ -1,5 +1,7 @@
+import { DAY_SECONDS } from '../stdx/duration.ts';
+
 /** How long the outcome of a create is kept for a retry with the same Idempotency-Key. */
-export const IDEMPOTENCY_SECONDS = 86_400;
+export const IDEMPOTENCY_SECONDS = DAY_SECONDS;
 
 /** Who creates something, and how a retry of the same create is told. */
 export interface Origin {

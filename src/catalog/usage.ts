@@ -1,3 +1,5 @@
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
+
 /** What became of requests: answered below 400, other 4xx, 429, and 5xx. */
 export interface UsageCounts {
   readonly served: number;
@@ -26,16 +28,16 @@ export const ALL_KEYS = '*';
 
 /** How finely usage is kept, and for how long. */
 export const USAGE_PERIODS = {
-  minute: { seconds: 60, keptSeconds: 2 * 86_400 },
-  hour: { seconds: 3_600, keptSeconds: 62 * 86_400 },
-  day: { seconds: 86_400, keptSeconds: 2 * 366 * 86_400 },
+  minute: { seconds: MINUTE_SECONDS, keptSeconds: 2 * DAY_SECONDS },
+  hour: { seconds: HOUR_SECONDS, keptSeconds: 62 * DAY_SECONDS },
+  day: { seconds: DAY_SECONDS, keptSeconds: 2 * 366 * DAY_SECONDS },
 } as const;
 export type UsagePeriod = keyof typeof USAGE_PERIODS;
 
 /** The finest period in which so many seconds are told by a few hundred numbers at most. */
 export function usagePeriod(seconds: number): UsagePeriod {
-  if (seconds <= 6 * 3_600) return 'minute';
-  return seconds <= 14 * 86_400 ? 'hour' : 'day';
+  if (seconds <= 6 * HOUR_SECONDS) return 'minute';
+  return seconds <= 14 * DAY_SECONDS ? 'hour' : 'day';
 }
 
 export interface UsageStorage {

@@ -1,8 +1,8 @@
 import type { PetStatus } from '../catalog/pet.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { utc } from '../stdx/clock.ts';
+import { DAY_SECONDS } from '../stdx/duration.ts';
 
-const DAY_SECONDS = 86_400;
 const ORIGIN = { keyId: 'demo' };
 
 interface DemoCategory {

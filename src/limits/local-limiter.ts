@@ -4,6 +4,7 @@ import type { Ban, LimiterMemory, WindowCounts } from '../catalog/limit.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
 import type { Clock, Moment } from '../stdx/clock.ts';
+import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Events } from '../telemetry/events.ts';
@@ -14,7 +15,6 @@ import { type BanState, charge, type Decision, look, UNUSED, type WindowState } 
 const SAVE_INTERVAL_MS = 500;
 /** Keys remembered at once; further ones push out the oldest that is saved, to be read again when they call. */
 const KEYS_MAX = 200_000;
-const MINUTE_SECONDS = 60;
 
 export interface LocalLimiterOptions {
   readonly storage: Storage;

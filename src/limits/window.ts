@@ -1,12 +1,11 @@
 import type { Limits } from '../catalog/plan.ts';
 import type { Moment } from '../stdx/clock.ts';
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 
-const MINUTE_SECONDS = 60;
-const DAY_SECONDS = 86_400;
 const REFUSAL_WINDOW_SECONDS = 60;
 /** Refusals this soon after the first were on their way when it was given. */
 const IN_FLIGHT_SECONDS = 2;
-const BAN_SECONDS = [60, 300, 900, 3_600] as const;
+const BAN_SECONDS = [MINUTE_SECONDS, 5 * MINUTE_SECONDS, 15 * MINUTE_SECONDS, HOUR_SECONDS] as const;
 /** A key that has been without a ban for so long starts over at the shortest. */
 const BAN_MEMORY_SECONDS = DAY_SECONDS;
 

@@ -2,13 +2,13 @@ import type { AuditEntry } from '../catalog/audit.ts';
 import { type Html, html } from '../http/docs/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { utc } from '../stdx/clock.ts';
+import { DAY_SECONDS } from '../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, numberIn } from './frame/context.ts';
 import { foreign, moment, pager, table } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 
 const ENTRIES_PER_PAGE = 50;
 const TARGET_CHARACTERS_MAX = 20;
-const DAY_SECONDS = 86_400;
 const SPANS = [
   { word: '24h', label: 'last 24 hours', seconds: DAY_SECONDS },
   { word: '7d', label: 'last 7 days', seconds: 7 * DAY_SECONDS },

@@ -1,4 +1,8 @@
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+export const MINUTE_SECONDS = 60;
+export const HOUR_SECONDS = 3_600;
+export const DAY_SECONDS = 86_400;
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: MINUTE_SECONDS, h: HOUR_SECONDS, d: DAY_SECONDS };
 
 /** A duration as people write it here (`90s`, `10m`, `24h`, `30d`, or `0`) in seconds; undefined if it is none. */
 export function parseDuration(text: string): number | undefined {

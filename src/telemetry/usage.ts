@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ALL_KEYS, type UsageRecord, type UsageStorage } from '../catalog/usage.ts';
 import type { Clock } from '../stdx/clock.ts';
+import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 
@@ -8,7 +9,6 @@ import { oneAtATime } from '../stdx/one-at-a-time.ts';
 const FLUSH_INTERVAL_MS = 5_000;
 /** Keys counted apart between two flushes while the storage fails; those beyond are counted in the sum alone. */
 const KEYS_MAX = 200_000;
-const MINUTE_SECONDS = 60;
 const PURGE_INTERVAL_MS = 3_600_000;
 
 type Counting = { -readonly [Name in keyof UsageRecord]: UsageRecord[Name] };

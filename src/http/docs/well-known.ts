@@ -1,7 +1,8 @@
 import type { Clock } from '../../stdx/clock.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import type { PageHandler } from '../pages.ts';
 
-const YEAR_SECONDS = 365 * 86_400;
+const YEAR_SECONDS = 365 * DAY_SECONDS;
 const CACHED = 'public, max-age=300';
 
 export interface WellKnownOptions {

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import type { Answer } from './exchange.ts';
 
 const ANY_ORIGIN = '*';
 const NONE: readonly string[] = [];
-const PREFLIGHT_SECONDS = 86_400;
+const PREFLIGHT_SECONDS = DAY_SECONDS;
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS';
 const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-Id, traceparent';
 const EXPOSED_HEADERS = [

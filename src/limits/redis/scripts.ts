@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 
 /** A script that Redis runs whole, with nobody in between, on the value of one key. */
 export interface Script {
@@ -13,7 +14,7 @@ export interface Script {
 const VALUE = "'^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (.*)$'";
 const FORMAT = "'%d %d %d %d %d %d %s'";
 /** It outlives what it holds: the UTC day, and the day that a ban of an hour is remembered. Storage has it for longer. */
-const KEPT_SECONDS = 2 * 86_400;
+const KEPT_SECONDS = 2 * DAY_SECONDS;
 
 /**
  * Counts a request, or looks. Redis decides by the rule of `window.ts` whether it counts, and gives the time and the

@@ -1,8 +1,7 @@
 import { type Html, html } from '../../http/docs/html.ts';
 import { utc } from '../../stdx/clock.ts';
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import type { ConsoleContext } from './context.ts';
-
-const DAY_SECONDS = 86_400;
 
 /** A moment, which a script shows in the reader's own zone; without one, and in any case on hover, in UTC. */
 export function moment(unixSeconds: number): Html {
@@ -20,8 +19,8 @@ export function utcDay(unixSeconds: number): Html {
 /** How long something takes, as one number with its unit. */
 export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
-  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 2 * DAY_SECONDS) return `${Math.round(seconds / 3_600)} h`;
+  if (seconds < 90 * MINUTE_SECONDS) return `${Math.round(seconds / MINUTE_SECONDS)} min`;
+  if (seconds < 2 * DAY_SECONDS) return `${Math.round(seconds / HOUR_SECONDS)} h`;
   return `${Math.round(seconds / DAY_SECONDS)} days`;
 }
 

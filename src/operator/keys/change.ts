@@ -3,6 +3,7 @@ import { type ApiKey, mintSecret, ROTATION_GRACE_MAX_SECONDS, secretRecord } fro
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../frame/context.ts';
 import { count, foreign, mistake, moment, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
@@ -10,10 +11,9 @@ import { fieldsOf, type KeyFields, keyChanges, keyFields, readFields } from './f
 import { keyOf } from './key.ts';
 import { secretPage } from './list.ts';
 
-const DAY_SECONDS = 86_400;
 const GRACES = [
   { seconds: 0, label: 'None: the old key stops at once' },
-  { seconds: 3_600, label: '1 hour' },
+  { seconds: HOUR_SECONDS, label: '1 hour' },
   { seconds: DAY_SECONDS, label: '24 hours' },
   { seconds: 7 * DAY_SECONDS, label: '7 days' },
   { seconds: ROTATION_GRACE_MAX_SECONDS, label: '30 days' },

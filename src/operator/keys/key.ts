@@ -2,6 +2,7 @@ import type { ApiKey } from '../../catalog/api-key.ts';
 import type { Ban, LimiterMemory } from '../../catalog/limit.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { auditTable } from '../audit.ts';
 import { usageChart } from '../frame/chart.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere } from '../frame/context.ts';
@@ -11,7 +12,6 @@ import { stateBadge } from './list.ts';
 
 const BANS_SHOWN_MAX = 20;
 const AUDIT_SHOWN_MAX = 20;
-const DAY_SECONDS = 86_400;
 /** The share of a limit from which on it is worth a warning. */
 const MUCH = 0.8;
 /** How many minutes and days the charts show, and how many if more is asked for. */

@@ -4,12 +4,13 @@ import { hashSecret } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { ConsoleSession } from '../../catalog/session.ts';
 import type { Storage } from '../../catalog/storage.ts';
+import { HOUR_SECONDS } from '../../stdx/duration.ts';
 
 const COOKIE = 'pet_catalog_console';
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const LOGIN_SECONDS = 600;
-const SESSION_SECONDS = 12 * 3_600;
+const SESSION_SECONDS = 12 * HOUR_SECONDS;
 const ATTEMPTS_MAX = 10;
 const ATTEMPTS_SECONDS = 60;
 
