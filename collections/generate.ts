@@ -170,10 +170,13 @@ function bruno({ info }: Contract, requests: readonly Request[]): [string, strin
       `${[section('auth', ['mode: bearer']), section('auth:bearer', ['token: {{api_key}}'])].join('\n\n')}\n`,
     ],
     ['bruno/environments/local.bru', `${section('vars', [`base_url: ${BASE_URL}`])}\nvars:secret [\n  api_key\n]\n`],
-    ...requests.map((request, index): [string, string] => [
-      `bruno/${request.folder}/${request.name}.bru`,
-      brunoRequest(request, index + 1),
-    ]),
+    ...[...Map.groupBy(requests, ({ folder }) => folder)].flatMap(([folder, inFolder]) =>
+      // Counted within the folder, so that a new request leaves the files of other folders alone.
+      inFolder.map((request, index): [string, string] => [
+        `bruno/${folder}/${request.name}.bru`,
+        brunoRequest(request, index + 1),
+      ]),
+    ),
   ];
 }
 

@@ -26,7 +26,11 @@ export function addAboutCommands(program: Command, invocation: Invocation): void
     .option('--json', 'as JSON, which it is anyway')
     .option('--yaml', 'as YAML')
     .action(async ({ yaml }: { yaml?: true }) => {
-      const document = JSON.stringify(openApiDocument(OPERATIONS, PUBLISHED_SERVERS), null, 2);
+      // A reference stays on one line: they are half of the document.
+      const document = JSON.stringify(openApiDocument(OPERATIONS, PUBLISHED_SERVERS), null, 2).replaceAll(
+        /\{\s+("\$ref": "[^"]+")\s+\}/g,
+        '{ $1 }',
+      );
       if (!yaml) return invocation.print(document);
       const { stringify } = await import('yaml');
       invocation.print(stringify(JSON.parse(document)).trimEnd());

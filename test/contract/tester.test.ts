@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
+import { readContract } from '../kit/contract.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 /** Generates requests from openapi.json alone, good ones and bad ones, and holds every answer against it. */
@@ -34,7 +34,7 @@ interface Operation {
 }
 
 const contract: { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } } =
-  JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+  readContract();
 const operations = Object.entries(contract.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );

@@ -1,9 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
 import { ERROR_CODES, type ErrorCode } from '../../catalog/error.ts';
 import { STATUS_OF } from '../errors.ts';
 import type { Operation, Parameter } from '../operations/operation.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
+
+// Importing it as a module would load the whole HTTP client.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The version of the published interface, which is not that of the software. */
 export const INTERFACE_VERSION = '1.0.0';
@@ -43,7 +47,8 @@ const WITH_BODY: readonly ErrorCode[] = [
   'unsupported_media_type',
 ];
 
-const STATUS_TEXT: Readonly<Record<number, string>> = {
+const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
+  default: 'Any other failure, such as a malformed request',
   400: 'The request is malformed or holds invalid values',
   401: 'The API key is missing or invalid',
   403: 'The API key lacks the scope of the operation',
@@ -95,11 +100,11 @@ const WITH_A_KEY = ['RateLimit-Policy', 'RateLimit'] as const;
 
 /** The contract, OpenAPI 3.1, made from the operations that are served. */
 export function openApiDocument(operations: readonly Operation[], servers: readonly ContractServer[]): object {
-  const schemas: Record<string, unknown> = {};
+  const components: Components = { schemas: {}, responses: {}, parameters: { IfNoneMatch, IdempotencyKey } };
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     const path = paths[operation.path] ?? {};
-    path[operation.method.toLowerCase()] = describeOperation(operation, schemas);
+    path[operation.method.toLowerCase()] = describeOperation(operation, components);
     paths[operation.path] = path;
   }
   return {
@@ -129,19 +134,27 @@ export function openApiDocument(operations: readonly Operation[], servers: reado
           description: `An API key as a bearer token. A key has all of these scopes, or those that it was issued with: ${SCOPES.join(', ')}.`,
         },
       },
-      schemas,
+      ...components,
       headers: HEADERS,
     },
   };
 }
 
-function describeOperation(operation: Operation, schemas: Record<string, unknown>): object {
+/** What operations refer to instead of repeating it. Describing an operation adds what it refers to. */
+interface Components {
+  readonly schemas: Record<string, unknown>;
+  readonly responses: Record<string, unknown>;
+  readonly parameters: Record<string, unknown>;
+}
+
+function describeOperation(operation: Operation, components: Components): object {
+  const { schemas } = components;
   const { id, tag, summary, description, scope, stability, deprecation, body, success } = operation;
   const parameters = [
     ...(operation.pathParameters ?? []).map((parameter) => describeParameter(parameter, 'path')),
     ...(operation.queryParameters ?? []).map((parameter) => describeParameter(parameter, 'query')),
-    ...(operation.conditional ? [IF_NONE_MATCH] : []),
-    ...(operation.method === 'POST' ? [IDEMPOTENCY_KEY] : []),
+    ...(operation.conditional ? [ref('parameters', 'IfNoneMatch')] : []),
+    ...(operation.method === 'POST' ? [ref('parameters', 'IdempotencyKey')] : []),
   ];
   return {
     operationId: id,
@@ -165,7 +178,7 @@ function describeOperation(operation: Operation, schemas: Record<string, unknown
         ...(success.schema && { content: json(named(success.schema, schemas), success.example) }),
       },
       ...(operation.conditional && { 304: NOT_MODIFIED }),
-      ...describeErrors(operation, schemas),
+      ...describeErrors(operation, components),
     },
   };
 }
@@ -183,7 +196,8 @@ function marks({ stability, deprecation }: Operation): string[] {
   return said;
 }
 
-function describeErrors(operation: Operation, schemas: Record<string, unknown>): object {
+/** The failures of an operation by status. Those with the same codes are one response, which all refer to. */
+function describeErrors(operation: Operation, components: Components): object {
   const codes = new Set([
     ...COMMON,
     ...(operation.scope === 'any' ? [] : (['insufficient_scope'] as const)),
@@ -191,45 +205,57 @@ function describeErrors(operation: Operation, schemas: Record<string, unknown>):
     ...(operation.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
     ...operation.errors,
   ]);
-  const schema = named(ErrorBody, schemas);
   const byStatus = Map.groupBy(codes, (code) => STATUS_OF[code]);
   const described = [...byStatus].map(([status, ofStatus]) => {
-    const examples = ofStatus.map((code) => {
-      const { meaning, action } = ERROR_GUIDE[code];
-      return [code, { description: action, value: { code, message: meaning.slice(0, -1), status } }];
-    });
-    const response = {
-      description: STATUS_TEXT[status] ?? '',
-      headers: describeHeaders(headersOf(status)),
-      content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
-    };
-    return [String(status), response];
+    const name = responseName(status, ofStatus);
+    const response = describeError(status, ofStatus, components);
+    components.responses[name] ??= response;
+    if (!isDeepStrictEqual(components.responses[name], response)) throw new Error(`There are two responses ${name}`);
+    return [String(status), ref('responses', name)];
+  });
+  components.responses.Failure ??= describeError('default', [], components);
+  return { ...Object.fromEntries(described), default: ref('responses', 'Failure') };
+}
+
+/** Called after its code, or after its status where it has several. */
+function responseName(status: number, [code = 'internal_error', ...others]: readonly ErrorCode[]): string {
+  if (others.length > 0) return STATUS_CODES[status]?.replaceAll(' ', '') ?? `Status${status}`;
+  return code.replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function describeError(status: number | 'default', codes: readonly ErrorCode[], { schemas }: Components): object {
+  const examples = codes.map((code) => {
+    const { meaning, action } = ERROR_GUIDE[code];
+    return [code, { description: action, value: { code, message: meaning.slice(0, -1), status } }];
   });
   return {
-    ...Object.fromEntries(described),
-    default: {
-      description: 'Any other failure, such as a malformed request',
-      headers: describeHeaders(ON_EVERY_ANSWER),
-      content: { 'application/json': { schema } },
+    description: STATUS_TEXT[status],
+    headers: describeHeaders(headersOf(status)),
+    content: {
+      'application/json': {
+        schema: named(ErrorBody, schemas),
+        ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
+      },
     },
   };
 }
 
-function headersOf(status: number): readonly (keyof typeof HEADERS)[] {
+function headersOf(status: number | 'default'): readonly (keyof typeof HEADERS)[] {
+  if (status === 'default') return ON_EVERY_ANSWER;
   if (status === 401) return [...ON_EVERY_ANSWER, 'WWW-Authenticate'];
   const always = [...ON_EVERY_ANSWER, ...WITH_A_KEY];
   if (status === 403) return [...always, 'WWW-Authenticate'];
   return status === 429 || status === 503 ? [...always, 'Retry-After'] : always;
 }
 
-const IF_NONE_MATCH = {
+const IfNoneMatch = {
   name: 'If-None-Match',
   in: 'header',
   description: 'ETags of the list that the caller has; if one is still right, the answer is 304',
   schema: { type: 'string' },
 };
 
-const IDEMPOTENCY_KEY = {
+const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
@@ -259,7 +285,7 @@ function describeParameter({ name, description, schema }: Parameter, place: 'pat
 }
 
 function describeHeaders(names: readonly (keyof typeof HEADERS)[]): Record<string, object> {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
 }
 
 function ownHeaders(headers: Readonly<Record<string, string>> = {}): Record<string, object> {
@@ -270,12 +296,16 @@ function json(schema: unknown, example: unknown): object {
   return { 'application/json': { schema, ...(example !== undefined && { example }) } };
 }
 
+function ref(kind: keyof Components | 'headers', name: string): { readonly $ref: string } {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
 /** The schema with every part that has a title moved to the components and referred to. */
 function named(schema: TSchema, schemas: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(schema), (_key, part) => {
     if (typeof part?.title !== 'string') return part;
     const { title, ...rest } = part;
     schemas[title] = rest;
-    return { $ref: `#/components/schemas/${title}` };
+    return ref('schemas', title);
   });
 }

@@ -17,6 +17,7 @@ async function start() {
   const contract = await response.json();
   // Requests go to the service that this page came from, whatever addresses it is published under.
   contract.servers = [{ url: `${location.origin}/v1`, description: 'This service' }];
+  inlineShared(contract);
   leaveOptionalParametersEmpty(contract);
   leaveOutWhatAllAnswersShare(contract);
   const ui = SwaggerUIBundle({
@@ -33,6 +34,17 @@ async function start() {
     plugins: [operationsLayout, badges(contract), labels],
     onComplete: () => useKey(ui, new RegExp(contract.components.securitySchemes[KEY_SCHEME].bearerFormat)),
   });
+}
+
+/** Puts shared parameters and responses where they are referred to, for what follows to change. */
+function inlineShared({ paths, components }) {
+  const resolve = (part) =>
+    part.$ref ? structuredClone(components[part.$ref.split('/')[2]][part.$ref.split('/')[3]]) : part;
+  for (const operation of Object.values(paths).flatMap(Object.values)) {
+    operation.parameters = operation.parameters?.map(resolve) ?? [];
+    for (const [status, response] of Object.entries(operation.responses))
+      operation.responses[status] = resolve(response);
+  }
 }
 
 /** Examples explain a parameter, but would be sent with every request if they were filled in. */
