@@ -8,6 +8,8 @@ const BASE_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 const SCRIPT_POLICY = `${BASE_POLICY}; script-src 'self'; font-src 'self' data:; connect-src 'self'`;
 
+const CSS = 'text/css; charset=utf-8';
+
 const NAVIGATION = [
   { path: '/docs', label: 'Reference' },
   { path: '/docs/errors', label: 'Errors' },
@@ -17,10 +19,11 @@ const NAVIGATION = [
 ];
 
 const icon = readAsset('icon.svg', 'image/svg+xml');
-const siteStyle = readAsset('site.css', 'text/css; charset=utf-8');
+const baseStyle = readAsset('base.css', CSS);
+const siteStyle = readAsset('site.css', CSS);
 
 /** What every page refers to. */
-export const SITE_ASSETS: readonly Asset[] = [icon, siteStyle];
+export const SITE_ASSETS: readonly Asset[] = [icon, baseStyle, siteStyle];
 
 /** A page of the documentation. Scripts run after the page is parsed, in their order. */
 export interface SitePage {
@@ -66,7 +69,7 @@ function layout({ path, title, content, styles = [], scripts = [] }: SitePage): 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="${icon.path}" type="image/svg+xml">
-${[...styles, siteStyle].map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
+${[...styles, baseStyle, siteStyle].map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="site">

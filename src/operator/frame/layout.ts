@@ -17,7 +17,11 @@ const OWN = { folder: new URL('./assets/', import.meta.url), path: '/console/ass
 const OF_THE_SITE = { ...OWN, folder: new URL('../../http/docs/assets/', import.meta.url) };
 
 const icon = readAsset('icon.svg', 'image/svg+xml', OF_THE_SITE);
-const STYLES = [readPackagedAsset('uplot/dist/uPlot.min.css', CSS, OWN), readAsset('console.css', CSS, OWN)];
+const STYLES = [
+  readPackagedAsset('uplot/dist/uPlot.min.css', CSS, OWN),
+  readAsset('base.css', CSS, OF_THE_SITE),
+  readAsset('console.css', CSS, OWN),
+];
 const SCRIPTS = [
   readPackagedAsset('uplot/dist/uPlot.iife.min.js', JAVASCRIPT, OWN),
   readAsset('console.js', JAVASCRIPT, OWN),
