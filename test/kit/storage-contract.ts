@@ -5,10 +5,18 @@ import type { Category, NewCategory } from '../../src/catalog/category.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { PLANS } from '../../src/catalog/plan.ts';
 import type { Change, Storage } from '../../src/catalog/storage.ts';
+import type { DatabaseAddress } from '../../src/config.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { manualClock } from './clock.ts';
 import { OPERATOR } from './operator.ts';
 
+/** The place of a database under test, which is removed with it. */
+export interface DatabasePlace extends AsyncDisposable {
+  readonly database: DatabaseAddress;
+}
+
 /** A storage under test that holds at most `categoriesMax` categories. */
-export interface StorageBench extends AsyncDisposable {
+interface StorageBench extends AsyncDisposable {
   readonly storage: Storage;
   readonly categoriesMax: number;
   /** Another connection to the same data, as another process would have it. */
@@ -17,18 +25,19 @@ export interface StorageBench extends AsyncDisposable {
   reopen(): Promise<void>;
 }
 
+const CATEGORIES_MAX = 300;
 const NOW = 1_800_000_000;
 const UNTIL_MS_MAX = 10_000;
 
 /** What every storage must do, whatever keeps the data. */
 export function storageContract(
   name: string,
-  makeBench: () => Promise<StorageBench>,
+  makePlace: () => Promise<DatabasePlace>,
   { skip = false }: { skip?: string | false } = {},
 ): void {
   const check = (title: string, body: (bench: StorageBench) => Promise<void>) =>
     test(`${name}: ${title}`, { skip }, async () => {
-      await using bench = await makeBench();
+      await using bench = await openBench(await makePlace());
       await body(bench);
     });
 
@@ -464,6 +473,26 @@ export function storageContract(
   check('it says that it is well', async ({ storage }) => {
     await storage.check();
   });
+}
+
+async function openBench(place: DatabasePlace): Promise<StorageBench> {
+  const open = () => openStorage(place.database, { clock: manualClock().now, categoriesMax: CATEGORIES_MAX });
+  let storage = await open();
+  return {
+    get storage() {
+      return storage;
+    },
+    categoriesMax: CATEGORIES_MAX,
+    another: open,
+    async reopen() {
+      await storage[Symbol.asyncDispose]();
+      storage = await open();
+    },
+    async [Symbol.asyncDispose]() {
+      await storage[Symbol.asyncDispose]();
+      await place[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function insert(storage: Storage, category: NewCategory): Promise<Category> {

@@ -7,30 +7,11 @@ import { storageContract, untilTrue } from '../../../test/kit/storage-contract.t
 import type { Change } from '../../catalog/storage.ts';
 import { openStorage } from '../open.ts';
 
-const CATEGORIES_MAX = 300;
-
 storageContract('SqlStorage on SQLite', async () => {
   const folder = temporaryFolder();
-  const open = () =>
-    openStorage(
-      { engine: 'sqlite', file: join(folder.path, 'test.db') },
-      { clock: manualClock().now, categoriesMax: CATEGORIES_MAX },
-    );
-  let storage = await open();
   return {
-    get storage() {
-      return storage;
-    },
-    categoriesMax: CATEGORIES_MAX,
-    another: open,
-    async reopen() {
-      await storage[Symbol.asyncDispose]();
-      storage = await open();
-    },
-    async [Symbol.asyncDispose]() {
-      await storage[Symbol.asyncDispose]();
-      folder[Symbol.dispose]();
-    },
+    database: { engine: 'sqlite', file: join(folder.path, 'test.db') },
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
   };
 });
 
@@ -39,7 +20,7 @@ test('a disk that cannot be read while changes are looked for ends nothing, and 
   const open = () =>
     openStorage(
       { engine: 'sqlite', file: join(folder.path, 'test.db') },
-      { clock: manualClock().now, categoriesMax: CATEGORIES_MAX },
+      { clock: manualClock().now, categoriesMax: 300 },
     );
   await using storage = await open();
   await using another = await open();
