@@ -2,25 +2,25 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Tables } from './sql/tables.ts';
 
 /**
- * `busy`: somebody else holds a lock, try again. `unavailable`: not now, and trying again at once is no use.
- * `unknown`: what was asked for may have been stored or not.
+ * `busy`: another transaction holds a lock, retry at once. `unavailable`: an immediate retry is no use.
+ * `unknown`: the write may or may not have been stored.
  */
 export type Failure = 'busy' | 'unavailable' | 'unknown';
 
-/** What differs between the engines. */
+/** What differs between the database engines. */
 export interface Engine {
   readonly db: Kysely<Tables>;
-  /** What an error of this engine means, told by its code; undefined for a defect. */
+  /** Classifies an error of this engine by its code; undefined for a defect. */
   classify(error: unknown): Failure | undefined;
-  /** From here to its end no other transaction that asks for the same runs, in whatever process. */
+  /** Takes the writers' lock until the transaction ends: one holder at a time, in all processes. */
   lockWriters(trx: Transaction<Tables>): Promise<void>;
-  /** Lets others look for changes at once when the transaction is done, where they would notice only later. */
+  /** Notifies other processes on commit, where they would otherwise notice only at their next poll. */
   announce(trx: Transaction<Tables>): Promise<void>;
-  /** Every row of a table, a thousand at a time, in whatever order. */
+  /** Every row of a table in no particular order, a thousand at a time. */
   readAll(trx: Transaction<Tables>, table: keyof Tables): AsyncIterable<Readonly<Record<string, unknown>>[]>;
-  /** Has changes looked for when others may have made some, until the function that it returns is called. */
+  /** Calls `look` whenever other processes may have made changes. Returns the function that stops it. */
   watch(look: () => Promise<void>): () => Promise<void>;
 }
 
-/** A database that cannot be opened; the message says which, why, and what to do. */
+/** A database cannot be opened. The message says which, why, and what to do. */
 export class DatabaseNotOpened extends Error {}

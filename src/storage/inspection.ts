@@ -12,7 +12,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const ROUND_TRIP_MS_MAX = 20;
 const OTHERS_MODE = 0o077;
 
-/** Looks a database over without changing anything in it. */
+/** Checks a database without changing anything in it. */
 export function inspectDatabase(database: DatabaseAddress): Promise<Finding[]> {
   return database.engine === 'sqlite' ? inspectFile(database.file) : inspectServer(database.url);
 }
@@ -32,7 +32,7 @@ function missingFile(file: string): Finding {
     accessSync(folder, constants.W_OK);
     return { check, status: 'ok', finding: `There is no ${file} yet; \`pet-catalog serve\` creates it` };
   } catch {
-    const advice = 'set DATABASE_URL to a place that can be written';
+    const advice = 'set DATABASE_URL to a writable place';
     return { check, status: 'problem', finding: `${file} cannot be created in ${folder}`, advice };
   }
 }
@@ -52,7 +52,7 @@ function fileContent(file: string): Finding[] {
   } catch (error) {
     const { message } = error as Error;
     if (/no such table/.test(message)) return problem(`${file} holds no catalog`, 'set DATABASE_URL to the right file');
-    return problem(`${file} cannot be read: ${message}`, `look at its permissions; if it is damaged, ${restore}`);
+    return problem(`${file} cannot be read: ${message}`, `check its permissions; if it is damaged, ${restore}`);
   }
 }
 
@@ -64,14 +64,14 @@ function tables(names: readonly string[]): Finding {
   }
   const missing = MIGRATION_NAMES.filter((name) => !names.includes(name));
   if (missing.length === 0) return { check, status: 'ok', finding: 'The tables are up to date' };
-  const finding = `The tables are behind by ${missing.length} migrations`;
+  const finding = `The tables lack ${missing.length} migrations`;
   return { check, status: 'warning', finding, advice: 'run `pet-catalog migrate`; `serve` does so when it starts' };
 }
 
 function filePermissions(file: string): Finding {
   const check = 'permissions';
   if ((statSync(file).mode & OTHERS_MODE) === 0 || (statSync(dirname(resolve(file))).mode & OTHERS_MODE) === 0) {
-    return { check, status: 'ok', finding: 'Nobody else may read the database' };
+    return { check, status: 'ok', finding: 'No other user of this machine may read the database' };
   }
   const advice = `run \`chmod 700 ${dirname(file)}\``;
   return { check, status: 'warning', finding: 'Other users of this machine may read the database', advice };
@@ -114,7 +114,7 @@ async function inspectServer(url: string): Promise<Finding[]> {
         current_setting('synchronous_commit') as synchronous_commit,
         to_regclass('kysely_migration') is not null as migrated`);
     const [server] = rows;
-    if (!server) throw new Error('it answers with nothing');
+    if (!server) throw new Error('it returned no row');
     const migrations = server.migrated
       ? (await client.query<{ name: string }>('select name from kysely_migration')).rows
       : [];
@@ -139,7 +139,7 @@ function reached(url: string, version: string, roundTripMs: number): Finding {
     check: DATABASE,
     status: 'warning',
     finding,
-    advice: 'bring it nearer: a create takes six such round trips',
+    advice: 'move it closer: a create takes six such round trips',
   };
 }
 
@@ -156,7 +156,7 @@ function durability(server: Server): Finding[] {
   }
   for (const setting of ['fsync', 'synchronous_commit'] as const) {
     if (server[setting] !== 'off') continue;
-    const finding = `The server has ${setting} = off: what was acknowledged may be lost when it crashes`;
+    const finding = `The server has ${setting} = off: acknowledged writes may be lost in a crash`;
     findings.push({ check: 'durability', status: 'problem', finding, advice: `turn ${setting} on` });
   }
   return findings;

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Int64, Tables } from './sql/tables.ts';
 
-/** Every migration in its order, read when one is to be done. One that was released is never changed. */
+/** Every migration in order, loaded only when one is pending. Never change a released one. */
 const MIGRATIONS = {
   '001-categories-keys-limits': async () =>
     (await import('./migrations/001-categories-keys-limits.ts')).categoriesKeysLimits,
@@ -9,18 +9,18 @@ const MIGRATIONS = {
   '003-usage-audit-sessions': async () => (await import('./migrations/003-usage-audit-sessions.ts')).usageAuditSessions,
 };
 
-/** The names under which a database says what was done to it. */
+/** The names under which a database records the migrations applied to it. */
 export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS);
 
-/** Brings the tables up to date and returns the names of the migrations that this took. Throws what the engine throws. */
+/** Brings the tables up to date. Returns the names of the migrations applied. Throws what the engine throws. */
 export async function migrate(db: Kysely<Tables>, int64: Int64): Promise<string[]> {
-  const done = await namesOfDone(db);
-  if (!done.every((name) => MIGRATION_NAMES.includes(name))) {
+  const applied = await appliedMigrations(db);
+  if (!applied.every((name) => MIGRATION_NAMES.includes(name))) {
     // An older version must not write into tables that it does not know.
     throw new Error('its tables were made by a later version; install that one, or restore a backup from before it');
   }
-  // Nothing is written where there is nothing to do, so that a database that cannot be written to can still be read from.
-  if (MIGRATION_NAMES.every((name) => done.includes(name))) return [];
+  // Write nothing if nothing is pending, so that a read-only database can still be read.
+  if (MIGRATION_NAMES.every((name) => applied.includes(name))) return [];
   const { Migrator } = await import('kysely/migration');
   const migrations = Object.entries(MIGRATIONS).map(async ([name, load]) => {
     const up = await load();
@@ -32,8 +32,8 @@ export async function migrate(db: Kysely<Tables>, int64: Int64): Promise<string[
   return (results ?? []).map((result) => result.migrationName);
 }
 
-/** None where that cannot be read: there are no tables yet, or the migration will meet the reason and tell it. */
-async function namesOfDone(db: Kysely<Tables>): Promise<string[]> {
+/** Empty if unreadable: either there are no tables yet, or the migration fails for the same reason and reports it. */
+async function appliedMigrations(db: Kysely<Tables>): Promise<string[]> {
   const read = sql<{ name: string }>`select name from kysely_migration`.execute(db);
   return read.then(
     ({ rows }) => rows.map(({ name }) => name),

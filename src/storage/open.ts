@@ -4,12 +4,12 @@ import { SqlStorage, type SqlStorageOptions } from './sql/storage.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { claimFile } from './sqlite/file.ts';
 
-/** Opens the database that the settings name, with its tables up to date. Throws `DatabaseNotOpened`. */
+/** Opens the configured database and migrates its tables. Throws `DatabaseNotOpened`. */
 export async function openStorage(database: DatabaseAddress, options: SqlStorageOptions): Promise<SqlStorage> {
   return new SqlStorage(await openEngine(database), options);
 }
 
-/** Opens an engine, with its tables up to date; a `patient` one has no deadlines. Throws `DatabaseNotOpened`. */
+/** Opens an engine and migrates its tables; `patient` disables deadlines. Throws `DatabaseNotOpened`. */
 export async function openEngine(database: DatabaseAddress, { patient = false } = {}): Promise<Engine> {
   if (database.engine === 'sqlite') return openSqlite(database.file);
   const { openPostgres } = await import('./postgres/engine.ts');
@@ -17,8 +17,8 @@ export async function openEngine(database: DatabaseAddress, { patient = false } 
 }
 
 /**
- * Claims a database for a service until disposed of, so that limits are never counted twice over: alone, or together
- * with others that count in the same place. Throws `DatabaseNotOpened`.
+ * Claims a database for a service until disposed of, exclusively or (`together`) shared with instances that count in
+ * the same Redis: instances that each counted alone would multiply every limit. Throws `DatabaseNotOpened`.
  */
 export async function claimForService(
   database: DatabaseAddress,
@@ -30,7 +30,7 @@ export async function claimForService(
   return claim(database, { together, refusal });
 }
 
-/** Claims a database until disposed of, so that no service runs on it meanwhile. Throws `DatabaseNotOpened`. */
+/** Claims a database exclusively until disposed of, so that no service runs on it. Throws `DatabaseNotOpened`. */
 export async function claimForTransfer(database: DatabaseAddress): Promise<AsyncDisposable> {
   const address = database.engine === 'sqlite' ? database.file : withoutPassword(database.url);
   const refusal = `A service runs on the database ${address}: stop all of its instances`;

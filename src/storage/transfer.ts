@@ -10,7 +10,7 @@ import type { Tables } from './sql/tables.ts';
 type Table = keyof Tables;
 type Row = Readonly<Record<string, unknown>>;
 
-/** Every table, none before those that it refers to; and whether migrations leave rows in it. */
+/** Every table, after those that it references, and whether migrations insert rows into it. */
 export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = {
   categories: 'empty',
   category_counter: 'made with rows',
@@ -30,30 +30,30 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
 };
 const TABLES = Object.keys(TRANSFERRED) as Table[];
 
-/** Rows that are read, and then written, at once. */
+/** Rows per batch of reads and writes. */
 const ROWS_AT_ONCE = 1_000;
-/** SQLite takes 32,766 values in a statement, PostgreSQL 65,535. */
+/** SQLite binds at most 32,766 values per statement, PostgreSQL 65,535. */
 const VALUES_PER_STATEMENT = 30_000;
 const CHECKSUM_MODULUS = 1n << 256n;
 
 export interface TransferredTable {
   readonly table: string;
   readonly rows: number;
-  /** The sum of the SHA-256 of every row, modulo 2^256, in hexadecimal: the same in whatever order rows are read. */
+  /** The sum of every row's SHA-256, modulo 2^256, in hexadecimal. Independent of row order. */
   readonly checksum: string;
 }
 
 export interface Transfer {
   readonly from: DatabaseAddress;
   readonly to: DatabaseAddress;
-  /** Told how many rows of how many were copied, and then how many of those read back. */
+  /** Reports progress in rows: first those copied, then those read back. */
   readonly onProgress: (doing: 'Copying' | 'Verifying', done: number, total: number) => void;
 }
 
 /**
- * Copies everything from one database to another that is empty, in whatever engines, as it stands at one moment, and
- * reads it back before it counts: the whole is one transaction, so that one that is broken off leaves nothing. No
- * service may run on either. Returns what every table has. Throws `DatabaseNotOpened`.
+ * Copies a snapshot of one database into another, empty one of either engine, and verifies it by reading it back before
+ * the commit. It is one transaction, so an interrupted transfer leaves nothing. No service may run on either database.
+ * Returns the rows and checksum of every table. Throws `DatabaseNotOpened`.
  */
 export async function transfer({ from, to, onProgress }: Transfer): Promise<TransferredTable[]> {
   if (from.engine === 'sqlite' && !existsSync(from.file)) {
@@ -77,7 +77,7 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
       });
       for (const [index, { table, rows, checksum }] of stored.entries()) {
         if (copied[index]?.rows !== rows || copied[index]?.checksum !== checksum) {
-          throw new DatabaseNotOpened(`What was written to ${table} is not what was read; nothing was kept`);
+          throw new DatabaseNotOpened(`${table} does not read back as it was written; nothing was kept`);
         }
       }
       return stored;
@@ -88,9 +88,9 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
     if (!failure) throw error;
     const kept =
       failure === 'unknown'
-        ? 'either all was kept or nothing: run it again, and it tells'
+        ? 'either everything was kept or nothing: run it again to find out'
         : 'nothing was kept: run it again';
-    throw new DatabaseNotOpened(`The transfer was broken off: ${(error as Error).message}; ${kept}`, { cause: error });
+    throw new DatabaseNotOpened(`The transfer was interrupted: ${(error as Error).message}; ${kept}`, { cause: error });
   }
 }
 
@@ -113,11 +113,11 @@ async function assertEmpty(into: Transaction<Tables>, to: DatabaseAddress): Prom
       .executeTakeFirst();
     if (!row) continue;
     const name = to.engine === 'sqlite' ? to.file : withoutPassword(to.url);
-    throw new DatabaseNotOpened(`The database ${name} is not empty: there are ${table} in it; name an empty one`);
+    throw new DatabaseNotOpened(`The database ${name} is not empty (${table} has rows); name an empty one`);
   }
 }
 
-/** Copies each table as it is at one moment. */
+/** Copies every table from one snapshot. */
 async function copy(
   source: Opened,
   { into, onProgress }: { into: Transaction<Tables>; onProgress: Transfer['onProgress'] },
@@ -139,7 +139,7 @@ async function copy(
           sum.add(rows);
           done += rows.length;
           onProgress('Copying', done, total);
-          // The embedded engine never waits, so that a signal would not be heard in between.
+          // SQLite runs synchronously: yield, so that signals are handled in between.
           await nextTurn();
         }
         copied.push(sum.total);
@@ -186,7 +186,7 @@ async function insert(into: Transaction<Tables>, table: Table, rows: readonly Ro
   }
 }
 
-/** Counts rows and adds up their hashes. */
+/** Counts rows and sums their hashes. */
 class TableSum {
   readonly #table: Table;
   #rows = 0;

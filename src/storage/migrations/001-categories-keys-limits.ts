@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Int64 } from '../sql/tables.ts';
 
-/** The first tables: categories, keys with their secrets apart, and what the limiter keeps. */
+/** Creates the tables of categories, keys with their secrets, and the limiter. */
 export async function categoriesKeysLimits(db: Kysely<unknown>, int64: Int64): Promise<void> {
   const { schema } = db;
   await schema

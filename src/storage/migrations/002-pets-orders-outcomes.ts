@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Int64 } from '../sql/tables.ts';
 
-/** Pets with their stock, orders, and the outcomes that are kept for retries. */
+/** Creates the tables of pets with their stock, orders, and create outcomes for retries. */
 export async function petsOrdersOutcomes(db: Kysely<unknown>, int64: Int64): Promise<void> {
   const { schema } = db;
   await schema

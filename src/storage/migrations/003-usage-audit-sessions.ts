@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Int64 } from '../sql/tables.ts';
 
-/** What keys called for, what operators changed, and the console's logins and sessions. */
+/** Creates the tables of usage, the audit log, and the console's logins and sessions. */
 export async function usageAuditSessions(db: Kysely<unknown>, int64: Int64): Promise<void> {
   const { schema } = db;
   await schema
@@ -47,10 +47,10 @@ export async function usageAuditSessions(db: Kysely<unknown>, int64: Int64): Pro
     .addColumn('ends_at', int64, (column) => column.notNull())
     .execute();
 
-  // The bans that are on are few among those that are over.
+  // Active bans are few among expired ones.
   await schema.createIndex('bans_by_end').on('bans').column('ends_at').execute();
 
-  // Keys are listed and searched a page at a time, the newest first.
+  // Keys are listed and searched in pages, newest first.
   await schema.createIndex('api_keys_by_age').on('api_keys').columns(['created_at', 'id']).execute();
 
   const filled = db as Kysely<{ last_ids: { kind: string; last_id: number } }>;

@@ -2,14 +2,14 @@ import type pg from 'pg';
 import { DatabaseNotOpened } from '../engine.ts';
 import { connect, endSoon, notOpened } from './connection.ts';
 
-/** Names the lock that tells whether services on this database count together or one of them alone. */
+/** The advisory lock that a lone service holds exclusively, and services that share Redis hold shared. */
 const CLAIM_LOCK = 7_251_003;
 const RECLAIM_MS = 1_000;
 
 /**
- * Claims a database for a service until disposed of: for it alone, or together with others that count in the same
- * place, since services that each counted alone would multiply every limit. A claim whose connection breaks is made
- * again as soon as it can be. Throws `DatabaseNotOpened`, with the refusal if somebody else has it.
+ * Claims a database for a service until disposed of, exclusively or (`together`) shared: instances that each counted
+ * alone would multiply every limit. If the connection breaks, the claim is retried every second. Throws
+ * `DatabaseNotOpened`, with the refusal as its message if another process holds a conflicting claim.
  */
 export async function claimPostgres(
   url: string,

@@ -4,18 +4,18 @@ import { withoutPassword } from '../../config.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 
 export const CONNECT_TIMEOUT_MS = 2_000;
-/** When a statement is given up though the server did not: it, or the network, hangs. */
+/** Client-side deadline of a statement, for when the server or the network hangs. */
 export const ANSWER_TIMEOUT_MS = 6_000;
-/** What a server that hangs is given to take note of an end. */
+/** How long to wait for a connection to close. */
 const END_TIMEOUT_MS = 500;
-/** After how long without a word a peer is asked whether it lives, how often, and how many times in vain. */
+/** TCP keepalive, in seconds: the first probe, the interval, and the number of lost probes. */
 const KEEPALIVES = ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'];
 
 const UNKNOWN_AUTHORITY = '; name the certificate of its authority in DATABASE_URL with sslrootcert=FILE';
 
 /**
- * Opens a connection outside of the pool, for a purpose that lasts. The server ends it within half a minute when this
- * machine is gone without a word. Throws what `pg` throws.
+ * Opens a long-lived connection outside the pool. Keepalives make the server drop it within half a minute of this
+ * machine's death. Throws what `pg` throws.
  */
 export async function connect(url: string, purpose: string): Promise<pg.Client> {
   const client = new pg.Client({
@@ -25,7 +25,7 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
     query_timeout: ANSWER_TIMEOUT_MS,
     keepAlive: true,
   });
-  // What breaks a connection also ends it, and its end is what is listened for.
+  // An error also ends the connection, and callers listen for the end.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -37,12 +37,12 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
   }
 }
 
-/** Ends a connection, or a pool of them. One that hangs is not waited for. */
+/** Closes a connection or a pool, without waiting for one that hangs. */
 export async function endSoon(connection: pg.Client | pg.Pool): Promise<void> {
   await Promise.race([connection.end().catch(() => {}), wait(END_TIMEOUT_MS, undefined, { ref: false })]);
 }
 
-/** Throws the `DatabaseNotOpened` that says why a server could not be used, and what to do. */
+/** Makes a handler that throws `DatabaseNotOpened`, saying why the server cannot be used and what to do. */
 export function notOpened(url: string): (error: Error) => never {
   return (error) => {
     const hints: Record<string, string> = {

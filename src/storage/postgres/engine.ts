@@ -8,33 +8,33 @@ import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, notOpened } from './con
 import { watchPostgres } from './feed.ts';
 
 const SERVER_VERSION_MIN = 14;
-/** Connections of one instance; what finds none free waits for `CONNECT_TIMEOUT_MS` and is then refused. */
+/** Pool size of one instance. Work that finds no free connection within `CONNECT_TIMEOUT_MS` is refused. */
 const CONNECTIONS_MAX = 10;
-/** What the server takes for one statement at most, and for a lock within it. */
+/** Server-side deadlines for one statement, and for a lock within it. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 900;
 const READ_AT_ONCE = 1_000;
-/** Names the lock that a writing transaction holds, so that it decides by what it alone may change. */
+/** The advisory lock that serialises writing transactions, so that each may decide by what it reads. */
 const WRITERS_LOCK = 7_251_002;
 
-/** SQLSTATEs with which the server ends the connection; the severity would tell as well, but in its own language. */
+/** SQLSTATEs with which the server ends the connection. (The severity would say so too, but it is localised.) */
 const ENDS_CONNECTION = /^(08|25P03|25P04|57P|58|XX)/;
 
 /** The server did not answer. */
 class ConnectionLost extends Error {
-  /** What it was asked, if it was, may or may not have happened. */
-  readonly wasAsked: boolean;
+  /** Whether the statement was sent: then it may or may not have run. */
+  readonly wasSent: boolean;
 
-  constructor(cause: unknown, wasAsked: boolean) {
+  constructor(cause: unknown, wasSent: boolean) {
     super('The database does not answer', { cause });
-    this.wasAsked = wasAsked;
+    this.wasSent = wasSent;
   }
 }
 
 /** A COMMIT whose answer was lost. */
 class CommitUnanswered extends Error {}
 
-/** What the server, and this side, give up when it takes too long: nobody who calls the service waits in vain. */
+/** Deadlines of the server and of the client, so that no request waits on a hung database. */
 const DEADLINES = {
   statement_timeout: STATEMENT_TIMEOUT_MS,
   lock_timeout: LOCK_TIMEOUT_MS,
@@ -43,8 +43,8 @@ const DEADLINES = {
 };
 
 /**
- * Opens a PostgreSQL database, its tables up to date. Several instances may do so at the same time. `patient`: without
- * deadlines, for a command that works on everything there is. Throws `DatabaseNotOpened`.
+ * Opens a PostgreSQL database and migrates its tables. Several instances may do so at the same time. `patient` disables
+ * deadlines, for a command that reads whole tables. Throws `DatabaseNotOpened`.
  */
 export async function openPostgres(url: string, { patient = false } = {}): Promise<Engine> {
   const origin = randomUUID();
@@ -65,7 +65,7 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
   };
 }
 
-/** A pool in which a connection that breaks does no more than fail whatever is asked on it. */
+/** A pool in which a broken connection fails only the queries on it. */
 function openPool(url: string, config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -75,19 +75,19 @@ function openPool(url: string, config: pg.PoolConfig): pg.Pool {
     types: NUMBERS,
     ...config,
   });
-  // An error that nobody listens for ends the process. The pool listens only while nobody uses a connection.
+  // An unhandled 'error' event ends the process, and the pool handles it only on idle connections.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
-/** 64-bit integers as numbers: none of ours is beyond 2^53. */
+/** Parses 64-bit integers as numbers: none here exceeds 2^53. */
 const NUMBERS = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/** By a cursor, so that however many rows there are, a thousand are in memory. */
+/** Reads through a cursor, so that at most a thousand rows are in memory. */
 async function* readAll(
   trx: Transaction<Tables>,
   table: keyof Tables,
@@ -101,7 +101,7 @@ async function* readAll(
   await sql`close every_row`.execute(trx);
 }
 
-/** Migrates over connections without deadlines: another instance's migration may have to be waited for. */
+/** Checks the server and migrates, without deadlines: it may have to wait for another instance's migration. */
 async function prepare(url: string): Promise<void> {
   const pool = openPool(url, {});
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
@@ -119,7 +119,7 @@ async function prepare(url: string): Promise<void> {
   }
 }
 
-/** What an error means, by its SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html). */
+/** Classifies an error by its SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html). */
 function classify(error: unknown): Failure | undefined {
   if (error instanceof CommitUnanswered) return 'unknown';
   if (error instanceof ConnectionLost) return 'unavailable';
@@ -127,13 +127,13 @@ function classify(error: unknown): Failure | undefined {
   const { code = '' } = error;
   // serialization_failure, deadlock_detected, lock_not_available
   if (['40001', '40P01', '55P03'].includes(code)) return 'busy';
-  // read_only_sql_transaction, a standby before or after a failover; a transaction that waited too long.
+  // read_only_sql_transaction: a standby, around a failover. 25P03, 25P04: transaction timeouts.
   if (['25006', '25P03', '25P04'].includes(code)) return 'unavailable';
   // Connection exceptions, authorization, no such database, resources, operator intervention, system errors.
   return ['08', '28', '3D', '53', '57', '58'].includes(code.slice(0, 2)) ? 'unavailable' : undefined;
 }
 
-/** Kysely's PostgreSQL, telling what became of a connection. */
+/** Kysely's PostgreSQL dialect that tracks lost connections. */
 class CheckedDialect extends PostgresDialect {
   readonly #pool: pg.Pool;
   readonly #openedMs = new WeakMap<pg.PoolClient, number>();
@@ -156,8 +156,8 @@ class CheckedDialect extends PostgresDialect {
   }
 
   /**
-   * Where the server left one connection without an answer, older ones may be no better, and each would cost its user
-   * the whole deadline: a new one tells sooner.
+   * Discards connections opened before the last one that was lost: they may hang too, and each would cost its user the
+   * whole deadline. A new connection fails sooner.
    */
   async #connect(): Promise<PostgresPoolClient> {
     for (;;) {
@@ -173,27 +173,27 @@ class CheckedDialect extends PostgresDialect {
 }
 
 class CheckedDriver extends PostgresDriver {
-  /** Only an error that undoes the transaction says that nothing was stored; one that ends the connection does not. */
+  /** Reports `CommitUnanswered` if the connection ends during a COMMIT: only a rollback error proves nothing was stored. */
   override async commitTransaction(connection: Parameters<PostgresDriver['commitTransaction']>[0]): Promise<void> {
     try {
       await super.commitTransaction(connection);
     } catch (error) {
       const isUnanswered =
         error instanceof ConnectionLost
-          ? error.wasAsked
+          ? error.wasSent
           : error instanceof pg.DatabaseError && ENDS_CONNECTION.test(error.code ?? '');
       if (isUnanswered) throw new CommitUnanswered('The answer to a COMMIT was lost', { cause: error });
       throw error;
     }
   }
 
-  /** On a connection that was lost there is nothing to roll back, and failing would hide why it was lost. */
+  /** Ignores failures: a lost connection has nothing to roll back, and an error here would hide the cause. */
   override async rollbackTransaction(connection: Parameters<PostgresDriver['rollbackTransaction']>[0]): Promise<void> {
     await super.rollbackTransaction(connection).catch(() => {});
   }
 }
 
-/** A client that is not used again once the server failed to answer on it. */
+/** Wraps a client so that it is discarded once the server failed to answer on it. */
 function checked(client: pg.PoolClient, onLost: () => void): PostgresPoolClient {
   let failure: unknown;
   const onError = (error: unknown) => {
@@ -210,7 +210,7 @@ function checked(client: pg.PoolClient, onLost: () => void): PostgresPoolClient 
       return lost(error, true);
     }
   };
-  // Kysely's type also has a form for cursors, which nobody uses here.
+  // Kysely's type also has an overload for cursors, which is not used here.
   return {
     query: query as unknown as PostgresPoolClient['query'],
     release: (discard) => {
@@ -220,7 +220,7 @@ function checked(client: pg.PoolClient, onLost: () => void): PostgresPoolClient 
   };
 }
 
-function lost(error: unknown, wasAsked: boolean): never {
+function lost(error: unknown, wasSent: boolean): never {
   if (error instanceof pg.DatabaseError) throw error;
-  throw new ConnectionLost(error, wasAsked);
+  throw new ConnectionLost(error, wasSent);
 }

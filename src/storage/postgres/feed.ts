@@ -1,23 +1,23 @@
 import type pg from 'pg';
 import { connect, endSoon } from './connection.ts';
 
-/** How often changes are looked for though nothing was heard: notifications may be lost with their connection. */
+/** Polling interval beside notifications, which may be lost with their connection. */
 const LOOK_INTERVAL_MS = 1_000;
 const RECONNECT_MS = 500;
 
 export interface PostgresFeedOptions {
-  /** What this instance's own notifications carry; they are passed over. */
+  /** The payload of this instance's own notifications, which are ignored. */
   readonly origin: string;
-  /** Looks for changes; it may be called again while it is at it. */
+  /** Polls for changes; may be called again while it runs. */
   readonly look: () => Promise<void>;
 }
 
 /**
- * Has changes looked for whenever another instance or a command announced one, and once a second in any case. The
- * listening connection is opened anew for as long as it takes. Returns the function that ends it.
+ * Calls `look` on every notification from another process, and once a second in any case. Reconnects the listening
+ * connection until it succeeds. Returns the function that stops it.
  */
 export function watchPostgres(url: string, options: PostgresFeedOptions): () => Promise<void> {
-  // What failed is tried again by the next look.
+  // The next look retries what failed.
   const look = () => options.look().catch(() => {});
   const timer = setInterval(look, LOOK_INTERVAL_MS).unref();
   let isEnded = false;
@@ -32,7 +32,7 @@ export function watchPostgres(url: string, options: PostgresFeedOptions): () => 
       client.on('end', again);
       client.on('notification', ({ payload }) => payload !== options.origin && look());
       await client.query('listen pet_catalog');
-      // What was announced before is not told.
+      // Catch up on notifications sent before this connection listened.
       look();
     } catch {
       again();

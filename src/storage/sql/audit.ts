@@ -3,7 +3,7 @@ import type { AuditAction, AuditEntry, AuditQuery, AuditStorage, Operator } from
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/** What operators changed, in SQL. Entries are only ever added. */
+/** The audit log in SQL. Append-only. */
 export class SqlAudit implements AuditStorage {
   readonly #transactions: Transactions;
 
@@ -35,15 +35,21 @@ export interface AuditedChange {
   readonly after: unknown;
 }
 
-/** Writes down a change in the transaction that makes it, so that there is never one without the other. */
+/** Appends an audit entry in the transaction of the change itself, so that there is never one without the other. */
 export async function recordAudit(trx: Transaction<Tables>, change: AuditedChange): Promise<void> {
   const { at, by, action, target, before, after } = change;
   const id = await nextId(trx, 'audit_entries');
   await trx
     .insertInto('audit_entries')
     .values({
-      ...{ id, at, actor: by.actor, via: by.via, action, target },
-      ...{ before: JSON.stringify(before), after: JSON.stringify(after) },
+      id,
+      at,
+      actor: by.actor,
+      via: by.via,
+      action,
+      target,
+      before: JSON.stringify(before),
+      after: JSON.stringify(after),
     })
     .execute();
 }

@@ -18,7 +18,11 @@ interface QueuedCategory {
   readonly keyId: string;
 }
 
-/** Categories in SQL. Those without an Idempotency-Key are inserted many at a time. */
+/**
+ * Categories in SQL, behind two group-commit queues. Creates without an Idempotency-Key need no look-up of their own, so
+ * a batch of them becomes one multi-row insert. With a key, the kept outcome must be looked up first: those share a
+ * transaction job by job (`Transactions.batch`).
+ */
 export class SqlCategories implements CategoryStorage {
   readonly #transactions: Transactions;
   readonly #clock: Clock;
@@ -108,21 +112,25 @@ export class SqlCategories implements CategoryStorage {
           some.map((category) => ({ category, keyId: by.via })),
         );
         onProgress(first + some.length);
-        // However many there are, a service that imports serves requests in between.
+        // Yields, so that the process serves requests during a long import.
         await nextTurn();
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
       await recordAudit(trx, {
-        ...{ at: this.#clock().unix, by, action: 'categories.import', target: 'categories' },
-        ...{ before: null, after },
+        at: this.#clock().unix,
+        by,
+        action: 'categories.import',
+        target: 'categories',
+        before: null,
+        after,
       });
     });
   }
 
-  /** As many of the batch as there is room for, in a few statements however many they are. */
+  /** Inserts as many of the batch as fit under the bound, in a few multi-row statements; the rest get `catalog_full`. */
   async #insertBatch(trx: Transaction<Tables>, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
     const [counter] = await this.#readCounter.run(trx);
-    if (!counter) throw new Error('The counter of the categories is gone');
+    if (!counter) throw new Error('The category counter is missing');
     const { last_id, count } = counter;
     const room = Math.max(0, this.#categoriesMax - count);
     const createdAt = this.#clock().unix;

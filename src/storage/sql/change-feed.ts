@@ -7,15 +7,15 @@ type Versions = ReadonlyMap<Change, number>;
 
 export interface Following {
   /**
-   * Looks once, calls back for each kind of change that was made since it last did, and rejects if one could not be
-   * followed, which the next look tries again.
+   * Polls once and calls back for each kind of change since the last poll. Rejects if a callback failed; the next
+   * poll retries that kind.
    */
   readonly look: () => Promise<void>;
-  /** A change that was made here, and followed, is not told again. */
+  /** Marks a change made by this process as followed, so that the next poll does not repeat it. */
   followed(kind: Change, version: number): void;
 }
 
-/** Follows what others change, from now on. */
+/** Follows the changes of other processes, from now on. */
 export async function followChanges(
   read: () => Promise<Versions>,
   onChange: (change: Change) => Promise<void>,
@@ -27,11 +27,11 @@ export async function followChanges(
       const before = seen.get(kind) ?? 0;
       if (version === before) continue;
       try {
-        // Ids that are gone again: the database was put back to an earlier state.
+        // The highest id went down: the database was restored to an earlier state.
         await onChange(kind === 'new-categories' && version < before ? 'categories' : kind);
         seen.set(kind, version);
       } catch (error) {
-        // The other kinds are followed all the same: a list that cannot be read must not keep a revoked key open.
+        // Keep following the other kinds: a list that cannot be read must not keep a revoked key valid.
         failures.push(error);
       }
     }
@@ -40,13 +40,13 @@ export async function followChanges(
   return {
     look: oneAtATime(lookOnce),
     followed(kind, version) {
-      // Others' changes in between are still to be followed.
+      // A gap means that another process made changes in between; the next poll follows them.
       if (seen.get(kind) === version - 1) seen.set(kind, version);
     },
   };
 }
 
-/** A number for each kind of change, another one after each change of the kind. */
+/** The version of each kind of change; it differs after each change of the kind. */
 export async function readVersions(db: Kysely<Tables>): Promise<Versions> {
   const rows = await db.selectFrom('change_versions').select(['kind', 'version']).execute();
   const { last_id } = await db.selectFrom('category_counter').select('last_id').executeTakeFirstOrThrow();

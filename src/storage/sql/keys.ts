@@ -19,7 +19,7 @@ import { Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/** Keys in SQL, their secrets in a table of their own. */
+/** API keys in SQL, with their secrets in a separate table. */
 export class SqlKeys implements KeyStorage {
   readonly #transactions: Transactions;
   readonly #clock: Clock;
@@ -65,15 +65,15 @@ export class SqlKeys implements KeyStorage {
 
   search({ text, offset, limit }: KeySearch): Promise<{ keys: ApiKey[]; count: number }> {
     const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
-    const holds = (column: 'api_keys.name' | 'api_keys.id' | 'api_key_secrets.prefix') =>
+    const matches = (column: 'api_keys.name' | 'api_keys.id' | 'api_key_secrets.prefix') =>
       sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`;
     return this.#transactions.read(async (db) => {
       const found = text
         ? selectKeys(db).where((where) =>
-            where.or([holds('api_keys.name'), holds('api_keys.id'), holds('api_key_secrets.prefix')]),
+            where.or([matches('api_keys.name'), matches('api_keys.id'), matches('api_key_secrets.prefix')]),
           )
         : selectKeys(db);
-      // Without a text there is nothing to join for: an index counts the keys.
+      // Without a text no join is needed: an index counts the keys.
       const { count } = await (text ? found.clearSelect() : db.selectFrom('api_keys'))
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
@@ -87,8 +87,8 @@ export class SqlKeys implements KeyStorage {
     return this.#transactions.change('keys', async (trx) => {
       const key = await readKey(trx, id);
       if (!key) return undefined;
-      const asked = Object.keys(changes) as (keyof KeyChanges)[];
-      const changed = asked.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
+      const names = Object.keys(changes) as (keyof KeyChanges)[];
+      const changed = names.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
       if (changed.length === 0) return key;
       const { id: _, ...row } = fromKey({ ...key, ...changes });
       await trx.updateTable('api_keys').set(row).where('id', '=', id).execute();
@@ -136,7 +136,7 @@ async function insertSecret(trx: Transaction<Tables>, keyId: string, secret: Sec
     .execute();
 }
 
-/** Keys with the prefix of their newest secret, which is the one without an end. */
+/** Selects keys with the prefix of their current secret, the one without an end. */
 function selectKeys(db: Kysely<Tables>) {
   return db
     .selectFrom('api_keys')
@@ -152,19 +152,19 @@ async function readKey(db: Kysely<Tables>, id: string): Promise<ApiKey | undefin
   return row && toKey(row);
 }
 
-/** The word of a set that equals a text: held once for all keys, and compared by where it is instead of by letters. */
-function wordOf<Word extends string>(words: readonly Word[], text: string): Word {
-  return words.find((word) => word === text) ?? (text as Word);
+/** Interns a known string, so that all keys share one copy. */
+function intern<Name extends string>(names: readonly Name[], text: string): Name {
+  return names.find((name) => name === text) ?? (text as Name);
 }
 
-/** What was read of scopes so far. There are as many as ways to choose from six. */
-const scopesRead = new Map<string, readonly Scope[]>();
+/** Parsed scope lists by their text. Bounded: six scopes have at most 63 combinations. */
+const scopeLists = new Map<string, readonly Scope[]>();
 
 function scopesOf(text: string): readonly Scope[] {
-  const known = scopesRead.get(text);
+  const known = scopeLists.get(text);
   if (known) return known;
-  const scopes = text.split(' ').map((scope) => wordOf(SCOPES, scope));
-  scopesRead.set(text, scopes);
+  const scopes = text.split(' ').map((scope) => intern(SCOPES, scope));
+  scopeLists.set(text, scopes);
   return scopes;
 }
 
@@ -173,8 +173,8 @@ function toKey(row: Tables['api_keys'] & { prefix: string }): ApiKey {
     id: row.id,
     name: row.name,
     prefix: row.prefix,
-    environment: wordOf(ENVIRONMENTS, row.environment),
-    plan: wordOf(PLAN_NAMES, row.plan),
+    environment: intern(ENVIRONMENTS, row.environment),
+    plan: intern(PLAN_NAMES, row.plan),
     limits: { minute: row.per_minute, day: row.per_day },
     scopes: scopesOf(row.scopes),
     createdAt: row.created_at,

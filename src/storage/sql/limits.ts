@@ -6,7 +6,7 @@ import { RowsInsert, Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/** Counts and bans in SQL. */
+/** The limiter's counts and bans in SQL. */
 export class SqlLimits implements LimitStorage {
   readonly #transactions: Transactions;
   readonly #findCounts = new Statement((db, keyId: string) =>
@@ -65,7 +65,7 @@ export class SqlLimits implements LimitStorage {
   }
 
   raiseCounts(counts: readonly WindowCounts[]): Promise<void> {
-    // Locked in one order by everybody, so that two instances that save the same keys do not wait for each other.
+    // Every instance locks rows in key order, so that two that save the same keys cannot deadlock.
     const inOrder = counts.toSorted((one, other) => (one.keyId < other.keyId ? -1 : 1));
     return this.#transactions.transactUnlocked((trx) => this.#raiseCounts.run(trx, inOrder.map(fromCounts)));
   }
@@ -135,16 +135,16 @@ export class SqlLimits implements LimitStorage {
   }
 }
 
-/** What each window is told from earlier ones by, and its count. */
+/** Per window: the column that orders it, and its count. */
 const WINDOWS = { minute: ['minute_ends', 'minute_used'], day: ['day', 'day_used'] } as const;
 
-/** A column of the later window, or of the greater count in the same: of what is stored and what comes. */
+/** The column's value from the later window, or from the greater count if both rows are in the same window. */
 function laterOf(window: keyof typeof WINDOWS, column: string) {
   const columns = (table: string) => sql.join(WINDOWS[window].map((each) => sql.ref(`${table}.${each}`)));
   const stored = 'window_counts';
-  const coming = 'excluded';
-  return sql<number>`case when (${columns(coming)}) > (${columns(stored)})
-    then ${sql.ref(`${coming}.${column}`)} else ${sql.ref(`${stored}.${column}`)} end`;
+  const incoming = 'excluded';
+  return sql<number>`case when (${columns(incoming)}) > (${columns(stored)})
+    then ${sql.ref(`${incoming}.${column}`)} else ${sql.ref(`${stored}.${column}`)} end`;
 }
 
 function toCounts(row: Tables['window_counts']): WindowCounts {

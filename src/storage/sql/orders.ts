@@ -9,7 +9,7 @@ import { unknown } from './pets.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/** Orders in SQL; taking and returning stock is part of the transaction. */
+/** Orders in SQL. Stock is taken and returned in the same transaction. */
 export class SqlOrders implements OrderStorage {
   readonly #transactions: Transactions;
   readonly #clock: Clock;
@@ -30,10 +30,10 @@ export class SqlOrders implements OrderStorage {
           .where('id', '=', petId)
           .executeTakeFirst();
         if (!pet) throw unknown('petId', petId);
-        const left = pet.quantity - quantity;
-        if (left < 0) throw insufficientStock(petId, pet.quantity, quantity);
+        const remaining = pet.quantity - quantity;
+        if (remaining < 0) throw insufficientStock(petId, pet.quantity, quantity);
 
-        const stock = { quantity: left, status: statusAt(left, pet.status) };
+        const stock = { quantity: remaining, status: statusAt(remaining, pet.status) };
         await trx.updateTable('pets').set(stock).where('id', '=', petId).execute();
         const id = await nextId(trx, 'orders');
         const row = {
@@ -83,12 +83,12 @@ export class SqlOrders implements OrderStorage {
   }
 }
 
-function insufficientStock(petId: number, has: number, wanted: number): CatalogError {
-  return new CatalogError('insufficient_stock', `Pet ${petId} has ${has} in stock, not ${wanted}; order fewer`);
+function insufficientStock(petId: number, stock: number, ordered: number): CatalogError {
+  return new CatalogError('insufficient_stock', `Pet ${petId} has ${stock} in stock, not ${ordered}; order fewer`);
 }
 
 function notCancellable(id: number, shipDate: string | null): CatalogError {
-  return new CatalogError('order_not_cancellable', `Order ${id} is complete since ${shipDate} and cannot be cancelled`);
+  return new CatalogError('order_not_cancellable', `Order ${id} shipped at ${shipDate} and cannot be cancelled`);
 }
 
 function toOrder(row: Tables['orders'], now: number): Order {

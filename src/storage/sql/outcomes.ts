@@ -5,8 +5,8 @@ import { quote } from '../../catalog/validate.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * Creates something unless the origin has created it before; then gives the outcome of that. The outcome is kept in
- * the same transaction as what was created, so that a crash leaves either both or neither.
+ * Creates a resource, or replays the outcome if the origin's Idempotency-Key already created it. Stores the outcome in
+ * the same transaction as the resource, so that a crash leaves both or neither. Throws `idempotency_key_reused`.
  */
 export async function createOnce<T>(
   trx: Transaction<Tables>,
@@ -39,6 +39,6 @@ export async function createOnce<T>(
 function reused(key: string): CatalogError {
   return new CatalogError(
     'idempotency_key_reused',
-    `The Idempotency-Key ${quote(key)} was used for another request; take a new one for a new request`,
+    `The Idempotency-Key ${quote(key)} was used for a different request; send a new key with a new request`,
   );
 }

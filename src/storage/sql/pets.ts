@@ -40,8 +40,13 @@ export class SqlPets implements PetStorage {
         await trx
           .insertInto('pets')
           .values({
-            ...{ id, name, category_id: categoryId, status, quantity: firstStock(status) },
-            ...{ created_at: now, created_by: origin.keyId },
+            id,
+            name,
+            category_id: categoryId,
+            status,
+            quantity: firstStock(status),
+            created_at: now,
+            created_by: origin.keyId,
           })
           .execute();
         return { id, name, categoryId, status };
@@ -88,7 +93,7 @@ export class SqlPets implements PetStorage {
   }
 }
 
-/** The refusal of a body that refers to something that is not there. */
+/** The error for a body that refers to a resource that does not exist. */
 export function unknown(field: string, id: number): CatalogError {
   return new CatalogError('validation_failed', `${field} is ${id}, which does not exist; send one that does`);
 }

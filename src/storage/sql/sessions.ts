@@ -5,7 +5,7 @@ import { recordAudit } from './audit.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/** The console's logins and sessions in SQL; what has ended is removed when the next login is used. */
+/** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
 export class SqlSessions implements SessionStorage {
   readonly #transactions: Transactions;
 
@@ -22,7 +22,7 @@ export class SqlSessions implements SessionStorage {
   open(loginHash: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
     return this.#transactions.transact(async (trx) => {
       const login = await trx.selectFrom('console_logins').selectAll().where('hash', '=', loginHash).executeTakeFirst();
-      // Gone with whatever has ended: a login opens one session.
+      // A login opens one session, so it is deleted along with the expired ones.
       await trx
         .deleteFrom('console_logins')
         .where((where) => where.or([where('hash', '=', loginHash), where('ends_at', '<=', now)]))
@@ -32,8 +32,12 @@ export class SqlSessions implements SessionStorage {
       const row = { hash, id: `session_${randomUUID()}`, actor: login.actor, opened_at: now, ends_at: endsAt };
       await trx.insertInto('console_sessions').values(row).execute();
       await recordAudit(trx, {
-        ...{ at: now, by: { actor: login.actor, via: 'console' }, action: 'console.open', target: row.id },
-        ...{ before: null, after: { endsAt } },
+        at: now,
+        by: { actor: login.actor, via: 'console' },
+        action: 'console.open',
+        target: row.id,
+        before: null,
+        after: { endsAt },
       });
       return toSession(row);
     });
@@ -74,8 +78,12 @@ export class SqlSessions implements SessionStorage {
       if (!row) return false;
       await trx.deleteFrom('console_sessions').where('id', '=', id).execute();
       await recordAudit(trx, {
-        ...{ at: now, by, action: 'console.revoke', target: id },
-        ...{ before: { actor: row.actor, endsAt: row.ends_at }, after: null },
+        at: now,
+        by,
+        action: 'console.revoke',
+        target: id,
+        before: { actor: row.actor, endsAt: row.ends_at },
+        after: null,
       });
       return true;
     });

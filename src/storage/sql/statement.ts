@@ -2,8 +2,8 @@ import { type Compilable, CompiledQuery, type Kysely } from 'kysely';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 
 /**
- * A statement that is compiled the first time and then runs with other values: building and compiling one takes longer
- * than SQLite takes to run it. Each value that `build` is given must be bound once, in order, and nothing else.
+ * A prepared statement, compiled on first use: building and compiling takes longer than SQLite takes to run it. The
+ * statement must bind each value passed to `build` once, in order, and nothing else.
  */
 export class Statement<Values extends readonly unknown[], Row> {
   readonly #build: (db: Kysely<Tables>, ...values: Values) => Compilable<Row>;
@@ -19,7 +19,7 @@ export class Statement<Values extends readonly unknown[], Row> {
   }
 }
 
-/** An insert of any number of rows, compiled once for each number of them. The rows must name their columns in one order. */
+/** A multi-row insert, compiled once per number of rows. All rows must list their columns in the same order. */
 export class RowsInsert<Row extends object> {
   readonly #build: (db: Kysely<Tables>, rows: readonly Row[]) => Compilable<unknown>;
   readonly #compiled = new Map<number, CompiledQuery>();
@@ -43,12 +43,12 @@ export class RowsInsert<Row extends object> {
   }
 }
 
-/** Without the values and the tree that it was compiled from, which nobody needs again. */
+/** Compiles a query and drops its values and syntax tree, which are not needed again. */
 function compile<Row>(query: Compilable<Row>, values: readonly unknown[]): CompiledQuery<Row> {
   const compiled = query.compile();
   const { parameters } = compiled;
   if (parameters.length !== values.length || parameters.some((bound, index) => bound !== values[index])) {
-    throw new Error(`A statement does not bind its values as they come: ${compiled.sql}`);
+    throw new Error(`A statement does not bind its values in order: ${compiled.sql}`);
   }
   return CompiledQuery.raw(compiled.sql) as CompiledQuery<Row>;
 }

@@ -14,17 +14,17 @@ import { SqlSessions } from './sessions.ts';
 import { Transactions } from './transactions.ts';
 import { SqlUsage } from './usage.ts';
 
-const PURGED_AT_ONCE = 200;
+const PURGE_BATCH = 200;
 
 export interface SqlStorageOptions {
   readonly clock: Clock;
-  /** How many categories there may be. */
+  /** The most categories that the catalog may hold. */
   readonly categoriesMax: number;
-  /** Told of every batch of writes; commands that run beside the service have none. */
+  /** Reports every batch of writes; commands that run beside the service omit it. */
   readonly events?: Events;
 }
 
-/** The Storage on an SQL engine whose tables are up to date. Owns the engine's connection. */
+/** Storage on an SQL engine whose tables are up to date. Owns the engine's connection. */
 export class SqlStorage implements Storage {
   readonly categories: SqlCategories;
   readonly pets: SqlPets;
@@ -59,14 +59,14 @@ export class SqlStorage implements Storage {
     while ((await this.#purgeSome(oldest)) > 0) await nextTurn();
   }
 
-  /** A few at a time, so that requests are served in between however many there are. */
+  /** Deletes a few at a time, so that requests are served in between. */
   #purgeSome(oldest: number): Promise<number> {
     return this.#transactions.transact(async (trx) => {
       const old = await trx
         .selectFrom('create_outcomes')
         .select(['key_id', 'idempotency_key'])
         .where('created_at', '<=', oldest)
-        .limit(PURGED_AT_ONCE)
+        .limit(PURGE_BATCH)
         .execute();
       for (const { key_id, idempotency_key } of old) {
         await trx

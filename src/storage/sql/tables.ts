@@ -5,23 +5,23 @@ import type { PlanName } from '../../catalog/plan.ts';
 import type { Change } from '../../catalog/storage.ts';
 import type { UsagePeriod } from '../../catalog/usage.ts';
 
-/** Rows to a statement, well below what an engine binds at once. */
+/** Rows per statement, well below the number of parameters that an engine binds. */
 export const ROWS_PER_STATEMENT = 100;
 
-/** The engine's name for whole numbers up to 2^63; in SQLite only `integer` makes a primary key the row's own number. */
+/** The engine's name for 64-bit integers; in SQLite only an `integer` primary key is the rowid. */
 export type Int64 = 'integer' | 'bigint';
 
 /** The tables as the newest migration leaves them. Moments are Unix seconds. */
 export interface Tables {
   categories: { id: number; name: string; description: string | null; created_at: number; created_by: string };
-  /** One row: how many categories there are, and the highest id ever given, so that none is given twice. */
+  /** One row: the number of categories, and the highest id ever assigned, so that none is reused. */
   category_counter: { last_id: number; count: number };
   pets: {
     id: number;
     name: string;
     category_id: number;
     status: PetStatus;
-    /** The stock; it stands beside the status because the two move together. */
+    /** The stock, in the same row as the status because the two change together. */
     quantity: number;
     created_at: number;
     created_by: string;
@@ -34,9 +34,9 @@ export interface Tables {
     created_at: number;
     created_by: string;
   };
-  /** The highest id ever given in each of the other tables that have such ids. */
+  /** The highest id ever assigned in each of the other tables with ascending ids. */
   last_ids: { kind: 'pets' | 'orders' | 'audit_entries'; last_id: number };
-  /** What creates with an Idempotency-Key gave, for their retries. */
+  /** The outcomes of creates with an Idempotency-Key, for retries. */
   create_outcomes: {
     key_id: string;
     idempotency_key: string;
@@ -90,11 +90,11 @@ export interface Tables {
   };
   console_logins: { hash: string; actor: string; ends_at: number };
   console_sessions: { hash: string; id: string; actor: string; opened_at: number; ends_at: number };
-  /** A number for each kind of change, raised with it, so that other processes know what to read anew. */
+  /** A version per kind of change, raised with each one, so that other processes know what to reload. */
   change_versions: { kind: Change; version: number };
 }
 
-/** The next id of a table, above all that it ever gave: a row that was deleted does not free its id. */
+/** Assigns the next id of a table, above all ids ever assigned: a deleted row does not free its id. */
 export async function nextId(trx: Transaction<Tables>, kind: Tables['last_ids']['kind']): Promise<number> {
   const { last_id } = await trx
     .selectFrom('last_ids')

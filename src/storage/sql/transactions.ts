@@ -8,14 +8,20 @@ import { type Following, followChanges, readVersions } from './change-feed.ts';
 import type { Tables } from './tables.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** How long a lock that another process holds is waited for; then the caller is told. */
+/** How long to wait for a lock that another process holds before failing. */
 const LOCK_WAIT_MS = 900;
 const LOCK_RETRY_MS = 10;
 
 type Work = 'read' | 'write';
 type Job = (trx: Transaction<Tables>) => Promise<unknown>;
 
-/** How work is done on an engine: alone, in a transaction, or together with others in one. Owns the connection. */
+/**
+ * Runs work on an engine: a read, a transaction of its own, or a job of a batch that shares one. Owns the connection.
+ *
+ * There are two group-commit queues. The one here, behind `batch`, runs its jobs one after the other in a shared
+ * transaction, for work that must read before it writes: stock, an Idempotency-Key. The other is in `SqlCategories`:
+ * category creates without an Idempotency-Key read nothing, so a whole batch becomes one multi-row insert.
+ */
 export class Transactions {
   readonly #engine: Engine;
   readonly #events: Events | undefined;
@@ -31,14 +37,14 @@ export class Transactions {
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
   }
 
-  /** For reading. Waits out short locks without holding up the event loop. Throws `unavailable`. */
+  /** Runs a read. Waits for short locks without blocking the event loop. Throws `unavailable`. */
   read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
     return this.#attempt('read', () => work(this.#engine.db));
   }
 
   /**
-   * A durable transaction of its own, during which no other one runs, in whatever process: it may decide by what it
-   * reads. Throws `unavailable` with nothing stored, or `outcome_unknown`.
+   * Runs a durable transaction of its own, serialised with every other one in all processes, so that it may decide by
+   * what it reads. Throws `unavailable` with nothing stored, or `outcome_unknown`.
    */
   transact<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
     return this.transactUnlocked(async (trx) => {
@@ -47,26 +53,26 @@ export class Transactions {
     });
   }
 
-  /** A durable transaction that others may run beside, for what does not depend on what it reads. Fails as `transact`. */
+  /** A durable transaction that may run beside others, for work that does not depend on reads. Fails as `transact`. */
   transactUnlocked<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
     return this.#attempt('write', () => this.#engine.db.transaction().execute(work));
   }
 
   /**
-   * A durable transaction that the work may share with other work of the moment. A `CatalogError` that it throws fails
-   * it alone, so it must be thrown before anything is written.
+   * Runs work in a durable transaction that it may share with other jobs. A `CatalogError` fails this job alone, so
+   * throw it before anything is written.
    */
   async batch<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
     const { value } = await this.#jobs.push(work);
     return value as T;
   }
 
-  /** A queue whose batches are told to `events`. */
+  /** Makes a queue that reports its batches to `events`. */
   queue<Item, Result>(commit: (items: Item[]) => Promise<(Result | CatalogError)[]>): WriteQueue<Item, Result> {
     return new WriteQueue(commit, this.#events?.batchStored);
   }
 
-  /** A transaction that changes what others remember: whoever watches, here or in another process, is told. */
+  /** Runs a transaction that changes what others cache: watchers here and in other processes are notified. */
   async change<T>(kind: Change, work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
     const { version, result } = await this.transact(async (trx) => {
       const raised = await trx
@@ -78,7 +84,7 @@ export class Transactions {
       await this.announce(trx);
       return { version: raised?.version, result: await work(trx) };
     });
-    // The change is made: that a watcher could not follow it, which it reports itself, does not undo it.
+    // The change is durable: a watcher that fails to follow it reports that itself.
     await this.#onChange(kind).then(
       () => version && this.#following?.followed(kind, version),
       () => {},
@@ -86,12 +92,12 @@ export class Transactions {
     return result;
   }
 
-  /** Lets other processes look for what the transaction changed as soon as it is done. */
+  /** Notifies other processes of the change when the transaction commits. */
   announce(trx: Transaction<Tables>): Promise<void> {
     return this.#engine.announce(trx);
   }
 
-  /** Calls back about changes made here or elsewhere from now on. Throws `unavailable`. */
+  /** Calls back on changes made from now on, here or in another process. Throws `unavailable`. */
   async watch(onChange: (change: Change) => Promise<void>): Promise<void> {
     this.#following = await followChanges(() => this.read(readVersions), onChange);
     this.#onChange = onChange;

@@ -16,7 +16,7 @@ import type { Transactions } from './transactions.ts';
 
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
 
-/** Usage in SQL: each record is added to its minute, hour and day, so that reading any of them adds up nothing. */
+/** Usage in SQL. Each record is added to its minute, hour and day, so that a read needs no aggregation over time. */
 export class SqlUsage implements UsageStorage {
   readonly #transactions: Transactions;
   readonly #addRows = new RowsInsert(addRows);
@@ -26,7 +26,7 @@ export class SqlUsage implements UsageStorage {
   }
 
   add(minute: number, records: readonly UsageRecord[]): Promise<void> {
-    // In one order, so that two instances that add to the same rows wait for each other and not in a circle.
+    // In key order, so that two instances that add to the same rows cannot deadlock.
     const sorted = records.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
     return this.#transactions.transactUnlocked(async (trx) => {
       for (const period of PERIODS) {
@@ -62,7 +62,7 @@ export class SqlUsage implements UsageStorage {
       if (limit !== undefined) query = query.limit(limit);
       return (await query.execute()).map((row) => ({
         keyId: row.key_id,
-        // PostgreSQL's sums are decimals, which arrive as text.
+        // PostgreSQL returns sums as decimals, in text.
         served: Number(row.served),
         clientErrors: Number(row.client_errors),
         refused: Number(row.refused),
@@ -100,7 +100,7 @@ export class SqlUsage implements UsageStorage {
     }
   }
 
-  /** Removes the oldest period that is past its time, whole. False if there is none. */
+  /** Deletes all rows of the oldest expired period. False if there is none. */
   #purgeOldest(period: UsagePeriod, before: number): Promise<boolean> {
     return this.#transactions.transactUnlocked(async (trx) => {
       const oldest = await trx

@@ -1,9 +1,9 @@
 import { CatalogError } from '../../catalog/error.ts';
 import type { StoredBatch } from '../../telemetry/events.ts';
 
-/** What one transaction takes at most, so that no caller waits long for others. */
+/** Items per transaction, so that no caller waits long for others. */
 const BATCH_MAX = 256;
-/** What may wait. Beyond it the storage is slower than its callers, and waiting longer would not help them. */
+/** Backpressure: beyond this many waiting items the storage cannot keep up, so new ones are refused. */
 const WAITING_MAX = 10_000;
 
 interface Waiting<Item, Result> {
@@ -13,11 +13,11 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Group commit: items that arrive while a transaction is under way, or in the same turn of the event loop, share the
- * next one, and with it one fsync. Each is answered only after its transaction is durable.
+ * Group commit: items that arrive during a transaction, or in the same turn of the event loop, share the next
+ * transaction and its one fsync. Each item is settled only after its transaction is durable.
  *
- * `commit` stores a batch whole or not at all and returns one outcome for each item; an outcome that is an Error
- * fails that item alone, a throw fails them all.
+ * `commit` stores a batch whole or not at all and returns one outcome per item. An outcome that is a `CatalogError`
+ * fails that item alone; a throw fails them all.
  */
 export class WriteQueue<Item, Result> {
   readonly #commit: (items: Item[]) => Promise<(Result | CatalogError)[]>;
@@ -30,7 +30,7 @@ export class WriteQueue<Item, Result> {
     this.#onStored = onStored;
   }
 
-  /** Fulfilled when the item is durable. Throws `unavailable` when too many wait already, or as `commit` does. */
+  /** Fulfilled when the item is durable. Rejects with `unavailable` if too many wait already, or as `commit` does. */
   push(item: Item): Promise<Result> {
     if (this.#waiting.length >= WAITING_MAX) {
       return Promise.reject(new CatalogError('unavailable', 'Too many writes are waiting; retry after a second'));
@@ -48,7 +48,7 @@ export class WriteQueue<Item, Result> {
     this.#draining = false;
   }
 
-  /** When the storage cannot do it now, whoever waits is told so, and not only after a deadline for each batch before. */
+  /** Fails all waiting items when the storage is down, instead of after one deadline per batch before theirs. */
   #refuseWaiting(): void {
     for (const { reject } of this.#waiting.splice(0)) {
       reject(new CatalogError('unavailable', 'The storage cannot do this now; retry after a second'));
@@ -64,7 +64,7 @@ export class WriteQueue<Item, Result> {
       this.#onStored?.({ size: batch.length, durationMs, waiting: this.#waiting.length });
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index];
-        if (outcome === undefined) reject(new Error('The commit has no outcome for an item'));
+        if (outcome === undefined) reject(new Error('The commit returned no outcome for an item'));
         else if (outcome instanceof CatalogError) reject(outcome);
         else resolve(outcome);
       }

@@ -19,25 +19,25 @@ import type { Tables } from '../sql/tables.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
-/** What is kept is nobody else's to read. */
+/** Only the user that runs the service may read its data. */
 export const PRIVATE_FOLDER_MODE = 0o700;
-/** How long opening waits for other processes that open, or create, the same file at the same time. */
+/** How long opening waits for other processes that open or create the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 const STATEMENTS_MAX = 100;
 const READ_AT_ONCE = 1_000;
-/** A quarter of the second within which another process's change must be seen. */
+/** Polling interval; another process's change must be seen within a second. */
 const WATCH_INTERVAL_MS = 250;
 
-/** Each pragma with what reading it back must give. */
+/** Each pragma, with the value that it must read back as. */
 const PRAGMAS: readonly (readonly [name: string, value: string, readBack: string | number])[] = [
   // Readers and the writer do not block each other, and a commit is one sequential write.
   ['journal_mode', 'WAL', 'wal'],
-  // A commit returns after its fsync; NORMAL would leave the last commits to a power cut.
+  // A commit returns after its fsync; with NORMAL a power cut could lose the last commits.
   ['synchronous', 'FULL', 2],
   ['foreign_keys', 'ON', 1],
 ];
 
-/** SQLite result codes (sqlite.org/rescode.html), without their extensions. */
+/** BUSY, LOCKED: primary result codes (sqlite.org/rescode.html). */
 const BUSY_CODES = new Set([5, 6]);
 /** READONLY, IOERR, FULL, CANTOPEN, PROTOCOL. */
 const UNAVAILABLE_CODES = new Set([8, 10, 13, 14, 15]);
@@ -53,12 +53,12 @@ export async function openSqlite(file: string): Promise<Engine> {
   };
   const db = new Kysely<Tables>({ dialect });
   await migrate(db, 'integer').catch(notOpened(file));
-  // From now on a lock is waited for asynchronously, by trying again: SQLite's own waiting would stop the event loop.
+  // From now on `Transactions` waits for locks by retrying: SQLite's own wait would block the event loop.
   database.exec('PRAGMA busy_timeout = 0');
   return {
     db,
     classify,
-    // A transaction takes the write lock as it begins, and only a poll shows what another process did.
+    // BEGIN IMMEDIATE already takes the write lock, and changes of other processes are found by polling.
     lockWriters: async () => {},
     announce: async () => {},
     readAll,
@@ -124,14 +124,14 @@ async function* readAll(
   if (rows.length > 0) yield rows;
 }
 
-/** Asks four times a second whether another connection committed, which is nearly free, and only then what. */
+/** Polls `data_version`, which is nearly free and changes when another connection commits; only then calls `look`. */
 function watch(database: DatabaseSync, look: () => Promise<void>): () => Promise<void> {
   const dataVersion = database.prepare('PRAGMA data_version');
   let seen = dataVersion.get()?.data_version;
   const timer = setInterval(() => {
     const found = readVersion(dataVersion);
     if (found === undefined || found === seen) return;
-    // Seen only when it was followed: what failed is looked at again next time.
+    // Advance only after success, so that a failed look is retried.
     look().then(
       () => {
         seen = found;
@@ -142,7 +142,7 @@ function watch(database: DatabaseSync, look: () => Promise<void>): () => Promise
   return async () => clearInterval(timer);
 }
 
-/** Undefined if the file cannot be read now: the next time will tell, and whoever reads meanwhile is told why. */
+/** Undefined if the file cannot be read now: the next poll retries, and reads report the error meanwhile. */
 function readVersion(dataVersion: StatementSync): SQLOutputValue | undefined {
   try {
     return dataVersion.get()?.data_version;
@@ -151,14 +151,14 @@ function readVersion(dataVersion: StatementSync): SQLOutputValue | undefined {
   }
 }
 
-/** SQLite does undo schema changes with their transaction (sqlite.org/lang_transaction.html); Kysely assumes less. */
+/** SQLite rolls back schema changes with their transaction (sqlite.org/lang_transaction.html); Kysely assumes not. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
 }
 
-/** Kysely's SQLite driver on `node:sqlite`, taking the write lock when a transaction begins instead of midway. */
+/** Kysely's SQLite driver on `node:sqlite`; transactions take the write lock when they begin instead of midway. */
 class ImmediateSqliteDriver extends SqliteDriver {
   readonly #database: DatabaseSync;
 
@@ -171,7 +171,7 @@ class ImmediateSqliteDriver extends SqliteDriver {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }
 
-  /** A full disk makes SQLite roll back by itself; a second rollback would fail and hide the reason. */
+  /** On a full disk SQLite has rolled back already; a second rollback would fail and hide the cause. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#database.isTransaction) await super.rollbackTransaction(connection);
   }

@@ -19,9 +19,9 @@ const SQLITE_BUSY = 5;
 const IN_MEMORY = ':memory:';
 
 /**
- * Claims a database file for one service, until disposed of or until the process ends in whatever way, and makes sure
- * that it is sound. The claim is a lock on a file beside it, held by SQLite itself, so that a crash leaves nothing
- * behind; commands that run beside the service do not need it. Throws `DatabaseNotOpened`.
+ * Claims a database file for one service until disposed of, and checks its integrity. The claim is SQLite's lock on a
+ * file beside the database, which the operating system releases even after a crash. Commands that may run beside the
+ * service need no claim. Throws `DatabaseNotOpened`.
  */
 export function claimFile(file: string): Disposable {
   if (file === IN_MEMORY) return { [Symbol.dispose]() {} };
@@ -35,7 +35,7 @@ export function claimFile(file: string): Disposable {
   return { [Symbol.dispose]: () => claim.close() };
 }
 
-/** Copies the database, complete, while it is in use, and makes sure that the copy is sound. Replaces `to`. */
+/** Copies the database online and checks the copy's integrity. Replaces `to`. Throws `DatabaseNotOpened`. */
 export async function backUp(file: string, to: string): Promise<void> {
   if (!existsSync(file)) throw new DatabaseNotOpened(`There is no database ${file}`);
   assertApart(to, file);
@@ -52,8 +52,8 @@ export async function backUp(file: string, to: string): Promise<void> {
 }
 
 /**
- * Puts a backup in the place of a database that no service uses. What was there is kept beside it, under the name that
- * is returned. Throws `DatabaseNotOpened` if a service runs on it, or the backup is damaged.
+ * Replaces a database that no service uses with a backup. Renames the old files and returns their new name, if there
+ * were any. Throws `DatabaseNotOpened` if a service runs on the database or the backup is damaged.
  */
 export function restore(from: string, file: string, now: number): string | undefined {
   if (!existsSync(from)) throw new DatabaseNotOpened(`There is no backup ${from}`);
@@ -70,10 +70,10 @@ export function restore(from: string, file: string, now: number): string | undef
   return kept;
 }
 
-/** A backup that is the database itself, or one of the files that belong to it, would destroy it. */
+/** Refuses a backup path that is the database itself or one of its files, which it would overwrite. */
 function assertApart(backupFile: string, file: string): void {
-  const own = ['', '-wal', '-shm', '.lock'].map((ending) => realPath(file + ending));
-  if (!own.includes(realPath(backupFile))) return;
+  const ownFiles = ['', '-wal', '-shm', '.lock'].map((ending) => realPath(file + ending));
+  if (!ownFiles.includes(realPath(backupFile))) return;
   throw new DatabaseNotOpened(`${backupFile} belongs to the database ${file}; name another file`);
 }
 
@@ -81,7 +81,7 @@ function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : resolve(path);
 }
 
-/** Renames a file that is complete on disk, so that a power cut leaves the old one or the new one. */
+/** Syncs a file and renames it into place, so that a power cut leaves either the old file or the new one. */
 function putInPlace(unfinished: string, file: string): void {
   syncToDisk(unfinished);
   renameSync(unfinished, file);
@@ -105,7 +105,7 @@ function lock(file: string): DatabaseSync {
     throw new DatabaseNotOpened(
       isHeld
         ? `Another service runs on the database ${file}: stop it, or set DATABASE_URL to another file`
-        : `Cannot use the folder of the database ${file}: ${(error as Error).message}; set DATABASE_URL to a place that can be written`,
+        : `Cannot use the folder of the database ${file}: ${(error as Error).message}; set DATABASE_URL to a writable place`,
       { cause: error },
     );
   }

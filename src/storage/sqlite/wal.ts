@@ -8,11 +8,11 @@ const MAGIC_LITTLE_ENDIAN = 0x377f0682;
 type Checksum = readonly [number, number];
 
 /**
- * Looks for damage in the write-ahead log of a database file that nobody has open (sqlite.org/fileformat2.html,
- * section 4). SQLite takes a frame whose checksum is wrong for the end of the log, which is right after a crash, and
- * silently loses every commit behind it when the frame was damaged later. The two differ in what follows: a crash can
- * only tear the last transaction. Returns what is wrong, or undefined; damage to the very last transaction cannot be
- * told from a torn one and passes.
+ * Looks for damage in the write-ahead log of a database file that is not open (sqlite.org/fileformat2.html, section 4).
+ * SQLite treats a frame with a wrong checksum as the end of the log. That is right after a crash, but if the frame was
+ * damaged later it silently loses every commit behind it. A crash can only tear the last transaction, so a bad frame
+ * with another transaction behind it is damage. Returns what is wrong, or undefined; damage to the very last
+ * transaction looks like a torn one and passes.
  */
 export function findWalDamage(databaseFile: string): string | undefined {
   const file = `${databaseFile}-wal`;
@@ -21,7 +21,7 @@ export function findWalDamage(databaseFile: string): string | undefined {
   if (log.length <= HEADER_BYTES) return undefined;
 
   const magic = log.readUInt32BE(0);
-  if (magic !== MAGIC_BIG_ENDIAN && magic !== MAGIC_LITTLE_ENDIAN) return 'its log does not begin like one';
+  if (magic !== MAGIC_BIG_ENDIAN && magic !== MAGIC_LITTLE_ENDIAN) return 'its log has no valid header';
   const readWord =
     magic === MAGIC_BIG_ENDIAN ? (at: number) => log.readUInt32BE(at) : (at: number) => log.readUInt32LE(at);
   const header = checksum([0, 0], 0, HEADER_BYTES - 8, readWord);
@@ -44,7 +44,7 @@ export function findWalDamage(databaseFile: string): string | undefined {
   return transactionsFrom(log, at, frameBytes, salt) > 1 ? `its log is damaged at byte ${at}` : undefined;
 }
 
-/** How many transactions of the log's present round have frames from here on, whole or not. */
+/** Counts the transactions, whole or torn, with frames of the log's current salt from `start` on. */
 function transactionsFrom(log: Buffer, start: number, frameBytes: number, salt: Buffer): number {
   let transactions = 0;
   let isOpen = false;
