@@ -3,25 +3,25 @@ import type { Decision } from './window.ts';
 
 export type { Decision };
 
-/** `degraded`: the counts that several instances share cannot be had; each admits its share of every limit. */
+/** `degraded`: the shared counts are unavailable, so each instance admits its share of every limit. */
 export type LimiterState = 'ok' | 'degraded';
 
 /**
- * Counts what each key spends, by the rules of `window.ts`.
+ * Counts the requests of each key, by the rules of `window.ts`.
  *
- * Exact: of any number of simultaneous requests at the last token, one is admitted. Counts and bans outlive the
- * process: a stop loses nothing, a crash at most the last second of counts and never a ban. A plan change holds from
- * the first call with the changed key on; a lifted ban within a second.
+ * Exact: of simultaneous requests for the last token, one is admitted. Counts and bans survive the process: a graceful
+ * stop loses nothing, a crash at most the last second of counts and never a ban. A plan change applies from the first
+ * call with the changed key, a lifted ban within a second.
  */
 export interface Limiter extends AsyncDisposable {
   readonly state: LimiterState;
   /**
-   * Spends one request of the key's windows, or refuses: at once, if what was counted before is in memory. Rejects with
-   * `unavailable` if it cannot be read.
+   * Spends one request of the key's windows, or refuses; synchronously if the key's counts are in memory. Rejects with
+   * `unavailable` if they cannot be read.
    */
   charge(key: ApiKey): Decision | Promise<Decision>;
-  /** What the next request would meet, free of charge. Fails as `charge` does. */
+  /** The decision that the next request would get, without counting it. Fails as `charge` does. */
   peek(key: ApiKey): Decision | Promise<Decision>;
-  /** Reads the bans anew, after one may have been lifted elsewhere. */
+  /** Reloads the bans, after another process may have lifted one. */
   refreshBans(): Promise<void>;
 }

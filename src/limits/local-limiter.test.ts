@@ -45,7 +45,7 @@ async function localBench(keysMax?: number): Promise<LimiterBench> {
   };
 }
 
-test('LocalLimiter: keys that were pushed out of memory keep their counts', async () => {
+test('LocalLimiter: evicted keys keep their counts', async () => {
   await using bench = await localBench(3);
   const keys = await Promise.all(
     Array.from({ length: 20 }, async () => {
@@ -56,6 +56,6 @@ test('LocalLimiter: keys that were pushed out of memory keep their counts', asyn
   );
   for (let round = 1; round <= 5; round += 1) {
     for (const key of keys) assert.equal((await bench.limiter.charge(key)).remaining, 60 - round);
-    await bench.limiter.refreshBans(); // saves, so that keys may be forgotten
+    await bench.limiter.refreshBans(); // saves, so that keys may be evicted
   }
 });

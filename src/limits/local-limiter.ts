@@ -13,20 +13,20 @@ import { type BanState, charge, type Decision, look, UNUSED, type WindowState } 
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
-/** Keys remembered at once; further ones push out the oldest that is saved, to be read again when they call. */
+/** Keys in memory. Beyond it the oldest saved one is evicted, and read again when it calls. */
 const KEYS_MAX = 200_000;
 
 export interface LocalLimiterOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly events: Events;
-  /** The least number of refusals that bring a ban; 0 for no bans. */
+  /** The fewest refusals that lead to a ban; 0 disables bans. */
   readonly banAfter: number;
-  /** How many keys to remember at once; for tests. */
+  /** The most keys in memory; for tests. */
   readonly keysMax?: number;
 }
 
-/** Counts in this process's memory and saves to storage: exact as long as one process serves all requests. */
+/** Counts in process memory and saves to storage: exact while one process serves all requests. */
 export class LocalLimiter implements Limiter {
   readonly state = 'ok';
   readonly #options: LocalLimiterOptions;
@@ -35,23 +35,23 @@ export class LocalLimiter implements Limiter {
   readonly #unsaved = new Set<string>();
   readonly #unsavedBans = new Map<string, BanState>();
   readonly #timer: NodeJS.Timeout;
-  /** How far Unix time is ahead of steady time in what is stored. */
-  #storedAhead: number;
-  /** Saves what was counted before it began; what cannot be saved is kept for the next time. Never rejects. */
+  /** Unix time minus steady time, in seconds, with which the stored moments were written. */
+  #storedOffset: number;
+  /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
 
   constructor(options: LocalLimiterOptions) {
     this.#options = options;
-    // Only what is saved may be evicted.
+    // Evict only what is saved.
     const isSaved = (keyId: string) => !this.#unsaved.has(keyId) && !this.#unsavedBans.has(keyId);
     this.#states = new BoundedMap(options.keysMax ?? KEYS_MAX, isSaved);
-    this.#storedAhead = ahead(options.clock());
+    this.#storedOffset = offset(options.clock());
     this.#timer = setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
 
   charge(key: ApiKey): Decision | Promise<Decision> {
     const known = this.#states.get(key.id);
-    // Looked up again after every wait: others may have counted, or pushed the key out of memory, meanwhile.
+    // Start over after every wait: other calls may have counted, or evicted the key, meanwhile.
     if (!known) return this.#read(key.id).then(() => this.charge(key));
     const { state, decision, newBan } = charge(known, key.limits, this.#options.clock(), this.#options.banAfter);
     if (state === known) return decision;
@@ -67,15 +67,15 @@ export class LocalLimiter implements Limiter {
   }
 
   async refreshBans(): Promise<void> {
-    // A ban that is not stored yet must not be taken for one that was lifted.
+    // Save first: an unsaved ban would look like a lifted one.
     await this.save();
     const now = this.#options.clock();
     for (const [keyId, { ban }] of this.#states) {
       if (!ban || now.steady >= ban.ends || this.#unsavedBans.has(keyId)) continue;
-      const kept = fromMemory(await this.#options.storage.limits.memory(keyId), now.steady, this.#storedAhead);
+      const stored = fromMemory(await this.#options.storage.limits.memory(keyId), now.steady, this.#storedOffset);
       const state = this.#states.get(keyId);
-      // What is left is the ban before the lifted one, for the length of the next.
-      if (state?.ban === ban) this.#states.set(keyId, { ...state, ban: kept.ban });
+      // Falls back to the ban before the lifted one, which sets the length of the next.
+      if (state?.ban === ban) this.#states.set(keyId, { ...state, ban: stored.ban });
     }
   }
 
@@ -94,24 +94,24 @@ export class LocalLimiter implements Limiter {
     }
   }
 
-  /** A ban is in storage before anybody hears of it, unless storage cannot take it now. */
+  /** Stores a ban before the client is told of it, unless storage is unavailable. */
   async #keepBan(key: ApiKey, ban: BanState): Promise<void> {
     this.#unsavedBans.set(key.id, ban);
-    this.#options.events.keyBanned(toBan(key.id, ban, ahead(this.#options.clock())), key.plan);
+    this.#options.events.keyBanned(toBan(key.id, ban, offset(this.#options.clock())), key.plan);
     await this.save();
   }
 
-  /** When the system clock was stepped, what is stored in Unix time is moved with it, so that durations stay. */
+  /** Moves stored Unix moments along when the system clock was stepped, so that durations stay. */
   async #followClock(): Promise<void> {
-    const now = ahead(this.#options.clock());
-    if (now === this.#storedAhead) return;
-    await this.#options.storage.limits.move(now - this.#storedAhead);
-    this.#storedAhead = now;
+    const now = offset(this.#options.clock());
+    if (now === this.#storedOffset) return;
+    await this.#options.storage.limits.move(now - this.#storedOffset);
+    this.#storedOffset = now;
   }
 
   async #saveBans(): Promise<void> {
     for (const [keyId, ban] of this.#unsavedBans) {
-      await this.#options.storage.limits.insertBan(toBan(keyId, ban, this.#storedAhead));
+      await this.#options.storage.limits.insertBan(toBan(keyId, ban, this.#storedOffset));
       this.#unsavedBans.delete(keyId);
     }
   }
@@ -119,7 +119,7 @@ export class LocalLimiter implements Limiter {
   async #saveCounts(): Promise<void> {
     for (const keyIds of partsInKeyOrder(this.#unsaved)) {
       await this.#saveCountsOf(keyIds);
-      // However many there are, requests are served in between.
+      // Yields, so that requests are served in between.
       await nextTurn();
     }
   }
@@ -131,10 +131,10 @@ export class LocalLimiter implements Limiter {
       const state = this.#states.get(keyId);
       if (!state) continue;
       states.push(state);
-      counts.push(toCounts(keyId, state, this.#storedAhead));
+      counts.push(toCounts(keyId, state, this.#storedOffset));
     }
     await this.#options.storage.limits.saveCounts(counts);
-    // Only what did not change meanwhile is saved, and only what is saved may be forgotten.
+    // A state that changed during the save stays unsaved.
     for (const [index, { keyId }] of counts.entries()) {
       if (this.#states.get(keyId) === states[index]) this.#unsaved.delete(keyId);
     }
@@ -146,7 +146,7 @@ export class LocalLimiter implements Limiter {
     const reading = this.#options.storage.limits
       .memory(keyId)
       .then((memory) => {
-        this.#states.set(keyId, fromMemory(memory, this.#options.clock().steady, this.#storedAhead));
+        this.#states.set(keyId, fromMemory(memory, this.#options.clock().steady, this.#storedOffset));
       })
       .finally(() => this.#reading.delete(keyId));
     this.#reading.set(keyId, reading);
@@ -154,35 +154,35 @@ export class LocalLimiter implements Limiter {
   }
 }
 
-function ahead({ unix, steady }: Moment): number {
+function offset({ unix, steady }: Moment): number {
   return unix - steady;
 }
 
-function toBan(keyId: string, { starts, ends, level, reason }: BanState, storedAhead: number): Ban {
-  return { keyId, startedAt: starts + storedAhead, endsAt: ends + storedAhead, level, reason };
+function toBan(keyId: string, { starts, ends, level, reason }: BanState, storedOffset: number): Ban {
+  return { keyId, startedAt: starts + storedOffset, endsAt: ends + storedOffset, level, reason };
 }
 
-function toCounts(keyId: string, state: WindowState, storedAhead: number): WindowCounts {
+function toCounts(keyId: string, state: WindowState, storedOffset: number): WindowCounts {
   const { minuteEnds, minuteUsed, day, dayUsed } = state;
-  return { keyId, minuteEnds: minuteEnds + storedAhead, minuteUsed, day, dayUsed };
+  return { keyId, minuteEnds: minuteEnds + storedOffset, minuteUsed, day, dayUsed };
 }
 
 /**
- * What was stored, in steady seconds. If the system clock was set back while nobody watched, a window or ban is held
- * to its own full length from now, so that nobody is locked out for longer.
+ * Converts stored moments to steady seconds. If the system clock was set back while the service was down, a window or
+ * ban is capped at its full length from now, so that no client is locked out for longer.
  */
-function fromMemory({ counts, ban }: LimiterMemory, steady: number, storedAhead: number): WindowState {
+function fromMemory({ counts, ban }: LimiterMemory, steady: number, storedOffset: number): WindowState {
   return {
     ...UNUSED,
     ...(counts && {
-      minuteEnds: Math.min(counts.minuteEnds - storedAhead, steady + MINUTE_SECONDS),
+      minuteEnds: Math.min(counts.minuteEnds - storedOffset, steady + MINUTE_SECONDS),
       minuteUsed: counts.minuteUsed,
       day: counts.day,
       dayUsed: counts.dayUsed,
     }),
     ban: ban && {
-      starts: ban.startedAt - storedAhead,
-      ends: Math.min(ban.endsAt - storedAhead, steady + ban.endsAt - ban.startedAt),
+      starts: ban.startedAt - storedOffset,
+      ends: Math.min(ban.endsAt - storedOffset, steady + ban.endsAt - ban.startedAt),
       level: ban.level,
       reason: ban.reason,
     },

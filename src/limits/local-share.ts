@@ -5,14 +5,14 @@ import { BoundedMap } from '../stdx/bounded-map.ts';
 import type { Moment } from '../stdx/clock.ts';
 import { type BanState, charge, type Decision, look, UNUSED, type WindowState } from './window.ts';
 
-/** Keys remembered at once; further ones push out the oldest. */
+/** Keys in memory; beyond it the oldest is evicted. */
 const KEYS_MAX = 200_000;
-/** Nobody is banned for what only a share of the plan refused. */
+/** Refusals by a mere share of the plan lead to no ban. */
 const NO_BANS = 0;
 
 /**
- * What one of several instances admits while they cannot count together: of each limit its part, rounded up. Counts
- * stay from one outage to the next, so that several within a minute give the share only once.
+ * Admits one instance's share of every limit, rounded up, while the shared counts are unavailable. Counts are kept
+ * from one outage to the next, so that several within a minute grant the share only once.
  */
 export class LocalShare {
   readonly #instances: number;
@@ -27,29 +27,29 @@ export class LocalShare {
   setBans(bans: readonly Ban[], { unix, steady }: Moment): void {
     this.#bans = new Map(
       bans.map(({ keyId, startedAt, endsAt, level, reason }) => {
-        const ahead = unix - steady;
-        return [keyId, { starts: startedAt - ahead, ends: endsAt - ahead, level, reason }];
+        const offset = unix - steady;
+        return [keyId, { starts: startedAt - offset, ends: endsAt - offset, level, reason }];
       }),
     );
   }
 
   /** Spends one request of the share, or refuses. */
   charge(key: ApiKey, now: Moment): Decision {
-    const { state, decision } = charge(this.#state(key.id), this.#part(key.limits), now, NO_BANS);
+    const { state, decision } = charge(this.#state(key.id), this.#shareOf(key.limits), now, NO_BANS);
     this.#states.set(key.id, state);
     return decision;
   }
 
-  /** What the next request would meet. */
+  /** The decision that the next request would get. */
   peek(key: ApiKey, now: Moment): Decision {
-    return look(this.#state(key.id), this.#part(key.limits), now);
+    return look(this.#state(key.id), this.#shareOf(key.limits), now);
   }
 
   #state(keyId: string): WindowState {
     return { ...(this.#states.get(keyId) ?? UNUSED), ban: this.#bans.get(keyId) };
   }
 
-  #part({ minute, day }: Limits): Limits {
+  #shareOf({ minute, day }: Limits): Limits {
     return { minute: Math.ceil(minute / this.#instances), day: Math.ceil(day / this.#instances) };
   }
 }

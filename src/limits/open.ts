@@ -9,17 +9,17 @@ export interface LimiterOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly events: Events;
-  /** Rules in Redis instead of its own time; for tests. */
+  /** Replaces the Redis server's clock; for tests. */
   readonly time?: Clock;
 }
 
-/** The limiter that the settings ask for. A Redis that does not answer is tried again; until then it is degraded. */
+/** Opens the configured limiter. If Redis does not answer it starts degraded, and retries. */
 export async function openLimiter(
   { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
   { time, ...options }: LimiterOptions,
 ): Promise<Limiter> {
   if (!redis) return new LocalLimiter({ ...options, banAfter: banAfterRefusals });
-  // Loaded only where it is used: its client takes as long to load as a third of the rest.
+  // Loaded on demand: the Redis client takes a third as long to load as everything else.
   const { RedisLimiter } = await import('./redis/limiter.ts');
   const limiter = new RedisLimiter({ ...options, ...redis, banAfter: banAfterRefusals, ...(time && { time }) });
   await limiter.connect();

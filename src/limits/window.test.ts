@@ -7,7 +7,7 @@ import { charge, look, UNUSED } from './window.ts';
 const BAN_AFTER = 60;
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 
-test('whatever happens, the windows hold, a refusal consumes nothing, and who obeys is admitted', () => {
+test('in any sequence the windows hold, a refusal consumes nothing, and a client that waits is admitted', () => {
   fc.assert(
     fc.property(anyLimits, anySteps, (firstLimits, steps) => {
       let state = UNUSED;
@@ -63,7 +63,7 @@ test('a key is banned when it is refused more often than its plan admits per min
   }
 });
 
-test('with 0 for the refusals that bring a ban there are no bans', () => {
+test('with 0 as the refusals before a ban there are no bans', () => {
   let state = UNUSED;
   for (let i = 0; i < 10_000; i += 1) {
     const now = { unix: NOON + Math.floor(i / 200), steady: NOON + Math.floor(i / 200) };

@@ -3,17 +3,17 @@ import type { Moment } from '../stdx/clock.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 
 const REFUSAL_WINDOW_SECONDS = 60;
-/** Refusals this soon after the first were on their way when it was given. */
+/** Refusals this soon after the first may have been in flight when it was sent, so they do not count. */
 const IN_FLIGHT_SECONDS = 2;
 const BAN_SECONDS = [MINUTE_SECONDS, 5 * MINUTE_SECONDS, 15 * MINUTE_SECONDS, HOUR_SECONDS] as const;
-/** A key that has been without a ban for so long starts over at the shortest. */
+/** After this long without a ban, a key starts over at the shortest. */
 const BAN_MEMORY_SECONDS = DAY_SECONDS;
 
 type Refusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'key_banned';
 
 /**
- * What is remembered of one key. `minuteEnds`, `refusalsEnd` and the ban's moments are steady seconds, so that a
- * stepped system clock neither frees nor locks anybody; `day` counts UTC days since 1970 and never goes back.
+ * The limiter's state of one key. `minuteEnds`, `refusalsEnd` and the ban's moments are steady seconds, so that a
+ * stepped system clock neither frees nor locks out a client; `day` counts UTC days since 1970 and never goes back.
  */
 export interface WindowState {
   readonly minuteEnds: number;
@@ -22,7 +22,7 @@ export interface WindowState {
   readonly dayUsed: number;
   readonly refusalsEnd: number;
   readonly refusals: number;
-  /** The last ban, over or not. */
+  /** The last ban, active or expired. */
   readonly ban: BanState | undefined;
 }
 
@@ -33,18 +33,18 @@ export interface BanState {
   readonly reason: string;
 }
 
-/** One window as a caller sees it; `reset` is Unix time. */
+/** One window as the client sees it; `reset` is in Unix seconds. */
 interface WindowView {
   readonly limit: number;
   readonly remaining: number;
   readonly reset: number;
 }
 
-/** What a caller is told. The moments are Unix seconds. */
+/** What the client is told. Moments are Unix seconds. */
 export interface Decision {
   /** Why the request is refused; absent when it is admitted. */
   readonly refusal?: Refusal;
-  /** The window that the three published headers speak of; on a refusal `reset` is when all admit again. */
+  /** The window that the three published headers describe; on a refusal `reset` is when every window admits again. */
   readonly limit: number;
   readonly remaining: number;
   readonly reset: number;
@@ -57,7 +57,7 @@ export interface Decision {
 export interface Charge {
   readonly state: WindowState;
   readonly decision: Decision;
-  /** The ban that this very request brought on. */
+  /** The ban that this request triggered. */
   readonly newBan?: BanState;
 }
 
@@ -72,8 +72,9 @@ export const UNUSED: WindowState = {
 };
 
 /**
- * One request against both windows and the ban: admitted, and then counted in both, if and only if all have room;
- * refused, it is counted in neither. `banAfter` is the least number of refusals that bring a ban, 0 for none.
+ * Decides one request against both windows and the ban. It is admitted, and counted in both windows, if and only if
+ * all have room; a refused one is counted in neither. `banAfter` is the fewest refusals that lead to a ban; 0 disables
+ * bans.
  */
 export function charge(known: WindowState, limits: Limits, now: Moment, banAfter: number): Charge {
   const state = turnDay(known, now);
@@ -94,7 +95,7 @@ export function charge(known: WindowState, limits: Limits, now: Moment, banAfter
   return { state: counted, decision: admitted(counted, limits, now) };
 }
 
-/** What the next request would meet, counting nothing. */
+/** Decides what the next request would get, counting nothing. */
 export function look(known: WindowState, limits: Limits, now: Moment): Decision {
   const state = turnDay(known, now);
   const ban = isBanned(state, now) ? state.ban : undefined;
@@ -102,11 +103,11 @@ export function look(known: WindowState, limits: Limits, now: Moment): Decision 
   const { minute, day } = decision;
   if (!ban && minute.remaining > 0 && day.remaining > 0) return decision;
 
-  const stepped = now.unix - now.steady;
+  const offset = now.unix - now.steady;
   const until = Math.max(
     minute.remaining === 0 ? minute.reset : 0,
     day.remaining === 0 ? day.reset : 0,
-    ban ? ban.ends + stepped : 0,
+    ban ? ban.ends + offset : 0,
   );
   if (ban) {
     return {
@@ -116,7 +117,7 @@ export function look(known: WindowState, limits: Limits, now: Moment): Decision 
       reset: until,
       minute: { limit: minute.limit, remaining: 0, reset: until },
       day,
-      ban: { until: ban.ends + stepped, reason: ban.reason },
+      ban: { until: ban.ends + offset, reason: ban.reason },
       now: now.unix,
     };
   }
@@ -132,7 +133,7 @@ export function look(known: WindowState, limits: Limits, now: Moment): Decision 
   };
 }
 
-/** The headers of an admitted request speak of the window with the fewer requests left; of the minute in a tie. */
+/** The headers of an admitted request describe the window with fewer requests left; the minute in a tie. */
 function admitted(state: WindowState, limits: Limits, now: Moment): Decision {
   const minuteOpen = now.steady < state.minuteEnds;
   const minuteEnds = minuteOpen ? state.minuteEnds : now.steady + MINUTE_SECONDS;
@@ -146,8 +147,8 @@ function admitted(state: WindowState, limits: Limits, now: Moment): Decision {
     remaining: Math.max(0, limits.day - state.dayUsed),
     reset: (state.day + 1) * DAY_SECONDS,
   };
-  const told = day.remaining < minute.remaining ? day : minute;
-  return { limit: told.limit, remaining: told.remaining, reset: told.reset, minute, day, now: now.unix };
+  const tighter = day.remaining < minute.remaining ? day : minute;
+  return { limit: tighter.limit, remaining: tighter.remaining, reset: tighter.reset, minute, day, now: now.unix };
 }
 
 function isBanned({ ban }: WindowState, now: Moment): boolean {
@@ -182,7 +183,7 @@ function nextBanLevel(last: BanState | undefined, now: Moment): number {
   return Math.min(last.level + 1, BAN_SECONDS.length);
 }
 
-/** Begins a new day's count when there is one; a clock that was set back does not bring yesterday back. */
+/** Resets the day's count at midnight UTC; a clock that was set back does not bring yesterday back. */
 function turnDay(state: WindowState, now: Moment): WindowState {
   const today = Math.floor(now.unix / DAY_SECONDS);
   return today > state.day ? { ...state, day: today, dayUsed: 0 } : state;

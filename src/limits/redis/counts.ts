@@ -5,41 +5,41 @@ import { type BanState, UNUSED, type WindowState } from '../window.ts';
 import { RedisLink, type RedisLinkOptions } from './link.ts';
 import { COUNT, REPLACE_BAN } from './scripts.ts';
 
-/** By so much two readings of the server's clock must disagree before it is said to have been stepped. */
+/** Minimum skew between two readings of the server's clock that counts as a clock step. */
 const STEP_MS = 1_000;
 
-/** A ban as Redis has it, with what the scripts do not look into. */
+/** A ban as Redis stores it, including the members that are opaque to the scripts. */
 export interface SharedBan extends BanState {
-  /** Its beginning as storage has it, in Unix seconds: tells it from other bans of the key. */
+  /** Its start as stored, in Unix seconds; identifies it among the key's bans. */
   readonly startedAt: number;
-  /** Whether storage has it, so that it was lifted when it is not found there. */
+  /** Whether storage has it: if so and it is missing there, it was lifted. */
   readonly isStored: boolean;
 }
 
-/** A key as it was when a request came to be counted. */
+/** A key's state from just before a request was counted. */
 export interface Counted {
   readonly now: Moment;
   readonly state: WindowState;
   readonly ban: SharedBan | undefined;
 }
 
-/** Undefined: no answer. `missing`: Redis knows nothing of the key; `another`: it had another ban than the one expected. */
+/** Undefined: no answer. `missing`: Redis has no value for the key. `another`: the ban there was not the expected one. */
 export type Replaced = 'replaced' | 'missing' | { readonly another: SharedBan | undefined } | undefined;
 
 export interface RedisCountsOptions extends RedisLinkOptions {
   readonly clock: Clock;
   readonly time?: Clock;
   readonly onCounted: (durationMs: number) => void;
-  /** What was known in the server's seconds is of no use any more. */
+  /** The server's clock was stepped, so moments read from it earlier are invalid. */
   readonly onClockStep: () => void;
 }
 
-/** The counts and bans in Redis, and its time. Without an answer in time, methods return undefined. */
+/** Counts and bans in Redis, on the Redis server's clock. Methods return undefined without an answer in time. */
 export class RedisCounts implements AsyncDisposable {
   readonly #options: RedisCountsOptions;
   readonly #link: RedisLink;
-  /** How far the server's clock is ahead of this process's, in milliseconds: at least and at most. */
-  #ahead: { readonly least: number; readonly most: number } | undefined;
+  /** Bounds of the skew between the server's clock and this process's, in milliseconds. */
+  #skew: { readonly least: number; readonly most: number } | undefined;
 
   constructor(options: RedisCountsOptions) {
     this.#options = options;
@@ -50,23 +50,23 @@ export class RedisCounts implements AsyncDisposable {
     return this.#link.isUp;
   }
 
-  /** Tries to connect, once; later tries come by themselves. */
+  /** Attempts to connect once; the link retries by itself. */
   connect(): Promise<void> {
     return this.#link.connect();
   }
 
   /**
-   * The present moment of the server, between two bounds. A wait told from the earlier is never too short, and what is
-   * over by the later may be over.
+   * Bounds of the server's current time. A wait computed from `earliest` is never too short; what has not ended by
+   * `latest` has certainly not ended.
    */
   now(): { readonly earliest: Moment; readonly latest: Moment } {
     const { time, clock } = this.#options;
-    if (time || !this.#ahead) return { earliest: (time ?? clock)(), latest: (time ?? clock)() };
+    if (time || !this.#skew) return { earliest: (time ?? clock)(), latest: (time ?? clock)() };
     const nowMs = performance.now();
-    return { earliest: toMoment(nowMs + this.#ahead.least), latest: toMoment(nowMs + this.#ahead.most) };
+    return { earliest: toMoment(nowMs + this.#skew.least), latest: toMoment(nowMs + this.#skew.most) };
   }
 
-  /** One request against the key's windows; with `cost` 0 nothing is counted. `missing` if Redis has nothing to begin with. */
+  /** Counts a request against the key's windows; `cost` 0 only reads. `missing` if Redis has no value and none is given. */
   async count(
     keyId: string,
     limits: Limits,
@@ -88,7 +88,7 @@ export class RedisCounts implements AsyncDisposable {
     return { now: { unix: now, steady: steadyNow }, state, ban };
   }
 
-  /** Puts a ban, or none, in the place of the one that is expected there. */
+  /** Replaces the key's ban, or removes it, if it is the expected one (compare-and-set). */
   async replaceBan(keyId: string, expected: SharedBan | undefined, ban: SharedBan | undefined): Promise<Replaced> {
     const args = [toRecord(expected), ban?.starts ?? 0, ban?.ends ?? 0, toRecord(ban)];
     const reply = await this.#link.run(REPLACE_BAN, keyId, args);
@@ -99,15 +99,15 @@ export class RedisCounts implements AsyncDisposable {
     return { another: fromValue(numbers, record).ban };
   }
 
-  /** A ban of storage in the server's steady seconds. */
+  /** Converts a stored ban to the server's steady seconds. */
   stored(ban: Ban): SharedBan {
     const { startedAt, endsAt, level, reason } = ban;
-    const ahead = this.steadyAhead();
-    return { starts: startedAt - ahead, ends: endsAt - ahead, level, reason, startedAt, isStored: true };
+    const offset = this.steadyOffset();
+    return { starts: startedAt - offset, ends: endsAt - offset, level, reason, startedAt, isStored: true };
   }
 
-  /** How far Unix time is ahead of steady time; the server knows only one. */
-  steadyAhead(): number {
+  /** Unix time minus steady time, in seconds; 0 except in tests, because the server has only one clock. */
+  steadyOffset(): number {
     const { unix, steady } = this.#options.time?.() ?? { unix: 0, steady: 0 };
     return unix - steady;
   }
@@ -119,16 +119,16 @@ export class RedisCounts implements AsyncDisposable {
   #seed({ counts, ban: row }: LimiterMemory): string {
     const { minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0 } = counts ?? {};
     const ban = row && this.stored(row);
-    const windows = [Math.max(0, minuteEnds - this.steadyAhead()), minuteUsed, day, dayUsed];
+    const windows = [Math.max(0, minuteEnds - this.steadyOffset()), minuteUsed, day, dayUsed];
     return [...windows, ban?.starts ?? 0, ban?.ends ?? 0, toRecord(ban)].join(' ');
   }
 
-  /** The server read its clock at some moment between sending and receiving. */
+  /** Updates the skew: the server read its clock at some moment between sending and receiving. */
   #readClock(serverMs: number, sentMs: number, receivedMs: number): void {
-    const before = this.#ahead;
-    const ahead = { least: serverMs - receivedMs, most: serverMs - sentMs };
-    this.#ahead = ahead;
-    if (before && (ahead.least > before.most + STEP_MS || ahead.most < before.least - STEP_MS)) {
+    const before = this.#skew;
+    const skew = { least: serverMs - receivedMs, most: serverMs - sentMs };
+    this.#skew = skew;
+    if (before && (skew.least > before.most + STEP_MS || skew.most < before.least - STEP_MS)) {
       this.#options.onClockStep();
     }
   }
@@ -145,7 +145,7 @@ function toRecord(ban: SharedBan | undefined): string {
   return JSON.stringify({ startedAt, level, reason, isStored });
 }
 
-/** Splits what a script gave into its numbers and the ban, which is JSON and may hold spaces. */
+/** Splits a script's reply into its numbers and the ban, which is JSON and may hold spaces. */
 function parse(reply: string): { numbers: number[]; ban: string } {
   const brace = reply.indexOf('{');
   const end = brace < 0 ? reply.length : brace;

@@ -3,10 +3,10 @@ import { compareClocks, type Finding } from '../../telemetry/finding.ts';
 
 const REDIS = 'redis';
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Well within the 50 ms after which an instance counts alone. */
+/** Well below the 50 ms after which an instance counts alone. */
 const ROUND_TRIP_MS_MAX = 10;
 
-/** Looks a Redis or Valkey over without changing anything in it. */
+/** Checks a Redis or Valkey without changing anything in it. */
 export async function inspectRedis(url: string): Promise<Finding[]> {
   const client = createClient({
     url,
@@ -22,7 +22,7 @@ export async function inspectRedis(url: string): Promise<Finding[]> {
     const about = readInfo(String(await client.sendCommand(['INFO'])));
     const [seconds, micros] = (await client.sendCommand(['TIME'])) as unknown as string[];
     const now = Number(seconds) + Number(micros) / 1e6;
-    return [reached(about, roundTripMs), ...keeping(about), compareClocks('Redis', now, Date.now() / 1000)];
+    return [reached(about, roundTripMs), ...retention(about), compareClocks('Redis', now, Date.now() / 1000)];
   } catch (error) {
     // Not the address: it may hold a password.
     const finding = `Redis cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
@@ -45,11 +45,11 @@ function reached(about: ReadonlyMap<string, string>, roundTripMs: number): Findi
       : `Redis ${about.get('redis_version')}`;
   const finding = `${name} answers within ${roundTripMs.toFixed(1)} ms`;
   if (roundTripMs <= ROUND_TRIP_MS_MAX) return { check: REDIS, status: 'ok', finding };
-  const advice = 'bring it nearer: every request asks it, and beyond 50 ms instances count alone';
+  const advice = 'move it closer: every request asks it, and beyond 50 ms instances count alone';
   return { check: REDIS, status: 'warning', finding, advice };
 }
 
-function keeping(about: ReadonlyMap<string, string>): Finding[] {
+function retention(about: ReadonlyMap<string, string>): Finding[] {
   const findings: Finding[] = [];
   if (about.get('role') !== undefined && about.get('role') !== 'master') {
     const finding = 'It is a replica: nothing can be counted in it';
@@ -57,7 +57,7 @@ function keeping(about: ReadonlyMap<string, string>): Finding[] {
   }
   const policy = about.get('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction') {
-    const finding = `When its memory is full it forgets counts (maxmemory-policy ${policy})`;
+    const finding = `It evicts counts when its memory is full (maxmemory-policy ${policy})`;
     findings.push({ check: REDIS, status: 'warning', finding, advice: 'set maxmemory-policy to noeviction' });
   }
   return findings;

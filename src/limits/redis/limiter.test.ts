@@ -23,7 +23,7 @@ const { url, skip } = await sharedRedis();
 if (skip) test('RedisLimiter', { skip }, () => {});
 else limiterContract('RedisLimiter', async () => bench(1));
 
-test('whatever happens, RedisLimiter decides as LocalLimiter does', { skip }, async () => {
+test('in any sequence RedisLimiter decides as LocalLimiter does', { skip }, async () => {
   await using shared = await bench(1);
   using folder = temporaryFolder();
   await using storage = await openDatabase(folder.path, shared.clock);
@@ -130,7 +130,7 @@ test('a ban that was lifted while no instance ran is not enforced', { skip }, as
   assert.equal((await hammer(shared, key)).ban?.until, shared.clock.now().unix + 60, 'it does not lengthen the next');
 });
 
-test('a Redis that forgot everything is told by storage: both windows and the ban', { skip }, async () => {
+test('a Redis that lost its data is seeded from storage: both windows and the ban', { skip }, async () => {
   await using shared = await bench(2);
   const [key, banned] = [await shared.issue(), await shared.issue()];
   for (let i = 0; i < 50; i += 1) await at(shared.limiters, i % 2).charge(key);
@@ -155,14 +155,19 @@ test('a value that cannot be read costs its key nothing and other keys nothing',
   assert.equal(shared.limiter.state, 'ok');
 });
 
-test('by the time of the server, a wait is never too short, and its clock’s steps lock nobody out', {
+test('by the time of the server, a wait is never too short, and its clock’s steps lock no client out', {
   skip,
 }, async () => {
   await using shared = await bench(1);
   await using keys = keyPrefix(url);
   const { storage, clock, events } = shared;
   await using limiter = new RedisLimiter({
-    ...{ storage, clock: clock.now, events, banAfter: 60, url, instances: 1 },
+    storage,
+    clock: clock.now,
+    events,
+    banAfter: 60,
+    url,
+    instances: 1,
     keyPrefix: keys.prefix,
     answerMs: ANSWER_MS,
   });

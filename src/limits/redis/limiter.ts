@@ -14,56 +14,56 @@ import { type Counted, RedisCounts, type SharedBan } from './counts.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
-/** What one transaction of counts takes. */
+/** Keys per transaction of counts. */
 const KEYS_PER_SAVE = 500;
-/** Refused keys remembered at once; further ones push out the oldest, which then asks Redis again. */
+/** Refused keys in memory; beyond it the oldest is evicted and asks Redis again. */
 const REFUSED_MAX = 200_000;
-/** Keys whose counts wait for storage at once; Redis has them all. */
+/** Keys whose counts wait for storage; beyond it the oldest is evicted, since Redis has them all. */
 const UNSAVED_MAX = 200_000;
 const KEY_PREFIX = 'pet-catalog';
-/** How often a ban is taken from or written to Redis again because another instance was faster. */
+/** How often to retry a ban in Redis that another instance changed first. */
 const TRIES_MAX = 5;
 
 export interface RedisLimiterOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly events: Events;
-  /** The least number of refusals that bring a ban; 0 for no bans. */
+  /** The fewest refusals that lead to a ban; 0 disables bans. */
   readonly banAfter: number;
-  /** `redis://` or `rediss://`, with the user and password if there are any. */
+  /** `redis://` or `rediss://`, with user and password if required. */
   readonly url: string;
-  /** How many instances share the limits, for what each may admit when Redis is lost. */
+  /** How many instances share the limits; sets each one's share while Redis is lost. */
   readonly instances: number;
-  /** Begins the names of all keys in Redis. */
+  /** Prefix of all keys in Redis. */
   readonly keyPrefix?: string;
-  /** Rules instead of the time of the Redis server; for tests. */
+  /** Replaces the Redis server's clock; for tests. */
   readonly time?: Clock;
-  /** How long a call of Redis may take, in milliseconds; for tests. */
+  /** Deadline of a Redis call, in milliseconds; for tests. */
   readonly answerMs?: number;
 }
 
-/** What is known of a key that was refused: how long it will be, and how often it was since. */
+/** The cached state of a key that was refused: until when, and how often since. */
 interface Refused {
   readonly limits: Limits;
   readonly state: WindowState;
   readonly ban: SharedBan | undefined;
 }
 
-/** A ban decided here, on its way into storage and then, marked so, into Redis. */
+/** A ban decided here that is still to be stored, and then marked as stored in Redis. */
 interface NewBan {
   readonly keyId: string;
   readonly ban: SharedBan;
-  /** The ban that is in Redis until then. */
+  /** The ban that Redis holds until then. */
   readonly inRedis: SharedBan | undefined;
   isStored: boolean;
   isUnderWay: boolean;
 }
 
 /**
- * Counts in Redis, for any number of instances: exact while Redis answers. A key known to be exhausted or banned is
- * refused out of memory. While Redis does not answer, each instance admits its share of every limit and nobody waits;
- * a request whose answer came too late is then counted twice. Storage learns the counts within a second and every ban,
- * so that Redis may forget.
+ * Counts in Redis, for any number of instances: exact while Redis answers. Fast path: a key known to be exhausted or
+ * banned is refused from memory. While Redis does not answer, each instance admits its share of every limit without
+ * waiting; a request whose reply came too late is then counted twice. Counts are saved to storage within a second, and
+ * every ban at once, so that Redis may lose its data.
  */
 export class RedisLimiter implements Limiter {
   readonly #options: RedisLimiterOptions;
@@ -74,10 +74,10 @@ export class RedisLimiter implements Limiter {
   readonly #newBans = new Set<NewBan>();
   readonly #reading = new Map<string, Promise<LimiterMemory>>();
   readonly #timer: NodeJS.Timeout;
-  /** Saves what was counted before it began; what cannot be saved is kept for the next time. Never rejects. */
+  /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
 
-  /** Begins without Redis; it is tried every second, and first by `connect`. */
+  /** Starts disconnected; `connect` makes the first attempt, and the link retries every second. */
   constructor(options: RedisLimiterOptions) {
     const { events, keyPrefix = KEY_PREFIX } = options;
     this.#options = options;
@@ -101,34 +101,34 @@ export class RedisLimiter implements Limiter {
     return this.#redis.isUp ? 'ok' : 'degraded';
   }
 
-  /** Waits until Redis is connected, or the first try failed. */
+  /** Waits until Redis is connected or the first attempt failed. */
   connect(): Promise<void> {
     return this.#redis.connect();
   }
 
   async charge(key: ApiKey): Promise<Decision> {
-    const refused = this.#refusing(key);
+    const refused = this.#cachedRefusal(key);
     if (refused) {
       this.#options.events.refusedFromMemory();
       return this.#decide(key, refused, this.#redis.now().earliest);
     }
-    const counted = await this.#ask(key, 1);
+    const counted = await this.#count(key, 1);
     if (!counted) return this.#share.charge(key, this.#options.clock());
-    // Redis counts what is admitted; refusals are this instance's own.
+    // Redis counts admitted requests; each instance counts its own refusals.
     const { refusals, refusalsEnd } = this.#refused.get(key.id)?.state ?? counted.state;
     const state = { ...counted.state, refusals, refusalsEnd };
     return this.#decide(key, { limits: key.limits, state, ban: counted.ban }, counted.now);
   }
 
   async peek(key: ApiKey): Promise<Decision> {
-    const refused = this.#refusing(key);
+    const refused = this.#cachedRefusal(key);
     if (refused) return look(refused.state, key.limits, this.#redis.now().earliest);
-    const counted = await this.#ask(key, 0);
+    const counted = await this.#count(key, 0);
     if (!counted) return this.#share.peek(key, this.#options.clock());
     return look(counted.state, key.limits, counted.now);
   }
 
-  /** Forgets bans that are on here but not in storage. Redis forgets them when the key calls and is looked up. */
+  /** Drops bans that are active here but not in storage. Redis drops them when the key calls next. */
   async refreshBans(): Promise<void> {
     const { storage, clock } = this.#options;
     const bans = await storage.limits.listBans(this.#redis.now().earliest.unix);
@@ -159,8 +159,8 @@ export class RedisLimiter implements Limiter {
     }
   }
 
-  /** What is known of the key if it is enough to refuse a request. A plan that was changed since may have room. */
-  #refusing(key: ApiKey): Refused | undefined {
+  /** Fast path: the cached state, if it suffices to refuse. A plan changed since then may have room. */
+  #cachedRefusal(key: ApiKey): Refused | undefined {
     const refused = this.#refused.get(key.id);
     if (!refused) return undefined;
     const { refusal } = look(refused.state, key.limits, this.#redis.now().latest);
@@ -169,12 +169,12 @@ export class RedisLimiter implements Limiter {
     return refusal === 'key_banned' || (refusal && isSamePlan) ? refused : undefined;
   }
 
-  /** The key as Redis has it, after the request was counted if there is room. Undefined if there is no answer. */
-  async #ask({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
+  /** Counts the request in Redis if there is room; returns the state from before. Undefined without an answer. */
+  async #count({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       let counted = await this.#redis.count(id, limits, { cost });
       if (counted === 'missing') {
-        // What is saved while storage is being read may not be in what was read.
+        // A save that overlaps this read may be missing from its result.
         const unsaved = this.#unsaved.get(id);
         const { counts, ban } = await this.#read(id);
         const memory = { counts: laterCounts(laterCounts(counts, unsaved), this.#unsaved.get(id)), ban };
@@ -186,12 +186,12 @@ export class RedisLimiter implements Limiter {
     return undefined;
   }
 
-  /** A ban of Redis that is new here may have been lifted when nobody heard of it. If so, it is taken out of Redis. */
+  /** Checks a ban that is new to this instance: it may have been lifted unnoticed. If so, removes it from Redis. */
   async #wasLifted(keyId: string, { ban, now }: Counted): Promise<boolean> {
     if (!ban?.isStored || now.steady >= ban.ends) return false;
     const known = this.#refused.get(keyId)?.ban;
     if (known?.isStored && known.startedAt === ban.startedAt) return false;
-    // While storage cannot tell, Redis is believed.
+    // Trust Redis while storage is unavailable.
     const memory = await this.#read(keyId).catch(() => undefined);
     if (!memory || (memory.ban && memory.ban.startedAt >= ban.startedAt)) return false;
     await this.#redis.replaceBan(keyId, ban, memory.ban && this.#redis.stored(memory.ban));
@@ -211,8 +211,8 @@ export class RedisLimiter implements Limiter {
     if (newBan) return this.#ban(key, before, now);
     if (!decision.refusal) {
       const { minuteEnds, minuteUsed, day, dayUsed } = state;
-      const ahead = this.#redis.steadyAhead();
-      const counts = { keyId: key.id, minuteEnds: minuteEnds + ahead, minuteUsed, day, dayUsed };
+      const offset = this.#redis.steadyOffset();
+      const counts = { keyId: key.id, minuteEnds: minuteEnds + offset, minuteUsed, day, dayUsed };
       this.#unsaved.set(key.id, counts);
     }
     if (decision.refusal || now.steady < state.refusalsEnd) this.#remember(key, state, before.ban);
@@ -221,8 +221,8 @@ export class RedisLimiter implements Limiter {
   }
 
   /**
-   * Bans a key, unless another instance was faster. The ban is in Redis at once, so that there is only one; and in
-   * storage before anybody is told, unless storage cannot take it now.
+   * Bans a key, unless another instance already did. Writes the ban to Redis first, so that there is only one, and to
+   * storage before the client is told, unless storage is unavailable.
    */
   async #ban(key: ApiKey, before: Refused, now: Moment): Promise<Decision> {
     let { state, ban: last } = before;
@@ -232,9 +232,9 @@ export class RedisLimiter implements Limiter {
         this.#remember(key, result.state, last);
         return result.decision;
       }
-      const startedAt = result.newBan.starts + this.#redis.steadyAhead();
+      const startedAt = result.newBan.starts + this.#redis.steadyOffset();
       const ban = { ...result.newBan, startedAt, isStored: false };
-      // Whoever calls from now on meets it.
+      // Requests from now on meet the ban.
       this.#remember(key, result.state, ban);
       const replaced = await this.#redis.replaceBan(key.id, last, ban);
       if (typeof replaced === 'object' && tries < TRIES_MAX) {
@@ -275,11 +275,11 @@ export class RedisLimiter implements Limiter {
   async #saveCounts(): Promise<void> {
     const unsaved = [...this.#unsaved.values()];
     for (let first = 0; first < unsaved.length; first += KEYS_PER_SAVE) {
-      // However many there are, requests are served in between.
+      // Yields, so that requests are served in between.
       if (first > 0) await nextTurn();
       const counts = unsaved.slice(first, first + KEYS_PER_SAVE);
       await this.#options.storage.limits.raiseCounts(counts);
-      // Only what did not change meanwhile is saved.
+      // Counts that changed during the save stay unsaved.
       for (const each of counts) if (this.#unsaved.get(each.keyId) === each) this.#unsaved.delete(each.keyId);
     }
   }
@@ -289,7 +289,7 @@ function toRow(keyId: string, { startedAt, starts, ends, level, reason }: Shared
   return { keyId, startedAt, endsAt: startedAt + ends - starts, level, reason };
 }
 
-/** Of each window what is later, as `LimitStorage.raiseCounts` would have it. */
+/** Merges counts: the later of each window, by the rule of `LimitStorage.raiseCounts`. */
 function laterCounts(stored: WindowCounts | undefined, unsaved: WindowCounts | undefined): WindowCounts | undefined {
   if (!stored || !unsaved) return stored ?? unsaved;
   const isLaterMinute =

@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 
-/** A script that Redis runs whole, with nobody in between, on the value of one key. */
+/** A Lua script that Redis runs atomically on the value of one key. */
 export interface Script {
   readonly source: string;
   readonly sha: string;
 }
 
 /**
- * The value of a key, in one string: `minuteEnds minuteUsed day dayUsed banStarts banEnds ban`, as in `WindowState`. The
- * last is the rest of the last ban, in JSON, which the scripts only compare; 0, 0 and nothing if there was none.
+ * The value of a key in one string: `minuteEnds minuteUsed day dayUsed banStarts banEnds ban`, as in `WindowState`. `ban`
+ * is the rest of the last ban in JSON, which the scripts only compare. Without a ban: 0, 0 and an empty string.
  */
 const VALUE = "'^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (.*)$'";
 const FORMAT = "'%d %d %d %d %d %d %s'";
-/** It outlives what it holds: the UTC day, and the day that a ban of an hour is remembered. Storage has it for longer. */
-const KEPT_SECONDS = 2 * DAY_SECONDS;
+/** Expiry of a value: longer than the UTC day, and than the day for which a ban counts. Storage keeps it longer. */
+const EXPIRY_SECONDS = 2 * DAY_SECONDS;
 
 /**
- * Counts a request, or looks. Redis decides by the rule of `window.ts` whether it counts, and gives the time and the
- * value from before, of which `window.ts` then makes the decision. Nil: there is no value, and no seed to begin one. A
- * value that cannot be read is none: it must not make Redis look lost to whoever asks for other keys.
+ * Counts a request (`cost` 1) or reads (0). Decides by the rule of `window.ts` whether to count, and returns the server's
+ * time and the value from before, from which `window.ts` makes the decision. Returns nil if there is no value and no
+ * seed. An unreadable value is deleted and counts as missing: an error would look like an outage to other keys.
  *
- * When the server's clock was set back, what lies too far ahead is moved near and kept so: nobody is locked out for
- * longer than a window or a ban is long.
+ * If the server's clock was set back, moments too far in the future are capped, so that no client is locked out for
+ * longer than a window or a ban lasts.
  */
 export const COUNT = script(`
 local minuteLimit, dayLimit, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -53,13 +53,13 @@ if steady >= minuteEnds then minuteEnds, minuteUsed = steady + 60, 0 end
 if cost > 0 and steady >= banEnds and minuteUsed < minuteLimit and dayUsed < dayLimit then
   after = string.format(${FORMAT}, minuteEnds, minuteUsed + 1, day, dayUsed + 1, banStarts, banEnds, ban)
 end
-if after ~= kept then redis.call('SET', KEYS[1], after, 'EX', ${KEPT_SECONDS}) end
+if after ~= kept then redis.call('SET', KEYS[1], after, 'EX', ${EXPIRY_SECONDS}) end
 return unix .. ' ' .. server[2] .. ' ' .. steady .. ' ' .. before
 `);
 
 /**
- * Puts a ban in the place of the one expected there, or none: 1 if it did, else the value as it is. Nil: there is none,
- * and it will be begun with what storage knows.
+ * Compare-and-set of a ban. Returns 1 if the expected ban was there and was replaced, else the current value. Nil if
+ * there is no value; the next count seeds one from storage.
  */
 export const REPLACE_BAN = script(`
 local kept = redis.call('GET', KEYS[1])
@@ -68,7 +68,7 @@ local minuteEnds, minuteUsed, day, dayUsed, _, _, ban = string.match(kept, ${VAL
 if not minuteEnds then return false end
 if ban ~= ARGV[1] then return kept end
 local after = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, ARGV[2], ARGV[3], ARGV[4])
-redis.call('SET', KEYS[1], after, 'EX', ${KEPT_SECONDS})
+redis.call('SET', KEYS[1], after, 'EX', ${EXPIRY_SECONDS})
 return 1
 `);
 
