@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { couldBeSecret, isUsable, KEY_PATTERN, mintSecret, newApiKey, planLimits, secretRecord } from './api-key.ts';
 
-test('a minted secret has the published form and the checksum of all that stands before it', () => {
+test('a minted secret has the published form and the checksum of everything before it', () => {
   const seen = new Set<string>();
   for (let i = 0; i < 500; i += 1) {
     for (const environment of ['production', 'staging'] as const) {
@@ -27,7 +27,7 @@ test('the checksum is CRC-32 in base62, left-padded with 0', () => {
   assert.ok(couldBeSecret(body + digits, 'production'));
 });
 
-test('one wrong character, another environment or another length is told without a look-up', () => {
+test('a wrong character, environment or length is rejected without a look-up', () => {
   const secret = mintSecret('production');
   assert.ok(!couldBeSecret(secret, 'staging'));
   for (let at = 12; at < secret.length; at += 1) {
@@ -41,7 +41,7 @@ test('one wrong character, another environment or another length is told without
 
 const at = (seconds: number) => () => ({ unix: seconds, steady: seconds });
 
-test('a key opens until it expires, is revoked, or the grace of its old secret ends', () => {
+test('a key is valid until it expires, is revoked, or the grace of its old secret ends', () => {
   const { key } = newApiKey({ name: 'x', environment: 'production', plan: 'free', expiresAt: 100 }, 1);
   assert.ok(isUsable({ key, endsAt: null }, 'production', at(99)));
   assert.ok(!isUsable({ key, endsAt: null }, 'production', at(100)));
@@ -69,7 +69,7 @@ test('enterprise needs limits of its own, and no other plan takes any', () => {
   }
 });
 
-/** CRC-32 (ISO-HDLC) bit by bit, to hold the library's against. */
+/** CRC-32 (ISO-HDLC) bit by bit, as a reference for the library's. */
 function crc32Bitwise(text: string): number {
   let crc = 0xffffffff;
   for (const byte of Buffer.from(text)) {

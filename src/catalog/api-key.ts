@@ -33,7 +33,7 @@ const LIFE_MAX_SECONDS = 100 * 366 * DAY_SECONDS;
 /** The longest grace that a rotation can give the old secret, in seconds: 30 days. */
 export const ROTATION_GRACE_MAX_SECONDS = 30 * DAY_SECONDS;
 
-/** A caller's key as the service keeps it. The secret itself is not part of it. Moments are Unix seconds. */
+/** A client's key as stored, without its secret. Moments are Unix seconds. */
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
@@ -48,13 +48,13 @@ export interface ApiKey {
   readonly revokedAt: number | null;
 }
 
-/** What is kept of a secret: enough to recognise it, too little to use it. */
+/** What is stored of a secret: enough to recognise it, too little to use it. */
 export interface SecretRecord {
   readonly hash: string;
   readonly prefix: string;
 }
 
-/** A key as found by one of its secrets; `endsAt` is when that secret's grace ends, if it was rotated away. */
+/** A key found by one of its secrets; `endsAt` is the end of that secret's grace if it was rotated. */
 export interface FoundKey {
   readonly key: ApiKey;
   readonly endsAt: number | null;
@@ -78,7 +78,7 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
     );
   }
   if (wanted.expiresAt !== undefined && (wanted.expiresAt <= now || wanted.expiresAt > now + LIFE_MAX_SECONDS)) {
-    throw new CatalogError('validation_failed', 'A key expires after a second at the earliest, and within 100 years');
+    throw new CatalogError('validation_failed', 'The expiry of a key must be in the future and within 100 years');
   }
   const secret = mintSecret(wanted.environment);
   const key: ApiKey = {
@@ -96,7 +96,7 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
   return { key, secret };
 }
 
-/** The limits of a plan; enterprise has those agreed for the key. Throws `validation_failed` when they do not fit. */
+/** The limits of a plan; enterprise takes those agreed for the key. Throws `validation_failed` on a mismatch. */
 export function planLimits(plan: PlanName, agreed?: Limits): Limits {
   if (plan !== 'enterprise') {
     if (agreed)
@@ -112,33 +112,33 @@ export function planLimits(plan: PlanName, agreed?: Limits): Limits {
   return agreed;
 }
 
-/** A fresh secret: 178 random bits behind a prefix that names the environment, closed by a checksum. */
+/** Mints a secret: a prefix that names the environment, 178 random bits and a checksum. */
 export function mintSecret(environment: Environment): string {
   const body = environmentPrefix(environment) + randomCharacters(RANDOM_CHARACTERS);
   return body + checksum(body);
 }
 
-/** What is kept of a secret. */
+/** Reduces a secret to its stored record. */
 export function secretRecord(secret: string): SecretRecord {
   return { hash: hashSecret(secret), prefix: secret.slice(0, PREFIX_CHARACTERS) };
 }
 
-/** What stands for a secret at rest. A plain hash suffices: there are too many secrets to try. */
+/** Hashes a secret for storage. A fast hash suffices: 178 random bits cannot be guessed. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** Whether a token could have been issued for this environment; a typing error is told without a look-up. */
+/** Whether a token could have been issued for this environment; rejects typos without a look-up. */
 export function couldBeSecret(token: string, environment: Environment): boolean {
   if (!KEY_PATTERN.test(token) || !token.startsWith(environmentPrefix(environment))) return false;
   return checksum(token.slice(0, -CHECKSUM_CHARACTERS)) === token.slice(-CHECKSUM_CHARACTERS);
 }
 
-/** Whether a found key opens anything now in this environment. */
+/** Whether a found key is valid now in this environment. */
 export function isUsable(found: FoundKey, environment: Environment, clock: Clock): boolean {
   const { key, endsAt } = found;
   if (key.revokedAt !== null || key.environment !== environment) return false;
-  // Most keys have no end, and then nobody has to know what time it is.
+  // Fast path: most keys have no end and need no clock.
   if (key.expiresAt === null && endsAt === null) return true;
   const now = clock().unix;
   return (key.expiresAt === null || now < key.expiresAt) && (endsAt === null || now < endsAt);
@@ -169,24 +169,24 @@ export interface KeyStorage {
   find(id: string): Promise<ApiKey | undefined>;
   /** Keys, oldest first. */
   list(): Promise<ApiKey[]>;
-  /** A page of the keys, newest first, whose name, id or prefix holds some text, with the number of all of them. */
+  /** A page of the keys whose name, id or prefix contains a text, newest first, and the count of all matches. */
   search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
-  /** Each of the next three returns the key as it then is, or undefined if there is none with that id. */
+  /** This and the next two return the updated key, or undefined if the id is unknown. */
   update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined>;
-  /** Adds a secret; those before it end at `oldEndAt` or earlier. A revoked key is returned as it was. */
+  /** Adds a secret; earlier ones end at `oldEndAt` at the latest. Returns a revoked key unchanged. */
   rotate(id: string, secret: SecretRecord, rotation: Rotation): Promise<ApiKey | undefined>;
-  /** Revokes for good; doing it twice keeps the first moment. */
+  /** Revokes permanently; a repeat keeps the first moment. */
   revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined>;
 }
 
 export interface KeySearch {
-  /** In whatever case; empty for every key. */
+  /** Matched regardless of case; empty matches every key. */
   readonly text: string;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** What an operator may change of a key; what is absent stays. */
+/** What an operator may change of a key; absent members stay. */
 export interface KeyChanges {
   readonly name?: string;
   readonly plan?: PlanName;

@@ -1,10 +1,10 @@
-/** Who changes something by hand, and by which way: a system user on the command line, or a session of the console. */
+/** Who makes a change, and how: a system user on the command line, or a session of the console. */
 export interface Operator {
   readonly actor: string;
   readonly via: 'cli' | 'console';
 }
 
-/** What operators do that is written down. */
+/** The audited actions of operators. */
 export type AuditAction =
   | 'key.create'
   | 'key.update'
@@ -19,7 +19,7 @@ export type AuditAction =
 
 /** One change by an operator, written in the same transaction as the change and never altered. */
 export interface AuditEntry {
-  /** Rises with every entry. */
+  /** Ascends with every entry. */
   readonly id: number;
   /** Unix seconds. */
   readonly at: number;
@@ -27,7 +27,7 @@ export interface AuditEntry {
   readonly action: AuditAction;
   /** The id of what was changed. */
   readonly target: string;
-  /** What of it was changed, as it was and as it became; null where there was nothing. Never a secret. */
+  /** The changed members, before and after; null where there was nothing. Never a secret. */
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -42,6 +42,6 @@ export interface AuditQuery {
 }
 
 export interface AuditStorage {
-  /** What operators changed, the newest first: a page of it, of one target if it is named. */
+  /** A page of the audit log, newest first; of one target if it is named. */
   list(query: AuditQuery): Promise<AuditEntry[]>;
 }

@@ -23,7 +23,7 @@ const anyCategory = fc
   .map(newCategory);
 
 for (const format of FILE_FORMATS) {
-  test(`what is written as ${format} is read again, unchanged`, () => {
+  test(`categories written as ${format} read back unchanged`, () => {
     fc.assert(
       fc.property(fc.array(anyCategory), (categories) => {
         const numbered = categories.map((category, index) => ({ id: index + 1, ...category }));
@@ -35,7 +35,7 @@ for (const format of FILE_FORMATS) {
   });
 }
 
-test('every bad record of a file is told with its line', () => {
+test('every bad record of a file is reported with its line', () => {
   const linesOf = (file: string, format: (typeof FILE_FORMATS)[number]) =>
     readCategories(file, format).mistakes.map(({ line }) => line);
   assert.deepEqual(
@@ -46,7 +46,7 @@ test('every bad record of a file is told with its line', () => {
   assert.deepEqual(linesOf('name,description\nDog,"two\nlines"\n   ,x\nCat,\n"",y\n', 'csv'), [4, 6]);
 });
 
-test('a file that cannot be read at all is told where it stops making sense', () => {
+test('a file that cannot be parsed is reported with the line of the error', () => {
   assert.deepEqual(readCategories('[\n{"name":"a"},\n{]', 'json').mistakes[0]?.line, 3);
   assert.match(readCategories('{"name":"a"}', 'json').mistakes[0]?.message ?? '', /not a JSON array/);
   assert.match(readCategories('title\nDog\n', 'csv').mistakes[0]?.message ?? '', /no column `name`/);
@@ -54,7 +54,7 @@ test('a file that cannot be read at all is told where it stops making sense', ()
   assert.deepEqual(readCategories('[]', 'json'), { categories: [], mistakes: [] });
 });
 
-test('of a file that is none of ours no more is read than shows that', () => {
+test('a foreign file is read only as far as needed to reject it', () => {
   const many = 20_000;
   const files = {
     json: `[${Array.from({ length: many }, () => '0').join(',\n')}]`,
@@ -79,7 +79,7 @@ test('a description that is missing and one that is empty stay apart in CSV', ()
   ]);
 });
 
-test('the format is told by the ending of the name', () => {
+test('the format follows the extension of the name', () => {
   assert.deepEqual(['a.JSON', 'b.jsonl', 'c.ndjson', 'd.csv', 'e.txt', 'json'].map(formatOf), [
     'json',
     'ndjson',

@@ -6,12 +6,12 @@ import { CatalogError } from './error.ts';
 export const FILE_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** As many categories as there may ever be. */
+/** The upper bound of `CATEGORIES_MAX`. */
 const RECORDS_MAX = 1_000_000;
-/** After so many mistakes it is the wrong file, and reading on would only hold up whoever reads it. */
+/** After this many mistakes it is the wrong file, so reading stops. */
 const MISTAKES_MAX = 1_000;
 
-/** What is wrong with a record of a file, and the line that it begins on, counted from 1. */
+/** What is wrong with a record, and the line that it starts on, counted from 1. */
 export interface FileMistake {
   readonly line: number;
   readonly message: string;
@@ -19,25 +19,25 @@ export interface FileMistake {
 
 export interface ReadCategories {
   readonly categories: NewCategory[];
-  /** In the order of their lines. After a thousand of them, or a million records, one says that the rest was not read. */
+  /** By line. After a thousand mistakes or a million records, a last one says that the rest was not read. */
   readonly mistakes: FileMistake[];
 }
 
-/** A record as it was found, before anybody looked at what it means. */
+/** A parsed record, before validation. */
 interface FoundRecord {
   readonly line: number;
   readonly value: unknown;
 }
 
-/** The format that a file's name tells, undefined if it tells none. */
+/** The format by a file name's extension; undefined if unknown. */
 export function formatOf(fileName: string): FileFormat | undefined {
-  const ending = fileName.slice(fileName.lastIndexOf('.') + 1).toLowerCase();
-  return FILE_FORMATS.find((format) => format === (ending === 'jsonl' ? 'ndjson' : ending));
+  const extension = fileName.slice(fileName.lastIndexOf('.') + 1).toLowerCase();
+  return FILE_FORMATS.find((format) => format === (extension === 'jsonl' ? 'ndjson' : extension));
 }
 
 /**
- * Reads categories out of a file: a JSON array, a JSON object on each line, or CSV with the columns `name` and
- * `description`. Ids and other members are ignored: whoever imports gets new ids.
+ * Reads categories from a file: a JSON array, a JSON object per line, or CSV with the columns `name` and `description`.
+ * Ignores ids and other members: an import assigns new ids.
  */
 export function readCategories(text: string, format: FileFormat): ReadCategories {
   const categories: NewCategory[] = [];
@@ -50,7 +50,7 @@ export function readCategories(text: string, format: FileFormat): ReadCategories
     if (mistakes.length >= MISTAKES_MAX || categories.length >= RECORDS_MAX) {
       mistakes.push({
         line,
-        message: 'The rest of the file was not read: there is too much of it, or too much is wrong',
+        message: 'The rest of the file was not read: it has too many records or too many mistakes',
       });
       break;
     }
@@ -71,7 +71,7 @@ export function readCategories(text: string, format: FileFormat): ReadCategories
 export function writeCategories(categories: readonly Category[], format: FileFormat): string {
   if (format === 'json') return `[\n${categories.map((category) => `  ${JSON.stringify(category)}`).join(',\n')}\n]\n`;
   if (format === 'ndjson') return categories.map((category) => `${JSON.stringify(category)}\n`).join('');
-  // An empty description is quoted, one that is missing is not, so that they can be told apart.
+  // An empty description is quoted, a missing one is not, to tell them apart.
   const string = (value: string) => (value === '' ? { value, quoted_empty: true } : value);
   return stringify([...categories], { header: true, columns: Object.keys(Category.properties), cast: { string } });
 }
@@ -110,10 +110,10 @@ function* lineRecords(text: string, mistakes: FileMistake[]): Generator<FoundRec
 
 function csvRecords(text: string, mistakes: FileMistake[]): FoundRecord[] {
   try {
-    // A look at the beginning tells most files that are none of ours.
+    // Fast path: the first record rules out most foreign files.
     const [first] = parseCsv(text, 1);
     if (first && !('name' in first.record)) {
-      mistakes.push({ line: 1, message: 'The first line names no column `name`; write `name,description`' });
+      mistakes.push({ line: 1, message: 'The header has no column `name`; write `name,description`' });
       return [];
     }
     return parseCsv(text, RECORDS_MAX + 1).map(({ info, record }) => ({ line: info.lines, value: record }));
@@ -138,7 +138,7 @@ function emptyOrMissing(value: string, { header, quoting }: CastingContext): str
   return value === '' && !header && !quoting ? undefined : value;
 }
 
-/** The line on which each item of a JSON array begins; the text is known to be one. */
+/** The line on which each item of a JSON array starts. The text must be a valid array. */
 function itemLines(text: string): number[] {
   const lines: number[] = [];
   let [line, depth, isInString, awaitsItem] = [1, 0, false, false];

@@ -18,7 +18,7 @@ function bodyOf(list: CategoryList): string {
   return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
 }
 
-test('the body is the JSON of the categories by id, in whatever order they came, and the tag is that of the bytes', () => {
+test('the body is the JSON of the categories by id, in any order of arrival, and the tag is that of the bytes', () => {
   fc.assert(
     fc.property(categories, (items) => {
       const list = new CategoryList();
@@ -41,7 +41,7 @@ test('each change gives another tag, and the same list the same', () => {
   assert.equal(tags.size, 501);
 });
 
-test('a body that was handed out does not change when the list grows, however large it is', () => {
+test('a body that is being sent does not change when the list grows, at any size', () => {
   const list = new CategoryList();
   const handedOut: { body: ReturnType<typeof bodyOf>; shared: CategoryList['body'] }[] = [];
   for (let id = 1; id <= 3_000; id += 1) {
@@ -55,7 +55,7 @@ test('a body that was handed out does not change when the list grows, however la
   }
 });
 
-test('what is added while the list is read anew is not lost', async () => {
+test('categories added during a reload are not lost', async () => {
   const list = new CategoryList([{ id: 1, name: 'a' }]);
   const loading = Promise.withResolvers<Category[]>();
   const reloading = list.reload(() => loading.promise);
@@ -72,7 +72,7 @@ test('what is added while the list is read anew is not lost', async () => {
   ]);
 });
 
-test('catching up adds what others stored, in whatever order one’s own came, and asks for nothing twice', async () => {
+test('catching up adds what others stored, in any order of its own, and loads nothing twice', async () => {
   const stored = Array.from({ length: 5_000 }, (_, index) => ({ id: index + 1, name: `category ${index}` }));
   const list = new CategoryList(stored.slice(0, 10));
   for (const own of stored.slice(4_000, 4_100)) list.add(own);
@@ -89,7 +89,7 @@ test('catching up adds what others stored, in whatever order one’s own came, a
   assert.equal(asked.at(-1), 5_001);
 });
 
-test('one that others overtook appears in its place, even long after', () => {
+test('a category that others overtook appears in its place, even much later', () => {
   const stored = Array.from({ length: 3_000 }, (_, index) => ({ id: index + 1, name: `category ${index}` }));
   const list = new CategoryList();
   const late = new Set([5, 1_500, 2_999]);

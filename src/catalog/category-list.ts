@@ -3,8 +3,8 @@ import type { Category } from './category.ts';
 
 const STRING_BODY_BYTES_MAX = 16 * 1024;
 const INITIAL_BYTES = 4 * 1024;
-/** How many categories may wait for one with a smaller id; beyond, the id is taken for one that never comes. */
-const AHEAD_MAX = 1_000;
+/** How many categories may wait behind a gap in the ids; beyond it the gap is taken to be permanent. */
+const PENDING_MAX = 1_000;
 const COMMA = ',';
 
 interface Item {
@@ -13,12 +13,12 @@ interface Item {
 }
 
 /**
- * Every category as the bytes of one JSON array, id ascending, ready to send. Appending costs the new item alone;
- * the body and its strong ETag are had without walking the list.
+ * Every category as the bytes of one JSON array, ids ascending, ready to send. An append serialises only the new item;
+ * the body and its strong ETag need no walk of the list.
  *
- * Ids come in their order from one instance. Where several create, one may hear of its own id before it hears of a
- * smaller one of another's: such items are kept apart, ahead of the settled bytes, until the gap is filled. Settled
- * bytes are only ever appended to, so a body that was handed out never changes under a send that is not finished.
+ * With one instance, ids arrive in order. With several, an instance may learn of its own id before a smaller one of
+ * another instance: such items are pending, apart from the settled bytes, until the gap is filled. Settled bytes are
+ * append-only, so a body never changes while it is being sent.
  */
 export class CategoryList {
   #settled = Buffer.allocUnsafe(INITIAL_BYTES);
@@ -26,13 +26,13 @@ export class CategoryList {
   /** The ids of the settled items, ascending, and where each begins. */
   #ids: number[] = [];
   #starts: number[] = [];
-  /** Of the settled bytes. */
+  /** Hash of the settled bytes. */
   #hash: Hash = createHash('sha256');
-  /** Every id up to here is settled, or never comes. */
+  /** Every id up to this one is settled or permanently missing. */
   #complete = 0;
   /** Items beyond `#complete`, ascending. */
-  #ahead: Item[] = [];
-  /** What follows the settled bytes. */
+  #pending: Item[] = [];
+  /** The bytes after the settled ones. */
   #tail: string | undefined;
   #etag: string | undefined;
   #small: string | undefined;
@@ -42,20 +42,20 @@ export class CategoryList {
     this.#replace(categories);
   }
 
-  /** Adds a category that was just stored; one that the list holds already is passed over. */
+  /** Adds a category that was just stored; ignores one that the list already holds. */
   add(category: Category): void {
     this.#addedWhileLoading?.push(category);
     const item = { id: category.id, json: JSON.stringify(category) };
     if (item.id === this.#complete + 1) this.#settle(item);
-    else if (item.id > this.#complete) this.#keepAhead(item);
+    else if (item.id > this.#complete) this.#addPending(item);
     else this.#insertLate(item);
-    this.#settleAhead();
+    this.#settlePending();
     this.#changed();
   }
 
   /**
-   * Adds what others stored: `load` gives some categories above an id, ascending, without leaving out any, and none
-   * when there are no more.
+   * Adds categories that other processes stored. `load` returns a page of categories above an id, ascending and without
+   * gaps, and an empty one at the end.
    */
   async catchUp(load: (after: number) => Promise<readonly Category[]>): Promise<void> {
     for (;;) {
@@ -68,8 +68,8 @@ export class CategoryList {
   }
 
   /**
-   * Reads the list anew after somebody else changed it; what is added meanwhile is not lost. One reload at a time.
-   * A failed load leaves the list as it was.
+   * Reloads the list after another process changed it; categories added meanwhile are kept. One reload at a time. A
+   * failed load leaves the list as it was.
    */
   async reload(load: () => Promise<readonly Category[]>): Promise<void> {
     const added: Category[] = [];
@@ -84,7 +84,7 @@ export class CategoryList {
     }
   }
 
-  /** The body: one string while the list is small, which sends faster; from then on the shared bytes. */
+  /** The body: a string while the list is small, which sends faster; beyond that the shared bytes. */
   get body(): string | readonly Uint8Array[] {
     if (this.#small !== undefined) return this.#small;
     const settled = this.#settled.subarray(0, this.#end);
@@ -100,7 +100,7 @@ export class CategoryList {
   }
 
   #rest(): string {
-    this.#tail ??= `${this.#ahead.map(({ json }, index) => (index > 0 || this.#ids.length > 0 ? COMMA : '') + json).join('')}]`;
+    this.#tail ??= `${this.#pending.map(({ json }, index) => (index > 0 || this.#ids.length > 0 ? COMMA : '') + json).join('')}]`;
     return this.#tail;
   }
 
@@ -116,14 +116,14 @@ export class CategoryList {
   }
 
   #clear(): void {
-    // A new buffer: the old one may still be on its way to somebody.
+    // A new buffer: a response may still be sending the old one.
     this.#settled = Buffer.allocUnsafe(INITIAL_BYTES);
     this.#end = 0;
     this.#ids = [];
     this.#starts = [];
     this.#hash = createHash('sha256');
     this.#complete = 0;
-    this.#ahead = [];
+    this.#pending = [];
     this.#changed();
     this.#write('[');
   }
@@ -136,35 +136,35 @@ export class CategoryList {
     this.#complete = id;
   }
 
-  #keepAhead(item: Item): void {
-    const at = this.#ahead.findLastIndex(({ id }) => id <= item.id);
-    if (this.#ahead[at]?.id !== item.id) this.#ahead.splice(at + 1, 0, item);
+  #addPending(item: Item): void {
+    const at = this.#pending.findLastIndex(({ id }) => id <= item.id);
+    if (this.#pending[at]?.id !== item.id) this.#pending.splice(at + 1, 0, item);
   }
 
-  /** Settles what no gap is left before. */
-  #settleAhead(): void {
-    let ready = this.#ahead.length > AHEAD_MAX ? this.#ahead.length : 0;
-    while (ready < this.#ahead.length && this.#ahead[ready]?.id === this.#complete + ready + 1) ready += 1;
-    for (const item of this.#ahead.splice(0, ready)) this.#settle(item);
+  /** Settles pending items that no longer have a gap before them. */
+  #settlePending(): void {
+    let ready = this.#pending.length > PENDING_MAX ? this.#pending.length : 0;
+    while (ready < this.#pending.length && this.#pending[ready]?.id === this.#complete + ready + 1) ready += 1;
+    for (const item of this.#pending.splice(0, ready)) this.#settle(item);
   }
 
   #settleUpTo(lastId: number): void {
-    const beyond = this.#ahead.findIndex(({ id }) => id > lastId);
-    for (const item of this.#ahead.splice(0, beyond === -1 ? this.#ahead.length : beyond)) this.#settle(item);
+    const beyond = this.#pending.findIndex(({ id }) => id > lastId);
+    for (const item of this.#pending.splice(0, beyond === -1 ? this.#pending.length : beyond)) this.#settle(item);
     this.#complete = Math.max(this.#complete, lastId);
-    this.#settleAhead();
+    this.#settlePending();
     this.#changed();
   }
 
-  /** One that was no longer waited for is put in its place, at the cost of writing the list anew. */
+  /** Inserts an item whose gap was given up; this rewrites the list. */
   #insertLate(late: Item): void {
     const at = this.#ids.findLastIndex((id) => id <= late.id);
     if (this.#ids[at] === late.id) return;
     const items = this.#ids.map((id, index) => ({ id, json: this.#json(index) }));
-    const [ahead, complete] = [this.#ahead, this.#complete];
+    const [pending, complete] = [this.#pending, this.#complete];
     this.#clear();
     for (const item of items.toSpliced(at + 1, 0, late)) this.#settle(item);
-    this.#ahead = ahead;
+    this.#pending = pending;
     this.#complete = complete;
   }
 

@@ -5,24 +5,24 @@ import type { PageQuery } from './page.ts';
 import { validator } from './validate.ts';
 
 /**
- * White space as Unicode defines it (the White_Space property) and U+FEFF, spelled out so that every language reads
- * the contract's pattern alike; `\s` means something else in each.
+ * White space by Unicode's White_Space property and U+FEFF, spelled out so that the contract's pattern means the same in
+ * every language; `\s` differs in each.
  */
 const WHITE_SPACE = '\\u0020\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000\\uFEFF';
 const CONTROL = '\\u0000-\\u001F';
 
-/** A display name: not blank, no control characters. Shared by everything in the catalog that has a name. */
+/** A display name: not blank, no control characters. Shared by every named resource. */
 export const Name = {
   type: 'string',
   minLength: 1,
   maxLength: 255,
-  // Linear by construction: leading white space, the first other character, then whatever is allowed.
+  // Linear by construction: leading white space, the first other character, then any allowed characters.
   pattern: `^[${WHITE_SPACE}]*[^${CONTROL}${WHITE_SPACE}][^${CONTROL}]*$`,
   'x-violation': 'send at least one character that is not white space, and no control characters',
   'x-well-formed': true,
 } as const;
 
-/** Identifies a resource; small enough that every language reads it exactly out of JSON (RFC 8259, section 6). */
+/** A resource's id; within the integers that every JSON parser reads exactly (RFC 8259, section 6). */
 export const Id = {
   type: 'integer',
   format: 'int64',
@@ -44,7 +44,7 @@ const fields = {
   description: { ...Description, description: 'Short description of the category' },
 } as const;
 
-/** What a caller sends to create a category [published]. Members that it does not name are ignored. */
+/** The body that creates a category [published]. Unknown members are ignored. */
 export const NewCategory = {
   title: 'NewCategory',
   type: 'object',
@@ -54,7 +54,7 @@ export const NewCategory = {
 } as const;
 export type NewCategory = Static<typeof NewCategory>;
 
-/** A category as callers see it [published]. */
+/** A category as clients see it [published]. */
 export const Category = {
   title: 'Category',
   type: 'object',
@@ -69,18 +69,18 @@ export type Category = Static<typeof Category>;
 
 const check = validator(NewCategory);
 
-/** Reads a NewCategory out of parsed JSON: its own members only, unchanged. Throws `validation_failed`. */
+/** Reads a NewCategory from parsed JSON: known members only, unchanged. Throws `validation_failed`. */
 export function newCategory(body: unknown): NewCategory {
   const { name, description } = check(body);
   return description === undefined ? { name } : { name, description };
 }
 
 /**
- * Inserts take the next id, above all ids ever given, and keep the outcome if the origin names it: a second insert
- * of that name gives the first outcome again, or throws `idempotency_key_reused` if it is another create.
+ * Inserts assign the next id, above all ids ever assigned. If the origin has an Idempotency-Key they keep the outcome: a
+ * retry returns it again, and a different create with the same key throws `idempotency_key_reused`.
  */
 export interface CategoryStorage {
-  /** Throws `catalog_full` at the catalog's bound. */
+  /** Throws `catalog_full` if the catalog is full. */
   insert(category: NewCategory, origin: Origin): Promise<Created<Category>>;
   find(id: number): Promise<Category | undefined>;
   /** Categories with the id ascending: all, or one page. */
@@ -90,8 +90,8 @@ export interface CategoryStorage {
   /** Removes a category that no pet belongs to. */
   delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'>;
   /**
-   * Inserts all, in their order, or none; `onProgress` hears how many are through. Throws `catalog_full` if they do
-   * not all fit.
+   * Inserts all, in order, or none; `onProgress` reports how many are inserted. Throws `catalog_full` if they do not
+   * all fit.
    */
   import(categories: readonly NewCategory[], by: Operator, onProgress?: (inserted: number) => void): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Every code that an Error body can carry. The set is closed: a client may switch over it.
- * Which HTTP status a code has is decided in `http/errors.ts` alone.
+ * Every code of an Error body. A closed set, so clients may switch over it. Only `http/errors.ts` maps codes to HTTP
+ * statuses.
  */
 export const ERROR_CODES = [
   'invalid_json',
@@ -34,7 +34,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** A failure that the caller is told about. The message names what failed and what to do, and holds no secret. */
+/** A failure that is reported to the client. The message says what failed and what to do, and holds no secret. */
 export class CatalogError extends Error {
   readonly code: ErrorCode;
 

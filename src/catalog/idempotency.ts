@@ -1,20 +1,20 @@
 import { DAY_SECONDS } from '../stdx/duration.ts';
 
-/** How long the outcome of a create is kept for a retry with the same Idempotency-Key. */
+/** How long the outcome of a create is kept for retries with the same Idempotency-Key. */
 export const IDEMPOTENCY_SECONDS = DAY_SECONDS;
 
-/** Who creates something, and how a retry of the same create is told. */
+/** The key that creates a resource, and how to recognise a retry. */
 export interface Origin {
   readonly keyId: string;
   readonly idempotency?: {
-    /** The caller's own name for the create, unique within its API key. */
+    /** The Idempotency-Key, unique within the API key. */
     readonly key: string;
-    /** Stands for everything that a retry must repeat. */
+    /** A hash of everything that a retry must repeat. */
     readonly fingerprint: string;
   };
 }
 
-/** What a create gave; `isReplay` if it did so the first time that it was tried. */
+/** The outcome of a create; `isReplay` if an earlier attempt produced it. */
 export interface Created<T> {
   readonly resource: T;
   readonly isReplay: boolean;

@@ -22,7 +22,7 @@ const fields = {
   },
 } as const;
 
-/** What a caller sends to place an order. Members that it does not name are ignored. */
+/** The body that places an order. Unknown members are ignored. */
 export const NewOrder = {
   title: 'NewOrder',
   type: 'object',
@@ -32,7 +32,7 @@ export const NewOrder = {
 } as const;
 export type NewOrder = Static<typeof NewOrder>;
 
-/** An order as callers see it. */
+/** An order as clients see it. */
 export const Order = {
   title: 'Order',
   type: 'object',
@@ -53,26 +53,29 @@ export function newOrder(body: unknown): NewOrder {
   const { petId, quantity, shipDate } = check(body);
   if (shipDate === undefined) return { petId, quantity };
   if (!isRealDate(shipDate)) {
-    throw new CatalogError('validation_failed', `shipDate is ${quote(shipDate)}, which is no date; send a real one`);
+    throw new CatalogError(
+      'validation_failed',
+      `shipDate is ${quote(shipDate)}, which does not exist; send a real date`,
+    );
   }
   return { petId, quantity, shipDate };
 }
 
-/** Whether the ship date has come at this moment (Unix seconds). An order without one is never complete. */
+/** Whether the ship date has passed at `now` (Unix seconds). An order without one is never complete. */
 export function isComplete(shipDate: string | undefined, now: number): boolean {
   return shipDate !== undefined && Date.parse(shipDate.toUpperCase()) <= now * 1000;
 }
 
-/** The day exists, such as no 30th of February does; `Date` would silently take the next one. */
+/** Whether the day exists: `Date` would silently turn 30 February into 2 March. */
 function isRealDate(text: string): boolean {
   const ms = Date.parse(text.toUpperCase());
   return Number.isFinite(ms) && new Date(ms).toISOString().slice(0, 10) === text.slice(0, 10);
 }
 
 export interface OrderStorage {
-  /** Takes the stock with it. Throws `validation_failed` if there is no such pet, or `insufficient_stock`. */
+  /** Takes the quantity from stock. Throws `validation_failed` if there is no such pet, or `insufficient_stock`. */
   insert(order: NewOrder, origin: Origin): Promise<Created<Order>>;
-  /** Orders with the id ascending: a page of them. */
+  /** A page of orders, ids ascending. */
   list(page: PageQuery): Promise<Order[]>;
   /** Removes an order and returns its stock, once. False if there is none; throws `order_not_cancellable`. */
   cancel(id: number): Promise<boolean>;

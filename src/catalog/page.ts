@@ -1,4 +1,4 @@
-/** A page of a list whose ids ascend. */
+/** Selects a page of a list with ascending ids. */
 export interface PageQuery {
   /** Only ids above this one. */
   readonly after: number;

@@ -9,7 +9,6 @@ export const STOCK_MAX = 1_000_000;
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];
 
-/** How a pet stands in the store. */
 export const PetStatus = {
   enum: PET_STATUSES,
   type: 'string',
@@ -21,7 +20,7 @@ const fields = {
   categoryId: { ...Id, description: 'The category of the pet' },
 } as const;
 
-/** What a caller sends to create a pet. Members that it does not name are ignored. */
+/** The body that creates a pet. Unknown members are ignored. */
 export const NewPet = {
   title: 'NewPet',
   type: 'object',
@@ -30,14 +29,14 @@ export const NewPet = {
   description: 'A pet to be created',
 } as const;
 
-/** A pet that was checked and has its defaults. */
+/** A validated pet, with its defaults filled in. */
 export interface NewPet {
   readonly name: string;
   readonly categoryId: number;
   readonly status: PetStatus;
 }
 
-/** A pet as callers see it. */
+/** A pet as clients see it. */
 export const Pet = {
   title: 'Pet',
   type: 'object',
@@ -51,7 +50,7 @@ export const Pet = {
 } as const;
 export type Pet = Static<typeof Pet>;
 
-/** How many of a pet there are. */
+/** The stock of a pet. */
 export const InventoryItem = {
   title: 'InventoryItem',
   type: 'object',
@@ -65,7 +64,7 @@ export const InventoryItem = {
 } as const;
 export type InventoryItem = Static<typeof InventoryItem>;
 
-/** What a caller sends to set a stock. */
+/** The body that sets a stock. */
 export const NewQuantity = {
   title: 'NewQuantity',
   type: 'object',
@@ -77,23 +76,23 @@ export const NewQuantity = {
 const checkPet = validator(NewPet);
 const checkQuantity = validator(NewQuantity);
 
-/** Reads a NewPet out of parsed JSON. Throws `validation_failed`. */
+/** Reads a NewPet from parsed JSON. Throws `validation_failed`. */
 export function newPet(body: unknown): NewPet {
   const { name, categoryId, status = 'available' } = checkPet(body);
   return { name, categoryId, status };
 }
 
-/** Reads a stock out of parsed JSON. Throws `validation_failed`. */
+/** Reads a stock from parsed JSON. Throws `validation_failed`. */
 export function newQuantity(body: unknown): number {
   return checkQuantity(body).quantity;
 }
 
-/** The stock that a new pet has. */
+/** The stock of a new pet. */
 export function firstStock(status: PetStatus): number {
   return status === 'sold' ? 0 : 1;
 }
 
-/** Stock and status move together: without stock a pet is sold, and a sold pet that is in stock again is available. */
+/** Keeps the status in step with the stock: without stock a pet is sold, and a sold one back in stock is available. */
 export function statusAt(quantity: number, status: PetStatus): PetStatus {
   if (quantity === 0) return 'sold';
   return status === 'sold' ? 'available' : status;
@@ -103,9 +102,9 @@ export interface PetStorage {
   /** Throws `validation_failed` if there is no such category. */
   insert(pet: NewPet, origin: Origin): Promise<Created<Pet>>;
   find(id: number): Promise<Pet | undefined>;
-  /** Pets with the id ascending, of one status if it is given. */
+  /** A page of pets, ids ascending; of one status if it is given. */
   list(page: PageQuery & { readonly status?: PetStatus }): Promise<Pet[]>;
-  /** The stock of each pet, the id ascending: a page of them. */
+  /** A page of the stock of each pet, ids ascending. */
   listInventory(page: PageQuery): Promise<InventoryItem[]>;
   /** Sets the stock, and the status with it. Undefined if there is no such pet. */
   setQuantity(petId: number, quantity: number): Promise<InventoryItem | undefined>;

@@ -14,5 +14,5 @@ export const PLANS: Readonly<Record<Exclude<PlanName, 'enterprise'>, Limits>> = 
   business: { minute: 1_000, day: 100_000 },
 };
 
-/** The largest limit that a key can be given: 10⁹ requests, far from where counting loses exactness. */
+/** The largest limit of a key: 10⁹ requests, far below where counting loses exactness. */
 export const LIMIT_MAX = 1_000_000_000;

@@ -2,7 +2,7 @@ import type { Operator } from './audit.ts';
 
 /** An open session of the console. Moments are Unix seconds. */
 export interface ConsoleSession {
-  /** Tells it apart without opening it. */
+  /** Identifies the session without granting access to it. */
   readonly id: string;
   /** The system user who asked for the login. */
   readonly actor: string;
@@ -16,15 +16,15 @@ export interface NewSession {
   readonly endsAt: number;
 }
 
-/** The console's logins and sessions, by the hashes of their tokens, so that whoever reads the database opens none. */
+/** The console's logins and sessions, stored by token hash, so that reading the database grants no access. */
 export interface SessionStorage {
-  /** Offers a login that opens one session until `endsAt`. */
+  /** Stores a login that opens one session until `endsAt`. */
   offer(loginHash: string, login: { endsAt: number; actor: string }): Promise<void>;
-  /** Spends a login and opens a session for it; undefined if there is no such login, it has ended or was spent. */
+  /** Uses up a login and opens its session; undefined if the login is unknown, expired or used. */
   open(loginHash: string, session: NewSession): Promise<ConsoleSession | undefined>;
-  /** A session that is still open. */
+  /** Finds an open session. */
   find(hash: string, now: number): Promise<ConsoleSession | undefined>;
-  /** The sessions that are open, the newest first. */
+  /** The open sessions, newest first. */
   list(now: number): Promise<ConsoleSession[]>;
   /** Ends a session by its id. False if it was not open. */
   revoke(id: string, now: number, by: Operator): Promise<boolean>;

@@ -8,11 +8,12 @@ import type { SessionStorage } from './session.ts';
 import type { UsageStorage } from './usage.ts';
 
 /**
- * What every engine promises. One method is one transaction: it happens whole or not at all, and when a writing
- * method's promise is fulfilled, its effect outlives a power cut.
+ * What every engine guarantees. One method is one atomic transaction, and when a writing method's promise is fulfilled,
+ * its effect survives a power cut.
  *
- * Failures are `CatalogError`s: `unavailable` when the engine cannot do it now (locked, full, unreachable) and nothing
- * was stored, `outcome_unknown` when the engine did not say whether it was, and those that a method names. Anything else thrown is a defect.
+ * Failures are `CatalogError`s: `unavailable` if the engine cannot do it now (locked, full, unreachable) and nothing was
+ * stored, `outcome_unknown` if it did not confirm either way, and those that a method names. Anything else thrown is a
+ * defect.
  */
 export interface Storage extends AsyncDisposable {
   readonly categories: CategoryStorage;
@@ -24,15 +25,15 @@ export interface Storage extends AsyncDisposable {
   readonly audit: AuditStorage;
   readonly sessions: SessionStorage;
   /**
-   * Calls back, from now on, about changes of keys and bans, and of categories that were not inserted here: at once
-   * if they were made here, within a second if another process made them.
+   * Calls back on changes of keys and bans, and of categories that were not inserted here, from now on: at once for
+   * changes made here, within a second for those of another process.
    */
   watch(onChange: (change: Change) => Promise<void>): Promise<void>;
-  /** Forgets the outcomes of creates that were kept for a retry and are older than `IDEMPOTENCY_SECONDS`. */
+  /** Deletes create outcomes older than `IDEMPOTENCY_SECONDS`. */
   purgeOutcomes(): Promise<void>;
   /** Fulfilled if the engine answers. */
   check(): Promise<void>;
 }
 
-/** What was changed, so that what is remembered of it must be read anew; of new categories, only those. */
+/** What changed, so that caches of it must be reloaded; for `new-categories`, only those are loaded. */
 export type Change = 'categories' | 'new-categories' | 'keys' | 'bans';

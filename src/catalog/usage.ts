@@ -1,6 +1,6 @@
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 
-/** What became of requests: answered below 400, other 4xx, 429, and 5xx. */
+/** Requests by status: below 400, 4xx other than 429, 429, and 5xx. */
 export interface UsageCounts {
   readonly served: number;
   readonly clientErrors: number;
@@ -8,17 +8,17 @@ export interface UsageCounts {
   readonly serverErrors: number;
 }
 
-/** What one key, or `ALL_KEYS`, called for within one minute, or a part of it. Moments are Unix seconds. */
+/** The usage of one key, or `ALL_KEYS`, within a minute or part of one. Moments are Unix seconds. */
 export interface UsageRecord extends UsageCounts {
   readonly keyId: string;
   readonly first: number;
   readonly last: number;
 }
 
-/** The usage of a key over some time. */
+/** The usage of a key over a time range. */
 export type KeyUsage = UsageRecord;
 
-/** The usage within one period that begins at `at`. */
+/** The usage within the period that starts at `at`. */
 export interface UsagePoint extends UsageCounts {
   readonly at: number;
 }
@@ -26,7 +26,7 @@ export interface UsagePoint extends UsageCounts {
 /** Stands for all keys together. */
 export const ALL_KEYS = '*';
 
-/** How finely usage is kept, and for how long. */
+/** The resolutions in which usage is kept, and for how long. */
 export const USAGE_PERIODS = {
   minute: { seconds: MINUTE_SECONDS, keptSeconds: 2 * DAY_SECONDS },
   hour: { seconds: HOUR_SECONDS, keptSeconds: 62 * DAY_SECONDS },
@@ -34,19 +34,19 @@ export const USAGE_PERIODS = {
 } as const;
 export type UsagePeriod = keyof typeof USAGE_PERIODS;
 
-/** The finest period in which so many seconds are told by a few hundred numbers at most. */
+/** The finest period that covers a time range with a few hundred points at most. */
 export function usagePeriod(seconds: number): UsagePeriod {
   if (seconds <= 6 * HOUR_SECONDS) return 'minute';
   return seconds <= 14 * DAY_SECONDS ? 'hour' : 'day';
 }
 
 export interface UsageStorage {
-  /** Adds what was counted within the minute that begins at `minute`; several instances add up. */
+  /** Adds the counts of the minute that starts at `minute` to those of other instances. */
   add(minute: number, records: readonly UsageRecord[]): Promise<void>;
-  /** The usage of each key since a moment, rounded down to a period, the busiest first; of one key if it is named. */
+  /** The usage per key since a moment, rounded down to a period, busiest first; of one key if it is named. */
   byKey(query: { since: number; now: number; keyId?: string; limit?: number }): Promise<KeyUsage[]>;
-  /** The usage of one key, or `ALL_KEYS`, in each period in which there was some. */
+  /** The usage of one key, or `ALL_KEYS`, in each period that has any. */
   series(query: { keyId: string; period: UsagePeriod; since: number }): Promise<UsagePoint[]>;
-  /** Forgets what is older than is kept. */
+  /** Deletes expired usage. */
   purge(now: number): Promise<void>;
 }

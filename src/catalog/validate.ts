@@ -8,9 +8,9 @@ const QUOTED_CHARACTERS_MAX = 40;
 let ajv: Ajv2020 | undefined;
 
 /**
- * Makes a schema into a check that returns the value as the schema's type, or throws `validation_failed` naming the
- * first member that is wrong. Lengths count code points, as JSON Schema defines them (Validation, section 6.3). What
- * that takes is loaded and compiled for the first value: it would be a sixth of a start.
+ * Makes a check from a schema. The check returns the value as the schema's type, or throws `validation_failed` naming the
+ * first wrong member. Lengths count code points, as JSON Schema defines them (Validation, section 6.3). The validator is
+ * loaded and compiled on first use, because it would be a sixth of the startup time.
  */
 export function validator<S extends TSchema>(schema: S): (value: unknown) => Static<S> {
   let check: ValidateFunction<Static<S>> | undefined;
@@ -19,14 +19,14 @@ export function validator<S extends TSchema>(schema: S): (value: unknown) => Sta
     check ??= ajv.compile<Static<S>>(schema);
     if (check(value)) return value;
     const [error] = check.errors ?? [];
-    throw new CatalogError('validation_failed', error ? explain(error) : 'The body does not fit its schema');
+    throw new CatalogError('validation_failed', error ? explain(error) : 'The body does not match its schema');
   };
 }
 
 function loadAjv(): Ajv2020 {
-  // Not by `import`, which a check would have to wait for.
+  // `require`, because `import` is asynchronous and a check is not.
   const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
-  // The schemas are our own: that they are valid is for the tests to say.
+  // The tests validate the schemas, which are our own.
   const loaded = new Ajv2020({ strict: true, verbose: true, validateFormats: false, validateSchema: false });
   loaded.addKeyword('example');
   loaded.addKeyword('x-violation');
@@ -71,7 +71,7 @@ function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** A value as JSON, shortened: long input must not come back whole. */
+/** Quotes a value as JSON, shortened so that a message does not repeat long input. */
 export function quote(value: unknown): string {
   if (value !== null && typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';
   const text = typeof value === 'string' ? value.slice(0, QUOTED_CHARACTERS_MAX + 1) : String(value);

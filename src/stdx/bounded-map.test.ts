@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { BoundedMap } from './bounded-map.ts';
 
-test('a new entry beyond the bound pushes out the oldest, whatever was deleted or replaced meanwhile', () => {
+test('a new entry beyond the bound evicts the oldest, also after deletes and replacements', () => {
   const map = new BoundedMap<number>(3);
   for (const [index, key] of ['a', 'b', 'c', 'd'].entries()) map.set(key, index);
   assert.deepEqual([...map.keys()], ['b', 'c', 'd']);
@@ -30,7 +30,7 @@ test('an entry that may not be evicted stays, even beyond the bound, until it ma
   assert.equal(map.size, 2);
 });
 
-test('what was put in and taken out again is not held', () => {
+test('deleted entries are not retained', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
   const map = new BoundedMap<object>(200_000);

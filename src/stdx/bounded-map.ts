@@ -1,17 +1,16 @@
-/** How many of the oldest entries one `set` looks at for one that may be evicted. Each `set` adds one at most. */
+/** How many of the oldest entries one `set` examines for one that may be evicted; each `set` adds at most one. */
 const LOOKS_MAX = 16;
 
 /**
- * A map of at most `sizeMax` entries: a new one beyond evicts the oldest. Entries for which `mayEvict` is false stay,
- * and may keep the map over its bound until they may go.
+ * A map of at most `sizeMax` entries: a new one beyond the bound evicts the oldest. Entries for which `mayEvict` is false
+ * stay, and can keep the map over its bound until it is true.
  */
 export class BoundedMap<V> extends Map<string, V> {
   readonly #sizeMax: number;
   readonly #mayEvict: (key: string) => boolean;
   /**
-   * Where the oldest is looked for while the map is over its bound: from its beginning, a map passes over all that was
-   * deleted there. Dropped whenever something else is deleted, since an iterator keeps every table that the map has
-   * outgrown.
+   * The position of the search for the oldest entry: a fresh iterator would skip all entries deleted at the front every
+   * time. Dropped on every other delete, because an iterator retains each table that the map has outgrown.
    */
   #oldest: MapIterator<string> | undefined;
 
@@ -37,7 +36,7 @@ export class BoundedMap<V> extends Map<string, V> {
     super.clear();
   }
 
-  /** Evicts entries down to the bound, but never the one that was just set. */
+  /** Evicts entries down to the bound, but never the one just set. */
   #evict(justSet: string): void {
     for (let looks = 0; looks < LOOKS_MAX && this.size > this.#sizeMax; looks += 1) {
       this.#oldest ??= this.keys();

@@ -1,19 +1,19 @@
 /**
- * One moment on both of the service's clocks, in whole seconds.
- * `unix` is what callers are told (Unix time); `steady` is what durations are measured on: it never jumps.
+ * One moment on both of the service's clocks, in whole seconds. `unix` (Unix time) is what clients are told; `steady`
+ * measures durations and never jumps.
  */
 export interface Moment {
   readonly unix: number;
   readonly steady: number;
 }
 
-/** Tells the present moment. An argument everywhere, so that tests can turn it. */
+/** Returns the current moment. Passed as an argument everywhere, so that tests can control it. */
 export type Clock = () => Moment;
 
 /**
- * The machine's clock. `steady` runs on the monotonic clock and starts out equal to Unix time; when somebody steps
- * the system clock by a second or more, `unix` follows within a second and `steady` does not. Smaller corrections are
- * ignored, so that moments told to callers do not wobble.
+ * The machine's clock. `steady` runs on the monotonic clock and starts equal to Unix time. If the system clock is
+ * stepped by a second or more, `unix` follows within a second and `steady` does not. Smaller corrections are ignored,
+ * so that moments sent to clients do not jitter.
  */
 export function systemClock(): Clock {
   const startMs = Date.now() - performance.now();
@@ -30,13 +30,13 @@ export function systemClock(): Clock {
   };
 }
 
-/** The moment that was last written: refusals come in floods, which all name the same one. */
-let written = { unixSeconds: Number.NaN, text: '' };
+/** The last formatted moment, cached because floods of refusals all carry the same one. */
+let lastFormatted = { unixSeconds: Number.NaN, text: '' };
 
-/** A moment as people and JSON have it: RFC 3339, in UTC, to the second. */
+/** Formats a moment by RFC 3339, in UTC, to the second. */
 export function utc(unixSeconds: number): string {
-  if (unixSeconds !== written.unixSeconds) {
-    written = { unixSeconds, text: `${new Date(unixSeconds * 1000).toISOString().slice(0, -'.000Z'.length)}Z` };
+  if (unixSeconds !== lastFormatted.unixSeconds) {
+    lastFormatted = { unixSeconds, text: `${new Date(unixSeconds * 1000).toISOString().slice(0, -'.000Z'.length)}Z` };
   }
-  return written.text;
+  return lastFormatted.text;
 }

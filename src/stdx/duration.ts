@@ -4,7 +4,7 @@ export const DAY_SECONDS = 86_400;
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: MINUTE_SECONDS, h: HOUR_SECONDS, d: DAY_SECONDS };
 
-/** A duration as people write it here (`90s`, `10m`, `24h`, `30d`, or `0`) in seconds; undefined if it is none. */
+/** Parses a duration (`90s`, `10m`, `24h`, `30d` or `0`) into seconds; undefined if it is malformed. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];

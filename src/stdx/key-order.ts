@@ -1,11 +1,11 @@
-/** What one transaction takes. */
+/** Keys per transaction. */
 const KEYS_PER_PART = 500;
-/** What is sorted at once: no more work than storing a part. */
+/** Keys sorted at once, which takes no longer than storing a part. */
 const KEYS_PER_SORT = 10_000;
 
 /**
- * Keys whose counts are to be stored, in parts to be stored one after the other, with whatever else there is to do in
- * between. Neighbours in the order of keys are neighbours in storage: sorted, a part touches a fraction of the pages.
+ * Splits keys whose counts are to be stored into parts, one per transaction, so that the caller can yield in between.
+ * Sorted, because neighbouring keys are neighbours in storage: a part then touches a fraction of the pages.
  */
 export function* partsInKeyOrder(keyIds: Iterable<string>): Generator<string[]> {
   const all = [...keyIds];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { oneAtATime } from './one-at-a-time.ts';
 
-/** Work that ends when the test says so. */
+/** Work that settles when the test says so. */
 function controlled() {
   const runs: PromiseWithResolvers<void>[] = [];
   const run = oneAtATime(() => {
@@ -30,7 +30,7 @@ test('runs never overlap, and calls during a run share the next one', async () =
   assert.equal(runs.length, 2);
 });
 
-test('a run that fails is told to those who share it, and the next one runs all the same', async () => {
+test('a failed run rejects all calls that share it, and the next one still runs', async () => {
   const { run, runs } = controlled();
   const first = run();
   await nextTurn();

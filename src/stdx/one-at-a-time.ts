@@ -1,6 +1,6 @@
 /**
- * Makes a function that runs `work` without overlap. A call during a run waits for one further run, which all such
- * calls share: it sees whatever was true when they called. Fails as the shared run does.
+ * Makes a function that runs `work` without overlap and coalesces calls: calls during a run share one further run,
+ * which starts after all of them. Rejects as the shared run does.
  */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let last = Promise.resolve();

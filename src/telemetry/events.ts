@@ -4,7 +4,7 @@ import type { Ban } from '../catalog/limit.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Which answers get a line in the log: all, those of 500 and above or slower than a second, or none. */
+/** Which responses are logged: all, those with 500 and above or slower than a second, or none. */
 export const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
 export type AccessLog = (typeof ACCESS_LOGS)[number];
 
@@ -15,20 +15,20 @@ export interface AnsweredRequest {
   readonly keyId: string | undefined;
   readonly plan: PlanName | undefined;
   readonly method: string;
-  /** The route's template, never the address that was asked for: that may hold anything, a key included. */
+  /** The route's template, never the requested URL: that may hold anything, even a key. */
   readonly route: string;
   readonly status: number;
-  /** The error's code, if it was one. */
+  /** The code of an error response. */
   readonly code: ErrorCode | undefined;
   readonly durationMs: number;
-  /** The caller's trace, if it named one, or the one that was begun for the request. */
+  /** The client's trace, or the one started for the request. */
   readonly traceId: string | undefined;
 }
 
 export interface StoredBatch {
   readonly size: number;
   readonly durationMs: number;
-  /** How many writes wait for the next batch. */
+  /** How many writes wait for the next batches. */
   readonly waiting: number;
 }
 
@@ -39,17 +39,17 @@ interface StartedService {
   readonly version: string;
 }
 
-/** What happens in the service, one function for each event, feeding log and metrics. Nothing else writes to the log. */
+/** One function per event of the service, feeding log and metrics. Nothing else writes to the log. */
 export interface Events {
   requestAnswered(answered: AnsweredRequest): void;
-  /** A defect: something was thrown that no rule foresees. */
+  /** A defect: an unexpected error was thrown. */
   requestFailed(requestId: string, error: unknown): void;
   keyBanned(ban: Ban, plan: PlanName): void;
-  /** Creates became durable together. */
+  /** A batch of writes became durable. */
   batchStored(batch: StoredBatch): void;
-  /** Something was read from storage; nothing that was in memory is. */
+  /** A read went to storage; reads from memory are not reported. */
   storageRead(durationMs: number): void;
-  /** Reading or writing fails from now on, until `storageRecovered`. */
+  /** Reads or writes fail from now on, until `storageRecovered`. */
   storageFailing(work: 'read' | 'write', error: unknown): void;
   storageRecovered(work: 'read' | 'write'): void;
   /** Counts or bans stay in memory until the next try. */
@@ -58,19 +58,19 @@ export interface Events {
   requestCounted(durationMs: number): void;
   /** A request over its limit was refused without asking Redis. */
   refusedFromMemory(): void;
-  /** Redis does not answer, or not in time, or with an error. */
+  /** A Redis call or connection failed or timed out. */
   redisFailed(error: unknown): void;
-  /** From now on this instance counts by itself and admits its share of each limit, until `limiterRecovered`. */
+  /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
   limiterDegraded(error: unknown): void;
   limiterRecovered(): void;
-  /** What keys called for stays in memory until the next try. */
+  /** Usage stays in memory until the next try. */
   usageNotStored(error: unknown): void;
-  /** Outcomes kept for retries live on until the next try. */
+  /** Expired create outcomes stay until the next try. */
   outcomesNotPurged(error: unknown): void;
-  /** A change made elsewhere could not be read; it is tried again. */
+  /** A change could not be reloaded; it is retried. */
   changeNotRead(error: unknown): void;
   certificateReloaded(): void;
-  /** The certificate that was there before stays. */
+  /** The previous certificate stays in use. */
   certificateNotReloaded(error: unknown): void;
   serviceStarted(started: StartedService): void;
   serviceStopping(): void;
@@ -79,13 +79,13 @@ export interface Events {
 
 export interface EventSinks {
   readonly log: Logger;
-  /** Takes a finished line of the same log. */
+  /** Writes a preformatted line to the same log. */
   readonly write: (line: string) => void;
   readonly accessLog: AccessLog;
   readonly metrics: Metrics;
 }
 
-/** Sends every event where it is wanted. */
+/** Creates the events, which feed the log and the metrics. */
 export function createEvents(sinks: EventSinks): Events {
   return { ...requestEvents(sinks), ...limitEvents(sinks), ...storageEvents(sinks), ...lifeEvents(sinks) };
 }
@@ -109,8 +109,8 @@ function requestEvents({ log, write, accessLog, metrics }: EventSinks) {
 }
 
 /**
- * The line of an answered request, as pino would write it, which takes as long as a quarter of a short answer. Nothing
- * has to be escaped: every value is a number or one of a closed set, or, as the request's id, of harmless characters.
+ * Formats the log line of a request as pino would, at a fraction of the cost: pino takes a quarter of a short response.
+ * Nothing needs escaping: every value is a number, from a closed set, or (the request id) of safe characters.
  */
 export function accessLine(answered: AnsweredRequest): string {
   const { requestId, keyId, plan, method, route, status, code, traceId, durationMs } = answered;

@@ -1,9 +1,9 @@
-/** What was found when something was looked over, and what to do about it unless it is well. */
+/** The result of one check, with advice unless it passed. */
 export type Finding =
   | { readonly check: string; readonly status: 'ok'; readonly finding: string }
   | {
       readonly check: string;
-      /** `warning`: it runs, but not as it should; `problem`: it does not, or not safely. */
+      /** `warning`: it works, but not well; `problem`: it does not work, or not safely. */
       readonly status: 'warning' | 'problem';
       readonly finding: string;
       readonly advice: string;
@@ -11,15 +11,15 @@ export type Finding =
 
 const CLOCK_SECONDS_MAX = 2;
 
-/** Compares the clock of something else with the clock here; both in Unix seconds. */
-export function compareClocks(whose: string, theirs: number, ours: number): Finding {
-  const apart = Math.abs(theirs - ours);
-  const finding = `The clock here and that of ${whose} are ${apart.toFixed(1)} s apart`;
-  if (apart <= CLOCK_SECONDS_MAX) return { check: 'clock', status: 'ok', finding };
+/** Compares a server's clock with the local one; both in Unix seconds. */
+export function compareClocks(server: string, remote: number, local: number): Finding {
+  const skew = Math.abs(remote - local);
+  const finding = `The clock here and that of ${server} are ${skew.toFixed(1)} s apart`;
+  if (skew <= CLOCK_SECONDS_MAX) return { check: 'clock', status: 'ok', finding };
   return {
     check: 'clock',
     status: 'warning',
     finding,
-    advice: 'synchronise both by NTP: limits and headers tell time',
+    advice: 'synchronise both by NTP: limits and headers depend on the time',
   };
 }

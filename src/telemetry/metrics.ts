@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type MetricValueWithName, Registry } from 'prom-client';
 
-/** Seconds; from an answer out of memory to one that waited for a slow disk. */
+/** In seconds: from a response out of memory to one that waited for a slow disk. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** The service's metrics in a registry of their own; `events.ts` alone feeds them. Label values come from closed sets. */
+/** Creates the service's metrics in their own registry; only `events.ts` feeds them. Label values are closed sets. */
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
@@ -18,14 +18,14 @@ function requestMetrics(registers: Registry[]) {
   return {
     build: new Gauge({
       name: 'pet_catalog_build_info',
-      help: 'Always 1; the labels tell what runs',
+      help: 'Always 1; the labels name the running version',
       labelNames: ['version', 'node', 'environment'],
       registers,
     }),
     requests: new RequestDurations(registers),
     failedAuthentications: new Counter({
       name: 'pet_catalog_failed_authentications_total',
-      help: 'Requests answered with 401, by whether a key was presented',
+      help: 'Requests answered with 401, by error code',
       labelNames: ['reason'],
       registers,
     }),
@@ -37,34 +37,34 @@ function limitMetrics(registers: Registry[]) {
     refusals: new Refusals(registers),
     bans: new Counter({
       name: 'pet_catalog_bans_total',
-      help: 'Bans begun, by the plan of the key',
+      help: 'Bans started, by the plan of the key',
       labelNames: ['plan'],
       registers,
     }),
     unsavedCounts: new Counter({
       name: 'pet_catalog_count_save_failures_total',
-      help: 'Tries to save the counts of the limiter that failed',
+      help: 'Failed attempts to save the counts of the limiter',
       registers,
     }),
     limiterDegraded: new Gauge({
       name: 'pet_catalog_limiter_degraded',
-      help: 'Whether this instance counts by itself because Redis cannot; always 0 without Redis',
+      help: '1 while this instance counts alone because Redis is unavailable; always 0 without REDIS_URL',
       registers,
     }),
     redisFailures: new Counter({
       name: 'pet_catalog_redis_failures_total',
-      help: 'Calls of Redis and tries to connect to it that failed or took too long',
+      help: 'Redis calls and connection attempts that failed or timed out',
       registers,
     }),
     countDuration: new Histogram({
       name: 'pet_catalog_redis_count_duration_seconds',
-      help: 'Counting a request in Redis, the way there and back included',
+      help: 'Time to count a request in Redis, including the round trip',
       buckets: DURATION_BUCKETS,
       registers,
     }),
     refusalsFromMemory: new Counter({
       name: 'pet_catalog_refusals_from_memory_total',
-      help: 'Requests over their limit that were refused without asking Redis',
+      help: 'Requests refused from memory, without asking Redis',
       registers,
     }),
   };
@@ -74,30 +74,30 @@ function storageMetrics(registers: Registry[]) {
   return {
     readDuration: new Histogram({
       name: 'pet_catalog_read_duration_seconds',
-      help: 'Reading from the database what is not in memory',
+      help: 'Duration of database reads',
       buckets: DURATION_BUCKETS,
       registers,
     }),
     commitDuration: new Histogram({
       name: 'pet_catalog_commit_duration_seconds',
-      help: 'A durable transaction of creates, its fsync included',
+      help: 'Duration of a durable write batch, including its fsync',
       buckets: DURATION_BUCKETS,
       registers,
     }),
     commitBatch: new Histogram({
       name: 'pet_catalog_commit_batch_size',
-      help: 'Creates that shared a transaction',
+      help: 'Writes per batch',
       buckets: BATCH_BUCKETS,
       registers,
     }),
     waitingWrites: new Gauge({
       name: 'pet_catalog_waiting_writes',
-      help: 'Creates that wait for a transaction',
+      help: 'Writes that wait for a batch',
       registers,
     }),
     storageFailing: new Gauge({
       name: 'pet_catalog_storage_failing',
-      help: 'Whether the last reading or writing of the database failed',
+      help: '1 while database reads or writes fail',
       labelNames: ['work'],
       registers,
     }),
@@ -107,19 +107,19 @@ function storageMetrics(registers: Registry[]) {
 /** The requests of one method, route and status. */
 interface RequestSeries {
   readonly labels: { readonly method: string; readonly route: string; readonly status: number };
-  /** How many took as long as each bucket admits and no less; at the end, those that took longer than all. */
+  /** Requests per bucket, not cumulative; the last is +Inf. */
   readonly counts: number[];
-  secondsInAll: number;
+  secondsSum: number;
 }
 
 /**
- * How long requests took, as a histogram. One of prom-client's makes a text of all labels at every observation, which
- * is the twentieth part of a short answer; this one makes none.
+ * A histogram of request durations. prom-client's own builds a string of all labels at every observation, which costs
+ * 5 % of a short request; this one builds none.
  */
 class RequestDurations {
   readonly name = 'pet_catalog_request_duration_seconds';
-  readonly help = 'From the head of a request to its answer; the count is the number of requests';
-  /** By route, which has a handful each. */
+  readonly help = 'From the head of a request to its response; the count is the number of requests';
+  /** By route; each has a handful of series. */
   readonly #series = new Map<string, RequestSeries[]>();
 
   constructor(registers: readonly Registry[]) {
@@ -131,7 +131,7 @@ class RequestDurations {
     let bucket = 0;
     while (seconds > (DURATION_BUCKETS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
     series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-    series.secondsInAll += seconds;
+    series.secondsSum += seconds;
   }
 
   #find({ method, route, status }: RequestSeries['labels']): RequestSeries {
@@ -140,12 +140,12 @@ class RequestDurations {
       if (series.labels.status === status && series.labels.method === method) return series;
     }
     const counts = Array.from({ length: DURATION_BUCKETS.length + 1 }, () => 0);
-    const series = { labels: { method, route, status }, counts, secondsInAll: 0 };
+    const series = { labels: { method, route, status }, counts, secondsSum: 0 };
     this.#series.set(route, [...ofRoute, series]);
     return series;
   }
 
-  /** The histogram as prom-client writes one. */
+  /** The histogram in prom-client's format. */
   async get() {
     const { name, help } = this;
     const values = [...this.#series.values()].flat().flatMap((series) => histogramValues(name, series));
@@ -153,7 +153,7 @@ class RequestDurations {
   }
 }
 
-/** How many requests were refused. Counted without making a text of the labels, since refusals come in floods. */
+/** A counter of refusals that builds no string of the labels, because refusals come in floods. */
 class Refusals {
   readonly name = 'pet_catalog_refusals_total';
   readonly help = 'Requests answered with 429, by the plan of the key and the reason';
@@ -164,28 +164,28 @@ class Refusals {
   }
 
   inc(plan: string, reason: string): void {
-    for (const counted of this.#values) {
-      if (counted.labels.plan !== plan || counted.labels.reason !== reason) continue;
-      counted.value += 1;
+    for (const series of this.#values) {
+      if (series.labels.plan !== plan || series.labels.reason !== reason) continue;
+      series.value += 1;
       return;
     }
     this.#values.push({ labels: { plan, reason }, value: 1 });
   }
 
-  /** The counter as prom-client writes one. */
+  /** The counter in prom-client's format. */
   async get() {
     const { name, help } = this;
     return { name, help, type: 'counter', aggregator: 'sum', values: this.#values };
   }
 }
 
-/** A registry reads a metric's name and calls its `get`, whatever class it is of; prom-client's types name four. */
+/** Registers a custom metric: a registry only needs `name` and `get`, but prom-client's types demand its own classes. */
 function register(metric: { readonly name: string; get(): Promise<object> }, registers: readonly Registry[]): void {
   for (const registry of registers) registry.registerMetric(metric as unknown as Counter);
 }
 
-/** What is exposed of a series: each bucket with those below it, the sum and the count. */
-function histogramValues(name: string, { labels, counts, secondsInAll }: RequestSeries): MetricValueWithName<string>[] {
+/** The exposed values of a series: cumulative buckets, sum and count. */
+function histogramValues(name: string, { labels, counts, secondsSum }: RequestSeries): MetricValueWithName<string>[] {
   let count = 0;
   const buckets = counts.map((counted, index) => {
     count += counted;
@@ -193,7 +193,7 @@ function histogramValues(name: string, { labels, counts, secondsInAll }: Request
   });
   return [
     ...buckets,
-    { metricName: `${name}_sum`, labels: { ...labels }, value: secondsInAll },
+    { metricName: `${name}_sum`, labels: { ...labels }, value: secondsSum },
     { metricName: `${name}_count`, labels: { ...labels }, value: count },
   ];
 }

@@ -4,29 +4,29 @@ import { CatalogError } from '../catalog/error.ts';
 
 const SHUTDOWN_MS = 1_000;
 
-/** What a trace tells of a request, once it is answered. */
+/** What a span records of a request, once it is answered. */
 interface TracedRequest {
   readonly request: { readonly method?: string | undefined; readonly headers: Readonly<Record<string, unknown>> };
   readonly requestId: string;
   /** The route's template. */
   readonly route: string;
-  /** The status of the answer; undefined if there was none. */
+  /** The status of the response; undefined without one. */
   readonly status: number | undefined;
-  /** The trace that the request belongs to, as far as it is known. */
+  /** The request's trace, if known. */
   traceId: string | undefined;
 }
 
-/** Spans around what the service does. */
+/** Creates spans around the service's work. */
 export interface Tracing extends AsyncDisposable {
-  /** What serves requests, each in a span, below the caller's if its `traceparent` is valid (W3C Trace Context). */
+  /** Wraps a server so that each request has a span, a child of the client's if `traceparent` is valid (W3C). */
   requests<T extends TracedRequest>(
     serve: (exchange: T) => void | Promise<void>,
   ): (exchange: T) => void | Promise<void>;
-  /** The same object, but that each call of its methods, and of those of its parts, has a span. */
+  /** Wraps an object so that each call of its methods, and of its members' methods, has a span. */
   trace<T extends object>(name: string, object: T): T;
 }
 
-/** No spans, at no cost. */
+/** Tracing turned off; it adds no overhead. */
 export const NO_TRACING: Tracing = {
   requests: (serve) => serve,
   trace: (_name, object) => object,
@@ -35,7 +35,7 @@ export const NO_TRACING: Tracing = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether the `OTEL_…` variables ask for traces to be sent somewhere (OpenTelemetry's environment specification). */
+/** Whether the `OTEL_…` variables enable sending traces (OpenTelemetry's environment variable specification). */
 export function asksForTraces(env: Environment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none') return false;
   const endpoints = [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT];
@@ -43,8 +43,8 @@ export function asksForTraces(env: Environment): boolean {
 }
 
 /**
- * Starts sending traces by OTLP over HTTP, as the `OTEL_…` variables of the process say. What it needs for that is
- * loaded only now. Disposing of it sends what is left.
+ * Starts sending traces by OTLP over HTTP, as the `OTEL_…` variables configure. Loads OpenTelemetry only now. Disposing
+ * of it sends the remaining spans.
  */
 export async function startTracing(version: string): Promise<Tracing> {
   const [api, sdk, exporter, resources, core, hooks] = await Promise.all([
@@ -69,7 +69,7 @@ export async function startTracing(version: string): Promise<Tracing> {
   const fail = (span: Span, error: unknown) => {
     const type = error instanceof CatalogError ? error.code : error instanceof Error ? error.name : 'unknown';
     span.setAttribute('error.type', type);
-    // A refusal is an outcome like others; what no rule foresees is an error.
+    // A CatalogError is a regular outcome; anything else is a defect.
     if (!(error instanceof CatalogError)) span.setStatus({ code: SpanStatusCode.ERROR });
   };
   const within = <T>(name: string, work: () => T): T =>
@@ -108,13 +108,13 @@ export async function startTracing(version: string): Promise<Tracing> {
     trace: (name, object) =>
       traced(name, object, (call, work) => (trace.getActiveSpan() ? within(call, work) : work())),
     async [Symbol.asyncDispose]() {
-      // A collector that does not answer is waited for no longer than it is worth.
+      // Bounded, because the collector may not answer.
       await Promise.race([provider.shutdown().catch(() => {}), wait(SHUTDOWN_MS, undefined, { ref: false })]);
     },
   };
 }
 
-/** By OpenTelemetry's semantic conventions for HTTP, and never an address: that may hold anything, a key included. */
+/** Attributes by OpenTelemetry's HTTP conventions, but never the URL: that may hold anything, even a key. */
 function describe({ request, requestId, route, status }: TracedRequest): Attributes {
   return {
     'http.request.method': request.method ?? '',

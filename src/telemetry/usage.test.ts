@@ -58,7 +58,7 @@ test('answers are counted by key, minute and outcome, and all keys together', as
   ]);
 });
 
-test('what cannot be stored is kept, together with what comes meanwhile, and stored once', async () => {
+test('usage that cannot be stored is merged with later usage and stored once', async () => {
   const { added, failures, recorder, goDown } = bench();
   goDown(true);
   for (let i = 0; i < 1_200; i += 1) recorder.record(`key_${i}`, 200);

@@ -5,9 +5,9 @@ import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 
-/** How much of it a crash may lose. */
+/** The most usage that a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;
-/** Keys counted apart between two flushes while the storage fails; those beyond are counted in the sum alone. */
+/** Keys in memory while the storage fails; further keys count in the total only. */
 const KEYS_MAX = 200_000;
 const PURGE_INTERVAL_MS = 3_600_000;
 
@@ -16,18 +16,18 @@ type Counting = { -readonly [Name in keyof UsageRecord]: UsageRecord[Name] };
 export interface UsageRecorderOptions {
   readonly storage: { readonly usage: UsageStorage };
   readonly clock: Clock;
-  /** Told when what was counted could not be stored; it is kept for the next time. */
+  /** Called when usage could not be stored; it is kept for the next flush. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Counts what keys call for in memory, and adds it to storage every few seconds and when it is disposed of. */
+/** Counts the usage of each key in memory, and adds it to storage every few seconds and on disposal. */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
   readonly #timers: readonly NodeJS.Timeout[];
-  /** By the minute that they were counted in, and by key. */
+  /** Counts by minute and key. */
   #minutes = new Map<number, Map<string, Counting>>();
   #keys = 0;
-  /** Stores what was counted before it began. Never rejects. */
+  /** Stores everything counted before the call. Never rejects. */
   readonly flush = oneAtATime(() => this.#flush());
 
   constructor(options: UsageRecorderOptions) {
@@ -38,7 +38,7 @@ export class UsageRecorder implements AsyncDisposable {
     ];
   }
 
-  /** Counts an answer to a request with a key. */
+  /** Counts the response to a request with a key. */
   record(keyId: string, status: number): void {
     const now = this.#options.clock().unix;
     const minute = now - (now % MINUTE_SECONDS);
@@ -80,7 +80,7 @@ export class UsageRecorder implements AsyncDisposable {
 
   async #store(minute: number, counted: ReadonlyMap<string, Counting>): Promise<void> {
     for (const keyIds of partsInKeyOrder(counted.keys())) {
-      // However many there are, requests are served in between.
+      // Yields, so that requests are served in between.
       await nextTurn();
       const some = keyIds.flatMap((keyId) => counted.get(keyId) ?? []);
       try {
@@ -92,7 +92,7 @@ export class UsageRecorder implements AsyncDisposable {
     }
   }
 
-  /** Puts back what could not be stored, among what was counted meanwhile. */
+  /** Merges records that could not be stored back into the current counts. */
   #keep(minute: number, kept: readonly Counting[]): void {
     const counted = this.#minutes.get(minute) ?? new Map<string, Counting>();
     this.#minutes.set(minute, counted);

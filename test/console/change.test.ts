@@ -47,7 +47,7 @@ test('a form that does not make sense is shown again with what was typed and wha
     [{ scopes: 'everything' }, /at least one scope/],
     [{ plan: 'enterprise', perMinute: '12' }, /Requests per day/],
     [{ plan: 'enterprise', perMinute: '0', perDay: '1' }, /Requests per minute/],
-    [{ expires: '2020-01-01' }, /expires/],
+    [{ expires: '2020-01-01' }, /expiry of a key/],
     [{ expires: '2026-02-30x' }, /Last day/],
   ];
   for (const [fields, message] of wrong) {
