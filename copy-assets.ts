@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Copies what pages refer to into `dist`, where the packed service looks first: our own files, and parts of packages. */
+/** Copies the assets of the pages, our own and those of packages, into `dist`, where the packed service looks first. */
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
 const SWAGGER = ['swagger-ui-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'swagger-ui.css', 'LICENSE', 'NOTICE'];

@@ -7,41 +7,41 @@ const DURATION_SECONDS_MAX = DAY_SECONDS;
 const INSTANCES_MAX = 1_000;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Every setting by the name that it has in the environment, with its default and what it does. */
+/** Every setting by its environment variable, with its default and description. */
 export const SETTINGS = {
   HOST: { default: '127.0.0.1', about: 'address of the public listener' },
   PORT: { default: '8080', about: 'its port; 0 picks a free one' },
   OPERATOR_HOST: { default: '127.0.0.1', about: 'address of the operator listener' },
-  OPERATOR_PORT: { default: '8081', about: 'its port; a free one if only PORT is set, to 0' },
-  ENVIRONMENT: { default: 'production', about: `which keys open it: ${ENVIRONMENTS.join(' or ')}` },
+  OPERATOR_PORT: { default: '8081', about: 'its port; if not set and PORT is 0, a free one' },
+  ENVIRONMENT: { default: 'production', about: `whose keys are accepted: ${ENVIRONMENTS.join(' or ')}` },
   DATABASE_URL: {
     default: 'sqlite:./data/pet-catalog.db',
-    about: 'where everything is kept: sqlite:FILE or postgres://…',
+    about: 'the database: sqlite:FILE or postgres://…',
   },
   REDIS_URL: {
     default: '',
-    about: 'where several instances count together: redis://… or rediss://…; each alone if empty',
+    about: 'Redis in which several instances count together: redis://… or rediss://…; if empty, each counts alone',
   },
   INSTANCES: { default: '', about: 'how many instances share the limits; required with REDIS_URL' },
-  PRODUCTION_BASE_URL: { default: '', about: 'address told in the contract; this listener if empty' },
-  STAGING_BASE_URL: { default: '', about: 'address told in the contract; this listener if empty' },
-  CATEGORIES_MAX: { default: '100000', about: 'how many categories there may be' },
-  BAN_AFTER_REFUSALS: { default: '60', about: 'the least number of refusals that bring a ban; 0 for no bans' },
+  PRODUCTION_BASE_URL: { default: '', about: 'production address in the contract; this listener if empty' },
+  STAGING_BASE_URL: { default: '', about: 'staging address in the contract; this listener if empty' },
+  CATEGORIES_MAX: { default: '100000', about: 'the most categories that the catalog may hold' },
+  BAN_AFTER_REFUSALS: { default: '60', about: 'the fewest refusals that lead to a ban; 0 disables bans' },
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
   LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },
-  ACCESS_LOG: { default: 'errors', about: 'answers that are logged: all, errors (500 and above, or slow) or none' },
+  ACCESS_LOG: { default: 'errors', about: 'which responses are logged: all, errors (500 and above, or slow) or none' },
   TLS_CERT_FILE: {
     default: '',
     about: 'certificate with its chain (PEM), for TLS without a proxy; read again on SIGHUP',
   },
   TLS_KEY_FILE: { default: '', about: 'its private key (PEM)' },
-  SHUTDOWN_GRACE: { default: '10s', about: 'how long requests in flight may take when the service stops' },
+  SHUTDOWN_GRACE: { default: '10s', about: 'how long requests in flight may take at shutdown' },
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** Where everything is kept. */
+/** The address of a database. */
 export type DatabaseAddress =
   | { readonly engine: 'sqlite'; readonly file: string }
   | { readonly engine: 'postgres'; readonly url: string };
@@ -53,7 +53,7 @@ export interface Config {
   readonly operatorPort: number;
   readonly environment: Environment;
   readonly database: DatabaseAddress;
-  /** Where several instances count together; undefined when this one counts alone. */
+  /** The Redis in which several instances count together; undefined if this one counts alone. */
   readonly redis: { readonly url: string; readonly instances: number } | undefined;
   readonly productionBaseUrl: string | undefined;
   readonly stagingBaseUrl: string | undefined;
@@ -64,26 +64,26 @@ export interface Config {
   readonly securityContact: string | undefined;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly accessLog: AccessLog;
-  /** Files in PEM; the public listener speaks TLS with them. */
+  /** PEM files for TLS on the public listener. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly shutdownGraceMs: number;
 }
 
-/** Where settings come from, the first that has one winning. Flags and the file are by environment name as well. */
+/** The sources of settings, in order of precedence. All are keyed by environment variable. */
 export interface ConfigSources {
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: Readonly<Record<string, string | undefined>>;
 }
 
-/** A setting as it was found, before it is understood. */
+/** A setting's raw value and source, before validation. */
 export interface FoundSetting {
   readonly name: SettingName;
   readonly value: string;
   readonly from: string;
 }
 
-/** Everything that is wrong with the settings, a line for each. */
+/** All mistakes in the settings, one line each. */
 export class ConfigMistakes extends Error {
   readonly mistakes: readonly string[];
 
@@ -93,7 +93,7 @@ export class ConfigMistakes extends Error {
   }
 }
 
-/** Understands the settings. Throws `ConfigMistakes` with all of them at once. */
+/** Parses and validates the settings. Throws `ConfigMistakes` with all mistakes at once. */
 export function readConfig(sources: ConfigSources): Config {
   const mistakes: string[] = [];
   const found = new Map(findSettings(sources, mistakes).map((setting) => [setting.name, setting]));
@@ -134,7 +134,7 @@ export function readConfig(sources: ConfigSources): Config {
   return Object.freeze(config);
 }
 
-/** Every setting with the value in force and where it came from. Throws `ConfigMistakes` if a file cannot be read. */
+/** Lists every setting with its effective value and source. Throws `ConfigMistakes` if a file cannot be read. */
 export function findConfig(sources: ConfigSources): FoundSetting[] {
   const mistakes: string[] = [];
   const found = findSettings(sources, mistakes);
@@ -169,7 +169,7 @@ function findSettings({ flags, env, file }: ConfigSources, mistakes: string[]): 
   );
 }
 
-/** A value as it may be shown: a password inside an address is left out. */
+/** Masks the password in a URL, so that the value may be shown. */
 export function withoutPassword(value: string): string {
   return value.replace(/(:\/\/[^:@/]*:)[^/]*@/, '$1***@').replace(/([?&]password=)[^&]*/g, '$1***');
 }
@@ -207,7 +207,7 @@ function duration(text: string): number {
   return seconds;
 }
 
-/** Understands the address of a database. Throws an Error that says what it must be. */
+/** Parses the address of a database. Throws an Error that says what it must be. */
 export function databaseUrl(text: string): DatabaseAddress {
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
   if (file !== undefined) return { engine: 'sqlite', file };
@@ -215,7 +215,7 @@ export function databaseUrl(text: string): DatabaseAddress {
   throw new Error('it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE');
 }
 
-/** The modes that encrypt and check less are taken for the one that checks everything, as `pg` warns that it does. */
+/** Raises weaker encrypting TLS modes to `verify-full`; `pg` does so anyway, with a warning. */
 function strictTls(url: string): string {
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }

@@ -23,7 +23,7 @@ const invocation: Invocation = {
   onReload: (reload) => process.on('SIGHUP', reload),
 };
 
-// Whoever reads what is printed may stop reading, as `head` does.
+// The reader of stdout may close it early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
@@ -35,7 +35,7 @@ const askToStop = (exitCode: number) => {
 };
 for (const [signal, exitCode] of Object.entries(SIGNALS)) process.on(signal, () => askToStop(exitCode));
 
-// npm does not hand a signal on to what it starts through a shell: whoever ends `npm start` means the service.
+// npm does not forward signals through the shell that it starts: if `npm start` ends, stop the service.
 if (process.env.npm_lifecycle_event) {
   const starter = process.ppid;
   const watching = setInterval(() => {
@@ -51,14 +51,14 @@ try {
 } catch (error) {
   process.exitCode = report(error);
 }
-// Whatever nobody takes off stderr must not keep a stopped service alive.
+// Unread output on stderr must not keep a stopped service alive.
 if (invocation.stopsGracefully) process.exit();
 
 function readEnvFile(): Record<string, string | undefined> {
   if (!existsSync('.env')) return {};
   try {
     const values = parseEnv(readFileSync('.env', 'utf8'));
-    // What sends traces reads its variables itself.
+    // OpenTelemetry reads its variables from the environment.
     for (const [name, value] of Object.entries(values)) {
       if (name.startsWith('OTEL_')) process.env[name] ??= value;
     }
@@ -68,7 +68,7 @@ function readEnvFile(): Record<string, string | undefined> {
   }
 }
 
-/** One line that is written over until it is done; nothing where stderr is no terminal. */
+/** Overwrites one progress line until done; prints nothing if stderr is no terminal. */
 function showProgress(doing: string, done: number, total: number): void {
   if (!process.stderr.isTTY) return;
   const share = total === 0 ? 1 : done / total;
@@ -76,7 +76,7 @@ function showProgress(doing: string, done: number, total: number): void {
   process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${done >= total ? '\n' : ''}`);
 }
 
-/** Says what went wrong in one line, or a line for each mistake, and gives the exit code for it. */
+/** Prints an error in one line, or one line per mistake, and returns its exit code. */
 function report(error: unknown): number {
   if (error instanceof UsageError) {
     if (error.message) invocation.tell(`pet-catalog: ${error.message}`);

@@ -19,11 +19,11 @@ import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
 import { UsageRecorder } from './telemetry/usage.ts';
 import { VERSION } from './version.ts';
 
-/** The operator listener stops after the public one, so that it tells of the stopping, and then has little to finish. */
+/** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
 const OPERATOR_GRACE_MS = 500;
-/** How many of the categories that other instances added are read in one go. */
-const CAUGHT_UP_AT_ONCE = 1_000;
-/** How often outcomes kept for retries are looked through for those past their day. */
+/** Page size for reading categories that other instances added. */
+const CATCH_UP_PAGE = 1_000;
+/** How often expired create outcomes are purged. */
 const PURGE_INTERVAL_MS = 60_000;
 
 export interface ServiceOptions {
@@ -33,7 +33,7 @@ export interface ServiceOptions {
   readonly events: Events;
   readonly metrics: Metrics;
   readonly tracing?: Tracing;
-  /** What the console shows of the settings, secrets masked. */
+  /** The settings that the console shows, secrets masked. */
   readonly settings?: readonly ShownSetting[];
 }
 
@@ -42,17 +42,17 @@ type App = ReturnType<typeof createApp>;
 /** Why the service did not start, and what to do. */
 export class ServiceNotStarted extends Error {}
 
-/** A running service. Disposing of it lets requests in flight finish, within the grace, and saves what was counted. */
+/** A running service. Disposing of it lets requests in flight finish, within the grace, and saves all counts. */
 export interface Service extends AsyncDisposable {
   /** The base address, `/v1` included. */
   readonly url: string;
   /** The address of the operator listener. */
   readonly operatorUrl: string;
-  /** Reads the certificate anew; one that cannot be used is told, and the old one stays. */
+  /** Reloads the certificate; an unusable one is reported, and the old one stays in use. */
   reloadCertificate(): void;
 }
 
-/** Starts the service on a storage and a limiter, which stay the caller's. Throws `ServiceNotStarted` if a port cannot be had. */
+/** Starts the service on a storage and a limiter that the caller owns. Throws `ServiceNotStarted` if it cannot listen. */
 export async function startService(
   config: Config,
   { storage, limiter, clock, events, metrics, tracing = NO_TRACING, settings = [] }: ServiceOptions,
@@ -121,7 +121,7 @@ function purgeNowAndThen(storage: Storage, events: Events): Disposable {
   return { [Symbol.dispose]: () => clearInterval(purging) };
 }
 
-/** The events, with every answer to a request with a key counted as its usage. */
+/** Wraps the events so that every response to a request with a key counts as its usage. */
 function withUsage(events: Events, usage: UsageRecorder): Events {
   return {
     ...events,
@@ -141,8 +141,8 @@ interface Followers {
 }
 
 /**
- * Fills what is kept in memory from storage, and keeps it true to what is changed there, here or elsewhere. The function
- * that it returns adds what others created, for those who cannot wait until it is noticed.
+ * Loads the in-memory state from storage and keeps it up to date with changes made here or by other processes. Returns
+ * a function that adds categories of other instances at once, for requests that cannot wait for the change feed.
  */
 async function follow({
   storage,
@@ -151,9 +151,9 @@ async function follow({
   categories,
   events,
 }: Followers): Promise<() => Promise<void>> {
-  const page = (after: number) => storage.categories.list({ after, limit: CAUGHT_UP_AT_ONCE });
+  const page = (after: number) => storage.categories.list({ after, limit: CATCH_UP_PAGE });
   let isListStale = true;
-  // Without overlap, so that a page that was read before a reload is not added after it.
+  // Without overlap, so that a page read before a reload is not added after it.
   const catchUp = oneAtATime(async () => {
     if (!isListStale) return categories.catchUp(page);
     isListStale = false;
@@ -175,13 +175,13 @@ async function follow({
       throw error;
     }
   };
-  // Watching begins before the first reading, so that no change falls between the two.
+  // Watch before the first load, so that no change falls in between.
   await storage.watch(readChange);
   await readChange('categories');
   return catchUp;
 }
 
-/** Both environments' addresses: as they were set, else that of this very listener. */
+/** Both environments' addresses as configured, else that of this listener. */
 function discoveryOptions(config: Config, url: string, clock: Clock): DiscoveryOptions {
   const { environment, securityContact, banAfterRefusals } = config;
   const production = config.productionBaseUrl ?? url;

@@ -1,4 +1,4 @@
 import { readFileSync } from 'node:fs';
 
-/** The version of the software, out of its package. */
+/** The version of the software, from `package.json`. */
 export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;

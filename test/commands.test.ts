@@ -80,7 +80,7 @@ test('a category with pets stays, and what is not there is told so', async () =>
   const pet = { method: 'POST', body: JSON.stringify({ name: 'Rex', categoryId: 1 }) };
   assert.equal((await place.call('/pets', pet)).status, 201);
   const used = await place.command('categories', 'delete', '1');
-  assert.deepEqual([used.code, used.stderr], [1, 'pet-catalog: Pets belong to the category 1, so it stays\n']);
+  assert.deepEqual([used.code, used.stderr], [1, 'pet-catalog: The category 1 has pets, so it was not deleted\n']);
   const unknown = await place.command('categories', 'delete', '7');
   assert.equal(unknown.code, 1);
   assert.match(unknown.stderr, /There is no category 7/);

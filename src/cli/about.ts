@@ -5,7 +5,7 @@ import { OPERATIONS } from '../http/operations.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, sources, withSettings } from './invocation.ts';
 
-/** `config`, `openapi` and `version`: what the service says of itself. */
+/** Adds `config`, `openapi` and `version`. */
 export function addAboutCommands(program: Command, invocation: Invocation): void {
   const names = Object.keys(SETTINGS) as SettingName[];
   withSettings(program.command('config').description('Show the settings in force, and where each came from'), names)
@@ -23,7 +23,7 @@ export function addAboutCommands(program: Command, invocation: Invocation): void
   program
     .command('openapi')
     .description('Print the contract (OpenAPI 3.1)')
-    .option('--json', 'as JSON, which it is anyway')
+    .option('--json', 'as JSON (the default)')
     .option('--yaml', 'as YAML')
     .action(async ({ yaml }: { yaml?: true }) => {
       // A reference stays on one line: they are half of the document.

@@ -15,9 +15,9 @@ import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
-/** `categories …`: the catalog's categories, by hand and by file. */
+/** Adds `categories …`. */
 export function addCategoriesCommand(program: Command, invocation: Invocation): void {
-  const categories = program.command('categories').description('Look at the categories, and change them');
+  const categories = program.command('categories').description('List, import, export, rename and delete categories');
   const add = (usage: string, description: string) =>
     withSettings(categories.command(usage).description(description), ['DATABASE_URL', 'CATEGORIES_MAX']);
   const withFormat = (command: Command, about: string) =>
@@ -37,12 +37,12 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
 
   withFormat(
     add('import <file>', 'Add the categories of a file: all of them, or none'),
-    'by the name of the file',
+    "by the file's extension",
   ).action((file: string, { format }: { format?: string }, self: Command) => {
     const read = readFile(file, format);
     for (const { line, message } of read.mistakes) invocation.tell(`${file}:${line}: ${message}`);
     if (read.mistakes.length > 0) {
-      throw new UsageError(`Nothing was imported: ${read.mistakes.length} of the records of ${file} are wrong`, 1);
+      throw new UsageError(`Nothing was imported: ${read.mistakes.length} of the records of ${file} are invalid`, 1);
     }
     return open(self, async (storage) => {
       const total = read.categories.length;
@@ -59,23 +59,21 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
       }),
   );
 
-  add('rename <id> <name>', 'Give a category another name').action(
-    (id: string, name: string, _options: unknown, self: Command) =>
-      open(self, async (storage) => {
-        const renamed = await storage.categories.rename(readId(id), newCategory({ name }).name, systemOperator());
-        if (!renamed) throw missing(id);
-        invocation.print(JSON.stringify(renamed));
-      }),
+  add('rename <id> <name>', 'Rename a category').action((id: string, name: string, _options: unknown, self: Command) =>
+    open(self, async (storage) => {
+      const renamed = await storage.categories.rename(readId(id), newCategory({ name }).name, systemOperator());
+      if (!renamed) throw missing(id);
+      invocation.print(JSON.stringify(renamed));
+    }),
   );
 
-  add('delete <id>', 'Remove a category that no pet belongs to').action(
-    (id: string, _options: unknown, self: Command) =>
-      open(self, async (storage) => {
-        const outcome = await storage.categories.delete(readId(id), systemOperator());
-        if (outcome === 'not found') throw missing(id);
-        if (outcome === 'in use') throw new UsageError(`Pets belong to the category ${id}, so it stays`, 1);
-        invocation.tell(`The category ${id} is gone`);
-      }),
+  add('delete <id>', 'Delete a category that has no pets').action((id: string, _options: unknown, self: Command) =>
+    open(self, async (storage) => {
+      const outcome = await storage.categories.delete(readId(id), systemOperator());
+      if (outcome === 'not found') throw missing(id);
+      if (outcome === 'in use') throw new UsageError(`The category ${id} has pets, so it was not deleted`, 1);
+      invocation.tell(`Deleted the category ${id}`);
+    }),
   );
 
   async function open(self: Command, work: (storage: Storage) => Promise<void>): Promise<void> {
@@ -87,9 +85,9 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
 
 function readFile(file: string, format: string | undefined): ReadCategories {
   const named = format === undefined ? formatOf(file) : readFormat(format);
-  if (!named) throw new UsageError(`The name of ${file} does not tell its format; add --format`);
+  if (!named) throw new UsageError(`Cannot tell the format of ${file} by its extension; add --format`);
   try {
-    // A byte-order mark is left out, as spreadsheets write one.
+    // TextDecoder drops the byte-order mark that spreadsheets write.
     return readCategories(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), named);
   } catch (error) {
     throw new UsageError(`Cannot read ${file}: ${(error as Error).message}`, 1);

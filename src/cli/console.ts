@@ -5,12 +5,12 @@ import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 
-/** Addresses that mean all of the machine's own when something listens there. */
+/** Wildcard listen addresses, and the loopback address to connect to instead. */
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** `console login`: the way into the operator's console. */
+/** Adds `console login`. */
 export function addConsoleCommand(program: Command, invocation: Invocation): void {
-  const group = program.command('console').description("Get into the operator's console");
+  const group = program.command('console').description("Log in to the operator's console");
   const login = group
     .command('login')
     .description('Print a link that opens one session of the console, within ten minutes')
@@ -32,7 +32,7 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
 function operatorAddress({ operatorHost, operatorPort }: Config): string {
   if (operatorPort === 0) {
     throw new UsageError(
-      'OPERATOR_PORT is 0, so only the log of the service tells its port; add --url http://HOST:PORT',
+      'OPERATOR_PORT is 0, so the port is only in the log of the service; add --url http://HOST:PORT',
     );
   }
   const host = WILDCARDS[operatorHost] ?? operatorHost;

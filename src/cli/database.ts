@@ -5,7 +5,7 @@ import { openStorage } from '../storage/open.ts';
 import { backUp, restore } from '../storage/sqlite/file.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 
-/** `migrate`, `backup` and `restore`: the database as a whole. */
+/** Adds `migrate`, `backup` and `restore`. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {
   const add = (usage: string, description: string) =>
     withSettings(program.command(usage).description(description), ['DATABASE_URL']);
@@ -16,25 +16,25 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     invocation.tell('The tables are up to date');
   });
 
-  add('backup <file>', 'Copy the database to a file, while the service may run').action(
+  add('backup <file>', 'Back the database up to a file; the service may run meanwhile').action(
     async (file: string, _options: unknown, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_dump');
       await backUp(database.file, file);
-      invocation.tell(`The backup ${file} is complete and sound`);
+      invocation.tell(`The backup ${file} is complete and verified`);
     },
   );
 
-  add('restore <file>', 'Put a backup in the place of the database; no service may run on it').action(
+  add('restore <file>', 'Replace the database with a backup; no service may run on it').action(
     (file: string, _options: unknown, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_restore');
       const kept = restore(file, database.file, systemClock()().unix);
-      invocation.tell(`The database ${database.file} is the backup now${kept ? `; what was there is ${kept}` : ''}`);
+      invocation.tell(`Restored the database ${database.file}${kept ? `; the old one is ${kept}` : ''}`);
     },
   );
 }
 
-/** A database that is one file. PostgreSQL has tools of its own, which also know its users and extensions. */
+/** Requires an embedded database. PostgreSQL has its own tools, which include its users and extensions. */
 function fileOf(database: DatabaseAddress, tool: string): { file: string } {
   if (database.engine === 'sqlite') return database;
-  throw new UsageError(`This is for an embedded database; for PostgreSQL use ${tool}`);
+  throw new UsageError(`This command needs an embedded database; for PostgreSQL use ${tool}`);
 }

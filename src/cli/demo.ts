@@ -14,9 +14,9 @@ interface DemoCategory {
 interface DemoPet {
   readonly name: string;
   readonly status?: PetStatus;
-  /** How many are in stock, where it is not one. */
+  /** The stock, if it is not one. */
   readonly stock?: number;
-  /** Orders of so many each, with the days from now until they ship. */
+  /** Orders, each with its quantity and the days from now until it ships. */
   readonly orders?: readonly { readonly quantity: number; readonly shipsInDays?: number }[];
 }
 
@@ -69,7 +69,7 @@ const CATALOG: readonly DemoCategory[] = [
   },
 ];
 
-/** Fills an empty catalog with a small sample of categories, pets, stock and orders; leaves any other alone. */
+/** Fills an empty catalog with a small sample of categories, pets, stock and orders; leaves any other unchanged. */
 export async function fillWithDemo(storage: Storage, now: number): Promise<void> {
   if ((await storage.categories.list({ after: 0, limit: 1 })).length > 0) return;
   for (const { pets, ...category } of CATALOG) {

@@ -7,10 +7,10 @@ import { type Invocation, settings, UsageError, withSettings } from './invocatio
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
 
-/** `doctor`: looks everything over that the service stands on, and says what to do about what is not well. */
+/** Adds `doctor`, which checks everything that the service depends on and advises on each problem. */
 export function addDoctorCommand(program: Command, invocation: Invocation): void {
   const names = Object.keys(SETTINGS) as SettingName[];
-  withSettings(program.command('doctor').description('Look over settings, database, Redis, clock and disk'), names)
+  withSettings(program.command('doctor').description('Check settings, database, Redis, clock and disk'), names)
     .option('--json', 'print JSON')
     .action(async (_options: unknown, self: Command) => {
       const findings = await examine(() => settings(self, invocation));
@@ -20,7 +20,7 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
       });
       invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(findings) : lines.join('\n'));
       const problems = findings.filter(({ status }) => status === 'problem').length;
-      if (problems > 0) throw new UsageError(`${problems} of ${findings.length} findings are problems`, 1);
+      if (problems > 0) throw new UsageError(`${problems} of ${findings.length} checks found problems`, 1);
     });
 }
 
@@ -51,20 +51,19 @@ async function examine(readSettings: () => Config): Promise<Finding[]> {
 }
 
 function listeners({ host, operatorHost, database, redis, tls }: Config): Finding[] {
-  const findings: Finding[] = [{ check: 'settings', status: 'ok', finding: 'Every setting is understood' }];
+  const findings: Finding[] = [{ check: 'settings', status: 'ok', finding: 'Every setting is valid' }];
   if (!LOOPBACK.test(operatorHost)) {
-    const finding = `The operator listener is on ${operatorHost}: whoever reaches it sees metrics and the way in`;
-    const advice = 'set OPERATOR_HOST to 127.0.0.1, or let only your own network reach it';
+    const finding = `The operator listener is on ${operatorHost}: anyone who reaches it sees the metrics and the login page`;
+    const advice = 'set OPERATOR_HOST to 127.0.0.1, or restrict it to your own network';
     findings.push({ check: 'operator listener', status: 'warning', finding, advice });
   }
   if (!LOOPBACK.test(host) && !tls) {
-    const finding = `The public listener is on ${host} and speaks plain HTTP: keys travel readable`;
-    const advice =
-      'put a proxy with TLS in front and let only it reach this port, or set TLS_CERT_FILE and TLS_KEY_FILE';
+    const finding = `The public listener is on ${host} and speaks plain HTTP: keys are sent unencrypted`;
+    const advice = 'put a TLS proxy in front and let only it reach this port, or set TLS_CERT_FILE and TLS_KEY_FILE';
     findings.push({ check: 'public listener', status: 'warning', finding, advice });
   }
   if (database.engine === 'postgres' && !redis) {
-    const finding = 'PostgreSQL without REDIS_URL serves one instance: it counts alone';
+    const finding = 'PostgreSQL without REDIS_URL supports one instance, which counts alone';
     findings.push({ check: 'instances', status: 'ok', finding });
   }
   return findings;

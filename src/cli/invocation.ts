@@ -3,25 +3,25 @@ import { type Command, Option } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
 
-/** What a command has of the world around it. */
+/** A command's environment. */
 export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads `.env`. Throws `ConfigMistakes`. */
   envFile(): Readonly<Record<string, string | undefined>>;
   /** Writes data to stdout. */
   print(text: string): void;
-  /** Writes everything else to stderr. */
+  /** Writes messages to stderr. */
   tell(text: string): void;
-  /** Shows how far something is, where somebody looks on. */
+  /** Shows progress, on a terminal only. */
   progress(doing: string, done: number, total: number): void;
   /** Aborted when the process is asked to stop, if `stopsGracefully`. */
   readonly stop: AbortSignal;
   stopsGracefully: boolean;
-  /** Calls back whenever the process is asked to read its files anew (SIGHUP). */
+  /** Calls back when the process is asked to reload its files (SIGHUP). */
   onReload(reload: () => void): void;
 }
 
-/** A command line that cannot be carried out; the exit code is 2, or 0 where only help was asked for. */
+/** A command that failed, with its exit code: 2 for a wrong command line unless given, 0 after `--help`. */
 export class UsageError extends Error {
   readonly exitCode: number;
 
@@ -31,7 +31,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Lets a command take the settings as flags. */
+/** Adds flags for settings to a command. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const flag = `--${name.toLowerCase().replaceAll('_', '-')} <value>`;
@@ -41,12 +41,12 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
   return command;
 }
 
-/** The settings for a command, its flags before everything else. Throws `ConfigMistakes`. */
+/** Reads the settings for a command; its flags take precedence. Throws `ConfigMistakes`. */
 export function settings(command: Command, invocation: Invocation): Config {
   return readConfig(sources(command, invocation));
 }
 
-/** Where the settings of a command come from. */
+/** The sources of a command's settings. Throws `ConfigMistakes`. */
 export function sources(command: Command, { env, envFile }: Invocation): ConfigSources {
   const options = command.opts<Record<string, unknown>>();
   const flags: Record<string, string> = {};
@@ -62,7 +62,7 @@ export function systemOperator(): Operator {
   try {
     return { actor: userInfo().username, via: 'cli' };
   } catch {
-    // A user without a name, as containers have.
+    // Containers may run as a user without a name.
     return { actor: `uid ${process.getuid?.() ?? 'unknown'}`, via: 'cli' };
   }
 }

@@ -40,20 +40,20 @@ interface LimitOptions {
   readonly perDay?: string;
 }
 
-/** `keys …`: everything about API keys. */
+/** Adds `keys …`. */
 export function addKeysCommand(program: Command, invocation: Invocation): void {
-  const group = program.command('keys').description('Issue API keys and look after them');
+  const group = program.command('keys').description('Issue and manage API keys');
   const add = (usage: string, description: string) =>
     withSettings(group.command(usage).description(description).option('--json', 'print JSON'), [
       'DATABASE_URL',
       'ENVIRONMENT',
     ]);
 
-  withLimits(add('create', 'Issue a key; it is printed alone on stdout, once'))
-    .requiredOption('--name <name>', 'what the key is for')
+  withLimits(add('create', 'Issue a key; stdout has the key alone, and it is shown only once'))
+    .requiredOption('--name <name>', 'the purpose of the key')
     .option('--plan <plan>', PLAN_NAMES.join(', '), 'free')
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
-    .option('--expires <duration>', 'when it expires, such as 90d (default: never)')
+    .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
     .action((options: CreateOptions, self: Command) => run(self, (context) => create(context, options)));
 
   add('list', 'List the keys').action((_options: unknown, self: Command) =>
@@ -68,7 +68,7 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     run(self, async (context) => shown(context, await context.storage.keys.find(id), id)),
   );
 
-  withLimits(add('set-plan <id> <plan>', `Move a key to another plan: ${PLAN_NAMES.join(', ')}`)).action(
+  withLimits(add('set-plan <id> <plan>', `Change the plan of a key: ${PLAN_NAMES.join(', ')}`)).action(
     (id: string, plan: string, options: LimitOptions, self: Command) =>
       run(self, (context) => setPlan(context, id, plan, options)),
   );
@@ -79,7 +79,7 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
       run(self, (context) => rotate(context, id, grace)),
     );
 
-  add('revoke <id>', 'Revoke a key for good').action((id: string, _options: unknown, self: Command) =>
+  add('revoke <id>', 'Revoke a key permanently').action((id: string, _options: unknown, self: Command) =>
     run(self, async (context) => shown(context, await context.storage.keys.revoke(id, context.now, context.by), id)),
   );
 
@@ -138,18 +138,18 @@ async function setPlan(context: CommandContext, id: string, plan: string, option
 
 async function rotate({ storage, config, now, by }: CommandContext, id: string, grace: string) {
   const seconds = readDuration(grace, '--grace');
-  if (seconds > ROTATION_GRACE_MAX_SECONDS) throw new UsageError(`--grace is ${grace}; 30d is the most`);
+  if (seconds > ROTATION_GRACE_MAX_SECONDS) throw new UsageError(`--grace is ${grace}; write at most 30d`);
   const secret = mintSecret(config.environment);
   const key = found(await storage.keys.find(id), id);
   if (key.environment !== config.environment) {
-    throw new UsageError(`The key ${id} belongs to ${key.environment}; set ENVIRONMENT to that`);
+    throw new UsageError(`The key ${id} belongs to ${key.environment}; set ENVIRONMENT to ${key.environment}`);
   }
   const refuseRevoked = ({ revokedAt }: ApiKey) => {
     if (revokedAt !== null) throw new CatalogError('gone', `The key ${id} is revoked; issue a new one`);
   };
   refuseRevoked(key);
   const rotated = found(await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt: now + seconds, by }), id);
-  // It may have been revoked meanwhile, and then the new secret opens nothing.
+  // It may have been revoked meanwhile, which makes the new secret useless.
   refuseRevoked(rotated);
   return { json: { ...keyAsJson(rotated, await banOf(storage, id, now)), key: secret }, text: secret };
 }

@@ -4,7 +4,7 @@ import { readable } from './log.ts';
 
 const AT = Date.UTC(2026, 0, 1, 12, 30, 5);
 
-test('on a terminal a line says when, how grave, what, and the rest by name', () => {
+test('on a terminal a line has time, level, event, and the other members by name', () => {
   const request = { level: 30, time: AT, event: 'request', method: 'GET', status: 200, durationMs: 1.2345, key: 'a b' };
   assert.equal(
     readable(JSON.stringify(request)),
@@ -12,7 +12,7 @@ test('on a terminal a line says when, how grave, what, and the rest by name', ()
   );
 });
 
-test('an error brings its stack, and what is hostile stays on its line', () => {
+test('an error has its stack, and hostile text stays on its line', () => {
   const line = {
     level: 50,
     time: AT,

@@ -4,36 +4,36 @@ import { type Logger, levels, pino } from 'pino';
 import type { Config } from '../config.ts';
 
 const STDERR = 2;
-/** What waits for a reader that has stalled; lines beyond it are lost, because the service matters more. */
-const WAITING_BYTES_MAX = 1024 * 1024;
+/** Buffer for a stalled reader; lines beyond it are dropped, because the service matters more. */
+const BUFFERED_BYTES_MAX = 1024 * 1024;
 const CLOSE_MS = 500;
 const CLOSE_CHECK_INTERVAL_MS = 10;
-const KEYS = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
+const KEY = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
 
-/** A log, and its orderly end. */
+/** An open log. */
 export interface OpenLog {
   readonly log: Logger;
-  /** Adds a line that is JSON already, line feed included. */
+  /** Writes a preformatted JSON line, including its line feed. */
   write(line: string): void;
-  /** Gives what is written half a second to be taken. */
+  /** Flushes, and gives the reader half a second to drain the buffer. */
   close(): Promise<void>;
 }
 
 /**
- * A log on stderr, of JSON lines or, on a terminal, of lines for people, in which no key can stand, whatever brought it there. A full disk or a reader that
- * stalls or goes away costs lines; it never holds up the service, its memory or its end.
+ * Opens the log on stderr: JSON lines or, on a terminal, lines for people. Keys are redacted in every line. A full disk
+ * or a reader that stalls or goes away loses lines; it never blocks the service, grows its memory or delays its stop.
  */
 export function openLog(level: Config['logLevel']): OpenLog {
   const isTerminal = process.stderr.isTTY === true;
-  const take = isStream() ? writeToStream : writeToFile;
+  const writeText = isStream() ? writeToStream : writeToFile;
   let lines = '';
   const flush = () => {
     const text = lines;
     lines = '';
-    if (text !== '') take(withoutKeys(text));
+    if (text !== '') writeText(redact(text));
   };
   const write = (line: string) => {
-    // The lines of one turn of the event loop share a write.
+    // Lines of one turn of the event loop share a write.
     if (lines === '') setImmediate(flush);
     lines += isTerminal ? readable(line) : line;
   };
@@ -51,40 +51,40 @@ export function openLog(level: Config['logLevel']): OpenLog {
   };
 }
 
-function withoutKeys(text: string): string {
-  // Hardly ever is there one, and looking for a word is much faster than for a pattern.
-  return text.includes('petcat_') ? text.replace(KEYS, 'petcat_$1_[redacted]') : text;
+function redact(text: string): string {
+  // Rare; a substring search is cheaper than the pattern.
+  return text.includes('petcat_') ? text.replace(KEY, 'petcat_$1_[redacted]') : text;
 }
 
-/** A pipe or socket, which its reader may not empty; anything else takes a write at once, or refuses it. */
+/** Whether stderr is a pipe or socket, whose reader may stall; anything else takes or refuses a write at once. */
 function isStream(): boolean {
   const stats = fstatSync(STDERR);
   return stats.isFIFO() || stats.isSocket();
 }
 
 function writeToStream(text: string): void {
-  if (process.stderr.writableLength < WAITING_BYTES_MAX) process.stderr.write(text);
+  if (process.stderr.writableLength < BUFFERED_BYTES_MAX) process.stderr.write(text);
 }
 
 function writeToFile(text: string): void {
   try {
     writeSync(STDERR, text);
   } catch {
-    // There is nowhere to say that there is no room to say it.
+    // There is nowhere left to report a failing log.
   }
 }
 
-/** A line of the log for people: when (UTC), how grave, what, and the rest by name. */
+/** Formats a log line for people: time (UTC), level, event, then the other members by name. */
 export function readable(line: string): string {
   const { time, level, event, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const at = new Date(Number(time)).toISOString().slice(11, 19);
-  const grave = (levels.labels[Number(level)] ?? '').toUpperCase().padEnd(5);
-  const told = Object.entries(rest).map(([name, value]) => `${name}=${plain(value)}`);
+  const label = (levels.labels[Number(level)] ?? '').toUpperCase().padEnd(5);
+  const members = Object.entries(rest).map(([name, value]) => `${name}=${plain(value)}`);
   const stack = err ? `\n  ${String((err as { stack?: unknown }).stack).replaceAll('\n', '\n  ')}` : '';
-  return `${[at, grave, String(event), ...told].join(' ')}${stack}\n`;
+  return `${[at, label, String(event), ...members].join(' ')}${stack}\n`;
 }
 
-/** Words as they are, numbers short, and whatever else as JSON, so that nothing plays with the terminal. */
+/** Plain words as they are, numbers shortened, all else as JSON, so that no control character reaches the terminal. */
 function plain(value: unknown): string {
   if (typeof value === 'string' && /^[!-~]+$/.test(value)) return value;
   if (typeof value === 'number' && !Number.isInteger(value)) return value.toFixed(1);

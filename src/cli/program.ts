@@ -3,7 +3,7 @@ import { type Invocation, UsageError } from './invocation.ts';
 
 type AddCommands = (program: Command, invocation: Invocation) => void;
 
-/** Every command: where it is, in the order of the help. */
+/** Every command and its module, in the order of the help. */
 const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () => Promise<AddCommands> }[] = [
   { names: ['serve'], load: async () => (await import('./serve.ts')).addServeCommand },
   { names: ['keys'], load: async () => (await import('./keys.ts')).addKeysCommand },
@@ -17,12 +17,12 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
 ];
 
 /**
- * The command line, with the command that is asked for, or with all of them where none is: what others need would be
- * read for nothing. Parsing it runs the command; throws `UsageError`, or whatever the command fails with.
+ * Creates the command line with only the named command, or with all if none is named: loading the others would slow
+ * the start. Parsing it runs the command, and throws `UsageError` or the command's own error.
  */
 export async function createProgram(invocation: Invocation, asked: string | undefined): Promise<Command> {
   const program = new Command('pet-catalog')
-    .description('The pet catalog service, and the tools to run it')
+    .description('The pet catalog service and its tools')
     .configureOutput({
       writeOut: (text) => invocation.print(text.trimEnd()),
       writeErr: (text) => invocation.tell(text.trimEnd()),
@@ -37,7 +37,7 @@ export async function createProgram(invocation: Invocation, asked: string | unde
   return program;
 }
 
-/** Commander has written its message already; what is left is the exit code. */
+/** Keeps the exit code only: Commander has already printed its message. */
 function rethrow(error: CommanderError): never {
   throw new UsageError('', error.exitCode === 0 ? 0 : 2);
 }

@@ -17,11 +17,11 @@ import { openLog } from './log.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
 
-/** `serve`: the service itself. */
+/** Adds `serve`. */
 export function addServeCommand(program: Command, invocation: Invocation): void {
   const command = program
     .command('serve')
-    .description('Run the service until it is told to stop')
+    .description('Run the service until it is stopped')
     .option('--bootstrap', 'issue a first API key if there is none, and print it once')
     .option('--demo', 'fill an empty catalog with a small sample')
     .action(async (_options: unknown, self: Command) => {
@@ -58,7 +58,12 @@ async function serve(
   }
   {
     await using service = await startService(config, {
-      ...{ storage, limiter, clock, events, metrics, tracing },
+      storage,
+      limiter,
+      clock,
+      events,
+      metrics,
+      tracing,
       settings: options.shown,
     });
     if (options.bootstrap) await issueFirstKey(storage, { config, service, now: clock().unix, invocation });

@@ -1,4 +1,4 @@
-/** Rows under their headings, in columns as wide as they must be. */
+/** Formats rows under headings, in columns as wide as their longest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [headings, ...rows.map((row) => row.map(onOneLine))];
   const widths = headings.map((_, column) =>
@@ -14,7 +14,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     .join('\n');
 }
 
-/** What callers stored may hold line breaks, and must not play with the terminal. */
+/** Client data may hold line breaks and control characters, which must not reach the terminal. */
 function onOneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, ' ');
 }

@@ -7,17 +7,17 @@ import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
-/** Entries to a page of the audit; all pages are printed. */
-const ENTRIES_AT_ONCE = 1_000;
+/** Entries per page of the audit log; all pages are printed. */
+const ENTRIES_PER_PAGE = 1_000;
 
-/** `usage` and `audit`: who called for how much, and who changed what. */
+/** Adds `usage` and `audit`. */
 export function addUsageCommands(program: Command, invocation: Invocation): void {
   const add = (usage: string, description: string, since: string) =>
     withSettings(program.command(usage).description(description), ['DATABASE_URL'])
       .option('--since <duration>', 'how far back, such as 90s, 10m, 24h or 30d', since)
       .option('--json', 'print JSON');
 
-  add('usage [id]', 'Show what each key, or one, called for', '24h').action(
+  add('usage [id]', 'Show the usage of each key, or of one', '24h').action(
     (id: string | undefined, { since }: { since: string }, self: Command) =>
       open(self, async (storage, now) => {
         const seconds = readSince(since);
@@ -25,31 +25,49 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
         if (id !== undefined && !names.has(id)) throw new UsageError(`There is no key ${id}`, 1);
         const query = { since: now - seconds, now, ...(id !== undefined && { keyId: id }) };
         const used = (await storage.usage.byKey(query)).map(({ keyId, first, last, ...counts }) => ({
-          ...{ id: keyId, name: names.get(keyId) ?? '', ...counts },
-          ...{ first: utc(first), last: utc(last) },
+          id: keyId,
+          name: names.get(keyId) ?? '',
+          ...counts,
+          first: utc(first),
+          last: utc(last),
         }));
         if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(used));
         if (used.length === 0) return invocation.tell(`No requests with a key in the last ${since}`);
         const rows = used.map((each) => [
-          ...[each.id, each.name, `${each.served}`, `${each.refused}`, `${each.clientErrors}`, `${each.serverErrors}`],
-          ...[each.first, each.last],
+          each.id,
+          each.name,
+          `${each.served}`,
+          `${each.refused}`,
+          `${each.clientErrors}`,
+          `${each.serverErrors}`,
+          each.first,
+          each.last,
         ]);
         const headings = ['ID', 'NAME', 'SERVED', 'REFUSED', 'CLIENT ERRORS', 'SERVER ERRORS', 'FIRST', 'LAST'];
         invocation.print(table(headings, rows));
       }),
   );
 
-  add('audit', 'Show what operators changed, the newest first', '7d').action(
+  add('audit', 'Show the changes made by operators, newest first', '7d').action(
     ({ since }: { since: string }, self: Command) =>
       open(self, async (storage, now) => {
         const entries = (await readAudit(storage, now - readSince(since))).map(({ at, operator, ...change }) => ({
-          ...{ at: utc(at), actor: operator.actor, via: operator.via },
-          ...{ action: change.action, target: change.target, before: change.before, after: change.after },
+          at: utc(at),
+          actor: operator.actor,
+          via: operator.via,
+          action: change.action,
+          target: change.target,
+          before: change.before,
+          after: change.after,
         }));
         if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(entries));
         if (entries.length === 0) return invocation.tell(`No changes in the last ${since}`);
         const rows = entries.map(({ at, actor, via, action, target, before, after }) => [
-          ...[at, actor, via, action, target],
+          at,
+          actor,
+          via,
+          action,
+          target,
           `${JSON.stringify(before)} → ${JSON.stringify(after)}`,
         ]);
         invocation.print(table(['AT', 'ACTOR', 'VIA', 'ACTION', 'TARGET', 'CHANGE'], rows));
@@ -74,8 +92,8 @@ async function readAudit(storage: Storage, since: number): Promise<AuditEntry[]>
   const entries: AuditEntry[] = [];
   for (;;) {
     const before = entries.at(-1)?.id;
-    const page = await storage.audit.list({ since, limit: ENTRIES_AT_ONCE, ...(before !== undefined && { before }) });
+    const page = await storage.audit.list({ since, limit: ENTRIES_PER_PAGE, ...(before !== undefined && { before }) });
     entries.push(...page);
-    if (page.length < ENTRIES_AT_ONCE) return entries;
+    if (page.length < ENTRIES_PER_PAGE) return entries;
   }
 }

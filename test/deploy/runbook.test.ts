@@ -58,7 +58,7 @@ walk('Install, Upgrade, Roll back', { unless: noTools || noRegistry }, async () 
     const unit = readFileSync(join(ROOT, 'deploy/systemd/pet-catalog-backup.service'), 'utf8');
     const command =
       /^ExecStart=(.*)$/m.exec(unit)?.[1]?.replaceAll('%%', '%').replaceAll('/usr/bin/node', 'node') ?? '';
-    assert.match(await machine.prepare(command), /is complete and sound/);
+    assert.match(await machine.prepare(command), /is complete and verified/);
     assert.match(readdirSync(join(machine.home, 'backups')).join(), /^\d{4}-\d\d-\d\dT\d{4}\.db$/);
   });
 

@@ -124,7 +124,7 @@ test('a damaged database is not started on; the message names it and how to put 
   assert.equal(onItself.code, 1, 'a backup onto the database itself would destroy it');
   const restored = await run(['restore', 'good.db'], options);
   assert.equal(restored.code, 0, restored.stderr);
-  assert.match(restored.stderr, /what was there is .*replaced-\d+/);
+  assert.match(restored.stderr, /the old one is .*replaced-\d+/);
   await using service = await serveProcess([], options);
   const { status, body } = await send(new Agent(), `${service.url}/categories`, secret);
   assert.equal(status, 200);

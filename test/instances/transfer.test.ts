@@ -123,7 +123,7 @@ interface Told {
 async function transfer(cwd: string, from: string, to: string): Promise<Told[]> {
   const { code, stdout, stderr } = await run(['transfer', '--from', from, '--to', to, '--json'], { cwd });
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /^Everything is in \S+; \S+ is as it was\n$/);
+  assert.match(stderr, /^Copied everything to \S+; \S+ is unchanged\n$/);
   return JSON.parse(stdout);
 }
 
