@@ -133,8 +133,7 @@ test('what is unstable or deprecated is said in the description, where every too
     const operation = contract.paths[path]?.[method.toLowerCase()];
     assert.equal(operation?.['x-stability'], stability);
     if (stability) assert.ok(operation?.description?.toLowerCase().includes(`**${stability}**`), path);
-    if (deprecation)
-      assert.match(operation?.description ?? '', /\*\*Deprecated\*\* since [-\d]+, and gone from [-\d]+/);
+    if (deprecation) assert.match(operation?.description ?? '', /\*\*Deprecated\*\* since [-\d]+, removed on [-\d]+/);
   }
 });
 

@@ -82,15 +82,15 @@ export interface NewQuantity {
 
 /** One window of a key */
 export interface RateLimitWindow {
-  /** Requests that the window admits */
+  /** Requests allowed per window */
   readonly limit: number;
-  /** Requests that it still admits */
+  /** Requests left in this window */
   readonly remaining: number;
-  /** When it starts anew, in Unix seconds */
+  /** When the window resets, in Unix seconds */
   readonly reset: number;
 }
 
-/** What a key may still do */
+/** The state of the limits of a key */
 export interface RateLimit {
   /** The key's plan */
   readonly plan: string;
@@ -103,7 +103,7 @@ export interface RateLimit {
 export interface ListCategoriesQuery {
   /** How many items to return, 1 to 1000 */
   readonly limit?: number | undefined;
-  /** Where to go on: take it, unread, from the `Link` of the page before */
+  /** Opaque: copy it from the `Link` header of the previous page */
   readonly cursor?: string | undefined;
 }
 
@@ -111,9 +111,9 @@ export interface ListCategoriesQuery {
 export interface ListPetsQuery {
   /** How many items to return, 1 to 100 */
   readonly limit?: number | undefined;
-  /** Where to go on: take it, unread, from the `Link` of the page before */
+  /** Opaque: copy it from the `Link` header of the previous page */
   readonly cursor?: string | undefined;
-  /** Only pets of this status */
+  /** Only pets with this status */
   readonly status?: 'available' | 'pending' | 'sold' | undefined;
 }
 
@@ -121,7 +121,7 @@ export interface ListPetsQuery {
 export interface ListOrdersQuery {
   /** How many items to return, 1 to 1000 */
   readonly limit?: number | undefined;
-  /** Where to go on: take it, unread, from the `Link` of the page before */
+  /** Opaque: copy it from the `Link` header of the previous page */
   readonly cursor?: string | undefined;
 }
 

@@ -20,7 +20,7 @@ export interface AppOptions {
   readonly cors: Cors;
 }
 
-/** Makes the function that answers every request: the gates in their fixed order, then the operation. */
+/** Creates the request handler: the gates in a fixed order, then the operation. */
 export function createApp(options: AppOptions): Serve {
   const { catalog, authenticator, limiter, events, pages, cors } = options;
   const findRoute = createRouter(options.operations);
@@ -55,7 +55,7 @@ export function createApp(options: AppOptions): Serve {
     operation: Operation | undefined,
   ): Answer | Promise<Answer> {
     const method = operationMethod(exchange);
-    if (!route) return refusal('not_found', 'Nothing is at this address; /openapi.json lists the paths');
+    if (!route) return refusal('not_found', 'There is nothing at this address; /openapi.json lists the paths');
     if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };
     if (!operation) return methodNotAllowed(method, route.allow);
     const { scope } = operation;
@@ -71,17 +71,17 @@ export function createApp(options: AppOptions): Serve {
   }
 }
 
-/** A HEAD is a GET whose body Node leaves out. */
+/** HEAD runs the GET operation; Node drops the body. */
 function operationMethod({ request: { method = '' } }: Exchange): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
-/** Goes on at once with what is in memory, as for most requests: waiting for a promise costs as much as a gate. */
+/** Fast path: continues synchronously with a value in memory. Awaiting a promise costs as much as a gate. */
 function whenKnown<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Tells of the deprecation (RFC 9745) and the end (RFC 8594) of an operation, on whatever answer it gives. */
+/** Deprecation (RFC 9745) and sunset (RFC 8594) headers, sent with every answer of a deprecated operation. */
 function deprecationHeaders({ id, deprecation }: Operation): string[] {
   if (!deprecation) return [];
   const { since, sunset, successor } = deprecation;

@@ -8,7 +8,7 @@ import { type Authentication, Authenticator } from './authenticate.ts';
 const NOW = 1_800_000_000;
 const REQUESTS = 250;
 
-/** An authenticator on a storage that answers each look-up when the test says so. */
+/** An authenticator on a storage whose look-ups the test resolves. */
 function bench() {
   const { key, secret } = newApiKey({ name: 'x', environment: 'production', plan: 'free' }, NOW);
   const lookUps: PromiseWithResolvers<FoundKey | undefined>[] = [];
@@ -34,7 +34,7 @@ function isRefused({ refused }: Authentication): boolean {
   return refused?.status === 401 && refused.code === 'invalid_api_key';
 }
 
-test('however many requests bring an unknown key at once, storage is asked once', async () => {
+test('concurrent requests with an unknown key cost one look-up', async () => {
   const { key, lookUps, many, authenticate } = bench();
   const all = many();
   assert.equal(lookUps.length, 1);
@@ -44,7 +44,7 @@ test('however many requests bring an unknown key at once, storage is asked once'
   assert.equal(lookUps.length, 1, 'and it is remembered');
 });
 
-test('a look-up that fails, or finds nothing, fails those who wait for it, and the next request asks again', async () => {
+test('a look-up that fails or finds nothing fails the requests waiting for it, and the next request tries again', async () => {
   const { key, lookUps, many, authenticate } = bench();
   const failed = many();
   lookUps[0]?.reject(new Error('no storage'));
@@ -58,7 +58,7 @@ test('a look-up that fails, or finds nothing, fails those who wait for it, and t
   assert.equal((await found).key, key);
 });
 
-test('after a change nobody is answered out of a look-up that began before it', async () => {
+test('after a change no request is answered from a look-up that began before it', async () => {
   const { key, lookUps, authenticator, authenticate } = bench();
   const before = authenticate();
   authenticator.forget();

@@ -17,10 +17,12 @@ const REALM = 'Bearer realm="pet-catalog"';
 /** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const BEARER_SCHEME = /^bearer( |$)/i;
-/** Keys remembered at once; further ones push out the oldest, to be found in storage again. */
+/** Keys cached at once; when full, the oldest is evicted. */
 const FOUND_KEYS_MAX = 131_072;
 
-/** The key of a request, or the 401 that refuses it. A `FoundKey` is one, so that a known key needs no new object. */
+/**
+ * The key of a request, or the 401 that refuses it. A `FoundKey` fits this type, so a cached key needs no new object.
+ */
 export type Authentication =
   | { readonly key: ApiKey; readonly refused?: undefined }
   | { readonly key?: undefined; readonly refused: Answer };
@@ -39,15 +41,15 @@ const INVALID_KEY: Authentication = {
 };
 
 /**
- * Tells whose key a request carries, asking storage only for keys that it has not seen lately. Only good keys are
- * remembered, so that guesses cost no memory.
+ * Authenticates requests by API key through a cache of keys found in storage. Only keys that exist are cached, so
+ * guesses cost no memory.
  */
 export class Authenticator {
   readonly #storage: Storage;
   readonly #environment: Environment;
   readonly #clock: Clock;
   #found = new BoundedMap<FoundKey>(FOUND_KEYS_MAX);
-  /** Look-ups under way, by hash: however many requests bring a key at once, storage is asked once. */
+  /** Look-ups in flight, by hash: concurrent requests with the same key are coalesced into one query. */
   #finding = new Map<string, Promise<FoundKey | undefined>>();
 
   constructor(storage: Storage, { environment, clock }: { environment: Environment; clock: Clock }) {
@@ -57,12 +59,12 @@ export class Authenticator {
   }
 
   /**
-   * The key of a request, at once if it is remembered, or a 401, which is the same for every reason why a key does not
-   * open. Rejects with `unavailable` if storage cannot be asked.
+   * Returns the key of a request, synchronously if it is cached, or a 401 that does not reveal why the key is invalid.
+   * Rejects with `unavailable` if storage cannot be read.
    */
   authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
     const { authorization = '' } = request.headers;
-    // As nearly everybody writes it; what follows need not be looked at before it is looked up.
+    // Fast path for the usual spelling: skip the pattern.
     const token = authorization.startsWith('Bearer p') ? authorization.slice(7) : BEARER.exec(authorization)?.[1];
     if (token === undefined) return BEARER_SCHEME.test(authorization) ? INVALID_KEY : MISSING_KEY;
     const hash = hashSecret(token);
@@ -72,7 +74,7 @@ export class Authenticator {
     return this.#findOnce(hash).then((late) => this.#open(late));
   }
 
-  /** Forgets all keys, after some were changed. A look-up that is under way will be neither remembered nor shared. */
+  /** Empties the cache after keys changed. The result of a look-up in flight is neither cached nor shared. */
   forget(): void {
     this.#found = new BoundedMap(FOUND_KEYS_MAX);
     this.#finding = new Map();
@@ -84,22 +86,22 @@ export class Authenticator {
 
   #findOnce(hash: string): Promise<FoundKey | undefined> {
     const finding = this.#finding;
-    const underWay = finding.get(hash);
-    if (underWay) return underWay;
+    const inFlight = finding.get(hash);
+    if (inFlight) return inFlight;
     const found = this.#find(hash).finally(() => finding.delete(hash));
     finding.set(hash, found);
     return found;
   }
 
   async #find(hash: string): Promise<FoundKey | undefined> {
-    const remembered = this.#found;
+    const cache = this.#found;
     const found = await this.#storage.keys.findBySecret(hash);
-    if (found) remembered.set(hash, found);
+    if (found) cache.set(hash, found);
     return found;
   }
 }
 
-/** The refusal for a good key that lacks the scope of an operation (RFC 6750, section 3.1). */
+/** The 403 for a valid key that lacks the scope of an operation (RFC 6750, section 3.1). */
 export function insufficientScope(scope: string): Answer {
   return refusal('insufficient_scope', `The API key lacks the scope ${scope}; ask the operator for a key that has it`, [
     'WWW-Authenticate',

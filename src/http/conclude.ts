@@ -4,7 +4,7 @@ import { errorAnswer } from './errors.ts';
 import type { Answer, Exchange } from './transport/exchange.ts';
 import { readHead } from './transport/request-head.ts';
 
-/** Every exchange ends in one answer, whatever is thrown on the way to it; at once, if nothing has to be waited for. */
+/** Ends every exchange with one answer, also when a step throws. Synchronous unless a step returns a promise. */
 export function conclude(
   exchange: Exchange,
   events: Events,
@@ -12,7 +12,8 @@ export function conclude(
 ): void | Promise<void> {
   try {
     readHead(exchange);
-    // Whether a body without a length is over, or broken, is known when the packet that it came in is read.
+    // Only after the parser has read the rest of the packet is it known whether a chunked body is complete or
+    // malformed.
     const isChunked = exchange.request.headers['transfer-encoding'] !== undefined;
     const answer = isChunked ? Promise.resolve(exchange).then(respond) : respond(exchange);
     if (answer instanceof Promise) return concludeLater(exchange, events, answer);

@@ -5,7 +5,7 @@ import type { Answer } from './transport/exchange.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** The status of each code. Nothing else in the service chooses an error's status. */
+/** The HTTP status of each code, decided nowhere else. */
 export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
   invalid_json: 400,
   validation_failed: 400,
@@ -36,7 +36,7 @@ export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
   http_version_not_supported: 505,
 };
 
-/** After these the rest of what the connection brings means nothing. */
+/** Errors after which the rest of the input cannot be trusted; they close the connection. */
 const CLOSING: ReadonlySet<ErrorCode> = new Set([
   'malformed_request',
   'request_timeout',
@@ -49,24 +49,24 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The answer that an error's code and message make. Gates return it instead of throwing: refusals come in floods, and
- * what is thrown costs as much as the rest of such an answer. `headers` is flat.
+ * Builds an error answer. Gates return it instead of throwing: refusals come in floods, and a throw doubles their cost.
+ * `headers` is flat.
  */
 export function refusal(code: ErrorCode, message: string, headers: readonly string[] = []): Answer {
   const status = STATUS_OF[code];
-  // Only the message can hold what JSON must escape.
+  // Only the message can need escaping.
   const body = `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}}`;
   return { status, code, headers, body, closes: CLOSING.has(code) };
 }
 
-/** The refusal for a request over a limit or during a ban. */
+/** The 429 for a request over a limit or during a ban. */
 export function overLimit(decision: Decision): Answer {
   const { refusal: code = 'rate_limit_exceeded', reset, now } = decision;
   const seconds = `${Math.max(1, reset - now)}`;
-  return refusal(code, `${why(decision)}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', seconds]);
+  return refusal(code, `${describeLimit(decision)}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', seconds]);
 }
 
-function why({ refusal: code, limit, reset, ban }: Decision): string {
+function describeLimit({ refusal: code, limit, reset, ban }: Decision): string {
   if (code === 'key_banned') {
     return `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}`;
   }
@@ -74,7 +74,9 @@ function why({ refusal: code, limit, reset, ban }: Decision): string {
   return `The limit of ${limit} requests per minute is reached`;
 }
 
-/** The answer for whatever was thrown. Anything but a CatalogError is a defect, of which the caller learns nothing. */
+/**
+ * The answer to a thrown error. Anything but a CatalogError is a defect, and its details stay hidden from the caller.
+ */
 export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof CatalogError)) {
     return refusal('internal_error', 'The service failed; quote the X-Request-Id when you report it');
@@ -83,7 +85,7 @@ export function errorAnswer(error: unknown): Answer {
   return refusal(code, message, STATUS_OF[code] === 503 ? ['Retry-After', `${RETRY_AFTER_SECONDS}`] : []);
 }
 
-/** The 405, with the methods that the path has. */
+/** The 405, with the allowed methods. */
 export function methodNotAllowed(method: string, allow: string): Answer {
   return refusal('method_not_allowed', `${method} is not allowed here; use ${allow}`, ['Allow', allow]);
 }

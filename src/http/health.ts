@@ -3,17 +3,17 @@ import type { Storage } from '../catalog/storage.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Answer } from './transport/exchange.ts';
 
-/** How long a finding is told again before storage is asked anew, so that probes cost nothing. */
-const FINDING_MS = 1_000;
+/** How long a check's result is cached, so that frequent probes do not load the database. */
+const CHECK_CACHED_MS = 1_000;
 
-/** Whether the process lives, and whether it can serve. */
+/** Liveness and readiness of the process. */
 export class Health {
   readonly #storage: Storage;
   readonly #limiter: Limiter;
   /** Whether the limiter counts in Redis. */
   readonly #usesRedis: boolean;
-  #finding: Promise<void> | undefined;
-  #foundAtMs = 0;
+  #check: Promise<void> | undefined;
+  #checkedAtMs = 0;
   #stopping = false;
 
   constructor(storage: Storage, limiter: Limiter, { usesRedis }: { usesRedis: boolean }) {
@@ -22,29 +22,29 @@ export class Health {
     this.#usesRedis = usesRedis;
   }
 
-  /** From now on not ready, so that no new work is sent here. */
+  /** Makes the service not ready, so that load balancers send no new requests. */
   stop(): void {
     this.#stopping = true;
   }
 
-  /** /livez: the process answers. Asks nothing else of anybody. */
+  /** /livez: always 200. Checks no dependency. */
   live(): Answer {
     return { status: 200, body: '{"status":"live"}' };
   }
 
   /**
-   * /readyz: 200 if requests can be served, as they can without Redis: then each instance admits its share of every
-   * limit. Throws `unavailable` saying why not.
+   * /readyz: 200 if requests can be served. Redis is not needed: without it each instance admits its share of every
+   * limit. Throws `unavailable` with the reason otherwise.
    */
   async ready(): Promise<Answer> {
     if (this.#stopping) throw new CatalogError('unavailable', 'The service is stopping');
-    if (!this.#finding || performance.now() - this.#foundAtMs > FINDING_MS) {
-      this.#foundAtMs = performance.now();
-      this.#finding = this.#storage.check();
-      this.#finding.catch(() => {});
+    if (!this.#check || performance.now() - this.#checkedAtMs > CHECK_CACHED_MS) {
+      this.#checkedAtMs = performance.now();
+      this.#check = this.#storage.check();
+      this.#check.catch(() => {});
     }
     try {
-      await this.#finding;
+      await this.#check;
     } catch {
       throw new CatalogError('unavailable', 'The database does not answer');
     }

@@ -10,11 +10,19 @@ import { createPet, getPet, listPets } from './operations/pets.ts';
 import { getRateLimit } from './operations/rate-limit.ts';
 import type { PageHandler } from './pages.ts';
 
-/** Every operation of the interface. What is not listed here is neither served nor in the contract. */
+/** Every operation of the interface. The router and the contract are both generated from this list. */
 export const OPERATIONS: readonly Operation[] = [
-  ...[listCategories, createCategory, getCategory],
-  ...[listPets, createPet, getPet],
-  ...[listOrders, placeOrder, cancelOrder, listInventory, updateInventory],
+  listCategories,
+  createCategory,
+  getCategory,
+  listPets,
+  createPet,
+  getPet,
+  listOrders,
+  placeOrder,
+  cancelOrder,
+  listInventory,
+  updateInventory,
   getRateLimit,
 ];
 
@@ -26,9 +34,9 @@ export function healthPages(health: Health): [string, PageHandler][] {
   ];
 }
 
-/** The contract as JSON and YAML, with the addresses of the two environments. */
+/** The contract as JSON and YAML, with the addresses of both environments. */
 function contractPages(servers: readonly ContractServer[]): [string, PageHandler][] {
-  // Each is made, and what makes it loaded, when somebody asks for it.
+  // Rendered, and the YAML library loaded, on the first request.
   let made: string | undefined;
   let yaml: string | undefined;
   const json = () => {
@@ -53,7 +61,7 @@ export interface DiscoveryOptions extends WellKnownOptions {
   readonly banAfterRefusals: number;
 }
 
-/** Everything by which people and programs find out what is served: contract, documentation, well-known addresses. */
+/** The pages that describe the service: contract, documentation, well-known addresses. */
 export function discoveryPages(options: DiscoveryOptions): [string, PageHandler][] {
   const { servers, banAfterRefusals } = options;
   return [

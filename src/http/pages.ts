@@ -2,15 +2,15 @@ import { methodNotAllowed, refusal } from './errors.ts';
 import type { Answer, Exchange } from './transport/exchange.ts';
 import { hasFragment } from './transport/request-head.ts';
 
-/** A page beside the API, reached by GET without a key. */
+/** A page outside the API, served to GET and HEAD without a key. */
 export type PageHandler = (exchange: Exchange) => Answer | Promise<Answer>;
 
-/** Answers a request for one of the pages beside the API, or with 404. */
+/** Answers a request outside `/v1` with its page, or with 404. */
 export function respondPage(exchange: Exchange, pages: ReadonlyMap<string, PageHandler>): Answer | Promise<Answer> {
   exchange.isApi = exchange.path === '*';
   if (exchange.path === '*') return { status: 204, headers: ['Allow', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST'] };
   const page = hasFragment(exchange) ? undefined : pages.get(exchange.path);
-  if (!page) return refusal('not_found', 'Nothing is at this address');
+  if (!page) return refusal('not_found', 'There is nothing at this address');
   exchange.route = exchange.path;
   const { method = '' } = exchange.request;
   if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(method, 'GET, HEAD');

@@ -3,17 +3,17 @@ import type { Operation } from './operations/operation.ts';
 import type { Exchange } from './transport/exchange.ts';
 import { hasFragment, URL_CHARACTERS_MAX } from './transport/request-head.ts';
 
-/** A path of the API with everything that can be done there. */
+/** A path of the API with its operations by method. */
 export interface Route {
   readonly template: string;
   readonly operations: Readonly<Record<string, Operation | undefined>>;
   readonly allow: string;
 }
 
-/** The operations by path; each path is one route whatever the method, so that a wrong method can be told from a wrong path. */
+/** Creates a router. A path is one route for all methods, which distinguishes 405 from 404. */
 export function createRouter(operations: readonly Operation[]): (exchange: Exchange) => Route | undefined {
   const router = findMyWay({ maxParamLength: URL_CHARACTERS_MAX });
-  /** Paths without parameters: most calls are for one of them, written as it stands, and then there is no search. */
+  /** Fast path: paths without parameters, which most requests name, need no search. */
   const fixedRoutes = new Map<string, Route>();
   for (const path of new Set(operations.map((operation) => operation.path))) {
     const here = operations.filter((operation) => operation.path === path);

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { PageHandler } from '../pages.ts';
 
 const FOREVER = 'public, max-age=31536000, immutable';
-/** Where assets are read from, and the path that they are served below. */
+
+/** The folder that assets are read from, and the path that they are served under. */
 interface AssetPlace {
   readonly folder: URL;
   readonly path: string;
@@ -11,18 +12,18 @@ interface AssetPlace {
 
 const DOCS: AssetPlace = { folder: new URL('./assets/', import.meta.url), path: '/docs/assets/' };
 
-/** A file that pages refer to. Its path holds a digest of its content, so that it can be kept for ever. */
+/** A static file. Its path contains a digest of its content, so caches may keep it for ever. */
 export interface Asset {
   readonly path: string;
   readonly page: PageHandler;
 }
 
-/** Reads an asset of the service's own. Throws if it is not there. */
+/** Reads an asset from the source tree. Throws if it is missing. */
 export function readAsset(name: string, contentType: string, place = DOCS): Asset {
   return assetAt(new URL(name, place.folder), `${place.path}${name}`, contentType);
 }
 
-/** Reads an asset that a package brings: from where packing put a copy of it, in a checkout from the package itself. */
+/** Reads an asset of a dependency: the copy bundled by packing or, in a checkout, the file in node_modules. */
 export function readPackagedAsset(specifier: string, contentType: string, place = DOCS): Asset {
   const packed = new URL(specifier, place.folder);
   const file = existsSync(packed) ? packed : new URL(import.meta.resolve(specifier));

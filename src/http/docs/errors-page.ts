@@ -3,7 +3,7 @@ import { STATUS_OF } from '../errors.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
 import { type Html, html } from './html.ts';
 
-/** /docs/errors: every code with what it means, how it comes about and what to do. */
+/** /docs/errors: the meaning, cause and remedy of every code. */
 export function errorsContent(): Html {
   const byStatus = [...Map.groupBy(ERROR_CODES, (code) => STATUS_OF[code])].sort(([one], [other]) => one - other);
   const rows = byStatus.map(([status, codes]) => {
@@ -11,9 +11,9 @@ export function errorsContent(): Html {
     return html`<tr><th scope="row">${status}</th><td><ul class="inline">${links}</ul></td></tr>\n`;
   });
   return html`<h1>Errors</h1>
-<p class="lead">Every error has the same body, whatever went wrong: a <code>code</code> for programs, a <code>message</code> for people, and the HTTP <code>status</code> once more.</p>
+<p class="lead">Every error has the same body: a <code>code</code> for programs, a <code>message</code> for people, and the HTTP <code>status</code>.</p>
 <pre tabindex="0"><code>{"code":"validation_failed","message":"name is missing; add it to the body","status":400}</code></pre>
-<p>Decide by <code>code</code>, and where you do not know it, by <code>status</code>. Messages may become clearer at any time. When you report a failure, quote the <code>X-Request-Id</code> of the response.</p>
+<p>Branch on <code>code</code>, and for an unknown code on <code>status</code>. Messages may change at any time. When you report a failure, include the <code>X-Request-Id</code> of the response.</p>
 <h2 id="codes">All codes</h2>
 <table><thead><tr><th scope="col">Status</th><th scope="col">Codes</th></tr></thead>
 <tbody>

@@ -6,7 +6,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text that is HTML already and is not escaped again. */
+/** Text that is already HTML, so it is not escaped again. */
 export class Html {
   readonly text: string;
 
@@ -17,7 +17,7 @@ export class Html {
 
 type Part = string | number | Html | readonly Part[];
 
-/** A template whose every value is escaped, unless it is `Html` itself. Arrays are joined without a separator. */
+/** Template tag that escapes every value except `Html`. Arrays are joined without a separator. */
 export function html(fixed: TemplateStringsArray, ...values: readonly Part[]): Html {
   const text = fixed.map((part, index) => (index === 0 ? part : render(values[index - 1] ?? '') + part));
   return new Html(text.join(''));
@@ -28,7 +28,7 @@ function render(part: Part): string {
   return typeof part === 'object' ? part.map(render).join('') : escapeHtml(String(part));
 }
 
-/** Text as it is written between tags and in quoted attributes. */
+/** Escapes text for content and quoted attributes. */
 function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

@@ -12,23 +12,23 @@ const CLIENT_EXAMPLE = `async function call(url, init) {
   throw new Error('The service is still busy');
 }`;
 
-/** /docs/limits: how much a key may do, how to see it, and what happens beyond. `banAfter` of 0 means no bans. */
+/** /docs/limits: plans, windows, headers, and what happens over the limit. `banAfter` 0 disables bans. */
 export function limitsContent(banAfter: number): Html {
   return html`<h1>Limits</h1>
-<p class="lead">Each API key has a plan, and each plan admits a number of requests per minute and per day. Both are exact.</p>
+<p class="lead">Each API key has a plan, which allows a number of requests per minute and per day. Both limits are exact.</p>
 ${plans()}
 ${windows()}
 ${headers()}
 <h2 id="refusals">Over the limit</h2>
-<p>A request over a limit is answered with <code>429</code>, <a href="/docs/errors#rate_limit_exceeded"><code>rate_limit_exceeded</code></a> or <a href="/docs/errors#daily_quota_exceeded"><code>daily_quota_exceeded</code></a>. <code>Retry-After</code> tells the seconds until both windows admit again, <code>X-RateLimit-Reset</code> the same moment in Unix time. Who waits so long and then calls is admitted. A refusal spends nothing.</p>
+<p>A request over a limit is answered with <code>429</code>, <a href="/docs/errors#rate_limit_exceeded"><code>rate_limit_exceeded</code></a> or <a href="/docs/errors#daily_quota_exceeded"><code>daily_quota_exceeded</code></a>. <code>Retry-After</code> is the number of seconds until both windows have room again, <code>X-RateLimit-Reset</code> the same moment in Unix time. A request after that is admitted. Refused requests do not count.</p>
 ${banAfter > 0 ? bans(banAfter) : ''}
 <h2 id="clients">What a client should do</h2>
 <ol>
-<li>After a <code>429</code> or <code>503</code>, wait for as many seconds as <code>Retry-After</code> says, and longer each time it happens again.</li>
-<li>Add a random part to the wait, so that many clients do not come back in the same second.</li>
-<li>Look at <code>X-RateLimit-Remaining</code> and slow down before it is 0.</li>
-<li>Send <code>If-None-Match</code> with lists. It counts as a request, but spares the transfer.</li>
-<li>Send an <code>Idempotency-Key</code> with every create, so that it can be repeated safely.</li>
+<li>After a <code>429</code> or <code>503</code>, wait the number of seconds in <code>Retry-After</code>, and longer each time it happens again.</li>
+<li>Add a random part to the wait (jitter), so that clients do not all retry in the same second.</li>
+<li>Watch <code>X-RateLimit-Remaining</code> and slow down before it reaches 0.</li>
+<li>Send <code>If-None-Match</code> with lists. A 304 counts as a request, but saves the transfer.</li>
+<li>Send an <code>Idempotency-Key</code> with every create, so that you can retry it safely.</li>
 </ol>
 <pre tabindex="0"><code>${CLIENT_EXAMPLE}</code></pre>`;
 }
@@ -43,7 +43,7 @@ function plans(): Html {
 <tbody>
 ${rows}<tr><th scope="row">enterprise</th><td class="number">agreed for each key</td><td class="number">agreed for each key</td></tr>
 </tbody></table>
-<p>A new key is on the free plan unless it was issued with another. A change of plan takes effect within a second.</p>`;
+<p>A new key has the free plan unless it was issued with another. A change of plan takes effect within a second.</p>`;
 }
 
 function windows(): Html {
@@ -52,28 +52,28 @@ function windows(): Html {
 <li><strong>The minute</strong> begins with the first request of a key and ends 60 seconds later.</li>
 <li><strong>The day</strong> is the calendar day in UTC.</li>
 </ul>
-<p>A request is admitted if both windows have room, and then counts in both. Every operation counts alike, whatever its answer, except for <code>GET /v1/rate_limit</code>, which is free. Answers with <code>401</code> belong to no key and spend nothing. The old and the new secret of a rotated key are one key.</p>`;
+<p>A request is admitted if both windows have room, and then counts in both. Every request counts the same, whether it succeeds or fails, except <code>GET /v1/rate_limit</code>, which is free. Requests answered with <code>401</code> belong to no key and do not count. The old and the new secret of a rotated key share one quota.</p>`;
 }
 
 function headers(): Html {
   return html`<h2 id="headers">Headers</h2>
-<p>Every response of the API tells where the key stands. The three <code>X-RateLimit</code> headers speak of one window: of that with fewer requests left.</p>
+<p>Every response of the API reports the state of the key’s limits. The three <code>X-RateLimit</code> headers describe the window with fewer requests left.</p>
 <div class="wide" tabindex="0" role="region" aria-labelledby="headers"><table><thead><tr><th scope="col">Header</th><th scope="col">Meaning</th><th scope="col">Example</th></tr></thead>
 <tbody>
-<tr><th scope="row"><code>X-RateLimit-Limit</code></th><td>Requests that the window admits</td><td><code>60</code></td></tr>
-<tr><th scope="row"><code>X-RateLimit-Remaining</code></th><td>Requests that it still admits</td><td><code>59</code></td></tr>
-<tr><th scope="row"><code>X-RateLimit-Reset</code></th><td>When it resets, in Unix seconds</td><td><code>1767225660</code></td></tr>
+<tr><th scope="row"><code>X-RateLimit-Limit</code></th><td>Requests allowed per window</td><td><code>60</code></td></tr>
+<tr><th scope="row"><code>X-RateLimit-Remaining</code></th><td>Requests left in this window</td><td><code>59</code></td></tr>
+<tr><th scope="row"><code>X-RateLimit-Reset</code></th><td>When the window resets, in Unix seconds</td><td><code>1767225660</code></td></tr>
 <tr><th scope="row"><code>RateLimit-Policy</code></th><td>Both windows: quota <code>q</code>, length <code>w</code> in seconds</td><td><code>"minute";q=60;w=60, "day";q=1000;w=86400</code></td></tr>
 <tr><th scope="row"><code>RateLimit</code></th><td>Both windows now: remaining <code>r</code>, seconds to the reset <code>t</code></td><td><code>"minute";r=59;t=42, "day";r=999;t=33333</code></td></tr>
 <tr><th scope="row"><code>Retry-After</code></th><td>Seconds to wait; with <code>429</code> and <code>503</code> only</td><td><code>42</code></td></tr>
 </tbody></table></div>
-<p>Without a valid key there is no quota to speak of: limit and remaining are <code>0</code>, and the reset is the present second.</p>`;
+<p>Without a valid key, limit and remaining are <code>0</code>, and the reset is the current second.</p>`;
 }
 
 function bans(banAfter: number): Html {
   return html`<h2 id="bans">Bans</h2>
-<p>A client that goes on calling after a <code>429</code> can be banned for a while. Refusals are counted for 60 seconds from the first one, leaving out those of its first seconds, which were already on their way. A key that is refused more often in this time than its plan admits in a minute, and at least ${grouped(banAfter)} times, is banned. A client that tries once a second is not.</p>
-<p>A ban lasts 1 minute; the next ones 5, 15 and 60 minutes. Calls during a ban never lengthen it. After a day without a ban the first lasts 1 minute again. The answer is <code>429</code> <a href="/docs/errors#key_banned"><code>key_banned</code></a>, and its message tells the end.</p>`;
+<p>A client that keeps sending requests after a <code>429</code> can be banned temporarily. Refusals are counted for 60 seconds from the first one; those in the first seconds are left out, because they were already in flight. A key is banned if the count exceeds the requests per minute of its plan and is at least ${grouped(banAfter)}. A client that retries once a second is not banned.</p>
+<p>The first ban lasts 1 minute, the next ones 5, 15 and 60 minutes. Requests during a ban do not extend it. After a day without a ban the sequence starts again. The response is <code>429</code> <a href="/docs/errors#key_banned"><code>key_banned</code></a>; its message says when the ban ends.</p>`;
 }
 
 function grouped(number: number): string {

@@ -6,10 +6,10 @@ import { STATUS_OF } from '../errors.ts';
 import type { Operation, Parameter } from '../operations/operation.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
 
-// Importing it as a module would load the whole HTTP client.
+// An import of node:http would load its client as well.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
-/** The version of the published interface, which is not that of the software. */
+/** The version of the published interface, independent of the software's version. */
 export const INTERFACE_VERSION = '1.0.0';
 
 /** A server of the contract: an address, or a placeholder in braces with the address as its default. */
@@ -19,7 +19,7 @@ export interface ContractServer {
   readonly variables?: Readonly<Record<string, { readonly default: string }>>;
 }
 
-/** The servers as the interface publishes them: by name, with the address of a service started just so as default. */
+/** The servers as published: placeholders whose default is the address of a service with default settings. */
 export const PUBLISHED_SERVERS: readonly ContractServer[] = [
   { description: 'Production', url: '{base_url}', variables: { base_url: { default: 'http://127.0.0.1:8080/v1' } } },
   {
@@ -29,7 +29,7 @@ export const PUBLISHED_SERVERS: readonly ContractServer[] = [
   },
 ];
 
-/** What every operation may answer besides its own failures. */
+/** Errors that every operation can return. */
 const COMMON: readonly ErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -49,11 +49,11 @@ const WITH_BODY: readonly ErrorCode[] = [
 
 const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
   default: 'Any other failure, such as a malformed request',
-  400: 'The request is malformed or holds invalid values',
+  400: 'The request is malformed or has invalid values',
   401: 'The API key is missing or invalid',
   403: 'The API key lacks the scope of the operation',
   404: 'There is no such resource',
-  409: 'The request conflicts with the present state',
+  409: 'The request conflicts with the current state',
   410: 'The operation is past its sunset',
   413: 'The body is too large',
   415: 'The body is not plain application/json in UTF-8',
@@ -64,8 +64,8 @@ const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
 };
 
 const STABILITY_TEXT = {
-  beta: '**Beta**: it may still change, after a notice of 30 days.',
-  experimental: '**Experimental**: it may change or go at any time, without notice.',
+  beta: '**Beta**: may change with 30 days’ notice.',
+  experimental: '**Experimental**: may change or be removed at any time, without notice.',
 };
 
 const ErrorBody = {
@@ -73,11 +73,11 @@ const ErrorBody = {
   type: 'object',
   required: ['code', 'message', 'status'],
   properties: {
-    code: { enum: ERROR_CODES, type: 'string', description: 'Machine-readable error code, out of this closed set' },
+    code: { enum: ERROR_CODES, type: 'string', description: 'Machine-readable error code, from a closed set' },
     message: { type: 'string', description: 'Human-readable description' },
     status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code of the response' },
   },
-  description: 'The one shape of every error',
+  description: 'The body of every error',
   additionalProperties: false,
 };
 
@@ -85,20 +85,20 @@ const integer = (description: string, minimum = 0) => ({ description, schema: { 
 const text = (description: string) => ({ description, schema: { type: 'string' } });
 
 const HEADERS = {
-  'X-RateLimit-Limit': integer('Requests that the window spoken of admits; 0 without a valid key'),
-  'X-RateLimit-Remaining': integer('Requests that it still admits'),
-  'X-RateLimit-Reset': integer('When it resets, in Unix seconds'),
+  'X-RateLimit-Limit': integer('Requests allowed in the window with fewer requests left; 0 without a valid key'),
+  'X-RateLimit-Remaining': integer('Requests left in that window'),
+  'X-RateLimit-Reset': integer('When that window resets, in Unix seconds'),
   'RateLimit-Policy': text('Both windows of the key: quota q and length w in seconds (IETF draft)'),
   RateLimit: text('Both windows now: remaining r and seconds to the reset t (IETF draft)'),
-  'X-Request-Id': text('Names the request in the logs; the X-Request-Id of the request, if it sent a valid one'),
-  'Retry-After': integer('Seconds to wait before the next try', 1),
+  'X-Request-Id': text('Identifies the request in the logs; copied from the request if it sent a valid one'),
+  'Retry-After': integer('Seconds to wait before the next attempt', 1),
   'WWW-Authenticate': text('The bearer challenge (RFC 6750)'),
 };
 
 const ON_EVERY_ANSWER = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'] as const;
 const WITH_A_KEY = ['RateLimit-Policy', 'RateLimit'] as const;
 
-/** The contract, OpenAPI 3.1, made from the operations that are served. */
+/** Generates the contract, OpenAPI 3.1, from the operations. */
 export function openApiDocument(operations: readonly Operation[], servers: readonly ContractServer[]): object {
   const components: Components = { schemas: {}, responses: {}, parameters: { IfNoneMatch, IdempotencyKey } };
   const paths: Record<string, Record<string, unknown>> = {};
@@ -113,7 +113,7 @@ export function openApiDocument(operations: readonly Operation[], servers: reado
       title: 'Pet Catalog Service',
       version: INTERFACE_VERSION,
       description:
-        'Manages the categories by which pets are classified. Every operation takes an API key as a bearer token; every response tells the limits of the key; every error has one shape.',
+        'Manages pet categories, pets and orders. Every operation takes an API key as a bearer token, every response reports the limits of the key, and every error has the same body.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers,
@@ -122,7 +122,7 @@ export function openApiDocument(operations: readonly Operation[], servers: reado
       { name: 'categories', description: 'The categories by which pets are classified' },
       { name: 'pets', description: 'The pets of the catalog' },
       { name: 'store', description: 'Orders and stock' },
-      { name: 'limits', description: 'What a key may do' },
+      { name: 'limits', description: 'The rate limits of a key' },
     ],
     paths,
     components: {
@@ -131,7 +131,7 @@ export function openApiDocument(operations: readonly Operation[], servers: reado
           type: 'http',
           scheme: 'bearer',
           bearerFormat: KEY_PATTERN.source,
-          description: `An API key as a bearer token. A key has all of these scopes, or those that it was issued with: ${SCOPES.join(', ')}.`,
+          description: `An API key as a bearer token. The scopes of a key are all of these unless it was issued with fewer: ${SCOPES.join(', ')}.`,
         },
       },
       ...components,
@@ -140,7 +140,7 @@ export function openApiDocument(operations: readonly Operation[], servers: reado
   };
 }
 
-/** What operations refer to instead of repeating it. Describing an operation adds what it refers to. */
+/** The shared parts that operations refer to. Describing an operation adds those that it needs. */
 interface Components {
   readonly schemas: Record<string, unknown>;
   readonly responses: Record<string, unknown>;
@@ -183,20 +183,20 @@ function describeOperation(operation: Operation, components: Components): object
   };
 }
 
-/** Members that begin with `x-` are for programs; what they mean for people is said in the description as well. */
+/** Repeats the `x-` members in prose, because most viewers do not show them. */
 function marks({ stability, deprecation }: Operation): string[] {
-  const said: string[] = [];
-  if (stability) said.push(STABILITY_TEXT[stability]);
+  const sentences: string[] = [];
+  if (stability) sentences.push(STABILITY_TEXT[stability]);
   if (deprecation) {
     const { since, sunset, successor } = deprecation;
-    said.push(
-      `**Deprecated** since ${dateOf(since)}, and gone from ${dateOf(sunset)} on. Use \`${successor}\` instead.`,
+    sentences.push(
+      `**Deprecated** since ${dateOf(since)}, removed on ${dateOf(sunset)}. Use \`${successor}\` instead.`,
     );
   }
-  return said;
+  return sentences;
 }
 
-/** The failures of an operation by status. Those with the same codes are one response, which all refer to. */
+/** The errors of an operation by status. Statuses with the same codes share one response component. */
 function describeErrors(operation: Operation, components: Components): object {
   const codes = new Set([
     ...COMMON,
@@ -217,7 +217,7 @@ function describeErrors(operation: Operation, components: Components): object {
   return { ...Object.fromEntries(described), default: ref('responses', 'Failure') };
 }
 
-/** Called after its code, or after its status where it has several. */
+/** The name of a response: its code, or its status if it has several codes. */
 function responseName(status: number, [code = 'internal_error', ...others]: readonly ErrorCode[]): string {
   if (others.length > 0) return STATUS_CODES[status]?.replaceAll(' ', '') ?? `Status${status}`;
   return code.replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -251,7 +251,7 @@ function headersOf(status: number | 'default'): readonly (keyof typeof HEADERS)[
 const IfNoneMatch = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'ETags of the list that the caller has; if one is still right, the answer is 304',
+  description: 'ETags of the lists that the client holds; if one is current, the response is 304',
   schema: { type: 'string' },
 };
 
@@ -259,23 +259,23 @@ const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'A name of your own for this create, unique within your API key. A retry with the same name, path and body gives the first outcome again instead of a second resource; it is kept for 24 hours.',
+    'Identifies this create, unique per API key. A retry with the same key, path and body within 24 hours returns the first outcome instead of a second resource.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
 const NOT_MODIFIED = {
-  description: 'The caller has the present list already',
+  description: 'The client already holds the current list',
   headers: { ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]), ETag: text('Validator of the whole list') },
 };
 
-const REPLAYED = { 'Idempotency-Replayed': 'true where the answer is that of an earlier request' };
+const REPLAYED = { 'Idempotency-Replayed': 'true if this is the outcome of an earlier request' };
 const DEPRECATED = {
   Deprecation: 'Since when (RFC 9745)',
   Sunset: 'Until when (RFC 8594)',
   Link: 'What to use instead',
 };
 
-/** The day of a moment in UTC, as YYYY-MM-DD. */
+/** The UTC date, as YYYY-MM-DD. */
 export function dateOf(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
 }
@@ -300,7 +300,7 @@ function ref(kind: keyof Components | 'headers', name: string): { readonly $ref:
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** The schema with every part that has a title moved to the components and referred to. */
+/** Moves every titled part of a schema to the components, and returns the schema with references. */
 function named(schema: TSchema, schemas: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(schema), (_key, part) => {
     if (typeof part?.title !== 'string') return part;

@@ -3,7 +3,7 @@ import type { PageHandler } from '../pages.ts';
 import { type Asset, readAsset } from './asset.ts';
 import { type Html, html } from './html.ts';
 
-/** Nothing but what this service serves itself; no inline script or style, no frame around it, no form. */
+/** Allows only resources of this origin; no inline script or style, no framing, no forms. */
 const BASE_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 const SCRIPT_POLICY = `${BASE_POLICY}; script-src 'self'; font-src 'self' data:; connect-src 'self'`;
@@ -22,10 +22,10 @@ const icon = readAsset('icon.svg', 'image/svg+xml');
 const baseStyle = readAsset('base.css', CSS);
 const siteStyle = readAsset('site.css', CSS);
 
-/** What every page refers to. */
+/** The assets of every page. */
 export const SITE_ASSETS: readonly Asset[] = [icon, baseStyle, siteStyle];
 
-/** A page of the documentation. Scripts run after the page is parsed, in their order. */
+/** A page of the documentation. Its scripts are deferred. */
 export interface SitePage {
   readonly path: string;
   readonly title: string;
@@ -34,7 +34,7 @@ export interface SitePage {
   readonly scripts?: readonly Asset[];
 }
 
-/** Renders a page when it is first asked for, with the navigation that all share; from then on it is served as it is. */
+/** Creates a handler that renders the page on the first request and caches the result. */
 export function sitePage(page: SitePage): [string, PageHandler] {
   const policy = page.scripts ? SCRIPT_POLICY : BASE_POLICY;
   let rendered: { text: string; etag: string } | undefined;

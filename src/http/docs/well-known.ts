@@ -6,14 +6,14 @@ const YEAR_SECONDS = 365 * DAY_SECONDS;
 const CACHED = 'public, max-age=300';
 
 export interface WellKnownOptions {
-  /** The address at which this environment is published, `/v1` included. */
+  /** The public address of this environment, including `/v1`. */
   readonly baseUrl: string;
-  /** Where to report a vulnerability, as a URI; without one there is no security.txt. */
+  /** URI for vulnerability reports; without it there is no security.txt. */
   readonly securityContact: string | undefined;
   readonly clock: Clock;
 }
 
-/** What programs look for at fixed addresses: `/`, the API catalog (RFC 9727) and security.txt (RFC 9116). */
+/** Pages at well-known addresses: `/`, the API catalog (RFC 9727) and security.txt (RFC 9116). */
 export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOptions): [string, PageHandler][] {
   const at = (path: string) => baseUrl.replace(/\/v1$/, path);
   const root = {
@@ -61,7 +61,7 @@ export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOpt
   const securityTxt: PageHandler = () => {
     const expires = new Date((clock().unix + YEAR_SECONDS) * 1000).toISOString().replace('.000Z', 'Z');
     const lines = [`Contact: ${securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
-    // RFC 9116 wants https in every address of the web; without it there is nothing canonical to tell.
+    // RFC 9116 requires https for web addresses.
     if (baseUrl.startsWith('https:')) lines.push(`Canonical: ${at('/.well-known/security.txt')}`);
     const body = `${lines.join('\n')}\n`;
     return { status: 200, contentType: 'text/plain; charset=utf-8', cacheControl: 'public, max-age=86400', body };

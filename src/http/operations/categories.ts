@@ -20,7 +20,7 @@ export const listCategories: Operation = {
   tag: 'categories',
   summary: 'List all categories',
   description:
-    'Every category as one JSON array, id ascending. With `limit` or `cursor` a page of it, still an array; the next page is in the `Link` header.',
+    'Every category as one JSON array, in ascending order of id. With `limit` or `cursor`, one page, also an array; the `Link` header names the next page.',
   scope: 'categories:read',
   queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
   success: {
@@ -28,7 +28,7 @@ export const listCategories: Operation = {
     description: 'The categories',
     schema: { type: 'array', items: Category },
     example: [EXAMPLE, { id: 2, name: 'Cat' }],
-    headers: { ETag: 'Validator of the whole list; absent on a page', Link: 'The next page, if there is one' },
+    headers: { ETag: 'Validator of the whole list; absent on a page', Link: 'The next page; absent on the last' },
   },
   conditional: true,
   errors: ['validation_failed'],
@@ -49,8 +49,7 @@ export const createCategory: Operation = {
   path: PATH,
   tag: 'categories',
   summary: 'Create a category',
-  description:
-    'Stores a category under a newly assigned id. It is durable when the answer arrives. The same name twice makes two categories.',
+  description: 'Stores a category under a new id. It is durable when the response arrives. Names need not be unique.',
   scope: 'categories:write',
   body: { schema: NewCategory, example: { name: EXAMPLE.name, description: EXAMPLE.description } },
   success: {
@@ -63,7 +62,7 @@ export const createCategory: Operation = {
   errors: ['catalog_full'],
   async handle({ storage, categories, catchUp }, exchange) {
     const created = await storage.categories.insert(newCategory(exchange.body), originOf(exchange));
-    // What is replayed may have been stored by another instance, or when the answer was lost, and renamed since.
+    // A replayed category may have been stored by another instance and renamed since, so read it again.
     if (created.isReplay) await catchUp().catch(() => {});
     else categories.add(created.resource);
     return createdAnswer(PATH, created);

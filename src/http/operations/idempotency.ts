@@ -7,7 +7,7 @@ import type { Answer, Exchange } from '../transport/exchange.ts';
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * Where a create comes from. With an `Idempotency-Key` a retry is told by it: it must repeat method, path and body,
+ * The key that a create comes from, and its `Idempotency-Key` if it has one. A retry must repeat method, path and body
  * byte for byte. Throws `validation_failed`.
  */
 export function originOf(exchange: Exchange): Origin {
@@ -17,7 +17,7 @@ export function originOf(exchange: Exchange): Origin {
   if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1) {
     throw new CatalogError('validation_failed', 'There are several Idempotency-Key headers; send one');
   }
-  // Quoted, as the IETF draft has it, or bare, as most clients send it: the same key.
+  // The IETF draft quotes the key, most clients do not; both spellings mean the same key.
   const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
   if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
     throw new CatalogError(
@@ -29,7 +29,7 @@ export function originOf(exchange: Exchange): Origin {
   return { keyId: key.id, idempotency: { key: idempotencyKey, fingerprint } };
 }
 
-/** The answer to a create: 201 with the resource and where it is; a replay says that it is one. */
+/** The 201 of a create, with its Location; a replay is marked with `Idempotency-Replayed`. */
 export function createdAnswer(path: string, { resource, isReplay }: Created<{ readonly id: number }>): Answer {
   const headers = ['Location', `/v1${path}/${resource.id}`];
   if (isReplay) headers.push('Idempotency-Replayed', 'true');

@@ -14,7 +14,7 @@ export const listInventory: Operation = {
   path: PATH,
   tag: 'store',
   summary: 'List the inventory',
-  description: 'The stock of every pet, petId ascending.',
+  description: 'The stock of every pet, in ascending order of petId.',
   scope: 'store:read',
   success: {
     status: 200,
@@ -40,13 +40,14 @@ export const updateInventory: Operation = {
   method: 'PATCH',
   path: `${PATH}/{petId}`,
   tag: 'store',
-  summary: 'Set a stock',
-  description: 'Sets the stock of a pet. With 0 the pet becomes sold; a sold pet that is in stock again is available.',
+  summary: 'Set the stock of a pet',
+  description:
+    'Sets the stock of a pet. A stock of 0 marks the pet as sold; a sold pet that is back in stock becomes available.',
   scope: 'store:write',
   stability: 'experimental',
   pathParameters: [{ name: 'petId', description: 'The id of a pet', schema: InventoryItem.properties.petId }],
   body: { schema: NewQuantity, example: { quantity: 5 } },
-  success: { status: 200, description: 'The stock as it is now', schema: InventoryItem, example: EXAMPLE },
+  success: { status: 200, description: 'The updated stock', schema: InventoryItem, example: EXAMPLE },
   errors: ['not_found'],
   async handle({ storage }, { params, body }) {
     const quantity = newQuantity(body);

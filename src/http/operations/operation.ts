@@ -5,11 +5,11 @@ import type { ErrorCode } from '../../catalog/error.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 
-/** What operations work on. */
+/** What the handlers of operations work with. */
 export interface Catalog {
   readonly storage: Storage;
   readonly categories: CategoryList;
-  /** Adds to the list what was stored without its knowing. Rejects if that cannot be read now. */
+  /** Updates the list with changes that other instances made. Rejects if storage cannot be read. */
   catchUp(): Promise<void>;
 }
 
@@ -20,23 +20,23 @@ export interface Parameter {
 }
 
 /**
- * One operation of the interface: how it is reached, what the contract says of it, and what it does. The router and
- * the contract are both made from a list of these, so that neither can know one that the other does not.
+ * One operation of the interface: its route, its documentation and its handler. The router and the contract are both
+ * generated from a list of these, so they cannot differ.
  */
 export interface Operation {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Relative to the base address, parameters in braces. */
+  /** Relative to the base address; parameters in braces. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** The scope that a key needs. */
+  /** The scope that the key needs. */
   readonly scope: Scope | 'any';
   readonly stability?: 'beta' | 'experimental';
-  /** When it was deprecated and when it ends, in Unix seconds, and the path that takes its place. */
+  /** Deprecation and sunset in Unix seconds, and the path to use instead. */
   readonly deprecation?: { readonly since: number; readonly sunset: number; readonly successor: string };
-  /** Answered without spending anything, even over the limit and during a ban. */
+  /** Does not count against the limits; served even over the limit and during a ban. */
   readonly free?: true;
   readonly pathParameters?: readonly Parameter[];
   readonly queryParameters?: readonly Parameter[];
@@ -48,9 +48,9 @@ export interface Operation {
     readonly example?: unknown;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Whether a conditional request can be answered with 304. */
+  /** Supports `If-None-Match` and 304. */
   readonly conditional?: true;
-  /** The failures that are particular to it. */
+  /** Errors beyond those that every operation can return. */
   readonly errors: readonly ErrorCode[];
   handle(catalog: Catalog, exchange: Exchange): Answer | Promise<Answer>;
 }

@@ -17,7 +17,7 @@ export const listOrders: Operation = {
   tag: 'store',
   summary: 'List orders',
   description:
-    'Every order, id ascending. With `limit` or `cursor` a page of them; the next page is in the `Link` header.',
+    'Every order, in ascending order of id. With `limit` or `cursor`, one page; the `Link` header names the next page.',
   scope: 'store:read',
   queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
   success: {
@@ -25,7 +25,7 @@ export const listOrders: Operation = {
     description: 'The orders',
     schema: { type: 'array', items: Order },
     example: [EXAMPLE],
-    headers: { Link: 'The next page, if there is one' },
+    headers: { Link: 'The next page; absent on the last' },
   },
   errors: ['validation_failed'],
   async handle({ storage }, { query }) {
@@ -51,7 +51,7 @@ export const placeOrder: Operation = {
   path: PATH,
   tag: 'store',
   summary: 'Place an order',
-  description: 'Orders a pet and takes it out of stock, in one step: of two orders for the last animal one succeeds.',
+  description: 'Orders a pet and reduces its stock atomically: of two orders for the last animal, one succeeds.',
   scope: 'store:write',
   stability: 'experimental',
   body: { schema: NewOrder, example: { petId: 1, quantity: 1, shipDate: EXAMPLE.shipDate } },
@@ -75,11 +75,11 @@ export const cancelOrder: Operation = {
   path: `${PATH}/{orderId}`,
   tag: 'store',
   summary: 'Cancel an order',
-  description: 'Removes an order that is not complete and returns its stock, once.',
+  description: 'Deletes an order that is not complete and returns its quantity to stock, once.',
   scope: 'store:write',
   stability: 'beta',
   pathParameters: [{ name: 'orderId', description: 'The id of an order', schema: Order.properties.id }],
-  success: { status: 204, description: 'The order is gone and its stock returned' },
+  success: { status: 204, description: 'The order is cancelled and its stock returned' },
   errors: ['not_found', 'order_not_cancellable'],
   async handle({ storage }, { params }) {
     const id = readId(params.orderId);

@@ -4,7 +4,7 @@ import type { PageQuery } from '../../catalog/page.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Parameter } from './operation.ts';
 
-/** How many items are read, or turned into JSON, without letting other requests in. */
+/** Items read or serialized between two turns of the event loop, so that other requests are served in between. */
 const ITEMS_AT_ONCE = 1_000;
 const CURSOR_PATTERN = /^after_([0-9a-z]{1,11})$/;
 
@@ -25,12 +25,12 @@ export function pageLimit(limitMax: number, limitDefault?: number): Parameter {
 
 export const CURSOR: Parameter = {
   name: 'cursor',
-  description: 'Where to go on: take it, unread, from the `Link` of the page before',
+  description: 'Opaque: copy it from the `Link` header of the previous page',
   schema: { type: 'string', pattern: CURSOR_PATTERN.source },
 };
 
 /**
- * The JSON of a whole list, read page by page, id ascending. What is added meanwhile is in it, or not. Fails as
+ * Reads a whole list page by page, in ascending order of id, as JSON. Items added meanwhile may be missing. Fails as
  * `readNext` does.
  */
 export async function readAll<T>(
@@ -50,7 +50,7 @@ export async function readAll<T>(
   return [Buffer.from('['), ...parts, Buffer.from(']')];
 }
 
-/** The page asked for, or undefined where neither parameter is given. Throws `validation_failed`. */
+/** The requested page, or undefined without `limit` and `cursor`. Throws `validation_failed`. */
 export function readPage(query: URLSearchParams, limitMax: number, limitDefault = limitMax): PageQuery | undefined {
   if (query.size === 0) return undefined;
   const [limit, cursor] = [query.get('limit'), query.get('cursor')];
@@ -61,7 +61,7 @@ export function readPage(query: URLSearchParams, limitMax: number, limitDefault 
   };
 }
 
-/** The header that leads to the next page, if one item more than the page holds was found. Flat; empty on the last. */
+/** The `Link` to the next page, if `found` holds an item beyond this one. Flat; empty on the last page. */
 export function nextLink(
   path: string,
   page: PageQuery,
@@ -74,7 +74,7 @@ export function nextLink(
   return ['Link', `</v1${path}?${query}>; rel="next"`];
 }
 
-/** An id out of a path: decimal digits that an id can have, or undefined. */
+/** Parses an id from a path; undefined if it is not a possible id. */
 export function readId(text: string | undefined): number | undefined {
   if (text === undefined || !/^[1-9][0-9]{0,15}$/.test(text)) return undefined;
   const id = Number(text);
@@ -90,5 +90,8 @@ function readLimit(text: string, limitMax: number): number {
 function readCursor(text: string): number {
   const after = Number.parseInt(CURSOR_PATTERN.exec(text)?.[1] ?? '', 36);
   if (Number.isSafeInteger(after)) return after;
-  throw new CatalogError('validation_failed', `cursor is ${quote(text)}; take it from the Link of the page before`);
+  throw new CatalogError(
+    'validation_failed',
+    `cursor is ${quote(text)}; copy it from the Link header of the previous page`,
+  );
 }

@@ -10,7 +10,7 @@ const PAGE_ITEMS = 20;
 const PAGE_ITEMS_MAX = 100;
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
 
-/** From this moment on `getPet` is gone (RFC 8594): Thu, 05 Dec 2030 00:00:00 GMT. */
+/** `getPet` answers 410 from here on (RFC 8594): Thu, 05 Dec 2030 00:00:00 GMT. */
 const SUNSET = Date.UTC(2030, 11, 5) / 1000;
 
 /** GET /pets. */
@@ -20,19 +20,19 @@ export const listPets: Operation = {
   path: PATH,
   tag: 'pets',
   summary: 'List pets',
-  description: 'A page of the pets, id ascending. The next page is in the `Link` header.',
+  description: 'One page of the pets, in ascending order of id. The `Link` header names the next page.',
   scope: 'pets:read',
   queryParameters: [
     pageLimit(PAGE_ITEMS_MAX, PAGE_ITEMS),
     CURSOR,
-    { name: 'status', description: 'Only pets of this status', schema: PetStatus },
+    { name: 'status', description: 'Only pets with this status', schema: PetStatus },
   ],
   success: {
     status: 200,
     description: 'The pets',
     schema: { type: 'array', items: Pet },
     example: [EXAMPLE],
-    headers: { Link: 'The next page, if there is one' },
+    headers: { Link: 'The next page; absent on the last' },
   },
   errors: ['validation_failed'],
   async handle({ storage }, { query }) {
@@ -74,7 +74,7 @@ export const getPet: Operation = {
   path: `${PATH}/{petId}`,
   tag: 'pets',
   summary: 'Get a pet',
-  description: 'One pet by its id. Deprecated: list the pets instead. After the sunset the answer is 410.',
+  description: 'One pet by its id. Deprecated: list the pets instead. After the sunset the response is 410.',
   scope: 'pets:read',
   deprecation: { since: Date.UTC(2026, 0, 1) / 1000, sunset: SUNSET, successor: PATH },
   pathParameters: [{ name: 'petId', description: 'The id of a pet', schema: Pet.properties.id }],

@@ -7,9 +7,9 @@ const WindowStatus = {
   type: 'object',
   required: ['limit', 'remaining', 'reset'],
   properties: {
-    limit: { type: 'integer', description: 'Requests that the window admits' },
-    remaining: { type: 'integer', description: 'Requests that it still admits' },
-    reset: moment('When it starts anew, in Unix seconds'),
+    limit: { type: 'integer', description: 'Requests allowed per window' },
+    remaining: { type: 'integer', description: 'Requests left in this window' },
+    reset: moment('When the window resets, in Unix seconds'),
   },
   description: 'One window of a key',
 };
@@ -30,7 +30,7 @@ const RateLimit = {
     day: WindowStatus,
     ban: { anyOf: [Ban, { type: 'null' }] },
   },
-  description: 'What a key may still do',
+  description: 'The state of the limits of a key',
 };
 
 /** GET /rate_limit. */
@@ -41,12 +41,12 @@ export const getRateLimit: Operation = {
   tag: 'limits',
   summary: 'Get the state of the limits',
   description:
-    'What the key may still do in both windows. Free of charge, and answered even over the limit and during a ban.',
+    'The requests left in both windows. Does not count against the limits, and works over the limit and during a ban.',
   scope: 'any',
   free: true,
   success: {
     status: 200,
-    description: 'Both windows, and the ban if there is one',
+    description: 'Both windows, and the ban if the key is banned',
     schema: RateLimit,
     example: {
       plan: 'free',

@@ -14,7 +14,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the body as strict JSON in strict UTF-8 (RFC 8259, no byte order mark). Throws `unsupported_media_type`,
- * `payload_too_large`, `invalid_json`, or why the request broke off. Never holds more than `BODY_BYTES_MAX`.
+ * `payload_too_large`, `invalid_json`, or the error that aborted the request. Buffers `BODY_BYTES_MAX` at most.
  */
 export async function readJson(exchange: Exchange): Promise<unknown> {
   const { headers } = exchange.request;
@@ -42,7 +42,9 @@ function isUtf8OrNoCharset([, name = '', value = '']: RegExpExecArray): boolean 
   return name.toLowerCase() !== 'charset' || /^"?utf-8"?$/i.test(value);
 }
 
-/** Reads the body as it comes. Throws `payload_too_large`, or why the request broke off. Never holds more than it may. */
+/**
+ * Reads the raw body. Throws `payload_too_large`, or the error that aborted the request. Buffers `bytesMax` at most.
+ */
 export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   const { request } = exchange;
   return new Promise((resolve, reject) => {
@@ -62,8 +64,8 @@ export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer>
     request.on('data', onData);
     request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.once('close', () => {
-      // Every request closes; only for one that broke off is the failure worth making.
-      if (!request.readableEnded) stop(brokenOff(request));
+      // Every request closes; build the error only if this one was aborted.
+      if (!request.readableEnded) stop(aborted(request));
     });
   });
 }
@@ -83,16 +85,19 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** The engine's own words, which name the place, without the excerpt of the text that they may end in. */
+/** The engine's message, which names the position, without the excerpt of the input that may follow. */
 function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
-  return /^(.*? in JSON at position \d+)/.exec(message)?.[1] ?? 'it ends too early or holds what JSON does not allow';
+  return /^(.*? in JSON at position \d+)/.exec(message)?.[1] ?? 'it is incomplete or has a syntax error';
 }
 
 function tooLarge(bytesMax: number): CatalogError {
   return new CatalogError('payload_too_large', `The body is larger than ${bytesMax} bytes; send less`);
 }
 
-function brokenOff(request: IncomingMessage): CatalogError {
-  return new CatalogError('malformed_request', `The ${request.method} broke off before its body was complete`);
+function aborted(request: IncomingMessage): CatalogError {
+  return new CatalogError(
+    'malformed_request',
+    `The ${request.method} request was aborted before its body was complete`,
+  );
 }

@@ -10,19 +10,19 @@ import {
   type Serve,
 } from './exchange.ts';
 
-// As in the listener: importing it as a module would load much that nobody uses here.
+// As in the listener: an import of node:http would load its client as well.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
-/** What is taken and thrown away after the last answer, so that the peer can read it (RFC 9112, section 9.6). */
+/** Lingering close: input discarded after the last answer, so that no reset overtakes it (RFC 9112, section 9.6). */
 const LINGER_MS = 2_000;
 const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
-/** Pipelined requests that may wait their turn; they have not been counted yet, so the limiter cannot bound them. */
+/** Pipelined requests queued on a connection; the limiter counts them only when they run, so it cannot bound them. */
 const WAITING_MAX = 1_000;
 
-/** Pipelined requests that run side by side; each may hold a large answer until its turn to be sent. */
+/** Pipelined requests that run concurrently; each may hold a large answer until it can be sent. */
 const RUNNING_MAX = 8;
 
-/** These change nothing, so that they may run side by side (RFC 9110, section 9.2.1). */
+/** Safe methods may run concurrently (RFC 9110, section 9.2.1). */
 const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 export interface ConnectionOptions extends ExchangeOptions {
@@ -30,39 +30,38 @@ export interface ConnectionOptions extends ExchangeOptions {
 }
 
 /**
- * One socket: which exchanges are under way on it, and how it ends. Sees to it that what the parser cannot read is
- * answered once, after the answers before it, that nothing follows the last answer, and that it is not lost to a reset.
+ * One socket: the exchanges in flight on it, and its end. Guarantees that unparsable input is answered once and in
+ * order, that nothing follows the last answer, and that no reset destroys it.
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
-  /** A handful at most, so that an array beats a set. */
+  /** At most `RUNNING_MAX`, so an array beats a set. */
   #running: Exchange[] = [];
   readonly #waiting: Exchange[] = [];
-  /** The last that was begun, until nothing depends on it any more. */
+  /** The last exchange begun, as long as its input is unread or it ends the connection. */
   #latest: Exchange | undefined;
   #failed = false;
-  #farewell: CatalogError | undefined;
+  #finalError: CatalogError | undefined;
   #discarding = false;
   #ended = false;
 
   constructor(socket: Socket, options: ConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    // Node calls this after an answer with `Connection: close`, or the last one to a peer that has half-closed. Its
-    // own would close for reading as well, and what the peer still sends would then be met with a reset, which can
-    // overtake the answer.
+    // Node calls this after an answer with `Connection: close`, or the last one to a half-closed peer. Its own version
+    // also stops reading, so further input would cause a reset, which can overtake the answer.
     socket.destroySoon = () => {
       if (this.#running[0]?.isLast || !this.#failed) this.#end();
     };
-    // After CONNECT Node takes its own listener away, and a reset would end the process.
+    // After CONNECT Node removes its own listener, and an unhandled reset would end the process.
     socket.on('error', () => {});
     socket.once('close', () => {
       this.#ended = true;
     });
   }
 
-  /** A request's head has been read. It is served in its turn, unless the one before it ends the connection. */
+  /** Queues a request whose head was read, or serves it. Ignored if an earlier one ends the connection. */
   begin(exchange: Exchange): void {
     if (this.#failed || this.#latest?.isLast) return;
     if (this.#waiting.length >= WAITING_MAX) {
@@ -74,7 +73,7 @@ export class Connection {
     else this.#waiting.push(exchange);
   }
 
-  /** An answer is out, or cannot be given any more. */
+  /** Called when an answer was sent, or can no longer be sent. */
   #finish(exchange: Exchange): void {
     this.#running = this.#running.filter((running) => running !== exchange);
     this.#forget(exchange);
@@ -82,17 +81,17 @@ export class Connection {
     if (this.#failed) this.#endWhenQuiet();
   }
 
-  /** The parser cannot read on. What it was reading gets the failure for an answer, unless it has one already. */
+  /** Called when the parser failed. Answers the request that it was reading, unless that has its answer already. */
   fail(failure: CatalogError): void {
     if (this.#failed || this.#ended) return;
     this.#failed = true;
     if (this.#latest && !this.#latest.isRead) this.#latest.fail(failure);
-    else this.#farewell = failure;
+    else this.#finalError = failure;
     this.#discardInput();
     this.#endWhenQuiet();
   }
 
-  /** Of pipelined requests only safe ones run at the same time; the others keep their order (RFC 9112, section 9.3.2). */
+  /** Runs safe pipelined requests concurrently and the others in order (RFC 9112, section 9.3.2). */
   #serveWaiting(): void {
     for (let next = this.#waiting[0]; next && this.#mayRun(next); next = this.#waiting[0]) {
       this.#waiting.shift();
@@ -103,11 +102,11 @@ export class Connection {
   #serve(exchange: Exchange): void {
     this.#running.push(exchange);
     try {
-      this.#options.serve(exchange)?.catch((error) => this.#giveUp(exchange, error));
+      this.#options.serve(exchange)?.catch((error) => this.#abort(exchange, error));
     } catch (error) {
-      this.#giveUp(exchange, error);
+      this.#abort(exchange, error);
     }
-    // Most are answered and sent by now; one that ends the connection is looked for when it does.
+    // Fast path: most answers are sent by now. The last one stays listed, because `destroySoon` looks for it.
     if (exchange.isSent && !exchange.isLast) {
       this.#running.pop();
       this.#forget(exchange);
@@ -116,13 +115,13 @@ export class Connection {
     }
   }
 
-  /** What a thousand idle connections remember of their last requests, every garbage collection has to move about. */
+  /** Drops the last request, or every garbage collection copies it for each idle connection. */
   #forget(exchange: Exchange): void {
     if (this.#latest === exchange && exchange.isRead && !exchange.isLast) this.#latest = undefined;
   }
 
-  /** Not even an error could be answered: a defect, which must not take the process with it. */
-  #giveUp({ requestId }: Exchange, error: unknown): void {
+  /** Destroys the socket after a defect that prevented even an error answer, so that the process survives. */
+  #abort({ requestId }: Exchange, error: unknown): void {
     this.#options.events.requestFailed(requestId, error);
     this.#socket.destroy();
   }
@@ -136,11 +135,11 @@ export class Connection {
 
   #endWhenQuiet(): void {
     if (this.#ended || this.#running.length > 0 || this.#waiting.length > 0) return;
-    if (this.#farewell) this.#socket.write(this.#farewellBytes(this.#farewell));
+    if (this.#finalError) this.#socket.write(this.#errorBytes(this.#finalError));
     this.#end();
   }
 
-  /** Closes for writing, and for reading when the peer has had time to take the last answer. */
+  /** Closes for writing now, and for reading after the peer had time to receive the last answer. */
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -155,7 +154,7 @@ export class Connection {
     socket.once('close', () => clearTimeout(timer));
   }
 
-  /** Takes the socket from the parser; what comes from now on is nobody's. */
+  /** Detaches the socket from the parser and discards further input. */
   #discardInput(): void {
     if (this.#discarding) return;
     this.#discarding = true;
@@ -169,7 +168,7 @@ export class Connection {
     socket.resume();
   }
 
-  #farewellBytes(failure: CatalogError): string {
+  #errorBytes(failure: CatalogError): string {
     const { clock, events, newRequestId } = this.#options;
     const requestId = newRequestId();
     const answer = errorAnswer(failure);
@@ -196,11 +195,11 @@ export class Connection {
 function tooManyWaiting(): CatalogError {
   return new CatalogError(
     'unavailable',
-    `${WAITING_MAX} requests of this connection wait for their turn; read answers before you send more`,
+    `${WAITING_MAX} requests are queued on this connection; read responses before you send more`,
   );
 }
 
-/** Whoever waits for `100 Continue` may have its connection ended with the answer, so nothing runs beside it. */
+/** Whether a request may run beside others. Not if it awaits `100 Continue`: its answer can end the connection. */
 function isSafe({ request, awaitsContinue }: Exchange): boolean {
   return SAFE_METHODS.has(request.method) && !awaitsContinue;
 }

@@ -6,82 +6,82 @@ import type { Decision } from '../../limits/limiter.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
 
-/** A caller has this long to take an answer, and a second more for every 50 kB of it. */
-const TAKE_MS_MIN = 30_000;
-const TAKE_BYTES_PER_MS_MIN = 50;
-/** Less than this the system takes at once. */
+/** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
+const SEND_MS_MIN = 30_000;
+const SEND_BYTES_PER_MS_MIN = 50;
+/** Smaller answers fit into the socket buffer. */
 const LARGE_BYTES = 16 * 1024;
-/** A body up to this size that nobody reads is let through, so that the connection can be used again. */
+/** An unused body up to this size is read and discarded, which keeps the connection alive. */
 const UNREAD_BYTES_MAX = 256 * 1024;
 
 const NO_QUERY = new URLSearchParams();
 const NO_BYTES = Buffer.alloc(0);
 const NO_HEADERS: readonly string[] = [];
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-/** Version, trace id, parent id, flags; later versions may add something. Ids of nothing but zeros are none. */
+/** Version, trace id, parent id, flags; later versions may append fields. All-zero ids are invalid. */
 const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(|-.*)$/;
 const REQUEST_ID_RANDOM_BYTES = 12;
 
-/** What an operation answers. `headers` is flat (name, value, name, value …), which is what Node writes fastest. */
+/** The response of a handler. `headers` is flat (name, value, …), the form that Node writes fastest. */
 export interface Answer {
   readonly status: number;
   readonly headers?: readonly string[];
   readonly body?: string | readonly Uint8Array[];
-  /** The error's code, if it is one. */
+  /** Set for an error. */
   readonly code?: ErrorCode;
-  /** Ends the connection after this answer. */
+  /** Closes the connection after this answer. */
   readonly closes?: boolean;
-  /** JSON unless said otherwise. */
+  /** Default: application/json. */
   readonly contentType?: string;
   readonly cacheControl?: string;
 }
 
-/** What an exchange needs from where it takes place. */
+/** What an exchange takes from its service. */
 export interface Context {
   readonly clock: Clock;
   readonly events: Events;
 }
 
 export interface ExchangeOptions extends Context {
-  /** A name for a request whose caller gave it none. */
+  /** Generates the id of a request that came without a valid one. */
   newRequestId(): string;
-  /** Whether connections are to end with their next answer. */
+  /** Whether connections close after their next answer. */
   isStopping(): boolean;
 }
 
-/** Answers a request: at once, or when the promise is fulfilled. */
+/** Answers a request, synchronously or by the time the promise resolves. */
 export type Serve = (exchange: Exchange) => void | Promise<void>;
 
 /**
- * One request and its one answer. The gates fill in what they learn on the way; `answer` writes the status, every
- * header that the contract promises and the body, once.
+ * One request and its answer. The gates fill in its fields; `answer` writes the status, every header that the contract
+ * promises and the body, once.
  */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly requestId: string;
-  /** Whether the answer belongs to the API and so carries the limit headers. */
+  /** Whether the answer carries the limit headers. */
   isApi = true;
   path = '';
   query = NO_QUERY;
   params: Readonly<Record<string, string | undefined>> = {};
-  /** The body, read and parsed, and the bytes that it was. */
+  /** The parsed body, and its raw bytes. */
   body: unknown;
   bodyBytes: Buffer = NO_BYTES;
-  /** The route's template once it is known. */
+  /** The path template of the matched route. */
   route = 'unmatched';
-  /** Whether the connection ends with this exchange; known at the latest when it is answered. */
+  /** Whether the connection closes after this exchange; final once it is answered. */
   isLast = false;
-  /** Whether the caller waits for `100 Continue` before it sends the body. */
+  /** Whether the client waits for `100 Continue` before it sends the body. */
   awaitsContinue = false;
-  /** Why the rest of the request cannot be read, once that is known. */
+  /** Why the rest of the request cannot be read. */
   failure: CatalogError | undefined;
-  /** The status of the answer, once it is given. */
+  /** The status of the answer; undefined until it is written. */
   status: number | undefined;
-  /** The trace that the request belongs to, where spans are made of it. */
+  /** The trace id, if the request is traced. */
   traceId: string | undefined;
-  /** What the answer carries whatever it will be; flat. */
+  /** Headers sent with every answer to this request, also an error; flat. */
   ownHeaders: readonly string[] = NO_HEADERS;
-  /** Called with `failure` as soon as there is one, while somebody reads the body. */
+  /** Set while the body is read: called with `failure`. */
   onFailure: ((failure: CatalogError) => void) | undefined;
 
   readonly #response: ServerResponse;
@@ -95,11 +95,11 @@ export class Exchange {
     this.#response = response;
     this.#options = options;
     this.isLast = !response.shouldKeepAlive;
-    const wished = request.headers['x-request-id'];
-    this.requestId = typeof wished === 'string' && REQUEST_ID.test(wished) ? wished : options.newRequestId();
+    const sentId = request.headers['x-request-id'];
+    this.requestId = typeof sentId === 'string' && REQUEST_ID.test(sentId) ? sentId : options.newRequestId();
   }
 
-  /** The caller's key; set by the gate that authenticates, before any operation runs. */
+  /** The caller's key, set by authentication. Throws before that. */
   get key(): ApiKey {
     if (!this.#key) throw new Error('The request is not authenticated');
     return this.#key;
@@ -109,7 +109,7 @@ export class Exchange {
     this.#key = key;
   }
 
-  /** What the limiter said of this request; set by its gate, before any operation runs. */
+  /** The limiter's decision, set by the rate-limit gate. Throws before that. */
   get decision(): Decision {
     if (!this.#decision) throw new Error('The request has not been counted');
     return this.#decision;
@@ -119,45 +119,45 @@ export class Exchange {
     this.#decision = decision;
   }
 
-  /** Whether the request has come to its end; without a body that is the end of its head. */
+  /** Whether the request was read to its end; without a body that is the end of its head. */
   get isRead(): boolean {
     const { complete, headers } = this.request;
     return complete || (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined);
   }
 
-  /** Whether the system has taken the whole answer. */
+  /** Whether the whole answer was handed to the operating system. */
   get isSent(): boolean {
     return this.#response.writableEnded && this.#response.writableLength === 0;
   }
 
-  /** Calls back once the answer is sent, or cannot be any more. */
+  /** Calls back once the answer was sent, or can no longer be sent. */
   onClose(listener: () => void): void {
     this.#response.on('close', listener);
   }
 
-  /** Notes that the request cannot be read to its end, and wakes whoever is reading it. */
+  /** Records that the request cannot be read to its end, and rejects a pending read of the body. */
   fail(failure: CatalogError): void {
     this.failure ??= failure;
     this.onFailure?.(this.failure);
   }
 
-  /** Tells a caller that waits for it to send the body. */
+  /** Sends `100 Continue` if the client waits for it. */
   continue(): void {
     if (this.awaitsContinue) this.#response.writeContinue();
     this.awaitsContinue = false;
   }
 
-  /** Writes the answer; a second one is ignored. */
+  /** Writes the answer; a second call is ignored. */
   answer(answer: Answer): void {
     if (this.status !== undefined) return;
     const { status, body } = answer;
     const bytes = body === undefined ? 0 : bodyBytes(body);
     const response = this.#response;
     response.writeHead(status, this.#headers(answer, bytes));
-    // Only now: a head that cannot be written throws, and then there is still an error to answer.
+    // Set only now: if writeHead throws, an error answer can still be sent.
     this.status = status;
     if (body === undefined || typeof body === 'string') {
-      // Where every character is a byte, there is nothing to encode.
+      // One byte per character means ASCII, for which latin1 is the fastest encoding.
       response.end(body, body?.length === bytes ? 'latin1' : 'utf8');
     } else {
       response.cork();
@@ -165,7 +165,7 @@ export class Exchange {
       response.end();
       response.uncork();
     }
-    if (bytes >= LARGE_BYTES && !this.isSent) this.#giveTimeToTake(bytes);
+    if (bytes >= LARGE_BYTES && !this.isSent) this.#limitSendTime(bytes);
     this.#options.events.requestAnswered({
       requestId: this.requestId,
       keyId: this.#key?.id,
@@ -191,34 +191,34 @@ export class Exchange {
 
   #leavesMuchUnread(): boolean {
     const { headers } = this.request;
-    // Whether the body follows is the caller's choice, so that nobody knows where the next request begins.
+    // The client may or may not send the body now, so the start of the next request is unknown.
     if (this.awaitsContinue) return true;
     if (this.isRead) return false;
     return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > UNREAD_BYTES_MAX;
   }
 
-  /** Whoever reads a large answer a byte at a time does not hold its connection for ever. */
-  #giveTimeToTake(bytes: number): void {
+  /** Disconnects a client that receives a large answer too slowly. */
+  #limitSendTime(bytes: number): void {
     const response = this.#response;
-    const timer = setTimeout(() => response.destroy(), TAKE_MS_MIN + bytes / TAKE_BYTES_PER_MS_MIN).unref();
+    const timer = setTimeout(() => response.destroy(), SEND_MS_MIN + bytes / SEND_BYTES_PER_MS_MIN).unref();
     response.once('close', () => clearTimeout(timer));
   }
 }
 
-/** Gives ids that no other process gives: random at the front, counted behind. Random ones cost more than a gate. */
+/** Creates a generator of unique ids: a random prefix per process and a counter, which is cheaper than random ids. */
 export function requestIds(): () => string {
-  const front = randomBytes(REQUEST_ID_RANDOM_BYTES).toString('base64url');
-  let given = 0;
+  const prefix = randomBytes(REQUEST_ID_RANDOM_BYTES).toString('base64url');
+  let count = 0;
   return () => {
-    given += 1;
-    return `${front}.${given.toString(36)}`;
+    count += 1;
+    return `${prefix}.${count.toString(36)}`;
   };
 }
 
-/** The published limit headers, and the IETF draft's pair where there is a key whose limits it can tell. */
+/** The published limit headers and, for a valid key, those of the IETF draft. */
 export function limitHeaders(decision: Decision | undefined, clock: Clock): string[] {
   if (!decision) {
-    // Who has no key has no quota, and learns nothing of a key that was presented.
+    // Without a valid key there is no quota, and nothing is revealed about the key that was sent.
     return ['X-RateLimit-Limit', '0', 'X-RateLimit-Remaining', '0', 'X-RateLimit-Reset', `${clock().unix}`];
   }
   const { limit, remaining, reset, minute, day, now } = decision;
@@ -236,7 +236,7 @@ export function limitHeaders(decision: Decision | undefined, clock: Clock): stri
   ];
 }
 
-/** Adds the headers that describe an answer's body of so many bytes, and the answer's own. */
+/** Appends the answer's own headers and those that describe its body. */
 export function addContentHeaders(headers: string[], answer: Answer, bytes: number): void {
   headers.push('X-Content-Type-Options', 'nosniff', 'Cache-Control', answer.cacheControl ?? 'no-store');
   for (const text of answer.headers ?? []) headers.push(text);
@@ -244,13 +244,13 @@ export function addContentHeaders(headers: string[], answer: Answer, bytes: numb
   if (answer.status !== 204 && answer.status !== 304) headers.push('Content-Length', `${bytes}`);
 }
 
-/** How long a body is on the wire. */
+/** The Content-Length of a body. */
 export function bodyBytes(body: string | readonly Uint8Array[]): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body.reduce((sum, part) => sum + part.byteLength, 0);
 }
 
-/** The trace that a `traceparent` names (W3C Trace Context, section 3.2); undefined if it is malformed. */
+/** The trace id of a `traceparent` (W3C Trace Context, section 3.2); undefined if it is malformed. */
 function traceIdOf(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string') return undefined;
   const [, version, traceId, rest] = TRACEPARENT.exec(header) ?? [];

@@ -7,34 +7,34 @@ import { CatalogError } from '../../catalog/error.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type Context, Exchange, requestIds, type Serve } from './exchange.ts';
 
-// Importing it as a module would load all that it exports, and with that a whole HTTP client that nobody uses here.
+// An import of node:http would evaluate all its exports, and so load an HTTP client that is not used here.
 const { createServer } = process.getBuiltinModule('node:http');
 
 const HEAD_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 12_000;
-/** Node takes any expectation for this one that merely holds the word. */
+/** Exact, because Node accepts any expectation that contains the word. */
 const CONTINUE_ONLY = /^100-continue$/i;
-/** While stopping, idle connections live on for this long: a request may be on its way. */
+/** Idle connections stay open for this long while stopping: a request may be in transit. */
 const IDLE_ON_STOP_MS = 500;
-/** Under a load that never pauses the port is closed all the same. */
+/** Upper bound for the wait before the port closes, for a load that never pauses. */
 const TURNS_MAX = 1_000;
 const STOP_CHECK_INTERVAL_MS = 50;
 
-/** How long a connection may take for what. */
+/** Timeouts of a connection. */
 export interface Timeouts {
-  /** From a request's first byte, or the connection's beginning, to the end of its head. */
+  /** From the first byte of a request, or from the connect, to the end of the head. */
   readonly headMs: number;
-  /** From a request's first byte to the end of its body. */
+  /** From the first byte of a request to the end of its body. */
   readonly requestMs: number;
-  /** How often the two above are looked at. */
+  /** How often the two above are checked. */
   readonly checkIntervalMs: number;
   /** From an answer to the next request. */
   readonly keepAliveMs: number;
 }
 
 /**
- * Holds 10 s for a head and 30 s for a request. Idle connections live longer than the minute for which common proxies
- * keep them, so that they are not closed under them.
+ * With the check interval, 10 s for a head and 30 s for a request. Keep-alive outlasts the 60 s of common proxies, so
+ * that the proxy closes first and never writes into a closed connection.
  */
 const TIMEOUTS: Timeouts = { headMs: 9_000, requestMs: 29_000, checkIntervalMs: 500, keepAliveMs: 65_000 };
 
@@ -42,26 +42,26 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly timeouts?: Timeouts;
-  /** Speaks TLS with it (1.2 and later). */
+  /** Enables TLS, 1.2 or later. */
   readonly certificate?: Certificate;
 }
 
-/** A certificate with its chain, and its private key, in PEM. */
+/** A certificate chain and its private key, in PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** An open port that turns every request, however malformed, into exactly one answer. */
+/** An open port that answers every request exactly once, also malformed ones. */
 export interface Listener {
   readonly port: number;
-  /** Connections from now on see this certificate. Throws if it is none, and nothing is changed. */
+  /** Uses this certificate for new connections. Throws if it is invalid, and keeps the old one. */
   replaceCertificate(certificate: Certificate): void;
-  /** Takes no more connections, lets requests in flight finish, and cuts off what is left after the grace. */
+  /** Stops accepting connections, lets requests in flight finish, and destroys the rest after the grace. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Opens a port. Throws what the operating system says when it cannot. */
+/** Opens a port. Rejects with the system error if that fails. */
 export async function openListener(
   serve: Serve,
   context: Context,
@@ -72,7 +72,7 @@ export async function openListener(
     { ...context, serve, isStopping: () => isStopping, newRequestId: requestIds() },
     { timeouts, certificate },
   );
-  // Before its TLS handshake is done a socket is none of the HTTP server's, which would not cut it off.
+  // During the TLS handshake the HTTP server does not know the socket, so closeAllConnections would miss it.
   const sockets = new Set<Socket>();
   if (certificate) {
     server.on('connection', (socket: Socket) => sockets.add(socket.once('close', () => sockets.delete(socket))));
@@ -88,10 +88,10 @@ export async function openListener(
     },
     stop: async (graceMs) => {
       const deadline = AbortSignal.timeout(graceMs);
-      await untilNoneWaits(server);
-      // Not the HTTP server's own close, which ends idle connections at once.
+      await drainBacklog(server);
+      // The HTTP server's own close would end idle connections at once.
       const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-      // Only now are connections told to end: who is told so comes back with another, and must find the port closed.
+      // Only after the port is closed: a client told to close reconnects at once and must not get through.
       isStopping = true;
       await closeConnections(server, { closed, deadline, sockets });
     },
@@ -109,7 +109,7 @@ function createHttpServer(
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: timeouts.checkIntervalMs,
     keepAliveTimeout: timeouts.keepAliveMs,
-    // A missing or second Host, or a second Authorization, is answered by the gates instead of by Node.
+    // The gates, not Node, answer a missing or second Host and a second Authorization.
     requireHostHeader: false,
     joinDuplicateHeaders: true,
     shouldUpgradeCallback: () => false,
@@ -118,12 +118,12 @@ function createHttpServer(
     ? createTlsServer({ ...settings, ...certificate, handshakeTimeout: timeouts.headMs })
     : createServer(settings);
   server.maxConnections = CONNECTIONS_MAX;
-  // Whoever half-closes after a request still reads its answer. Node's types do not know the property.
+  // A client that half-closes after its request still gets the answer. Node's types lack the property.
   Object.assign(server, { httpAllowHalfOpen: true });
 
   const begin = (request: IncomingMessage, response: ServerResponse, prepare?: (exchange: Exchange) => void) => {
     const exchange = new Exchange(request, response, options);
-    // The protocol is not switched, and Node's parser loses what follows such a request in the same packet.
+    // Upgrades are not supported, and Node's parser loses what follows such a request in the same packet.
     if (asksForUpgrade(request)) exchange.isLast = true;
     prepare?.(exchange);
     connections.get(request.socket)?.begin(exchange);
@@ -135,7 +135,7 @@ function createHttpServer(
   server.on('checkContinue', (request, response) => begin(request, response, expect100));
   server.on('checkExpectation', (request, response) => begin(request, response, expect100));
   server.on('connect', (_request, socket) => {
-    connections.get(socket)?.fail(new CatalogError('not_implemented', 'CONNECT is not served here'));
+    connections.get(socket)?.fail(new CatalogError('not_implemented', 'CONNECT is not supported'));
   });
   server.on('clientError', (error: ParserError, socket) => {
     if (isUnreadable(error) && socket.writable) connections.get(socket)?.fail(unreadable(error));
@@ -165,16 +165,16 @@ async function closeConnections(
 }
 
 /**
- * Closing the port resets the connections that the system has made and nobody has accepted yet, with the requests that
- * they may carry: it is closed right after a turn of the event loop that brought none.
+ * Accepts the connections in the backlog, which closing the port would reset along with their requests. Resolves after
+ * a turn of the event loop without a new connection.
  */
-async function untilNoneWaits(server: Server): Promise<void> {
+async function drainBacklog(server: Server): Promise<void> {
   let isQuiet = false;
   const onConnection = () => {
     isQuiet = false;
   };
   server.on('connection', onConnection);
-  // The turn that is under way may have looked for connections already.
+  // The current turn may have polled for connections already.
   await nextTurn();
   for (let turn = 0; turn < TURNS_MAX && !isQuiet; turn += 1) {
     isQuiet = true;
@@ -189,7 +189,7 @@ function asksForUpgrade({ headers }: IncomingMessage): boolean {
 
 function expect100(exchange: Exchange): void {
   if (CONTINUE_ONLY.test(exchange.request.headers.expect ?? '')) exchange.awaitsContinue = true;
-  else exchange.fail(new CatalogError('expectation_failed', 'The only expectation that is met is 100-continue'));
+  else exchange.fail(new CatalogError('expectation_failed', 'The only supported expectation is 100-continue'));
 }
 
 interface ParserError extends Error {
@@ -199,12 +199,12 @@ interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** Whether the parser or its clock complains; anything else is the system's word that the peer is gone. */
+/** Whether the error is the parser's or a timeout. Any other one means that the peer is gone. */
 function isUnreadable({ code }: ParserError): boolean {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code?.startsWith('HPE_') === true;
 }
 
-/** What the parser's (llhttp's) complaint is to the caller. */
+/** Maps an error of the parser (llhttp) to one for the client. */
 function unreadable(error: ParserError): CatalogError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -215,7 +215,7 @@ function unreadable(error: ParserError): CatalogError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new CatalogError('request_timeout', 'The request did not arrive in time; send it without pausing');
     case 'HPE_INVALID_VERSION':
-      // The version itself was good: a bare line feed, say.
+      // The version itself was valid, but for example a bare line feed followed.
       if (error.reason === 'Expected CRLF after version') break;
       return unsupportedVersion();
     case 'HPE_PAUSED_H2_UPGRADE':
@@ -224,7 +224,7 @@ function unreadable(error: ParserError): CatalogError {
       if (startsWithToken(error)) return unknownMethod();
       break;
     case 'HPE_INVALID_CONSTANT':
-      // Methods that the parser knows from other protocols only.
+      // Methods of other protocols that the parser knows.
       if (error.reason === 'Invalid method for HTTP/x.x request') return unknownMethod();
       break;
   }
@@ -232,14 +232,14 @@ function unreadable(error: ParserError): CatalogError {
 }
 
 function unsupportedVersion(): CatalogError {
-  return new CatalogError('http_version_not_supported', 'Only HTTP/1.1 and HTTP/1.0 are served');
+  return new CatalogError('http_version_not_supported', 'Only HTTP/1.1 and HTTP/1.0 are supported');
 }
 
 function unknownMethod(): CatalogError {
-  return new CatalogError('not_implemented', 'The method is unknown here');
+  return new CatalogError('not_implemented', 'The method is not supported');
 }
 
-/** Whether the line that the parser stopped in begins like a request: a method of any name, and a space. */
+/** Whether the line at which the parser stopped begins with a token and a space, as a request line does. */
 function startsWithToken({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
   if (!rawPacket) return false;
   const lineStart = bytesParsed > 0 ? rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1 : 0;

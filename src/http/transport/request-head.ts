@@ -1,19 +1,19 @@
 import { CatalogError } from '../../catalog/error.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Longer addresses are refused with 414. */
+/** Longer targets are refused with 414. */
 export const URL_CHARACTERS_MAX = 8 * 1024;
 const HTTP_VERSIONS = new Set(['1.1', '1.0']);
-/** A host with an optional port (RFC 9112, section 3.2); a comma would be a second Host header. */
+/** A host with an optional port (RFC 9112, section 3.2). No comma, with which Node joins a second Host header. */
 const HOST = /^(\[[A-Za-z0-9\-._~!$&'()*+;=:]+\]|([A-Za-z0-9\-._~!$&'()*+;=]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?$/;
 
-/** The first gate: what HTTP asks of a request before anybody looks at its meaning. Fills in path and query. */
+/** The first gate: checks the rules of HTTP, and sets path and query. Throws the CatalogError of the rule broken. */
 export function readHead(exchange: Exchange): void {
   const { request, failure } = exchange;
   const { headers, httpVersion, url = '' } = request;
   if (failure) throw failure;
   if (!HTTP_VERSIONS.has(httpVersion)) {
-    throw new CatalogError('http_version_not_supported', `HTTP/${httpVersion} is not served; use HTTP/1.1`);
+    throw new CatalogError('http_version_not_supported', `HTTP/${httpVersion} is not supported; use HTTP/1.1`);
   }
   if (headers.host === undefined ? httpVersion === '1.1' : !isHost(headers.host)) {
     throw new CatalogError('malformed_request', 'The request needs exactly one valid Host header');
@@ -22,7 +22,7 @@ export function readHead(exchange: Exchange): void {
     throw new CatalogError('malformed_request', `HTTP/${httpVersion} has no Transfer-Encoding; send a Content-Length`);
   }
   if (headers['transfer-encoding'] !== undefined && !/^chunked$/i.test(headers['transfer-encoding'])) {
-    throw new CatalogError('not_implemented', 'The only Transfer-Encoding that is served is chunked');
+    throw new CatalogError('not_implemented', 'The only supported Transfer-Encoding is chunked');
   }
   if (url.length > URL_CHARACTERS_MAX) {
     throw new CatalogError('uri_too_long', `The address is longer than ${URL_CHARACTERS_MAX} characters; shorten it`);
@@ -30,13 +30,13 @@ export function readHead(exchange: Exchange): void {
   readTarget(exchange, url);
 }
 
-/** Nearly all requests name the same host: the last one that was found good needs no second look. */
-let goodHost: string | undefined;
+/** Fast path: nearly all requests name the same host, so the last valid one is not parsed again. */
+let validHost: string | undefined;
 
 function isHost(host: string): boolean {
-  if (host === goodHost) return true;
+  if (host === validHost) return true;
   if (!HOST.test(host)) return false;
-  goodHost = host;
+  validHost = host;
   return true;
 }
 
@@ -51,12 +51,12 @@ function readTarget(exchange: Exchange, url: string): void {
   const end = relative.search(/[?#]/);
   exchange.path = end < 0 ? relative : relative.slice(0, end);
   if (!relative.startsWith('/'))
-    throw new CatalogError('malformed_request', 'The address is not a path; it begins with /');
+    throw new CatalogError('malformed_request', 'The address is not a path; begin it with /');
   if (exchange.path.includes('%')) checkEscapes(exchange.path);
   if (end >= 0 && relative[end] === '?') exchange.query = new URLSearchParams(relative.slice(end));
 }
 
-/** An absolute address without its scheme and host; one with neither a scheme that is served nor a host is left alone. */
+/** Removes scheme and host from an absolute http(s) address; returns any other unchanged. */
 function withoutAuthority(url: string): string {
   const [origin = '', host = ''] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
   return HOST.test(host) ? url.slice(origin.length) : url;
@@ -66,11 +66,11 @@ function checkEscapes(path: string): void {
   try {
     decodeURIComponent(path);
   } catch {
-    throw new CatalogError('malformed_request', 'The path holds an escape that is not valid UTF-8; write % as %25');
+    throw new CatalogError('malformed_request', 'The path has an escape that is not valid UTF-8; write % as %25');
   }
 }
 
-/** A fragment is the client's own affair and has no place in a request (RFC 9112, section 3.2.1). */
+/** Whether the target has a fragment, which a client must not send (RFC 9112, section 3.2.1). */
 export function hasFragment({ request }: Exchange): boolean {
   return request.url?.includes('#') === true;
 }

@@ -1,25 +1,25 @@
-// Starts the reference on the contract that this service serves, with the key that the reader pastes.
+// Renders the reference from this service's contract; requests use the key that the reader pastes.
 
 /* global SwaggerUIBundle */
 
 const KEY_SCHEME = 'apiKey';
-/** Answers that every operation can give; the page on errors explains them once. */
+/** Responses common to all operations, which the errors page explains. */
 const SHARED_STATUSES = new Set(['401', '403', '429', '500', '503', 'default']);
 
 followColorScheme();
 start().catch((error) => {
-  document.querySelector('#reference').textContent = `The reference could not be shown: ${error.message}`;
+  document.querySelector('#reference').textContent = `The reference could not be loaded: ${error.message}`;
 });
 
 async function start() {
   const response = await fetch('/openapi.json');
-  if (!response.ok) throw new Error(`/openapi.json was answered with ${response.status}`);
+  if (!response.ok) throw new Error(`/openapi.json returned status ${response.status}`);
   const contract = await response.json();
-  // Requests go to the service that this page came from, whatever addresses it is published under.
+  // Send requests to this page's origin, not to the published addresses.
   contract.servers = [{ url: `${location.origin}/v1`, description: 'This service' }];
   inlineShared(contract);
-  leaveOptionalParametersEmpty(contract);
-  leaveOutWhatAllAnswersShare(contract);
+  clearOptionalExamples(contract);
+  dropSharedResponses(contract);
   const ui = SwaggerUIBundle({
     domNode: document.querySelector('#reference'),
     spec: contract,
@@ -36,7 +36,7 @@ async function start() {
   });
 }
 
-/** Puts shared parameters and responses where they are referred to, for what follows to change. */
+/** Replaces references to shared parameters and responses by copies, which the next steps modify. */
 function inlineShared({ paths, components }) {
   const resolve = (part) =>
     part.$ref ? structuredClone(components[part.$ref.split('/')[2]][part.$ref.split('/')[3]]) : part;
@@ -47,8 +47,8 @@ function inlineShared({ paths, components }) {
   }
 }
 
-/** Examples explain a parameter, but would be sent with every request if they were filled in. */
-function leaveOptionalParametersEmpty({ paths }) {
+/** Moves examples into the description: Swagger UI would prefill them and send them with every request. */
+function clearOptionalExamples({ paths }) {
   for (const operation of Object.values(paths).flatMap(Object.values)) {
     for (const parameter of operation.parameters ?? []) {
       if (parameter.required) continue;
@@ -60,25 +60,25 @@ function leaveOptionalParametersEmpty({ paths }) {
   }
 }
 
-/** Every request is sent with the key that is in the field. */
+/** Authorizes requests with the key in the field. */
 function useKey(ui, pattern) {
   const input = document.querySelector('#key');
   const state = document.querySelector('#key-state');
-  const told = state.textContent;
+  const initial = state.textContent;
   const apply = () => {
     const key = input.value.trim();
     if (key) ui.preauthorizeApiKey(KEY_SCHEME, key);
     else if (ui.authSelectors.authorized().size > 0) ui.authActions.logout([KEY_SCHEME]);
-    if (!key) state.textContent = told;
-    else if (pattern.test(key)) state.textContent = 'The requests below are sent with this key.';
-    else state.textContent = 'This does not look like a whole key; requests are sent with it all the same.';
+    if (!key) state.textContent = initial;
+    else if (pattern.test(key)) state.textContent = 'Requests on this page use this key.';
+    else state.textContent = 'This does not look like a complete key. Requests use it anyway.';
   };
   input.addEventListener('input', apply);
   apply();
 }
 
-/** The limit headers are on every answer, and the failures that every operation shares are a page of their own. */
-function leaveOutWhatAllAnswersShare({ paths }) {
+/** Removes the limit headers and shared errors from each operation: the limits and errors pages explain them. */
+function dropSharedResponses({ paths }) {
   for (const { responses } of Object.values(paths).flatMap(Object.values)) {
     for (const [status, { headers = {} }] of Object.entries(responses)) {
       for (const [name, header] of Object.entries(headers)) if (header.$ref) delete headers[name];
@@ -87,7 +87,7 @@ function leaveOutWhatAllAnswersShare({ paths }) {
   }
 }
 
-/** The operations and schemas alone: what else the usual layout shows stands on the page already. */
+/** A layout with operations and schemas only; the page itself shows the rest. */
 function operationsLayout({ React, getComponent }) {
   const parts = () => ['SvgAssets', 'errors', 'operations', 'Models'].map((name) => getComponent(name, true));
   return {
@@ -99,8 +99,8 @@ function operationsLayout({ React, getComponent }) {
 }
 
 /**
- * The path of an operation, with how stable it is and when it ends where the closed list shows it. It is no link, as
- * the usual one is: it stands inside a button.
+ * Shows stability and sunset badges next to the path. The path is plain text instead of the default link, which is
+ * invalid inside a button.
  */
 function badges({ paths }) {
   return ({ React: { createElement: create } }) => ({
@@ -119,14 +119,14 @@ function badges({ paths }) {
   });
 }
 
-/** Names the fields that would have no name for a screen reader. */
+/** Labels fields that otherwise have no accessible name. */
 function labels({ React: { createElement: create } }) {
   const labelled = (text) => (Original) => (props) =>
     create('label', null, create('span', { className: 'unseen' }, text), create(Original, props));
   return { wrapComponents: { TextArea: labelled('Request body'), ExamplesSelect: labelled('Example') } };
 }
 
-/** The reference has a dark look, but does not choose it by itself. */
+/** Swagger UI has a dark mode, but does not follow the system's preference by itself. */
 function followColorScheme() {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const apply = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
