@@ -12,16 +12,16 @@ export interface OperatorOptions extends Omit<ConsoleOptions, 'vitals' | 'import
   readonly metrics: Metrics;
 }
 
-/** What the operator listener serves, until it is disposed of. */
+/** The request handler of the operator listener; disposing stops its background work. */
 export interface OperatorApp extends Disposable {
   readonly serve: Serve;
 }
 
-/** Makes the function that answers every request to the operator listener: the console, metrics and health. */
+/** Creates the request handler of the operator listener: console, metrics and health. */
 export function createOperatorApp({ metrics, ...rest }: OperatorOptions): OperatorApp {
   const vitals = new Vitals(metrics);
   const options = { ...rest, vitals, imports: new Imports(rest.storage) };
-  // Loaded when somebody first looks: most instances are never looked at.
+  // Loaded on the first request: on most instances the console is never opened.
   let loading: Promise<ReturnType<typeof createConsole>> | undefined;
   const respondConsole = async (exchange: Exchange) => {
     loading ??= import('./console.ts').then(({ createConsole }) => createConsole(options));
@@ -31,12 +31,12 @@ export function createOperatorApp({ metrics, ...rest }: OperatorOptions): Operat
   return {
     serve: (exchange) =>
       conclude(exchange, rest.events, () =>
-        isOfConsole(exchange.path) ? respondConsole(exchange) : respondPage(exchange, pages),
+        isConsolePath(exchange.path) ? respondConsole(exchange) : respondPage(exchange, pages),
       ),
     [Symbol.dispose]: () => vitals[Symbol.dispose](),
   };
 }
 
-function isOfConsole(path: string): boolean {
+function isConsolePath(path: string): boolean {
   return path === '/console' || path.startsWith('/console/');
 }

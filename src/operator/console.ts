@@ -36,7 +36,7 @@ const ROUTES: readonly ConsoleRoute[] = [
   ...sessionRoutes,
 ];
 
-/** Makes the function that answers everything at and below `/console`, whatever goes wrong with a page of its own. */
+/** Creates the request handler for `/console` and everything below. Never rejects: errors get an HTML page. */
 export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
   const login = createLogin(options);
@@ -55,7 +55,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   async function respond(exchange: Exchange): Promise<Answer> {
     const { request, path } = exchange;
     const asset = assets.get(path);
-    if (asset) return reading(exchange, '/console/assets', asset);
+    if (asset) return readOnly(exchange, '/console/assets', asset);
     if (path === '/console/login') {
       exchange.route = path;
       if (!LOGIN_METHODS.has(request.method)) return notAllowed(request.method, 'GET, HEAD, POST');
@@ -76,12 +76,12 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   }
 }
 
-/** Where a path leads, or the methods that it has instead. */
+/** The route, or the allowed methods if the path has no such method. */
 type Found =
   | { readonly route: ConsoleRoute; readonly allow?: undefined }
   | { readonly route?: undefined; readonly allow: string };
 
-/** Finds a route, and fills in its name and parameters. Throws `not_found`. */
+/** Creates a router that also sets the route and parameters of the exchange. It throws `not_found`. */
 function createRouter(): (exchange: Exchange) => Found {
   const router = findMyWay({ ignoreTrailingSlash: true });
   for (const route of ROUTES) router.on(route.method, `/console${route.path}`, () => {}, route);
@@ -94,7 +94,7 @@ function createRouter(): (exchange: Exchange) => Found {
       if (other) return { allow: other === 'GET' ? 'GET, HEAD' : other };
       throw nothingAtThisAddress();
     }
-    // PostgreSQL has no such character, and nothing has it in its name.
+    // PostgreSQL rejects NUL in text, and no id contains it.
     if (Object.values(found.params).some((value) => value?.includes('\0'))) throw nothingAtThisAddress();
     const route: ConsoleRoute = found.store;
     exchange.params = found.params;
@@ -103,7 +103,7 @@ function createRouter(): (exchange: Exchange) => Found {
   };
 }
 
-function reading(exchange: Exchange, route: string, page: PageHandler): Answer | Promise<Answer> {
+function readOnly(exchange: Exchange, route: string, page: PageHandler): Answer | Promise<Answer> {
   const { method } = exchange.request;
   exchange.route = route;
   if (method !== 'GET' && method !== 'HEAD') return notAllowed(method, 'GET, HEAD');
@@ -111,7 +111,7 @@ function reading(exchange: Exchange, route: string, page: PageHandler): Answer |
 }
 
 function nothingAtThisAddress(): CatalogError {
-  return new CatalogError('not_found', 'Nothing is at this address');
+  return new CatalogError('not_found', 'There is nothing at this address');
 }
 
 function notAllowed(method = '', allow: string): Answer {
@@ -119,12 +119,12 @@ function notAllowed(method = '', allow: string): Answer {
 }
 
 function failurePage(error: unknown): Answer {
-  const message = error instanceof CatalogError ? error.message : 'The console failed; the log says why';
+  const message = error instanceof CatalogError ? error.message : 'The console failed; see the log';
   return errorPage(errorAnswer(error), message);
 }
 
 function errorPage({ body: _, headers = [], ...answer }: Answer, message: string): Answer {
-  const title = answer.status === 404 ? 'Nothing here' : 'That did not work';
+  const title = answer.status === 404 ? 'Not found' : 'That did not work';
   const content = html`<h1>${title}</h1>
 <p role="alert">${message}.</p>
 <p><a class="button" href="/console">Go to the overview</a></p>`;

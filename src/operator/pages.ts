@@ -2,7 +2,7 @@ import type { Health } from '../http/health.ts';
 import type { PageHandler } from '../http/pages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/** What the operator listener serves beside the console: health, metrics, and the way to the console. */
+/** The pages of the operator listener outside the console: health, metrics, and a redirect to the console. */
 export function operatorPages(health: Health, { registry }: Metrics): [string, PageHandler][] {
   return [
     ['/', () => ({ status: 303, headers: ['Location', '/console'] })],

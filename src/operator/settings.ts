@@ -3,7 +3,7 @@ import type { ConsoleRoute } from './frame/context.ts';
 import { empty, table } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 
-/** The settings in force. They are changed outside, and hold from the next start on. */
+/** The current settings, read-only: a change needs a restart. */
 export const settingsRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
@@ -14,8 +14,8 @@ export const settingsRoutes: readonly ConsoleRoute[] = [
 <td class="long">${value === '' ? html`<span class="soft">not set</span>` : html`<code>${value}</code>`}</td><td>${from}</td></tr>\n`,
       );
       const content = html`<h1>Settings in force</h1>
-<p class="lead">They come from flags, the environment, <code>.env</code> or the defaults, and hold from one start to the next. Secrets are masked.</p>
-${rows.length > 0 ? table('Settings', [{ name: 'Setting' }, { name: 'Value' }, { name: 'From' }], rows) : empty('Nothing is told here.', html`This service was started by a program that keeps its settings to itself.`)}`;
+<p class="lead">Read at startup from flags, the environment, <code>.env</code> or the defaults. A change needs a restart. Secrets are masked.</p>
+${rows.length > 0 ? table('Settings', [{ name: 'Setting' }, { name: 'Value' }, { name: 'From' }], rows) : empty('No settings to show.', html`The program that started this service did not pass its settings on.`)}`;
       return page(context, { section: '/settings', title: 'Settings', content });
     },
   },

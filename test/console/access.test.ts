@@ -208,7 +208,7 @@ test('what is not there, or not like this, is told on a page', async () => {
   ]) {
     const response = await operator.get(path);
     assert.equal(response.status, 404, path);
-    assert.match(await response.text(), /<h1>Nothing here<\/h1>/);
+    assert.match(await response.text(), /<h1>Not found<\/h1>/);
   }
   for (const path of ['/keys/%00', '/categories/%00', '/pets/%00'])
     assert.equal((await operator.get(path)).status, 404);

@@ -121,7 +121,7 @@ test('of two operators who change a key at once, the second is shown what the fi
   const late = await other.post(path, { ...fields, name: 'renamed' });
   const text = await late.text();
   assert.equal(late.status, 409);
-  assert.match(text, /The key was changed meanwhile[\s\S]*<option value="pro" selected>/);
+  assert.match(text, /The key was changed in the meantime[\s\S]*<option value="pro" selected>/);
   assert.deepEqual((await service.storage.keys.find(key.id))?.plan, 'pro');
   const again = await other.post(path, { ...fields, plan: 'pro', name: 'renamed', seen: seenIn(text) });
   assert.match(again.headers.get('location') ?? '', /done=changed$/);
@@ -141,7 +141,7 @@ test('after a rotation both keys work until the grace ends; after a revocation n
   assert.deepEqual([await status(old), await status(secret)], [401, 200]);
   assert.equal((await operator.post(`/keys/${key.id}/rotate`, { grace: '5' })).status, 400);
 
-  assert.match(await operator.page(`/keys/${key.id}/revoke`), /made no request/);
+  assert.match(await operator.page(`/keys/${key.id}/revoke`), /made no requests/);
   assert.match((await operator.post(`/keys/${key.id}/revoke`)).headers.get('location') ?? '', /done=revoked$/);
   await untilTrue(async () => (await status(secret)) === 401);
   for (const action of ['edit', 'rotate', 'revoke']) {
@@ -179,7 +179,7 @@ test('keys are searched by name, id and prefix, and paged', async () => {
   assert.deepEqual(names(await operator.page('/keys?q=KEY+17')), ['key 17']);
   const [key] = await service.storage.keys.list();
   assert.deepEqual(names(await operator.page(`/keys?q=${key?.id}`)), ['key 0']);
-  assert.match(await operator.page('/keys?q=nothing'), /No key is found/);
+  assert.match(await operator.page('/keys?q=nothing'), /No key found/);
   assert.match(await operator.page('/keys?page=99999'), /No key|There is no key/);
 });
 
@@ -242,16 +242,16 @@ test('of a file with mistakes nothing is imported, and each is told with its lin
   const wrong = await upload(service, operator, 'some.ndjson', lines);
   const text = await wrong.text();
   assert.equal(wrong.status, 400);
-  assert.match(text, /2 of the records are wrong/);
+  assert.match(text, /2 records are invalid/);
   assert.match(
     text,
     /<td class="number">2<\/td>[\s\S]*name is empty[\s\S]*<td class="number">3<\/td>[\s\S]*name is missing/,
   );
 
   for (const [name, content, message] of [
-    ['some.txt', '[]', /does not tell its format/],
-    ['some.json', '[]', /holds no category/],
-    ['some.csv', Buffer.from([0x6e, 0xff, 0xfe]), /not text in UTF-8/],
+    ['some.txt', '[]', /does not show the format/],
+    ['some.json', '[]', /contains no categories/],
+    ['some.csv', Buffer.from([0x6e, 0xff, 0xfe]), /not UTF-8 text/],
     ['', '', /Choose a file/],
   ] as const) {
     const refused = await upload(service, operator, name, content);

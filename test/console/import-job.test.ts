@@ -39,13 +39,13 @@ test('imports run one at a time, tell how far they are, and what stopped them', 
   end = Promise.withResolvers();
   const broken = start();
   end.reject(new Error('a secret of the engine'));
-  await untilTrue(async () => imports.find(broken)?.failure?.endsWith('The import failed; the log says why') === true);
+  await untilTrue(async () => imports.find(broken)?.failure?.endsWith('The import failed; see the log') === true);
   assert.equal(defects.length, 1);
 
   end = Promise.withResolvers();
   const unknown = start();
   end.reject(new CatalogError('outcome_unknown', 'The answer was lost'));
-  await untilTrue(async () => imports.find(unknown)?.failure?.startsWith('The storage did not say') === true);
+  await untilTrue(async () => imports.find(unknown)?.failure?.startsWith('The outcome is unknown') === true);
 
   end = Promise.withResolvers();
   end.resolve();

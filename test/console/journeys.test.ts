@@ -31,7 +31,7 @@ test(
     await using browsing = await browse(browser);
     const { page } = browsing;
     await openConsole(page, link);
-    await page.waitForSelector('text=No key called in the last five minutes');
+    await page.waitForSelector('text=No requests in the last five minutes');
     assert.equal(await page.textContent('#requests .served'), '0 served');
 
     assert.equal((await fetch(url, { headers: { authorization: `Bearer ${secret}` } })).status, 200);
@@ -104,7 +104,7 @@ test('a key is created, copied, used, changed, rotated and revoked', needsBrowse
   await page.waitForSelector('dd:has-text("pro: 300 a minute")');
   await page.click('.button:has-text("Rotate")');
   await page.selectOption('#grace', '0');
-  await page.click('button:has-text("Make the new key")');
+  await page.click('button:has-text("Create the new key")');
   const rotated = await page.inputValue('#secret');
   await untilTrue(async () => (await service.call(secret, '/categories')).status === 401);
   assert.equal((await service.call(rotated, '/categories')).status, 200);
@@ -126,7 +126,7 @@ test('a file is imported, a category renamed and deleted, and the rest exported'
   await page.setInputFiles('#file', { name: 'dogs.csv', mimeType: 'text/csv', buffer });
   await page.click('button:has-text("Import")');
   await page.waitForSelector('text=2,000 categories were imported');
-  await page.click('text=See the categories');
+  await page.click('text=Show the categories');
   assert.equal(await page.locator('tbody tr').count(), 50);
   await page.click('text=Next');
   await page.click('tbody a >> nth=0');

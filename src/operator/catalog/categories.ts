@@ -14,7 +14,7 @@ const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
 };
 
-/** The categories, one by one. */
+/** The list of categories, its export, and the actions on one. */
 export const categoryRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/categories', handle: listCategories },
   { method: 'GET', path: '/categories/export', handle: exportCategories },
@@ -54,7 +54,7 @@ async function listCategories(context: ConsoleContext): Promise<Answer> {
   const content = html`<div class="heading"><h1>Categories</h1><a class="button primary" href="/console/categories/import">Import a file</a></div>
 ${isEmpty ? none : table('Categories', [{ name: 'Id', isNarrow: true }, { name: 'Name' }, { name: 'Description' }], rows)}
 ${pager(after > 0 ? '/categories' : undefined, last && `/categories?after=${last.id}`, ['First page', 'Next'])}
-${isEmpty ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All of them as a file, which can be imported again.</p><div class="row">${downloads}</div></section>`}`;
+${isEmpty ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads}</div></section>`}`;
   return page(context, { section: '/categories', title: 'Categories', content });
 }
 
@@ -83,16 +83,16 @@ ${post(
 async function rename(context: ConsoleContext): Promise<Answer> {
   const { storage, form, by } = context;
   const category = await categoryOf(context);
-  // Not trimmed: a name may begin and end as it likes.
-  const wanted = String(form.get('name') ?? '');
+  // Not trimmed: the API allows surrounding spaces in a name.
+  const submitted = String(form.get('name') ?? '');
   try {
-    const { name } = newCategory({ name: wanted });
+    const { name } = newCategory({ name: submitted });
     if (name === category.name) return seeOther(`/categories/${category.id}`, 'unchanged');
     if (!(await storage.categories.rename(category.id, name, by))) throw nothingHere('category');
     return seeOther(`/categories/${category.id}`, 'renamed');
   } catch (error) {
     if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return categoryPage(context, category, wanted, error.message);
+    return categoryPage(context, category, submitted, error.message);
   }
 }
 
@@ -100,7 +100,7 @@ function deletePage(context: ConsoleContext, category: Category, wrong?: string)
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a> <a href="/console/categories/${category.id}">${foreign(category.name)}</a></p>
 <h1>Delete the category?</h1>
 ${mistake(wrong)}
-<p class="lead"><strong>${foreign(category.name)}</strong> is removed for good, unless a pet belongs to it. Its id, ${category.id}, is never given again.</p>
+<p class="lead"><strong>${foreign(category.name)}</strong> is deleted permanently, unless a pet belongs to it. Its id, ${category.id}, is never reused.</p>
 ${post(context, `/categories/${category.id}/delete`, html`<div class="row"><button class="danger">Delete the category</button><a class="button" href="/console/categories/${category.id}">Keep it</a></div>`)}`;
   const status = wrong === undefined ? 200 : 409;
   return page(context, { section: '/categories', title: `Delete ${category.name}`, content, status });
@@ -112,7 +112,7 @@ async function remove(context: ConsoleContext): Promise<Answer> {
   const outcome = await storage.categories.delete(category.id, by);
   if (outcome === 'not found') throw nothingHere('category');
   if (outcome === 'deleted') return seeOther('/categories', 'deleted');
-  return deletePage(context, category, 'Pets belong to this category, so it stays. Nothing was changed.');
+  return deletePage(context, category, 'Pets belong to this category, so it cannot be deleted. Nothing was changed.');
 }
 
 async function categoryOf({ storage, exchange }: ConsoleContext): Promise<Category> {

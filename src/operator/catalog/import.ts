@@ -17,7 +17,7 @@ const FILE_BYTES_MAX = 32 * 1024 * 1024;
 const MISTAKES_SHOWN_MAX = 100;
 const RELOAD_SECONDS = 1;
 
-/** Categories out of a file: all of them, or none. */
+/** Imports categories from a file, all or nothing. */
 export const importRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/categories/import', handle: (context) => importPage(context) },
   { method: 'POST', path: '/categories/import', bodyBytesMax: FILE_BYTES_MAX, handle: begin },
@@ -28,12 +28,12 @@ function importPage(context: ConsoleContext, wrong?: Html): Answer {
   const formats = FILE_FORMATS.map((format) => html`<option value="${format}">${format.toUpperCase()}</option>`);
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <h1>Import categories</h1>
-<p class="lead">All categories of the file are added, or none if one of them is wrong.</p>
+<p class="lead">Adds all categories of the file, or none if one of them is invalid.</p>
 ${wrong ?? ''}
 <form method="post" action="/console/categories/import" enctype="multipart/form-data">${csrfField(context)}<div class="fields">
 <div><label for="file">File</label><input id="file" name="file" type="file" accept=".json,.ndjson,.jsonl,.csv" required aria-describedby="file-hint">
-<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: an object on each line. CSV: the columns <code>name</code> and <code>description</code>. In UTF-8, up to 32 MiB.</p></div>
-<div><label for="format">Format</label><select id="format" name="format"><option value="">as the name of the file tells</option>${formats}</select></div>
+<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>. UTF-8, up to 32 MiB.</p></div>
+<div><label for="format">Format</label><select id="format" name="format"><option value="">from the file name</option>${formats}</select></div>
 <div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
   const status = wrong === undefined ? 200 : 400;
   return page(context, { section: '/categories', title: 'Import categories', content, status });
@@ -44,7 +44,7 @@ async function begin(context: ConsoleContext): Promise<Answer> {
   try {
     const { categories, mistakes } = await readUpload(form);
     if (mistakes.length > 0) return importPage(context, mistakeList(mistakes));
-    if (categories.length === 0) throw new CatalogError('validation_failed', 'The file holds no category');
+    if (categories.length === 0) throw new CatalogError('validation_failed', 'The file contains no categories');
     const job = imports.start(categories, by, (error) => events.requestFailed(exchange.requestId, error));
     return seeOther(`/categories/import/${job}`);
   } catch (error) {
@@ -58,12 +58,12 @@ async function readUpload(form: FormData) {
   if (!file || typeof file === 'string' || file.name === '')
     throw new CatalogError('validation_failed', 'Choose a file');
   const format = FILE_FORMATS.find((each: FileFormat) => each === field(form, 'format')) ?? formatOf(file.name);
-  if (!format) throw new CatalogError('validation_failed', 'The name of the file does not tell its format; choose it');
+  if (!format) throw new CatalogError('validation_failed', 'The file name does not show the format; choose one');
   try {
-    // A byte-order mark is left out, as spreadsheets write one.
+    // Skips the byte order mark that spreadsheets write.
     return readCategories(new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer()), format);
   } catch {
-    throw new CatalogError('validation_failed', 'The file is not text in UTF-8; save it as that');
+    throw new CatalogError('validation_failed', 'The file is not UTF-8 text; save it as UTF-8');
   }
 }
 
@@ -72,8 +72,8 @@ function mistakeList(mistakes: readonly FileMistake[]): Html {
     .slice(0, MISTAKES_SHOWN_MAX)
     .map(({ line, message }) => html`<tr>${numberCell(line)}<td>${foreign(message)}</td></tr>\n`);
   const more = mistakes.length - MISTAKES_SHOWN_MAX;
-  return html`<p class="mistake" role="alert">Nothing was imported: ${count(mistakes.length)} of the records ${mistakes.length === 1 ? 'is' : 'are'} wrong. Mend the file and try again.</p>
-${table('Mistakes', [{ name: 'Line', isNumber: true }, { name: 'What is wrong' }], rows)}
+  return html`<p class="mistake" role="alert">Nothing was imported: ${count(mistakes.length)} ${mistakes.length === 1 ? 'record is' : 'records are'} invalid. Correct the file and try again.</p>
+${table('Errors', [{ name: 'Line', isNumber: true }, { name: 'Error' }], rows)}
 ${more > 0 ? html`<p class="soft">And ${count(more)} more.</p>` : ''}`;
 }
 
@@ -91,12 +91,12 @@ function progress({ total, inserted, failure }: ImportJob): Html {
   if (failure === undefined) {
     return html`<label for="progress">${count(inserted)} of ${count(total)}</label>
 <progress id="progress" max="${total}" value="${inserted}" data-hurry></progress>
-<p class="soft">It goes on if you leave this page.</p>`;
+<p class="soft">The import continues if you leave this page.</p>`;
   }
   if (failure !== null) {
     return html`<p class="mistake" role="alert">${failure}.</p>
 <p><a class="button" href="/console/categories/import">Try another file</a></p>`;
   }
   return html`<p class="notice" role="status">${count(total)} ${total === 1 ? 'category was' : 'categories were'} imported.</p>
-<p><a class="button primary" href="/console/categories">See the categories</a></p>`;
+<p><a class="button primary" href="/console/categories">Show the categories</a></p>`;
 }

@@ -6,7 +6,7 @@ import { page } from '../frame/layout.ts';
 
 const ROWS_PER_PAGE = 50;
 
-/** Pets and orders, to look at: they are changed through the API. */
+/** The lists of pets and orders, read-only: they are changed through the API. */
 export const storeRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
@@ -21,7 +21,7 @@ export const storeRoutes: readonly ConsoleRoute[] = [
       ];
       const none = empty(
         'There are no pets yet.',
-        html`They are created through the API: <code>POST ${context.url()}/pets</code>`,
+        html`Create them through the API: <code>POST ${context.url()}/pets</code>`,
       );
       const content = await listing(context, { title: 'Pets', path: '/pets', columns, none, read: readPets });
       return page(context, { section: '/pets', title: 'Pets', content });
@@ -40,7 +40,7 @@ export const storeRoutes: readonly ConsoleRoute[] = [
       ];
       const none = empty(
         'There are no orders yet.',
-        html`They are placed through the API: <code>POST ${context.url()}/store/orders</code>`,
+        html`Place them through the API: <code>POST ${context.url()}/store/orders</code>`,
       );
       const content = await listing(context, { title: 'Orders', path: '/orders', columns, none, read: readOrders });
       return page(context, { section: '/orders', title: 'Orders', content });
@@ -48,7 +48,7 @@ export const storeRoutes: readonly ConsoleRoute[] = [
   },
 ];
 
-/** A row with its id, by which the next page is found. */
+/** A row; the id of the last one is the cursor of the next page. */
 interface Row {
   readonly id: number;
   readonly cells: Html;
@@ -80,9 +80,9 @@ ${
 ${pager(after > 0 ? path : undefined, last && `${path}?after=${last.id}`, ['First page', 'Next'])}`;
 }
 
-async function readPets({ storage }: ConsoleContext, wanted: PageQuery): Promise<Row[]> {
-  const pets = await storage.pets.list(wanted);
-  const stock = new Map((await storage.pets.listInventory(wanted)).map((item) => [item.petId, item.quantity]));
+async function readPets({ storage }: ConsoleContext, query: PageQuery): Promise<Row[]> {
+  const pets = await storage.pets.list(query);
+  const stock = new Map((await storage.pets.listInventory(query)).map((item) => [item.petId, item.quantity]));
   const ids = [...new Set(pets.map(({ categoryId }) => categoryId))];
   const names = new Map(
     await Promise.all(ids.map(async (id) => [id, (await storage.categories.find(id))?.name ?? `${id}`] as const)),
@@ -93,8 +93,8 @@ async function readPets({ storage }: ConsoleContext, wanted: PageQuery): Promise
   }));
 }
 
-async function readOrders({ storage }: ConsoleContext, wanted: PageQuery): Promise<Row[]> {
-  const orders = await storage.orders.list(wanted);
+async function readOrders({ storage }: ConsoleContext, query: PageQuery): Promise<Row[]> {
+  const orders = await storage.orders.list(query);
   const ids = [...new Set(orders.map(({ petId }) => petId))];
   const names = new Map(
     await Promise.all(ids.map(async (id) => [id, (await storage.pets.find(id))?.name ?? `${id}`] as const)),

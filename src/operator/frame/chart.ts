@@ -4,7 +4,7 @@ import type { ConsoleContext } from './context.ts';
 import { moment, numberCell, table, utcDay } from './element.ts';
 
 const COLUMNS = [
-  { name: 'Beginning' },
+  { name: 'Start' },
   { name: 'Served', isNumber: true },
   { name: 'Refused', isNumber: true },
   { name: 'Client errors', isNumber: true },
@@ -12,21 +12,21 @@ const COLUMNS = [
 ];
 
 export interface ChartOptions {
-  /** Stands for it in the page; the live parts are told apart by it. */
+  /** Element id, unique on the page; live updates match elements by it. */
   readonly id: string;
   readonly title: string;
   readonly period: UsagePeriod;
-  /** How many periods, the present one included. */
+  /** Number of periods, including the current one. */
   readonly periods: number;
   /** A key's id, or all keys. */
   readonly keyId?: string;
-  /** How many requests a period admits, drawn across the chart. */
+  /** Requests allowed per period, drawn as a line. */
   readonly limit?: number;
 }
 
 /**
- * Usage by period: a table, and the chart that a script draws from it. The table has only the periods in which there
- * was some; the chart knows where to begin and to end.
+ * Usage by period: a table, and a placeholder in which a script draws the chart. The table omits periods without
+ * requests; the chart's range is in its data attributes.
  */
 export async function usageChart({ storage, now }: ConsoleContext, options: ChartOptions): Promise<Html> {
   const { id, title, period, periods, keyId = ALL_KEYS, limit } = options;
@@ -46,17 +46,17 @@ export async function usageChart({ storage, now }: ConsoleContext, options: Char
           point.serverErrors,
         ].map(numberCell)}</tr>\n`,
     );
-  const bound = limit === undefined ? '' : html` data-limit="${limit}"`;
+  const limitAttribute = limit === undefined ? '' : html` data-limit="${limit}"`;
   return html`<section class="chart" aria-labelledby="${id}-heading">
 <h2 id="${id}-heading">${title}</h2>
-<div id="${id}" data-live data-chart data-first="${first}" data-last="${last}" data-step="${step}"${bound} data-rows="${id}-rows" data-title="${title}"></div>
-<details><summary>The same as a table</summary>
+<div id="${id}" data-live data-chart data-first="${first}" data-last="${last}" data-step="${step}"${limitAttribute} data-rows="${id}-rows" data-title="${title}"></div>
+<details><summary>Show as a table</summary>
 ${table(title, COLUMNS, rows.length > 0 ? rows : [NO_ROW], `${id}-rows`)}</details>
-<p id="${id}-none" data-live class="soft">${sum === 0 ? 'No request in this time.' : ''}</p>
+<p id="${id}-none" data-live class="soft">${sum === 0 ? 'No requests in this time.' : ''}</p>
 </section>`;
 }
 
-const NO_ROW = html`<tr><td colspan="5">No request in this time.</td></tr>`;
+const NO_ROW = html`<tr><td colspan="5">No requests in this time.</td></tr>`;
 
 function failures({ clientErrors, serverErrors }: UsagePoint): number {
   return clientErrors + serverErrors;

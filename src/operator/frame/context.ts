@@ -12,7 +12,7 @@ import type { Events } from '../../telemetry/events.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { Vitals } from '../overview/vitals.ts';
 
-/** A setting as the console shows it: whatever is secret in it is masked already. */
+/** A setting as the console shows it, with secrets masked. */
 export interface ShownSetting {
   readonly name: string;
   readonly value: string;
@@ -20,7 +20,7 @@ export interface ShownSetting {
   readonly about: string;
 }
 
-/** What the console works with. */
+/** The dependencies of the console. */
 export interface ConsoleOptions {
   readonly storage: Storage;
   readonly clock: Clock;
@@ -33,54 +33,54 @@ export interface ConsoleOptions {
   readonly environment: Environment;
   readonly version: string;
   readonly usesRedis: boolean;
-  /** The base address of the API, `/v1` included. */
+  /** The base address of the API, including `/v1`. */
   url(): string;
 }
 
-/** One request of an operator whose session is open. */
+/** A request of a signed-in operator. */
 export interface ConsoleContext extends ConsoleOptions {
   readonly exchange: Exchange;
   readonly session: ConsoleSession;
-  /** What every form of the session carries. */
+  /** The CSRF token of the session. */
   readonly csrf: string;
   readonly by: Operator;
   /** Unix seconds. */
   readonly now: number;
-  /** What was sent, if it was a POST. */
+  /** The form of a POST; empty otherwise. */
   readonly form: FormData;
-  /** The keys that called the most in the last minutes. */
+  /** The keys with the most requests in the last minutes. */
   busiest(): Promise<readonly KeyUsage[]>;
 }
 
-/** A page of the console, or something that it does. A POST has passed the checks of session, origin and token. */
+/** A page or an action of the console. For a POST, session, origin and CSRF token were checked. */
 export interface ConsoleRoute {
   readonly method: 'GET' | 'POST';
-  /** Below `/console`; parameters begin with a colon. */
+  /** Relative to `/console`; parameters begin with a colon. */
   readonly path: string;
-  /** The largest body, if it is not that of a small form. */
+  /** The largest body; default: that of a small form. */
   readonly bodyBytesMax?: number;
   handle(context: ConsoleContext): Answer | Promise<Answer>;
 }
 
-/** Leads to a page of the console, which may tell what was done (`NOTICES`). */
+/** Redirects to a page of the console, optionally with a success notice: `done` is a key of `NOTICES`. */
 export function seeOther(path: string, done?: string): Answer {
   const query = done === undefined ? '' : `?done=${done}`;
   return { status: 303, headers: ['Location', `/console${path}${query}`] };
 }
 
-/** What was typed into a field of a form; empty if there is none. */
+/** The trimmed value of a form field; empty if it is missing. */
 export function field(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === 'string' ? value.trim() : '';
 }
 
-/** A page number or an id out of a query; the least if there is none, or nonsense. */
+/** A whole number from a query parameter; `least` if it is missing, malformed or smaller. */
 export function numberIn(query: URLSearchParams, name: string, least: number): number {
   const number = Number(/^\d{1,15}$/.exec(query.get(name) ?? '')?.[0] ?? least);
   return Math.max(least, number);
 }
 
-/** Something was asked for that there is not. */
+/** A 404 for a missing resource. */
 export function nothingHere(what: string): CatalogError {
   return new CatalogError('not_found', `There is no such ${what}; it may have been removed`);
 }

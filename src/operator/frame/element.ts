@@ -3,20 +3,20 @@ import { utc } from '../../stdx/clock.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import type { ConsoleContext } from './context.ts';
 
-/** A moment, which a script shows in the reader's own zone; without one, and in any case on hover, in UTC. */
+/** A point in time in UTC; a script converts it to the reader's zone and keeps UTC as the tooltip. */
 export function moment(unixSeconds: number): Html {
   const iso = utc(unixSeconds);
   const [date, time] = [iso.slice(0, 10), iso.slice(11, 19)];
   return html`<time datetime="${iso}" title="${date} ${time} UTC">${date} ${time.slice(0, 5)} UTC</time>`;
 }
 
-/** A day as the quotas count it, which is the same in every zone. */
+/** A UTC day, as quotas count them; not converted to the reader's zone. */
 export function utcDay(unixSeconds: number): Html {
   const day = utc(unixSeconds).slice(0, 10);
-  return html`<time datetime="${day}" title="the day in UTC">${day}</time>`;
+  return html`<time datetime="${day}" title="day in UTC">${day}</time>`;
 }
 
-/** How long something takes, as one number with its unit. */
+/** A duration, rounded to one number with its unit. */
 export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 90 * MINUTE_SECONDS) return `${Math.round(seconds / MINUTE_SECONDS)} min`;
@@ -24,12 +24,12 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds / DAY_SECONDS)} days`;
 }
 
-/** A whole number as people read it. */
+/** A whole number with thousands separators. */
 export function count(number: number): string {
   return number.toLocaleString('en-US');
 }
 
-/** Text that somebody else chose, kept from running into what stands beside it. */
+/** Text from users, isolated so that its direction (right to left) does not affect the text around it. */
 export function foreign(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
@@ -40,7 +40,7 @@ export interface Column {
   readonly isNarrow?: boolean;
 }
 
-/** A table that may be wider than a phone, and then is moved sideways, by keyboard too. */
+/** A table that scrolls sideways on narrow screens, also by keyboard. */
 export function table(label: string, columns: readonly Column[], rows: readonly Html[], id = ''): Html {
   const heads = columns.map(({ name, isNumber, isNarrow }) => {
     const kind = isNumber ? html` class="number"` : isNarrow ? html` class="narrow"` : '';
@@ -51,27 +51,27 @@ export function table(label: string, columns: readonly Column[], rows: readonly 
 <tbody${id ? html` id="${id}" data-live` : ''}>${rows}</tbody></table></div>`;
 }
 
-/** A table's cell that holds a number. */
+/** A table cell with a number. */
 export function numberCell(number: number): Html {
   return html`<td class="number">${count(number)}</td>`;
 }
 
-/** What stands in the place of something that there is none of yet. */
+/** The empty state of a list, with advice. */
 export function empty(title: string, advice: Html): Html {
   return html`<div class="empty"><p><strong>${title}</strong></p><p>${advice}</p></div>`;
 }
 
-/** A form that sends what is in it, and the session's token. */
+/** A POST form with the session's CSRF token. */
 export function post(context: ConsoleContext, action: string, content: Html): Html {
   return html`<form method="post" action="/console${action}">${csrfField(context)}${content}</form>`;
 }
 
-/** The hidden field without which a form does nothing. */
+/** The hidden field with the CSRF token; forms are refused without it. */
 export function csrfField({ csrf }: ConsoleContext): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}">`;
 }
 
-/** Links to the pages before and after, where there are some. */
+/** Links to the previous and the next page; empty without both. */
 export function pager(before: string | undefined, after: string | undefined, words = ['Back', 'Next']): Html {
   if (before === undefined && after === undefined) return html``;
   const link = (href: string | undefined, rel: string, text = '') =>
@@ -79,7 +79,7 @@ export function pager(before: string | undefined, after: string | undefined, wor
   return html`<nav class="pager" aria-label="Pages">${link(before, 'prev', words[0])}${link(after, 'next', words[1])}</nav>`;
 }
 
-/** What is wrong with what was sent, above the form that is shown again. */
+/** The validation error above a form that is shown again. */
 export function mistake(message: string | undefined): Html {
   return message === undefined ? html`` : html`<p class="mistake" role="alert">${message}</p>`;
 }

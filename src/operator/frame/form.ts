@@ -4,10 +4,12 @@ import type { Exchange } from '../../http/transport/exchange.ts';
 
 const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i;
 
-/** Reads a form as browsers send it. Throws `unsupported_media_type`, `malformed_request`, or as `readBytes` does. */
+/**
+ * Reads a form, URL-encoded or multipart. Throws `unsupported_media_type`, `malformed_request`, or as `readBytes` does.
+ */
 export async function readForm(exchange: Exchange, bytesMax: number): Promise<FormData> {
   const contentType = exchange.request.headers['content-type'] ?? '';
-  if (!FORM_TYPE.test(contentType)) throw new CatalogError('unsupported_media_type', 'Only forms are taken here');
+  if (!FORM_TYPE.test(contentType)) throw new CatalogError('unsupported_media_type', 'Only forms are accepted here');
   exchange.continue();
   const bytes = await readBytes(exchange, bytesMax);
   try {

@@ -4,30 +4,30 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import type { ConsoleContext } from './context.ts';
 import { csrfField, foreign } from './element.ts';
 
-/** Nothing but what this listener serves itself; no inline script or style, no frame around it, forms to itself alone. */
+/** Allows only resources and forms of this origin; no inline script or style, no framing. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-/** Tells nobody else an address. Not `no-referrer`, under which browsers would not tell us the origin of a form either. */
+/** Not `no-referrer`: browsers would then send `Origin: null` with a form, and the origin check would fail. */
 const PAGE_HEADERS = ['Content-Security-Policy', POLICY, 'Referrer-Policy', 'same-origin', 'Vary', 'Cookie'];
 const HTML_TYPE = 'text/html; charset=utf-8';
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
-const OWN = { folder: new URL('./assets/', import.meta.url), path: '/console/assets/' };
-const OF_THE_SITE = { ...OWN, folder: new URL('../../http/docs/assets/', import.meta.url) };
+const CONSOLE = { folder: new URL('./assets/', import.meta.url), path: '/console/assets/' };
+const DOCS = { ...CONSOLE, folder: new URL('../../http/docs/assets/', import.meta.url) };
 
-const icon = readAsset('icon.svg', 'image/svg+xml', OF_THE_SITE);
+const icon = readAsset('icon.svg', 'image/svg+xml', DOCS);
 const STYLES = [
-  readPackagedAsset('uplot/dist/uPlot.min.css', CSS, OWN),
-  readAsset('base.css', CSS, OF_THE_SITE),
-  readAsset('console.css', CSS, OWN),
+  readPackagedAsset('uplot/dist/uPlot.min.css', CSS, CONSOLE),
+  readAsset('base.css', CSS, DOCS),
+  readAsset('console.css', CSS, CONSOLE),
 ];
 const SCRIPTS = [
-  readPackagedAsset('uplot/dist/uPlot.iife.min.js', JAVASCRIPT, OWN),
-  readAsset('console.js', JAVASCRIPT, OWN),
+  readPackagedAsset('uplot/dist/uPlot.iife.min.js', JAVASCRIPT, CONSOLE),
+  readAsset('console.js', JAVASCRIPT, CONSOLE),
 ];
 
-/** What every page of the console refers to. */
+/** The assets of every page of the console. */
 export const CONSOLE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS];
 
 const NAVIGATION = [
@@ -40,14 +40,14 @@ const NAVIGATION = [
   { path: '/settings', label: 'Settings' },
 ] as const;
 
-/** What a page may say was done, by the word that its address carries. */
+/** Success notices, keyed by the `done` query parameter. */
 const NOTICES: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    changed: 'The key was changed. The service follows within a second.',
-    unchanged: 'Nothing was different, so nothing was changed.',
-    revoked: 'The key was revoked. It opens nothing any more.',
-    unbanned: 'The ban was lifted. The key is served again within a second.',
-    'not-banned': 'The key was not banned any more.',
+    changed: 'The key was changed. The change takes effect within a second.',
+    unchanged: 'Nothing was changed.',
+    revoked: 'The key was revoked. Requests with it are refused.',
+    unbanned: 'The ban was lifted. The key works again within a second.',
+    'not-banned': 'The key was no longer banned.',
     renamed: 'The category was renamed.',
     deleted: 'The category was deleted.',
     ended: 'The session was ended.',
@@ -57,17 +57,17 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
 
 /** A page of the console. */
 export interface View {
-  /** The place in the navigation; undefined for none of them. */
+  /** The current item of the navigation; undefined for none. */
   readonly section?: (typeof NAVIGATION)[number]['path'];
   readonly title: string;
   readonly content: Html;
   readonly status?: number;
   readonly headers?: readonly string[];
-  /** A browser without scripts reloads the page after this time. */
+  /** Reload interval for browsers without JavaScript. */
   readonly reloadSeconds?: number;
 }
 
-/** Renders a page for an operator whose session is open. */
+/** Renders a page for a signed-in operator. */
 export function page(context: ConsoleContext, view: View): Answer {
   const links = NAVIGATION.map(({ path, label }) => {
     const current = path === view.section ? html` aria-current="page"` : '';
@@ -88,7 +88,7 @@ ${view.content}
   return documentOf(view, body, 'console');
 }
 
-/** Renders a page for somebody who has no session. */
+/** Renders a page without navigation, for requests without a session. */
 export function barePage(view: View): Answer {
   const body = html`<main id="content" tabindex="-1" class="card">
 <p class="name"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</p>

@@ -12,14 +12,14 @@ import { keyOf } from './key.ts';
 import { secretPage } from './list.ts';
 
 const GRACES = [
-  { seconds: 0, label: 'None: the old key stops at once' },
+  { seconds: 0, label: 'Not at all: the old key stops at once' },
   { seconds: HOUR_SECONDS, label: '1 hour' },
   { seconds: DAY_SECONDS, label: '24 hours' },
   { seconds: 7 * DAY_SECONDS, label: '7 days' },
   { seconds: ROTATION_GRACE_MAX_SECONDS, label: '30 days' },
 ] as const;
 
-/** What can be done to one key. */
+/** The actions on a key. */
 export const keyChangeRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:id/edit', handle: async (context) => editPage(context, await usableKeyOf(context)) },
   { method: 'POST', path: '/keys/:id/edit', handle: edit },
@@ -42,7 +42,7 @@ ${post(context, `/keys/${key.id}/edit`, html`<input type="hidden" name="seen" va
   return page(context, { section: '/keys', title: `Change ${key.name}`, content, status });
 }
 
-/** Tells whether a key is still as a form showed it. */
+/** A digest of the fields that a form shows, to detect concurrent edits. */
 function stateOf(key: ApiKey): string {
   return hash('sha256', JSON.stringify(fieldsOf(key)), 'base64url');
 }
@@ -51,9 +51,9 @@ async function edit(context: ConsoleContext): Promise<Answer> {
   const { storage, form, now, by } = context;
   const key = await usableKeyOf(context);
   const fields = readFields(form);
-  // A form holds the whole key, so that saving it would undo what another operator changed since it was opened.
+  // The form sends every field, so saving a stale one would undo another operator's change.
   if (form.has('seen') && field(form, 'seen') !== stateOf(key)) {
-    const wrong = 'The key was changed meanwhile. This is how it is now; make your change again';
+    const wrong = 'The key was changed in the meantime. The form shows its current state; make your change again';
     return editPage(context, key, { wrong, status: 409 });
   }
   try {
@@ -75,12 +75,12 @@ async function rotatePage(context: ConsoleContext): Promise<Answer> {
   );
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Rotate the key</h1>
-<p class="lead">A new key takes the place of <code>${key.prefix}…</code>. Plan, limits and scopes stay, and both share one quota until the grace ends.</p>
+<p class="lead">A new key replaces <code>${key.prefix}…</code>. Plan, limits and scopes stay the same, and both keys share one quota while the old one still works.</p>
 ${post(
   context,
   `/keys/${key.id}/rotate`,
   html`<div class="fields"><div><label for="grace">How long the old key still works</label><select id="grace" name="grace">${graces}</select></div>
-<div class="row"><button class="primary">Make the new key</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`,
+<div class="row"><button class="primary">Create the new key</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`,
 )}`;
   return page(context, { section: '/keys', title: `Rotate ${key.name}`, content });
 }
@@ -95,11 +95,11 @@ async function rotate(context: ConsoleContext): Promise<Answer> {
   const oldEndAt = now + grace.seconds;
   const key = await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt, by });
   if (!key || key.revokedAt !== null) throw revoked();
-  const remark =
+  const note =
     grace.seconds > 0
-      ? html`<p class="note">The old key works until ${moment(oldEndAt)}. Give the new one to whoever uses it before that.</p>`
-      : html`<p class="note">The old key works no more.</p>`;
-  return secretPage(context, { key, secret, title: 'The new key', remark });
+      ? html`<p class="note">The old key works until ${moment(oldEndAt)}. Replace it in every client before that.</p>`
+      : html`<p class="note">The old key no longer works.</p>`;
+  return secretPage(context, { key, secret, title: 'The new key', note });
 }
 
 async function revokePage(context: ConsoleContext): Promise<Answer> {
@@ -109,8 +109,8 @@ async function revokePage(context: ConsoleContext): Promise<Answer> {
   const requests = usage ? usage.served + usage.refused + usage.clientErrors + usage.serverErrors : 0;
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Revoke the key?</h1>
-<p class="lead">Whoever uses <strong>${foreign(key.name)}</strong> (<code>${key.prefix}…</code>) is refused from then on. This is for good.</p>
-<p>${requests === 0 ? 'It made no request in the last 24 hours.' : html`It made <strong>${count(requests)}</strong> requests in the last 24 hours, the last one ${moment(usage?.last ?? now)}.`} To replace it without an interruption, <a href="/console/keys/${key.id}/rotate">rotate it</a> instead.</p>
+<p class="lead">Every request with <strong>${foreign(key.name)}</strong> (<code>${key.prefix}…</code>) will be refused. This cannot be undone.</p>
+<p>${requests === 0 ? 'It made no requests in the last 24 hours.' : html`It made <strong>${count(requests)}</strong> requests in the last 24 hours, the last one ${moment(usage?.last ?? now)}.`} To replace it without downtime, <a href="/console/keys/${key.id}/rotate">rotate it</a> instead.</p>
 ${post(context, `/keys/${key.id}/revoke`, html`<div class="row"><button class="danger">Revoke the key</button><a class="button" href="/console/keys/${key.id}">Keep it</a></div>`)}`;
   return page(context, { section: '/keys', title: `Revoke ${key.name}`, content });
 }
@@ -129,7 +129,7 @@ async function unban(context: ConsoleContext): Promise<Answer> {
   return seeOther(`/keys/${id}`, wasBanned ? 'unbanned' : 'not-banned');
 }
 
-/** The key that the address names. Throws `not_found`, or `gone` if it is revoked. */
+/** The key in the path. Throws `not_found`, or `gone` if it is revoked. */
 async function usableKeyOf(context: ConsoleContext): Promise<ApiKey> {
   const key = await keyOf(context);
   if (key.revokedAt !== null) throw revoked();
@@ -137,5 +137,5 @@ async function usableKeyOf(context: ConsoleContext): Promise<ApiKey> {
 }
 
 function revoked(): CatalogError {
-  return new CatalogError('gone', 'The key is revoked, for good; create another one');
+  return new CatalogError('gone', 'The key is permanently revoked; create another one');
 }

@@ -6,18 +6,18 @@ import { utc } from '../../stdx/clock.ts';
 import { field } from '../frame/context.ts';
 import { count } from '../frame/element.ts';
 
-/** The fields of a key as they stand in a form. */
+/** The form fields of a key. */
 export interface KeyFields {
   readonly name: string;
   readonly plan: string;
   readonly perMinute: string;
   readonly perDay: string;
   readonly scopes: readonly string[];
-  /** A date, or empty for never. */
+  /** A date (YYYY-MM-DD), or empty for never. */
   readonly expires: string;
 }
 
-/** What a new key is unless it is asked for otherwise. */
+/** The defaults of a new key. */
 export const FIELDS_OF_A_NEW_KEY: KeyFields = {
   name: '',
   plan: 'free',
@@ -27,20 +27,20 @@ export const FIELDS_OF_A_NEW_KEY: KeyFields = {
   expires: '',
 };
 
-/** A key as a form shows it. */
+/** The form fields for a key. */
 export function fieldsOf(key: ApiKey): KeyFields {
-  const isOwn = key.plan === 'enterprise';
+  const hasOwnLimits = key.plan === 'enterprise';
   return {
     name: key.name,
     plan: key.plan,
-    perMinute: isOwn ? `${key.limits.minute}` : '',
-    perDay: isOwn ? `${key.limits.day}` : '',
+    perMinute: hasOwnLimits ? `${key.limits.minute}` : '',
+    perDay: hasOwnLimits ? `${key.limits.day}` : '',
     scopes: key.scopes,
     expires: key.expiresAt === null ? '' : utc(key.expiresAt).slice(0, 10),
   };
 }
 
-/** What was sent. */
+/** Reads the submitted fields. */
 export function readFields(form: FormData): KeyFields {
   return {
     name: field(form, 'name'),
@@ -52,7 +52,7 @@ export function readFields(form: FormData): KeyFields {
   };
 }
 
-/** What was asked for in a form. Throws `validation_failed` where it does not make sense. */
+/** Converts form fields to the values of a key. Throws `validation_failed`. */
 export function wantedKey(fields: KeyFields): Omit<NewApiKey, 'environment'> & { scopes: readonly Scope[] } {
   const plan = PLAN_NAMES.find((name) => name === fields.plan);
   if (!plan) throw new CatalogError('validation_failed', 'Choose a plan');
@@ -66,7 +66,7 @@ export function wantedKey(fields: KeyFields): Omit<NewApiKey, 'environment'> & {
   return { name: fields.name, plan, scopes, ...(limits && { limits }), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-/** What a form changes of a key. Throws `validation_failed`, by the rules for a new key. */
+/** The changes that form fields make to a key. Throws `validation_failed` by the rules for a new key. */
 export function keyChanges(key: ApiKey, fields: KeyFields, now: number): KeyChanges {
   const keepsExpiry = fields.expires === fieldsOf(key).expires;
   const wanted = { ...wantedKey(keepsExpiry ? { ...fields, expires: '' } : fields), environment: key.environment };
@@ -81,7 +81,7 @@ export function keyChanges(key: ApiKey, fields: KeyFields, now: number): KeyChan
   };
 }
 
-/** The fields themselves, filled in. */
+/** Renders the fields. */
 export function keyFields(fields: KeyFields): Html {
   const plans = PLAN_NAMES.map(
     (plan) =>
@@ -95,7 +95,7 @@ export function keyFields(fields: KeyFields): Html {
 <input id="${name}" name="${name}" inputmode="numeric" pattern="[0-9]{1,10}" value="${value}" autocomplete="off"></div>`;
   return html`<div><label for="name">Name</label>
 <input id="name" name="name" value="${fields.name}" maxlength="100" required autocomplete="off" aria-describedby="name-hint">
-<p class="hint" id="name-hint">Who uses the key, or what for.</p></div>
+<p class="hint" id="name-hint">Who uses the key, or what it is for.</p></div>
 <div><label for="plan">Plan</label>
 <select id="plan" name="plan">${plans}</select></div>
 <fieldset class="pair" data-for-plan="enterprise"><legend>Limits of the enterprise plan</legend>
@@ -105,23 +105,23 @@ ${limit('perDay', 'Requests per day', fields.perDay)}
 <fieldset><legend>Scopes</legend><div class="choices">${scopes}</div></fieldset>
 <div><label for="expires">Last day</label>
 <input id="expires" name="expires" type="date" value="${fields.expires}" aria-describedby="expires-hint">
-<p class="hint" id="expires-hint">The key expires at the end of this day, in UTC. Leave it empty for a key that does not.</p></div>`;
+<p class="hint" id="expires-hint">The key expires at the end of this day, in UTC. Leave it empty for a key that does not expire.</p></div>`;
 }
 
 function limitsOf(plan: PlanName): string {
-  if (plan === 'enterprise') return 'limits of its own';
+  if (plan === 'enterprise') return 'custom limits';
   return `${count(PLANS[plan].minute)} a minute, ${count(PLANS[plan].day)} a day`;
 }
 
 function readLimit(text: string, label: string): number {
   const limit = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= LIMIT_MAX) return limit;
-  throw new CatalogError('validation_failed', `${label}: write a whole number from 1 to ${count(LIMIT_MAX)}`);
+  throw new CatalogError('validation_failed', `${label}: enter a whole number from 1 to ${count(LIMIT_MAX)}`);
 }
 
 function readDate(text: string): number | undefined {
   if (text === '') return undefined;
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T23:59:59Z`) : Number.NaN;
-  if (Number.isNaN(ms)) throw new CatalogError('validation_failed', 'Last day: write a date such as 2030-12-31');
+  if (Number.isNaN(ms)) throw new CatalogError('validation_failed', 'Last day: enter a date such as 2030-12-31');
   return ms / 1_000;
 }

@@ -12,18 +12,18 @@ import { stateBadge } from './list.ts';
 
 const BANS_SHOWN_MAX = 20;
 const AUDIT_SHOWN_MAX = 20;
-/** The share of a limit from which on it is worth a warning. */
-const MUCH = 0.8;
-/** How many minutes and days the charts show, and how many if more is asked for. */
+/** The share of a limit above which the meter shows a warning. */
+const WARNING_SHARE = 0.8;
+/** The minutes and days in the charts: by default, and with `span=long`. */
 const SPANS = {
-  short: { minutes: 60, days: 30, told: ['hour', '30 days'] },
-  long: { minutes: 360, days: 365, told: ['6 hours', 'year'] },
+  short: { minutes: 60, days: 30, labels: ['hour', '30 days'] },
+  long: { minutes: 360, days: 365, labels: ['6 hours', 'year'] },
 } as const;
 
-/** Everything about one key. */
+/** The page of a key. */
 export const keyRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:id', handle: showKey }];
 
-/** The key that the address names. Throws `not_found`. */
+/** The key in the path. Throws `not_found`. */
 export async function keyOf({ storage, exchange }: ConsoleContext): Promise<ApiKey> {
   const key = await storage.keys.find(exchange.params.id ?? '');
   if (!key) throw nothingHere('key');
@@ -36,7 +36,7 @@ async function showKey(context: ConsoleContext): Promise<Answer> {
   const memory = await storage.limits.memory(key.id);
   const ban = memory.ban && memory.ban.endsAt > now ? memory.ban : undefined;
   const isLong = exchange.query.get('span') === 'long';
-  const { minutes, days, told } = isLong ? SPANS.long : SPANS.short;
+  const { minutes, days, labels } = isLong ? SPANS.long : SPANS.short;
   const spans = html`<p class="spans"><span class="soft">Charts:</span> <a href="/console/keys/${key.id}"${isLong ? '' : html` aria-current="true"`}>hour and 30 days</a> <a href="/console/keys/${key.id}?span=long"${isLong ? html` aria-current="true"` : ''}>6 hours and year</a></p>`;
   const actions =
     key.revokedAt === null
@@ -46,12 +46,12 @@ async function showKey(context: ConsoleContext): Promise<Answer> {
 <div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, ban, now)}</span></h1>${actions}</div>
 <div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
 ${facts(key)}
-${spent(context, key, memory)}
+${windows(context, key, memory)}
 ${spans}
-${await usageChart(context, { id: 'minutes', title: `Requests per minute, last ${told[0]}`, period: 'minute', periods: minutes, keyId: key.id, limit: key.limits.minute })}
-${await usageChart(context, { id: 'days', title: `Requests per day, last ${told[1]}`, period: 'day', periods: days, keyId: key.id, limit: key.limits.day })}
+${await usageChart(context, { id: 'minutes', title: `Requests per minute, last ${labels[0]}`, period: 'minute', periods: minutes, keyId: key.id, limit: key.limits.minute })}
+${await usageChart(context, { id: 'days', title: `Requests per day, last ${labels[1]}`, period: 'day', periods: days, keyId: key.id, limit: key.limits.day })}
 ${await banHistory(context, key)}
-<section aria-labelledby="audit-heading"><h2 id="audit-heading">What operators did</h2>
+<section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
 ${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target: key.id }), { withTarget: false })}
 </section>`;
   return page(context, { section: '/keys', title: key.name, content });
@@ -60,7 +60,7 @@ ${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target
 function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
   const { now } = context;
   return html`<div class="panel danger"><div><p><strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
-<p>It was ${ban.reason}. This is ban number ${ban.level} in a row; each is longer than the one before, until a day passes without.</p></div>
+<p>It was ${ban.reason}. This is ban number ${ban.level} in a row; each lasts longer than the one before, until a day passes without a ban.</p></div>
 ${post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`)}</div>`;
 }
 
@@ -77,8 +77,8 @@ ${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)
 </dl>`;
 }
 
-/** Both windows as they were saved last, which is half a second ago at most. */
-function spent({ now }: ConsoleContext, { limits }: ApiKey, { counts }: LimiterMemory): Html {
+/** The use of both windows as last saved, at most half a second ago. */
+function windows({ now }: ConsoleContext, { limits }: ApiKey, { counts }: LimiterMemory): Html {
   const minuteUsed = counts && counts.minuteEnds > now ? counts.minuteUsed : 0;
   const dayUsed = counts && counts.day >= Math.floor(now / DAY_SECONDS) ? counts.dayUsed : 0;
   const window = (
@@ -87,10 +87,10 @@ function spent({ now }: ConsoleContext, { limits }: ApiKey, { counts }: LimiterM
     used: number,
     limit: number,
   ) => html`<div class="tile"><dt id="${id}-label">${label}</dt>
-<dd>${count(used)} <span class="soft">of ${count(limit)}</span> <meter aria-labelledby="${id}-label" min="0" max="${limit}" optimum="0" low="${limit * MUCH}" high="${limit * 0.999}" value="${Math.min(used, limit)}"></meter></dd></div>`;
+<dd>${count(used)} <span class="soft">of ${count(limit)}</span> <meter aria-labelledby="${id}-label" min="0" max="${limit}" optimum="0" low="${limit * WARNING_SHARE}" high="${limit * 0.999}" value="${Math.min(used, limit)}"></meter></dd></div>`;
   return html`<dl class="tiles" id="spent" data-live>
-${window('minute', 'Spent of this minute', minuteUsed, limits.minute)}
-${window('day', 'Spent of this day (UTC)', dayUsed, limits.day)}
+${window('minute', 'Used this minute', minuteUsed, limits.minute)}
+${window('day', 'Used today (UTC)', dayUsed, limits.day)}
 </dl>`;
 }
 
@@ -98,18 +98,13 @@ async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promis
   const bans = await storage.limits.banHistory(key.id, BANS_SHOWN_MAX);
   const end = ({ endsAt, liftedAt }: (typeof bans)[number]) => {
     if (liftedAt !== null) return html`${moment(liftedAt)} <span class="badge">lifted</span>`;
-    return endsAt > now ? html`${moment(endsAt)} <span class="badge danger">on</span>` : moment(endsAt);
+    return endsAt > now ? html`${moment(endsAt)} <span class="badge danger">active</span>` : moment(endsAt);
   };
   const rows = bans.map(
     (ban) =>
       html`<tr><th scope="row">${moment(ban.startedAt)}</th><td>${end(ban)}</td><td class="number">${ban.level}</td><td class="long">${ban.reason}</td></tr>\n`,
   );
-  const columns = [
-    { name: 'Began' },
-    { name: 'Ended' },
-    { name: 'In a row', isNumber: true },
-    { name: 'Because it was' },
-  ];
+  const columns = [{ name: 'Start' }, { name: 'End' }, { name: 'In a row', isNumber: true }, { name: 'Reason' }];
   return html`<section id="history" data-live aria-labelledby="history-heading"><h2 id="history-heading">Bans</h2>
 ${bans.length === 0 ? html`<p class="soft">The key was never banned.</p>` : table('Bans of the key', columns, rows)}</section>`;
 }

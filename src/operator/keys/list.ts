@@ -20,7 +20,7 @@ const PLAN_COLUMNS = [
   { name: 'Created' },
 ];
 
-/** The list of the keys, and the form for another. */
+/** The list of keys, and the form for a new one. */
 export const keyListRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: listKeys },
   { method: 'GET', path: '/keys/new', handle: (context) => newKeyPage(context, FIELDS_OF_A_NEW_KEY) },
@@ -42,20 +42,20 @@ async function listKeys(context: ConsoleContext): Promise<Answer> {
   const address = (to: number) => `/keys?${new URLSearchParams({ ...(text && { q: text }), page: `${to}` })}`;
   const none = text
     ? empty(
-        'No key is found.',
-        html`A part of its name, its id or its visible beginning will do. <a href="/console/keys">Show all keys</a>`,
+        'No key found.',
+        html`Search for a part of its name, its id or its first characters. <a href="/console/keys">Show all keys</a>`,
       )
     : empty(
         'There is no key yet.',
-        html`Every request needs one. <a href="/console/keys/new">Create the first key</a>`,
+        html`Every request to the API needs one. <a href="/console/keys/new">Create the first key</a>`,
       );
   const content = html`<div class="heading"><h1>Keys</h1><a class="button primary" href="/console/keys/new">New key</a></div>
-<form class="search" role="search" action="/console/keys"><label for="q">Name, id or beginning of a key</label>
+<form class="search" role="search" action="/console/keys"><label for="q">Name, id or first characters of a key</label>
 <div class="row"><input id="q" name="q" type="search" value="${text}" maxlength="${SEARCH_CHARACTERS_MAX}"><button>Search</button></div></form>
 ${
   keys.length === 0
     ? none
-    : html`<p class="soft">${count(offset + 1)} to ${count(offset + keys.length)} of ${count(found)}, the newest first</p>
+    : html`<p class="soft">${count(offset + 1)} to ${count(offset + keys.length)} of ${count(found)}, newest first</p>
 ${table('Keys', PLAN_COLUMNS, rows)}`
 }
 ${pager(number > 1 ? address(number - 1) : undefined, offset + keys.length < found ? address(number + 1) : undefined)}`;
@@ -75,32 +75,34 @@ async function createKey(context: ConsoleContext): Promise<Answer> {
   try {
     const { key, secret } = newApiKey({ ...wantedKey(fields), environment }, now);
     await storage.keys.insert(key, secretRecord(secret), by);
-    return secretPage(context, { key, secret, title: 'The key is made' });
+    return secretPage(context, { key, secret, title: 'Key created' });
   } catch (error) {
     if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
     return newKeyPage(context, fields, error.message);
   }
 }
 
-/** The one page that ever shows a secret. A script makes its address that of the key, so that a reload shows that. */
+/**
+ * The only page that shows a secret. A script changes its URL to that of the key, so a reload does not create another.
+ */
 export function secretPage(
   context: ConsoleContext,
-  { key, secret, title, remark }: { key: ApiKey; secret: string; title: string; remark?: Html },
+  { key, secret, title, note }: { key: ApiKey; secret: string; title: string; note?: Html },
 ): Answer {
   const { url } = context;
   const content = html`<h1>${title}</h1>
-<p class="lead">Copy it now: it is shown only this once, and nothing can show it again.</p>
+<p class="lead">Copy it now: it is shown only once.</p>
 <div class="secret" data-become="/console/keys/${key.id}"><label for="secret">API key of <strong>${foreign(key.name)}</strong></label>
 <div class="row"><input id="secret" readonly value="${secret}" autocomplete="off" spellcheck="false"><button type="button" data-copy="secret" hidden>Copy</button></div>
 <p class="hint" id="copied" role="status"></p></div>
-${remark ?? ''}
+${note ?? ''}
 <h2>Try it</h2>
 <pre tabindex="0"><code>curl -H 'Authorization: Bearer ${secret}' ${url()}/categories</code></pre>
-<p>The request shows up on the <a href="/console/keys/${key.id}">page of the key</a> and on the <a href="/console">overview</a> within seconds.</p>`;
+<p>The request appears on the <a href="/console/keys/${key.id}">page of the key</a> and on the <a href="/console">overview</a> within seconds.</p>`;
   return page(context, { section: '/keys', title, content });
 }
 
-/** How a key stands, in a word. */
+/** The state of a key: revoked, expired, banned or active. */
 export function stateBadge(key: ApiKey, ban: Ban | undefined, now: number): Html {
   if (key.revokedAt !== null) return html`<span class="badge">revoked</span>`;
   if (key.expiresAt !== null && key.expiresAt <= now) return html`<span class="badge">expired</span>`;

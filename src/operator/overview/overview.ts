@@ -9,26 +9,26 @@ import { page } from '../frame/layout.ts';
 const BUSIEST_MAX = 10;
 const BANS_MAX = 10;
 const HOUR_MINUTES = 60;
-/** Short, because the usage of every key in this time has to be added up. */
+/** Short, because the query adds up the usage of every key in this time. */
 const BUSIEST_SECONDS = 300;
-/** How long that is told again, however many operators look on; longer, if finding it takes more than its share. */
-const BUSIEST_FINDING_MS = 5_000;
+/** How long the result is cached for all operators; longer if the query would take more than this share of the time. */
+const BUSIEST_CACHED_MS = 5_000;
 const BUSIEST_TIME_SHARE = 0.02;
 
-/** Makes the function that finds the keys that call the most, every few seconds at most. */
+/** Creates a query for the busiest keys that caches its result for a few seconds. */
 export function createBusiest({ storage, clock }: ConsoleOptions): ConsoleContext['busiest'] {
   let finding: Promise<readonly KeyUsage[]> | undefined;
   let staleAtMs = 0;
   return () => {
     const startedMs = performance.now();
     if (finding && startedMs < staleAtMs) return finding;
-    staleAtMs = startedMs + BUSIEST_FINDING_MS;
+    staleAtMs = startedMs + BUSIEST_CACHED_MS;
     const { unix: now } = clock();
     finding = storage.usage.byKey({ since: now - BUSIEST_SECONDS, now, limit: BUSIEST_MAX });
     finding.then(
       () => {
         const tookMs = performance.now() - startedMs;
-        staleAtMs = startedMs + Math.max(BUSIEST_FINDING_MS, tookMs / BUSIEST_TIME_SHARE);
+        staleAtMs = startedMs + Math.max(BUSIEST_CACHED_MS, tookMs / BUSIEST_TIME_SHARE);
       },
       () => {
         finding = undefined;
@@ -38,7 +38,7 @@ export function createBusiest({ storage, clock }: ConsoleOptions): ConsoleContex
   };
 }
 
-/** How the service is doing. Its parts marked live are fetched again by a script every few seconds. */
+/** The overview page. A script refreshes the elements with `data-live`. */
 export const overviewRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
@@ -62,11 +62,11 @@ ${await health(context)}`;
   },
 ];
 
-/** What matters more than every number below it. */
+/** The warning for an instance that counts without Redis. */
 function degraded({ limiter }: ConsoleContext): Html {
   const warning =
     limiter.state === 'degraded'
-      ? html`<p class="mistake" role="alert">Redis does not answer, so this instance counts by itself and admits its share of each limit.</p>`
+      ? html`<p class="mistake" role="alert">Redis does not respond, so this instance counts by itself and admits its share of each limit.</p>`
       : '';
   return html`<div id="degraded" data-live>${warning}</div>`;
 }
@@ -76,9 +76,9 @@ async function tiles({ vitals }: ConsoleContext): Promise<Html> {
   const tile = (label: string, value: string, title: string, tone = '') =>
     html`<div class="tile${tone && ` ${tone}`}" title="${title}"><dt>${label}</dt><dd>${value}</dd></div>`;
   return html`<dl class="tiles" id="tiles" data-live>
-${tile('Requests per second', rate(requests), 'Of the last 10 s, in this instance')}
-${tile('Refused per second', rate(refused), 'Answers with 429, of the last 10 s, in this instance', refused > 0 ? 'warning' : '')}
-${tile('Errors per second', rate(failed), 'Answers with 5xx, of the last 10 s, in this instance', failed > 0 ? 'danger' : '')}
+${tile('Requests per second', rate(requests), 'Over the last 10 s, on this instance')}
+${tile('Refused per second', rate(refused), 'Responses with 429 over the last 10 s, on this instance', refused > 0 ? 'warning' : '')}
+${tile('Errors per second', rate(failed), 'Responses with 5xx over the last 10 s, on this instance', failed > 0 ? 'danger' : '')}
 ${tile('Median', milliseconds(p50), 'Half of the requests of the last minute were answered within this time')}
 ${tile('99th percentile', milliseconds(p99), '99 of 100 requests of the last minute were answered within this time')}
 </dl>`;
@@ -99,7 +99,7 @@ ${post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ba
   return html`<section id="bans" data-live aria-labelledby="bans-heading">
 <h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''}</h2>
 ${all.length === 0 ? html`<p class="soft">No key is banned.</p>` : html`<ul class="plain">${all.slice(0, BANS_MAX).map(panel)}</ul>`}
-${more > 0 ? html`<p class="soft">And ${count(more)} more; the list of the keys marks them.</p>` : ''}
+${more > 0 ? html`<p class="soft">And ${count(more)} more, marked in the list of keys.</p>` : ''}
 </section>`;
 }
 
@@ -120,12 +120,12 @@ async function busiest(context: ConsoleContext): Promise<Html> {
   const hasKeys = found.length > 0 || (await storage.keys.search({ text: '', offset: 0, limit: 1 })).count > 0;
   const none = hasKeys
     ? empty(
-        'No key called in the last five minutes.',
-        html`A first request shows up here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`,
+        'No requests in the last five minutes.',
+        html`A first request appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`,
       )
     : empty(
         'There is no key yet.',
-        html`<a href="/console/keys/new">Create the first key</a>; it is needed for every request.`,
+        html`<a href="/console/keys/new">Create the first key</a>; every request to the API needs one.`,
       );
   return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
 <h2 id="busiest-heading">Busiest keys of the last five minutes</h2>
@@ -135,13 +135,13 @@ ${found.length === 0 ? none : table('Busiest keys', [{ name: 'Key' }, ...numbers
 
 async function health({ health, limiter, usesRedis, version, environment, url }: ConsoleContext): Promise<Html> {
   const database = await health.ready().then(
-    () => html`<span class="badge good">answers</span>`,
-    () => html`<span class="badge danger">does not answer</span> Requests that need it get 503; the log says why.`,
+    () => html`<span class="badge good">up</span>`,
+    () => html`<span class="badge danger">down</span> Requests that need it get 503; see the log.`,
   );
   const counting = usesRedis
     ? limiter.state === 'ok'
-      ? html`<span class="badge good">answers</span>`
-      : html`<span class="badge danger">does not answer</span> This instance counts by itself and admits its share of each limit.`
+      ? html`<span class="badge good">up</span>`
+      : html`<span class="badge danger">down</span> This instance counts by itself and admits its share of each limit.`
     : html`<span class="badge">not used</span> This instance counts alone.`;
   return html`<section id="health" data-live aria-labelledby="health-heading">
 <h2 id="health-heading">Health</h2>

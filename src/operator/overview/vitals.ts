@@ -2,14 +2,14 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 
 const DURATIONS = 'pet_catalog_request_duration_seconds';
 const SAMPLE_INTERVAL_MS = 5_000;
-/** Rates are those of the last seconds, durations those of the last minute. */
+/** Rates cover the last 10 s, durations the last minute. */
 const RATE_MS = 10_000;
 const DURATION_MS = 60_000;
 const SAMPLES_MAX = DURATION_MS / SAMPLE_INTERVAL_MS + 2;
-/** What operators and probes ask for says nothing of how callers are served. */
+/** Routes of operators and probes, left out of the vitals. */
 const OWN_ROUTES = /^\/(console|metrics|livez|readyz|docs)/;
 
-/** What was counted until a moment, by status and by duration (cumulative, by its upper bound in seconds). */
+/** The counters at one time. `byDuration` is cumulative, keyed by the bucket's upper bound in seconds. */
 interface Sample {
   readonly atMs: number;
   readonly requests: number;
@@ -18,14 +18,14 @@ interface Sample {
   readonly byDuration: ReadonlyMap<number, number>;
 }
 
-/** One number of the metric, as the metrics' reader has it. */
+/** One value of the metric, as prom-client returns it. */
 interface Counted {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number | undefined>>;
   readonly value: number;
 }
 
-/** How this instance is doing. Rates are per second; durations, in seconds, are undefined where there was no request. */
+/** The vital signs of this instance. Rates are per second; percentiles are in seconds, undefined without requests. */
 export interface VitalSigns {
   readonly requests: number;
   readonly refused: number;
@@ -34,7 +34,7 @@ export interface VitalSigns {
   readonly p99: number | undefined;
 }
 
-/** Reads the metrics every few seconds, so that how they change can be told. Costs requests nothing. */
+/** Samples the metrics every few seconds to derive rates. Adds no cost to requests. */
 export class Vitals implements Disposable {
   readonly #registry: Metrics['registry'];
   readonly #nowMs: () => number;
@@ -48,7 +48,7 @@ export class Vitals implements Disposable {
     this.sample();
   }
 
-  /** Remembers what was counted until now. */
+  /** Takes a sample of the counters. */
   async sample(): Promise<void> {
     this.#samples = [...this.#samples, await this.#read()].slice(-SAMPLES_MAX);
   }
@@ -93,14 +93,14 @@ export class Vitals implements Disposable {
   }
 }
 
-/** How many requests took how long at most between two samples; cumulative, the durations rising. */
+/** The cumulative histogram of the requests between two samples, in ascending order of duration. */
 function durationsSince(before: Sample, now: Sample): [bound: number, count: number][] {
   return [...now.byDuration]
     .map(([bound, count]): [number, number] => [bound, count - (before.byDuration.get(bound) ?? 0)])
     .sort(([one], [other]) => one - other);
 }
 
-/** Within the bucket that holds it, by proportion; of the last bucket, which has no end, its beginning. */
+/** Interpolates linearly within the bucket; for the last bucket, which is open, returns its lower bound. */
 function quantile(counts: readonly [bound: number, count: number][], share: number): number | undefined {
   const total = counts.at(-1)?.[1] ?? 0;
   if (total === 0) return undefined;

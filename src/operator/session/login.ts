@@ -10,8 +10,8 @@ import { checkOrigin, isSecure, LoginAttempts, noSessionCookie, openSession } fr
 const FORM_BYTES_MAX = 4 * 1024;
 
 /**
- * The two halves of a login. Looking at the page spends nothing, so that link previews and scanners leave the link
- * whole; its button opens the session.
+ * Creates the handler of the login page. GET does not use up the link, so link previews and scanners cannot; the POST
+ * of its button opens the session.
  */
 export function createLogin({ storage, clock }: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const attempts = new LoginAttempts();
@@ -26,30 +26,30 @@ export function createLogin({ storage, clock }: ConsoleOptions): (exchange: Exch
     const opened = await openSession(storage, { login, now, isSecure: secure });
     if (opened) return { ...seeOther(''), headers: ['Location', '/console', 'Set-Cookie', opened.cookie] };
     attempts.fail(steady);
-    return spentPage();
+    return invalidLinkPage();
   };
 }
 
 function loginPage(token: string): Answer {
   const content = token
     ? html`<h1>Operator’s console</h1>
-<p>This link opens one session of twelve hours in this browser.</p>
+<p>This link works once and opens a session of twelve hours in this browser.</p>
 <form method="post" action="/console/login"><input type="hidden" name="token" value="${token}">
 <button class="primary">Open the console</button></form>`
     : html`<h1>You are not signed in</h1>
-<p>Run this on the machine of the service, and open the link that it prints:</p>
+<p>Run this command on the machine of the service, and open the link that it prints:</p>
 <pre tabindex="0"><code>npx pet-catalog console login</code></pre>
-<p class="soft">Signed in already, and led here by a link from elsewhere? <a href="/console">Go to the console</a>.</p>`;
+<p class="soft">Already signed in, and here through a link from another site? <a href="/console">Go to the console</a>.</p>`;
   return barePage({ title: token ? 'Sign in' : 'Not signed in', content });
 }
 
-function spentPage(): Answer {
+function invalidLinkPage(): Answer {
   return barePage({
-    title: 'The link opens nothing',
+    title: 'The link is not valid',
     status: 403,
-    content: html`<h1>The link opens nothing</h1>
-<p role="alert">It was used already, is older than ten minutes, or is not whole.</p>
-<p>Ask for another one:</p>
+    content: html`<h1>The link is not valid</h1>
+<p role="alert">It was already used, is older than ten minutes, or is incomplete.</p>
+<p>Create a new one:</p>
 <pre tabindex="0"><code>npx pet-catalog console login</code></pre>`,
   });
 }
@@ -60,11 +60,11 @@ function tooManyAttempts(seconds: number): Answer {
     status: 429,
     headers: ['Retry-After', `${seconds}`],
     content: html`<h1>Too many attempts</h1>
-<p role="alert">Several logins failed one after the other. Wait ${seconds} s, then go back and press the button again: the link is not spent.</p>`,
+<p role="alert">Several logins failed in a row. Wait ${seconds} s, then go back and press the button again: the link still works.</p>`,
   });
 }
 
-/** The sessions that are open, and how they end. */
+/** The list of open sessions, and the actions that end them. */
 export const sessionRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
@@ -84,9 +84,9 @@ export const sessionRoutes: readonly ConsoleRoute[] = [
       );
       const columns = [{ name: 'Opened by' }, { name: 'Opened' }, { name: 'Ends' }, { name: 'Action' }];
       const content = html`<h1>Sessions</h1>
-<p class="lead">Who is signed in to the console: ${count(sessions.length)}. A session ends after twelve hours, or here.</p>
+<p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, or when you end it here.</p>
 ${table('Sessions', columns, rows)}
-${empty('Somebody else needs the console?', html`<code>npx pet-catalog console login</code> prints a link that opens one more session.`)}`;
+${empty('Another operator needs the console?', html`<code>npx pet-catalog console login</code> prints a link that opens another session.`)}`;
       return page(context, { title: 'Sessions', content });
     },
   },
@@ -115,12 +115,12 @@ function signedOut({ request }: Exchange): Answer {
   return { status: 303, headers };
 }
 
-/** Leads somebody without a session to where one is had; what was sent is refused. */
+/** Redirects a request without a session to the login page. Throws `insufficient_scope` for a POST. */
 export function notSignedIn({ request }: Exchange): Answer {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     throw new CatalogError(
       'insufficient_scope',
-      'Your session has ended, so nothing was done; sign in and send it again',
+      'Your session has ended, so nothing was changed; sign in and submit the form again',
     );
   }
   return seeOther('/login');

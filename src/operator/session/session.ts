@@ -14,7 +14,7 @@ const SESSION_SECONDS = 12 * HOUR_SECONDS;
 const ATTEMPTS_MAX = 10;
 const ATTEMPTS_SECONDS = 60;
 
-/** Offers a login to the console at this address: a link that opens one session, within ten minutes. */
+/** Creates a login link to the console at `url`; it opens one session and expires after ten minutes. */
 export async function offerLogin(
   storage: Storage,
   { actor, now, url }: { actor: string; now: number; url: string },
@@ -24,13 +24,13 @@ export async function offerLogin(
   return `${url}/console/login?token=${token}`;
 }
 
-/** A session just opened: the cookie that keeps it. */
+/** A new session and its Set-Cookie value. */
 export interface OpenedSession {
   readonly session: ConsoleSession;
   readonly cookie: string;
 }
 
-/** Spends a login. The session's token is always a new one, whatever the browser brought along. Undefined if there is no such login. */
+/** Redeems a login token for a session with a new token (no session fixation). Undefined if the login is invalid. */
 export async function openSession(
   storage: Storage,
   { login, now, isSecure }: { login: string; now: number; isSecure: boolean },
@@ -42,12 +42,12 @@ export async function openSession(
   return session && { session, cookie: sessionCookie(token, { seconds: SESSION_SECONDS, isSecure }) };
 }
 
-/** The cookie that takes a session's cookie away. */
+/** The Set-Cookie value that deletes the session cookie. */
 export function noSessionCookie(isSecure: boolean): string {
   return sessionCookie('', { seconds: 0, isSecure });
 }
 
-/** The session that a request belongs to and its CSRF token, or undefined. */
+/** The open session of a request with its CSRF token, or undefined. */
 export async function findSession(
   storage: Storage,
   request: IncomingMessage,
@@ -59,42 +59,42 @@ export async function findSession(
   return session && { session, csrf: csrfToken(token) };
 }
 
-/** Whether the caller came by HTTPS to a proxy that says so; who lies about it only loses the cookie. */
+/** Whether a proxy reports HTTPS. A client that fakes the header only loses its own cookie. */
 export function isSecure(request: IncomingMessage): boolean {
   return request.headers['x-forwarded-proto'] === 'https';
 }
 
 /**
- * Throws `insufficient_scope` for a POST that another site's page sends. Both headers are the browser's own; where it
- * sends neither, the session's token has to do.
+ * Throws `insufficient_scope` for a cross-site POST. Scripts cannot set either header; if the browser sends neither, the
+ * CSRF token protects alone.
  */
 export function checkOrigin({ headers }: IncomingMessage): void {
   const { origin, host, 'sec-fetch-site': site } = headers;
   const isForeign =
     site === undefined ? origin !== undefined && URL.parse(origin)?.host !== host : site !== 'same-origin';
   if (isForeign) {
-    throw new CatalogError('insufficient_scope', 'This was sent by a page of another site, so nothing was done');
+    throw new CatalogError('insufficient_scope', 'This was sent by a page of another site, so nothing was changed');
   }
 }
 
-/** Throws `insufficient_scope` if a form was not made for this session. */
+/** Throws `insufficient_scope` if the CSRF token of a form is not that of the session. */
 export function checkCsrf(form: FormData, csrf: string): void {
   const sent = Buffer.from(String(form.get('csrf') ?? ''));
-  const wanted = Buffer.from(csrf);
-  if (sent.length !== wanted.length || !timingSafeEqual(sent, wanted)) {
+  const expected = Buffer.from(csrf);
+  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) {
     throw new CatalogError(
       'insufficient_scope',
-      'This form belongs to another session, so nothing was done; reload it',
+      'This form belongs to another session, so nothing was changed; reload it',
     );
   }
 }
 
-/** Counts the logins that failed, so that they are not tried without end. */
+/** Limits the rate of failed logins. */
 export class LoginAttempts {
   #endsAt = 0;
   #failed = 0;
 
-  /** Seconds to wait before the next try, 0 for none. `now` is steady. */
+  /** Seconds to wait before the next attempt; 0 for none. `now` is on the monotonic clock. */
   waitSeconds(now: number): number {
     return now < this.#endsAt && this.#failed >= ATTEMPTS_MAX ? this.#endsAt - now : 0;
   }
@@ -112,7 +112,7 @@ function mintToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
-/** Follows from the session's token, so that any instance knows it, and does not lead back to it. */
+/** Derived one-way from the session's token, so every instance can compute it. */
 function csrfToken(token: string): string {
   return hash('sha256', `csrf ${token}`, 'base64url');
 }

@@ -1,11 +1,11 @@
-// What the console does better with scripts: local times, charts, live pages, copying. Nothing needs it.
+// Progressive enhancement of the console: local times, charts, live updates, copying. All pages work without it.
 
 /* global uPlot */
 
 const REFRESH_MS = 3_000;
-const HURRY_MS = 500;
+const FAST_REFRESH_MS = 500;
 const CHART_HEIGHT = 210;
-/** A limit is drawn across a chart only if the requests come somewhere near it; else they would be too small to see. */
+/** The limit is drawn only if requests reach this share of it; otherwise the bars would be too small to see. */
 const LIMIT_SHOWN_FROM = 0.2;
 
 const charts = new Map();
@@ -22,7 +22,7 @@ for (const { place } of charts.values()) resized.observe(place);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawCharts);
 if (document.querySelector('[data-live]')) keepFresh();
 
-/** Moments in the reader's own zone; the title keeps UTC. Days of the quotas are UTC's, and stay. */
+/** Converts times to the reader's zone; the title keeps UTC. Days without a time stay in UTC, as quotas count them. */
 function showLocalTimes(root) {
   for (const time of root.querySelectorAll('time[datetime*="T"]')) {
     time.textContent = localMinute(new Date(time.dateTime));
@@ -35,31 +35,31 @@ function localMinute(date) {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-/** Fetches the page again every few seconds, and puts in the parts marked live that are different now. */
+/** Fetches the page every few seconds and replaces the live parts that changed. */
 function keepFresh() {
-  const told = document.querySelector('[data-refreshing]');
-  if (told) told.textContent = 'Updates by itself';
+  const status = document.querySelector('[data-refreshing]');
+  if (status) status.textContent = 'Updates automatically';
   const stale = document.querySelector('#stale');
-  const again = () => setTimeout(look, document.querySelector('[data-hurry]') ? HURRY_MS : REFRESH_MS);
-  let seen = new Date();
+  const schedule = () => setTimeout(poll, document.querySelector('[data-hurry]') ? FAST_REFRESH_MS : REFRESH_MS);
+  let updatedAt = new Date();
   let hasEnded = false;
-  const look = async () => {
+  const poll = async () => {
     if (!document.hidden) {
       try {
         await refresh();
-        seen = new Date();
+        updatedAt = new Date();
         stale.hidden = true;
       } catch (error) {
         hasEnded = error.name === 'SessionEnded';
         stale.textContent = hasEnded
-          ? 'Your session has ended. Sign in again to go on.'
-          : `Not updated since ${localMinute(seen)}: the service does not answer. It is asked again.`;
+          ? 'Your session has ended. Sign in again to continue.'
+          : `Not updated since ${localMinute(updatedAt)}: the service does not respond. Retrying.`;
         stale.hidden = false;
       }
     }
-    if (!hasEnded) again();
+    if (!hasEnded) schedule();
   };
-  again();
+  schedule();
 }
 
 async function refresh() {
@@ -71,7 +71,7 @@ async function refresh() {
   const marked = [...document.querySelectorAll('[data-live]:not([data-chart])')];
   for (const old of marked) {
     const now = fresh.getElementById(old.id);
-    // What somebody has the focus in is not taken from under their fingers.
+    // Keep an element that has the focus.
     if (!now || now.innerHTML === old.innerHTML || old.contains(document.activeElement)) continue;
     old.replaceChildren(...document.adoptNode(now).childNodes);
   }
@@ -81,7 +81,7 @@ async function refresh() {
   }
 }
 
-/** The table's numbers by period, with a zero for each period that it leaves out. */
+/** Reads the table by period; omitted periods are zero. */
 function readTable({ dataset }) {
   const [first, last, step] = [dataset.first, dataset.last, dataset.step].map(Number);
   const length = (last - first) / step + 1;
@@ -100,7 +100,7 @@ function readTable({ dataset }) {
   return { times, counts };
 }
 
-/** Bars that stand on one another: served, errors, refused. */
+/** Draws stacked bars: served, errors, refused. */
 function drawChart(place) {
   const limit = Number(place.dataset.limit ?? 0);
   const isDaily = place.dataset.step === '86400';
@@ -124,7 +124,7 @@ function drawChart(place) {
   const plot = new uPlot(
     {
       ...sizeOf(place),
-      // The quotas' days are UTC's.
+      // Quotas count UTC days.
       ...(isDaily && { tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC') }),
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
@@ -144,7 +144,7 @@ function drawChart(place) {
         },
       ],
       series: [{}, bars('refused'), bars('failed'), bars('served'), limitLine(limit, color('danger'))],
-      hooks: { setCursor: [(self) => tellPoint(place, table, self.cursor.idx)] },
+      hooks: { setCursor: [(self) => showCounts(place, table, self.cursor.idx)] },
     },
     stacked(table, limit),
     place,
@@ -154,9 +154,9 @@ function drawChart(place) {
   const update = () => {
     table = readTable(place);
     plot.setData(stacked(table, limit));
-    tellPoint(place, table, plot.cursor.idx);
+    showCounts(place, table, plot.cursor.idx);
   };
-  tellPoint(place, table, null);
+  showCounts(place, table, null);
   charts.set(place.id, { plot, place, update });
 }
 
@@ -171,7 +171,7 @@ function sizeOf(place) {
   return { width: Math.max(200, place.clientWidth), height: CHART_HEIGHT };
 }
 
-/** Each series is drawn from the bottom, the highest first, so that the parts seem to stand on one another. */
+/** Cumulative series, drawn from the highest to the lowest so that the bars look stacked. */
 function stacked({ times, counts }, limit) {
   const [served, failed, refused] = counts;
   const withErrors = served.map((count, index) => count + failed[index]);
@@ -215,43 +215,43 @@ function legend(limit) {
   return line;
 }
 
-/** What the bar under the pointer stands for; of all bars together where there is none. */
-function tellPoint(place, { times, counts }, index) {
-  const isOne = index !== null && index !== undefined;
-  const value = (column) => (isOne ? counts[column][index] : counts[column].reduce((sum, count) => sum + count, 0));
-  const say = (name, text) => {
+/** Shows the counts of the bar under the pointer in the legend, or the totals without one. */
+function showCounts(place, { times, counts }, index) {
+  const hasPoint = index !== null && index !== undefined;
+  const value = (column) => (hasPoint ? counts[column][index] : counts[column].reduce((sum, count) => sum + count, 0));
+  const set = (name, text) => {
     const part = place.querySelector(`.legend .${name}`);
     if (part) part.textContent = text;
   };
   const isDaily = place.dataset.step === '86400';
   const at =
-    isOne &&
+    hasPoint &&
     (isDaily ? new Date(times[index] * 1000).toISOString().slice(0, 10) : localMinute(new Date(times[index] * 1000)));
-  say('at', at || 'Together:');
-  say('served', `${value(0).toLocaleString('en-US')} served`);
-  say('failed', `${value(1).toLocaleString('en-US')} errors`);
-  say('refused', `${value(2).toLocaleString('en-US')} refused`);
-  say('limit', `limit ${Number(place.dataset.limit).toLocaleString('en-US')}`);
+  set('at', at || 'Total:');
+  set('served', `${value(0).toLocaleString('en-US')} served`);
+  set('failed', `${value(1).toLocaleString('en-US')} errors`);
+  set('refused', `${value(2).toLocaleString('en-US')} refused`);
+  set('limit', `limit ${Number(place.dataset.limit).toLocaleString('en-US')}`);
 }
 
 function offerCopying() {
   for (const button of document.querySelectorAll('[data-copy]')) {
     const input = document.getElementById(button.dataset.copy);
-    const told = document.querySelector('#copied');
+    const status = document.querySelector('#copied');
     button.hidden = false;
     button.addEventListener('click', async () => {
       input.select();
       try {
         await navigator.clipboard.writeText(input.value);
-        told.textContent = 'Copied.';
+        status.textContent = 'Copied.';
       } catch {
-        told.textContent = 'The browser does not let the page copy it. It is selected: copy it by hand.';
+        status.textContent = 'The browser does not allow copying. The key is selected: copy it by hand.';
       }
     });
   }
 }
 
-/** Limits are a matter of the enterprise plan alone. */
+/** Shows the limit fields only for the enterprise plan. */
 function followPlan() {
   const plan = document.querySelector('#plan');
   const limits = document.querySelector('[data-for-plan]');
@@ -264,7 +264,7 @@ function followPlan() {
   apply();
 }
 
-/** A reload of the page that shows a secret would make another: it shows the key instead. */
+/** Reloading the page of a new secret would create another key; this makes it load the key's page instead. */
 function forgetSecretOnReload() {
   const shown = document.querySelector('[data-become]');
   if (shown) history.replaceState(null, '', shown.dataset.become);
