@@ -1,30 +1,30 @@
 import type { ErrorCode, Operation } from './contract.ts';
 
 /**
- * What every error of this client has in common. The caller's own abort is no such error: it rejects with the reason
- * of the signal. No error holds the API key.
+ * The base class of every error of this client. An abort by the caller rejects with the reason of its signal instead.
+ * No error contains the API key.
  */
 export class PetCatalogError extends Error {
   override readonly name: string = 'PetCatalogError';
   /** The operation that failed. */
   declare readonly operation: Operation;
-  /** What went wrong, if the service said it. */
+  /** The error code of the service, if it sent one. */
   declare readonly code: ErrorCode | undefined;
-  /** The status of the HTTP answer, if there was one. */
+  /** The status of the HTTP response, if there was one. */
   declare readonly status: number | undefined;
-  /** What the service calls the request in its log. */
+  /** The id of the request in the log of the service. */
   declare readonly requestId: string | undefined;
-  /** How many seconds to wait before the next try, if the answer said so. */
+  /** Seconds to wait before the next attempt, if the response named them. */
   declare readonly retryAfter: number | undefined;
 
-  constructor(operation: Operation, message: string, told: Told = {}, cause?: Error) {
+  constructor(operation: Operation, message: string, details: Details = {}, cause?: Error) {
     super(`${operation}: ${message}`, cause && { cause });
-    Object.assign(this, told, { operation });
+    Object.assign(this, details, { operation });
   }
 }
 
-/** What an answer told of a failure. */
-interface Told {
+/** What a response says about a failure. */
+interface Details {
   readonly code?: ErrorCode;
   readonly status?: number;
   readonly requestId?: string | undefined;
@@ -32,32 +32,32 @@ interface Told {
 }
 
 /**
- * The service could not be reached, or what answered was not the service: then `status` is there, such as a proxy's 502.
- * The cause tells what `fetch` said.
+ * The service could not be reached, or something else responded, such as a proxy with a 502; then `status` is set. The
+ * message quotes the error of `fetch`.
  */
 export class ConnectionError extends PetCatalogError {
   override readonly name = 'ConnectionError';
 }
 
-/** A deadline passed. The cause is the failure before it, if there was one. */
+/** A timeout expired. The cause is the failure of the previous attempt, if there was one. */
 export class TimeoutError extends PetCatalogError {
   override readonly name = 'TimeoutError';
 }
 
-/** The codes of a 429. Waiting always helps, and the answer says how long. */
+/** The codes of a 429, which always names a time to wait. */
 type LimitCode = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'key_banned';
-/** The codes of a 503. Waiting mostly helps. */
+/** The codes of a 503, which may name a time to wait. */
 type OutageCode = 'unavailable' | 'outcome_unknown';
 
-/** What the service said when it refused or failed. */
+/** An error response of the service. */
 export interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;
   readonly status: number;
   readonly requestId: string | undefined;
-  /** Seconds, counted from the answer. */
+  /** Seconds from the response on. */
   readonly retryAfter: number | undefined;
-  /** The moment of the answer, in Unix milliseconds. */
+  /** When the response arrived, in Unix milliseconds. */
   readonly at: number;
 }
 
@@ -65,22 +65,21 @@ class ServiceError extends PetCatalogError {
   override readonly name = 'ApiError';
   declare readonly code: ErrorCode;
   declare readonly status: number;
-  /** The moment until which to wait, if the answer said so. */
+  /** When to try again, if the response said so. */
   declare readonly retryAt: Date | undefined;
 
   constructor(operation: Operation, refusal: Refusal, now: number) {
-    const { at, message, ...told } = refusal;
-    super(operation, `${message} (${told.code})`, told);
-    if (told.retryAfter === undefined) return;
-    const untilMs = at + told.retryAfter * 1_000;
+    const { at, message, ...details } = refusal;
+    super(operation, `${message} (${details.code})`, details);
+    if (details.retryAfter === undefined) return;
+    const untilMs = at + details.retryAfter * 1_000;
     const retryAfter = Math.max(1, Math.ceil((untilMs - now) / 1_000));
     Object.assign(this, { retryAfter, retryAt: new Date(untilMs) });
   }
 }
 
 /**
- * The service refused the call or failed at it. `code` tells which; a switch over it tells TypeScript whether
- * `retryAfter` and `retryAt` are there.
+ * The service refused the call or failed. `code` says why; narrowing on it also narrows `retryAfter` and `retryAt`.
  */
 export type ApiError = ServiceError &
   (
@@ -93,5 +92,5 @@ export type ApiError = ServiceError &
       }
   );
 
-/** For `error instanceof ApiError`. Only the client makes them. */
+/** For `error instanceof ApiError`; only the client creates instances. */
 export const ApiError = ServiceError as new (operation: Operation, refusal: Refusal, now: number) => ApiError;

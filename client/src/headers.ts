@@ -4,7 +4,7 @@ import type { DeprecationEvent, Limits } from './options.ts';
 const LINK = /<([^>]*)>((?:[^",]|"(?:[^"\\]|\\.)*")*)/g;
 const PARAMETER = /;\s*([^\s=;]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]*))/g;
 
-/** The published limit headers; undefined if they are missing, or the key is not known. */
+/** Reads the `X-RateLimit` headers; undefined if they are missing or the key is not valid. */
 export function readLimits(headers: Headers): Limits | undefined {
   const [limit, remaining, reset] = ['Limit', 'Remaining', 'Reset'].map((name) =>
     Number(headers.get(`X-RateLimit-${name}`)),
@@ -12,16 +12,16 @@ export function readLimits(headers: Headers): Limits | undefined {
   return limit > 0 ? { limit, remaining, reset } : undefined;
 }
 
-/** The minute window: requests left, and seconds until it starts anew. */
+/** The minute window: requests left, and seconds until it resets. */
 export type Minute = readonly [remaining: number, seconds: number];
 
-/** The minute window as the IETF's header tells it. */
+/** Reads the minute window from the `RateLimit` header of the IETF draft. */
 export function readMinute(headers: Headers): Minute | undefined {
   const [, remaining, seconds] = /"minute";r=(\d+);t=(\d+)/.exec(headers.get('RateLimit') ?? '') ?? [];
   return seconds ? [Number(remaining), Number(seconds)] : undefined;
 }
 
-/** The seconds of `Retry-After`, a number or a date (RFC 9110, section 10.2.3); undefined where there is none. */
+/** Reads `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), as seconds; undefined if it is missing. */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
   const value = headers.get('Retry-After');
   if (!value) return undefined;
@@ -38,13 +38,13 @@ function readLink(headers: Headers, relation: string): string | undefined {
   return undefined;
 }
 
-/** The cursor of the next page. Nothing else of the link is used, so that it cannot lead to another address. */
+/** Reads the cursor of the next page. Ignores the rest of the link, so it cannot point to another host. */
 export function readCursor(headers: Headers): string | undefined {
   const query = readLink(headers, 'next')?.split('?')[1];
   return new URLSearchParams(query).get('cursor') ?? undefined;
 }
 
-/** `Deprecation` (RFC 9745) and `Sunset` (RFC 8594); undefined where there is neither. */
+/** Reads `Deprecation` (RFC 9745) and `Sunset` (RFC 8594); undefined without both. */
 export function readDeprecation(headers: Headers, url: string): Omit<DeprecationEvent, 'operation'> | undefined {
   const deprecation = readDate(Number(headers.get('Deprecation')?.slice(1)) * 1_000);
   const sunset = readDate(Date.parse(headers.get('Sunset') ?? ''));

@@ -1,64 +1,64 @@
 import type { Operation } from './contract.ts';
 
-/** How a client is set up. */
+/** The options of a client. */
 export interface PetCatalogOptions {
   /** The address of the service, ending in `/v1`. */
   readonly baseUrl: string | URL;
-  /** The API key. It is sent to `baseUrl` alone and shows up nowhere else. */
+  /** The API key. It is sent only to `baseUrl` and appears in no error or event. */
   readonly apiKey: string | undefined;
-  /** How long a call may take in all, its waits and repetitions included. Milliseconds; two minutes if left out. */
+  /** Timeout of a call in milliseconds, including waits and retries. Default: two minutes. */
   readonly timeoutMs?: number | undefined;
-  /** How long one request may take. Milliseconds; 30 seconds if left out. */
+  /** Timeout of one attempt in milliseconds. Default: 30 seconds. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** How many requests a call may send; 5 if left out, 1 for no repetition. */
+  /** Attempts per call. Default: 5; 1 disables retries. */
   readonly maxAttempts?: number | undefined;
-  /** Spreads the calls evenly over what the minute has left, instead of sending until a 429. */
+  /** Spreads calls evenly over the rest of the minute window instead of sending until a 429. */
   readonly pace?: boolean | undefined;
-  /** Told of every answer. What it throws is ignored. */
+  /** Called for every response. Errors that it throws are ignored. */
   readonly onResponse?: ((event: ResponseEvent) => void) | undefined;
-  /** Told once of each operation that is going away. If left out, `console.warn` says it. What it throws is ignored. */
+  /** Called once per deprecated operation. Default: `console.warn`. Errors that it throws are ignored. */
   readonly onDeprecation?: ((event: DeprecationEvent) => void) | undefined;
-  /** What to send with instead of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** For tests: the time that waits and deadlines go by. */
+  /** For tests: the clock for waits and timeouts. */
   readonly clock?: Clock | undefined;
 }
 
-/** What one call may set for itself. */
+/** The options of a call. */
 export interface CallOptions {
-  /** Ends the call; it then rejects with the reason of the signal. */
+  /** Aborts the call, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the call may take in all. Milliseconds. */
+  /** Timeout of the call in milliseconds, including waits and retries. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a call that creates something may set for itself. */
+/** The options of a call that creates a resource. */
 export interface CreateOptions extends CallOptions {
   /**
-   * What tells the service that a create is the same as an earlier one, for 24 hours: 1 to 255 printable ASCII
-   * characters. If left out, the client makes one for the call and sends it with each attempt. Give your own where the
-   * repetition may come from another process.
+   * Identifies a create for 24 hours, so that a retry does not create a second resource: 1 to 255 printable ASCII
+   * characters. Default: the client generates one per call and sends it with each attempt. Set your own if another
+   * process may retry.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What the client reads the time from and waits by. */
+/** The clock of the client. */
 export interface Clock {
-  /** The present moment in Unix milliseconds. It never goes back. */
+  /** The current time in Unix milliseconds. Must be monotonic. */
   now(): number;
-  /** Resolves after so many milliseconds; rejects, and forgets its timer, when the signal aborts. */
+  /** Resolves after `ms`; rejects and clears its timer when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** One answer, as the hook `onResponse` is told of it. */
+/** A response, as passed to `onResponse`. */
 export interface ResponseEvent {
   readonly operation: Operation;
   readonly status: number;
-  /** Which request of the call was answered, from 1. */
+  /** The attempt of the call, from 1. */
   readonly attempt: number;
-  /** From sending to the end of the answer. */
+  /** From sending to the end of the response. */
   readonly durationMs: number;
-  /** What the answer told of the limit; undefined if it told nothing. */
+  /** The limit headers of the response; undefined without them. */
   readonly limits: Limits | undefined;
   readonly requestId: string | undefined;
 }
@@ -67,17 +67,17 @@ export interface ResponseEvent {
 export interface Limits {
   readonly limit: number;
   readonly remaining: number;
-  /** When it starts anew, in Unix seconds. */
+  /** When it resets, in Unix seconds. */
   readonly reset: number;
 }
 
-/** An operation that is going away, as the hook `onDeprecation` is told of it. */
+/** A deprecated operation, as passed to `onDeprecation`. */
 export interface DeprecationEvent {
   readonly operation: Operation;
-  /** Since when it should not be used any more. */
+  /** When it was deprecated. */
   readonly deprecation: Date | undefined;
-  /** From when on it is no longer answered. */
+  /** When it will be removed. */
   readonly sunset: Date | undefined;
-  /** Where to read about it. */
+  /** The documentation of the deprecation. */
   readonly link: string | undefined;
 }

@@ -38,7 +38,7 @@ const PETS_PER_PAGE = 100;
  */
 export class PetCatalog {
   readonly #transport: Transport;
-  /** The categories by which pets are classified. */
+  /** The pet categories. */
   readonly categories: Categories;
   /** The pets of the catalog. */
   readonly pets: Pets;
@@ -47,7 +47,7 @@ export class PetCatalog {
   /** The stock of the store. */
   readonly inventory: Inventory;
 
-  /** Throws a TypeError if address or key cannot be right. Nothing is sent yet. */
+  /** Throws a TypeError if the address or the key is malformed. Sends nothing yet. */
   constructor(options: PetCatalogOptions) {
     this.#transport = new Transport(options);
     this.categories = new Categories(this.#transport);
@@ -56,13 +56,13 @@ export class PetCatalog {
     this.inventory = new Inventory(this.#transport);
   }
 
-  /** What the key may still do. Free of charge, and answered beyond the limit and during a ban too. */
+  /** The requests left to the key. Does not count against the limits, and works over the limit and during a ban. */
   rateLimit(options?: CallOptions): Promise<RateLimit> {
     return this.#transport.value('getRateLimit', { path: '/rate_limit', options, isFree: true });
   }
 }
 
-/** The categories by which pets are classified. */
+/** The pet categories. */
 class Categories {
   readonly #transport: Transport;
 
@@ -71,19 +71,19 @@ class Categories {
   }
 
   /**
-   * Every category, id ascending; with a query, a page. The client remembers the last whole list, and asks only whether
-   * it has changed.
+   * Every category, in ascending order of id; with a query, one page. The client caches the last whole list and
+   * revalidates it with its ETag.
    */
   list(query?: ListCategoriesQuery, options?: CallOptions): Promise<Page<Category>> {
     return this.#transport.page('listCategories', { path: '/categories', query, options });
   }
 
-  /** Every category, a page at a time: 1,000 unless told otherwise. */
+  /** Every category, page by page. Default: 1,000 per page. */
   pages(query?: ListCategoriesQuery, options?: CallOptions): AsyncGenerator<Page<Category>, void, void> {
     return pages((next) => this.list({ limit: CATEGORIES_PER_PAGE, ...query, ...next }, options));
   }
 
-  /** Creates a category. Repeated, it is created once. */
+  /** Creates a category. Retries do not create a second one. */
   create(category: NewCategory, options?: CreateOptions): Promise<Category> {
     return this.#transport.value('createCategory', { method: 'POST', path: '/categories', body: category, options });
   }
@@ -105,24 +105,24 @@ class Pets {
     this.#transport = transport;
   }
 
-  /** A page of the pets, id ascending: 20 unless told otherwise. */
+  /** One page of the pets, in ascending order of id. Default: 20 per page. */
   list(query?: ListPetsQuery, options?: CallOptions): Promise<Page<Pet>> {
     return this.#transport.page('listPets', { path: '/pets', query, options });
   }
 
-  /** Every pet, a page at a time: 100 unless told otherwise. */
+  /** Every pet, page by page. Default: 100 per page. */
   pages(query?: ListPetsQuery, options?: CallOptions): AsyncGenerator<Page<Pet>, void, void> {
     return pages((next) => this.list({ limit: PETS_PER_PAGE, ...query, ...next }, options));
   }
 
-  /** Creates a pet, with a stock of one unless it is sold. Repeated, it is created once. */
+  /** Creates a pet with a stock of 1, or 0 if it is sold. Retries do not create a second one. */
   create(pet: NewPet, options?: CreateOptions): Promise<Pet> {
     return this.#transport.value('createPet', { method: 'POST', path: '/pets', body: pet, options });
   }
 
   /**
    * One pet.
-   * @deprecated It ends on 5 December 2030. Use `list` or `pages`.
+   * @deprecated Removed on 5 December 2030. Use `list` or `pages`.
    */
   get(petId: number, options?: CallOptions): Promise<Pet> {
     return this.#transport.value('getPet', { path: '/pets', id: petId, options });
@@ -137,18 +137,18 @@ class Orders {
     this.#transport = transport;
   }
 
-  /** Every order, id ascending; with a query, a page. */
+  /** Every order, in ascending order of id; with a query, one page. */
   list(query?: ListOrdersQuery, options?: CallOptions): Promise<Page<Order>> {
     return this.#transport.page('listOrders', { path: '/store/orders', query, options });
   }
 
-  /** Every order, a page at a time: 1,000 unless told otherwise. */
+  /** Every order, page by page. Default: 1,000 per page. */
   pages(query?: ListOrdersQuery, options?: CallOptions): AsyncGenerator<Page<Order>, void, void> {
     return pages((next) => this.list({ limit: ORDERS_PER_PAGE, ...query, ...next }, options));
   }
 
   /**
-   * Places an order and takes its stock. Repeated, it is placed once.
+   * Places an order and reduces the stock. Retries do not place a second one.
    * @experimental
    */
   place(order: NewOrder, options?: CreateOptions): Promise<Order> {
@@ -156,8 +156,8 @@ class Orders {
   }
 
   /**
-   * Cancels an order and returns its stock. If the answer to an attempt is lost and the next one finds no order, the
-   * order counts as cancelled.
+   * Cancels an order and returns its stock. If the response to an attempt is lost and the retry finds no order, the
+   * call succeeds.
    * @beta
    */
   async cancel(orderId: number, options?: CallOptions): Promise<void> {
@@ -173,7 +173,7 @@ class Inventory {
     this.#transport = transport;
   }
 
-  /** The stock of every pet, by the pet's id, ascending. */
+  /** The stock of every pet, in ascending order of petId. */
   list(options?: CallOptions): Promise<InventoryItem[]> {
     return this.#transport.value('listInventory', { path: '/inventory', options });
   }

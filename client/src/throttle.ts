@@ -2,23 +2,25 @@ import type { Refusal } from './errors.ts';
 import type { Minute } from './headers.ts';
 import type { Clock, Limits } from './options.ts';
 
-/** Requests in flight at once before anything is known of the limit: as many as a browser opens connections. */
+/** Initial concurrency, while the limit is unknown: as many as a browser opens connections. */
 const WIDTH_START = 6;
 const WIDTH_MAX = 100;
 /**
- * How much each admitted request widens the way. With a half, clients that share a key and find it exhausted have together
- * at most half its limit in flight, and one request each: too few refusals for a ban.
+ * How much each admitted request raises the concurrency. With 0.5, clients that share an exhausted key have together at
+ * most half its limit in flight, plus one request each: too few refusals for a ban.
  */
 const WIDTH_STEP = 0.5;
-/** How long a refusal is taken at its word by calls that cannot wait; then one of them looks whether it still holds. */
+/**
+ * How long calls that cannot wait are refused from memory, before one of them probes whether the refusal still holds.
+ */
 const REFUSAL_KEPT_MS = 60_000;
 
-/** A call that asks to be sent. */
+/** A call that waits for its turn to be sent. */
 export interface Turn {
-  /** When the call gives up, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** Whether it has been sent before; such a call goes first. */
+  /** Retries go first. */
   readonly isRetry: boolean;
 }
 
@@ -28,9 +30,9 @@ interface Waiting {
 }
 
 /**
- * The one view of the limit that all calls of a client share. It lets calls go in order: none before the moment that a
- * 429 named, never more in flight than the service says remain, one alone after a refusal, and with pacing as far
- * apart as spends what the minute has left evenly.
+ * Schedules the calls of a client by its shared view of the limit. Sends them in order: none before the time that a 429
+ * named, never more in flight than requests remain, a single one after a refusal, and with pacing evenly over the rest
+ * of the minute.
  */
 export class Throttle {
   readonly #clock: Clock;
@@ -41,8 +43,8 @@ export class Throttle {
   #width: number;
   #remaining = WIDTH_MAX;
   #refusal: Refusal | undefined;
-  #lookedAt = 0;
-  /** How many refusals there have been, so that answers to what was sent before the last one are known. */
+  #probedAt = 0;
+  /** Counts refusals, to recognize responses to requests that were sent before the last one. */
   #refusals = 0;
   #opensAt = 0;
   #paceMs = 0;
@@ -54,21 +56,21 @@ export class Throttle {
     this.#width = isPaced ? 1 : WIDTH_START;
   }
 
-  /** How many refusals were known when a request was sent; its answer is told with it. */
+  /** The number of refusals so far. Read it when sending, and pass it to `learn` with the response. */
   get ticket(): number {
     return this.#refusals;
   }
 
   /**
-   * Resolves when the call may be sent; then `leave` must follow. Resolves with a known refusal if the call would have
-   * to wait beyond its deadline or through a ban. Rejects with the signal's reason.
+   * Resolves with undefined when the call may be sent; the caller must call `leave` afterwards. Resolves with the last
+   * refusal if the call would wait beyond its deadline or through a ban. Rejects with the signal's reason.
    */
   enter({ deadline, signal, isRetry }: Turn): Promise<Refusal | undefined> {
     return new Promise((resolve, reject) => {
       const now = this.#clock.now();
-      if (this.#holds(deadline, now)) {
-        if (now < this.#lookedAt + REFUSAL_KEPT_MS) return resolve(this.#refusal);
-        this.#lookedAt = now;
+      if (this.#mustRefuse(deadline, now)) {
+        if (now < this.#probedAt + REFUSAL_KEPT_MS) return resolve(this.#refusal);
+        this.#probedAt = now;
         this.#inFlight += 1;
         return resolve(undefined);
       }
@@ -82,24 +84,24 @@ export class Throttle {
       const stop = () => {
         this.#queue = this.#queue.filter((other) => other !== waiting);
         reject(signal.reason);
-        this.#letGo();
+        this.#sendNext();
       };
       signal.addEventListener('abort', stop);
       if (isRetry) this.#queue.unshift(waiting);
       else this.#queue.push(waiting);
-      return this.#letGo();
+      return this.#sendNext();
     });
   }
 
-  /** A request is over. */
+  /** Ends a request that `enter` admitted. */
   leave(): void {
     this.#inFlight -= 1;
-    this.#letGo();
+    this.#sendNext();
   }
 
   /**
-   * An answer told of the limit. What was sent since the last refusal and finds room shows that it holds no more. Each
-   * admitted request lets more go at once.
+   * Updates the view of the limit from the response to an admitted request, and raises the concurrency. Room found by
+   * a request that was sent after the last refusal ends that refusal.
    */
   learn(ticket: number, { remaining }: Limits, minute: Minute | undefined): void {
     this.#width = Math.min(this.#width + WIDTH_STEP, WIDTH_MAX);
@@ -110,30 +112,30 @@ export class Throttle {
       this.#paceMs = (seconds * 1_000) / Math.max(1, left);
       if (left === 0) this.#sentAt = this.#clock.now();
     }
-    this.#letGo();
+    this.#sendNext();
   }
 
-  /** A request was refused: everybody waits, and whoever cannot is told so. */
+  /** Records a refusal: all calls wait, and those that cannot wait are refused. */
   refused(refusal: Refusal): void {
     this.#opensAt = refusal.at + (refusal.retryAfter ?? 0) * 1_000;
     this.#refusals += 1;
     this.#refusal = refusal;
-    this.#lookedAt = refusal.at;
+    this.#probedAt = refusal.at;
     this.#width = 1;
     const queue = this.#queue;
     this.#queue = [];
     for (const waiting of queue) {
-      if (this.#holds(waiting.deadline, refusal.at)) waiting.go(refusal);
+      if (this.#mustRefuse(waiting.deadline, refusal.at)) waiting.go(refusal);
       else this.#queue.push(waiting);
     }
   }
 
-  /** Whether a call with this deadline cannot wait for the moment at which the limit admits again. */
-  #holds(deadline: number, now: number): boolean {
+  /** Whether a call must be refused: during a ban, or if the limit admits no request before its deadline. */
+  #mustRefuse(deadline: number, now: number): boolean {
     return this.#opensAt > now && (this.#refusal?.code === 'key_banned' || this.#opensAt >= deadline);
   }
 
-  #letGo(): void {
+  #sendNext(): void {
     this.#timer?.abort();
     for (let [next] = this.#queue; next; [next] = this.#queue) {
       const now = this.#clock.now();
@@ -141,7 +143,7 @@ export class Throttle {
       if (waitMs > 0) {
         this.#timer = new AbortController();
         this.#clock.sleep(Math.ceil(waitMs), this.#timer.signal).then(
-          () => this.#letGo(),
+          () => this.#sendNext(),
           () => {},
         );
         return;

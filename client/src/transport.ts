@@ -9,46 +9,46 @@ const ATTEMPT_TIMEOUT_MS = 30_000;
 const ATTEMPTS_MAX = 5;
 const BACKOFF_MS = 500;
 const BACKOFF_MS_MAX = 10_000;
-/** The longest wait that a timer can be given; a longer one would be none. */
+/** The longest delay of setTimeout; a longer one would fire at once. */
 const TIMER_MS_MAX = 2_147_483_647;
 
-/** What an operation sends. */
+/** The request of an operation. */
 export interface Call {
-  /** GET if left out. */
+  /** Default: GET. */
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** The last part of the path. */
+  /** Appended to the path. */
   readonly id?: number;
   readonly query?: object | undefined;
   readonly body?: object;
   readonly options?: CreateOptions | undefined;
-  /** Whether the call costs nothing and is answered beyond the limit too. */
+  /** Whether the call does not count against the limits, and so bypasses the throttle. */
   readonly isFree?: boolean;
 }
 
 /**
- * A list or a part of it. `next` is the cursor of the part that follows, undefined at the end; it is not enumerable, so
- * that the list compares and prints as an array does.
+ * A list or a page of one. `next` is the cursor of the next page, undefined on the last; it is not enumerable, so the
+ * list compares and prints like an array.
  */
 export type Page<Item> = Item[] & { readonly next: string | undefined };
 
-/** What an operation is answered: the value of the body, undefined if there is none, and the cursor of what follows. */
+/** The result of an operation: the parsed body, undefined if empty, and the cursor of the next page. */
 interface Answer {
   readonly value: unknown;
   readonly next?: string | undefined;
 }
 
-/** A request made ready: the same for each attempt, so that the service knows a repetition. */
+/** A request, identical for each attempt, so that the service recognizes a retry. */
 interface Prepared {
   readonly operation: Operation;
   readonly url: string;
   readonly init: RequestInit;
   readonly isFree: boolean;
-  /** The list that the client has already, in case the service says that it is unchanged. */
-  readonly known: Known | undefined;
+  /** The cached list, used if the service responds with 304. */
+  readonly cached: Cached | undefined;
 }
 
-interface Known {
+interface Cached {
   readonly url: string;
   readonly etag: string;
   readonly text: string;
@@ -56,14 +56,14 @@ interface Known {
 
 type Sent = Pick<ResponseEvent, 'attempt' | 'durationMs'>;
 
-/** An answer as it came. */
+/** A received response. */
 interface Received extends Pick<ResponseEvent, 'status' | 'limits' | 'requestId'> {
   readonly headers: Headers;
-  /** The body; that of the list that the client has, if that is unchanged. */
+  /** The body; for a 304 that of the cached list. */
   readonly text: string;
 }
 
-/** Sends the calls of one client. It alone holds the API key. */
+/** Sends the calls of one client. The API key stays in here. */
 export class Transport {
   readonly #apiKey: string;
   readonly #baseUrl: string;
@@ -71,15 +71,15 @@ export class Transport {
   readonly #clock: Clock;
   readonly #throttle: Throttle;
   readonly #deprecated = new Set<Operation>();
-  /** Who follows which signal. One listener serves them all: of more than ten, Node.js warns as of a leak. */
+  /** The controllers that follow a signal. They share one listener, because Node.js warns of a leak above ten. */
   readonly #following = new WeakMap<AbortSignal, Set<AbortController>>();
-  /** The last whole list that came with a validator. */
-  #known: Known | undefined;
+  /** The last list that came with an ETag. */
+  #cached: Cached | undefined;
 
-  /** Throws a TypeError if address or key cannot be right. */
+  /** Throws a TypeError if the address or the key is malformed. */
   constructor({ apiKey = '', ...options }: PetCatalogOptions) {
-    // A header takes no other characters, and `fetch` would quote the key when it refuses them.
-    if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey is missing, or not one word of ASCII');
+    // Checked here, because `fetch` would quote the key in its error about invalid characters.
+    if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey is missing, or contains spaces or non-ASCII characters');
     const { origin, pathname } = new URL(options.baseUrl);
     this.#apiKey = apiKey;
     this.#baseUrl = origin + pathname.replace(/\/+$/, '');
@@ -89,8 +89,8 @@ export class Transport {
   }
 
   /**
-   * The whole life of a call: its attempts, the waits between them, and the deadline over all. Rejects with a
-   * PetCatalogError, or with the reason of the caller's signal.
+   * Runs a call: its attempts, the waits between them, and its timeout. Rejects with a PetCatalogError, or with the
+   * reason of the caller's signal.
    */
   async request(operation: Operation, call: Call): Promise<Answer> {
     const { signal, timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS } = call.options ?? {};
@@ -106,23 +106,23 @@ export class Transport {
           if (within.aborted || !(error instanceof PetCatalogError)) throw error;
           failure = error;
         }
-        // What an earlier attempt may have deleted all the same is gone, as it should be.
+        // An earlier attempt with an unknown outcome has deleted it.
         if (call.method === 'DELETE' && isUnknown && failure.status === 404) return { value: undefined };
         isUnknown ||= (failure.status ?? 500) >= 500 && failure.code !== 'unavailable';
         const waitMs = this.#waitMs(failure, attempt);
         if (waitMs === undefined || this.#clock.now() + waitMs >= deadline) throw failure;
-        // Whoever met the limit waits in the throttle, with all the others.
+        // After a 429 the call waits in the throttle, with all the others.
         if (failure.status !== 429 || !failure.code) await this.#clock.sleep(waitMs, within);
       }
     });
   }
 
-  /** As `request`: the body, taken to be what the contract promises. */
+  /** Like `request`; returns the body, typed by the contract. */
   async value<Value>(operation: Operation, call: Call): Promise<Value> {
     return (await this.request(operation, call)).value as Value;
   }
 
-  /** As `request`: a list, with the cursor of what follows. */
+  /** Like `request`; returns a list with the cursor of the next page. */
   async page<Item>(operation: Operation, call: Call): Promise<Page<Item>> {
     const { value, next } = await this.request(operation, call);
     return Object.defineProperty(value as Page<Item>, 'next', { value: next });
@@ -133,48 +133,48 @@ export class Transport {
     { method = 'GET', path, id, query = {}, body, options, isFree = false }: Call,
   ): Prepared {
     const url = new URL(this.#baseUrl + path);
-    // As a number it can lead nowhere else, whatever a caller without types gives.
+    // Number() keeps an untyped caller from injecting a path.
     if (id !== undefined) url.pathname += `/${Number(id)}`;
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, value);
     }
-    const known = method === 'GET' && this.#known?.url === url.href ? this.#known : undefined;
+    const cached = method === 'GET' && this.#cached?.url === url.href ? this.#cached : undefined;
     const headers = new Headers({ Authorization: `Bearer ${this.#apiKey}` });
     if (body) headers.set('Content-Type', 'application/json');
     if (method === 'POST') headers.set('Idempotency-Key', options?.idempotencyKey ?? newIdempotencyKey());
-    if (known) headers.set('If-None-Match', known.etag);
+    if (cached) headers.set('If-None-Match', cached.etag);
     const init: RequestInit = { method, headers, body: body ? JSON.stringify(body) : null, redirect: 'manual' };
-    return { operation, url: url.href, init, isFree, known };
+    return { operation, url: url.href, init, isFree, cached };
   }
 
-  /** One request, when its turn has come. */
+  /** Sends one request when the throttle admits it. */
   async #attempt(prepared: Prepared, attempt: number, turn: Turn): Promise<Answer> {
     const { operation, isFree } = prepared;
-    const held = isFree ? undefined : await this.#throttle.enter(turn);
-    if (held) {
-      const message = `not sent; an earlier call was answered: ${held.message}`;
-      throw new ApiError(operation, { ...held, message }, this.#clock.now());
+    const refusal = isFree ? undefined : await this.#throttle.enter(turn);
+    if (refusal) {
+      const message = `not sent; an earlier call was answered: ${refusal.message}`;
+      throw new ApiError(operation, { ...refusal, message }, this.#clock.now());
     }
     try {
       const { ticket } = this.#throttle;
       const startedAt = this.#clock.now();
       const received = await this.#exchange(prepared, turn.signal);
-      this.#tell(prepared, received, { attempt, durationMs: this.#clock.now() - startedAt });
-      return this.#judge(prepared, received, ticket);
+      this.#notify(prepared, received, { attempt, durationMs: this.#clock.now() - startedAt });
+      return this.#interpret(prepared, received, ticket);
     } finally {
       if (!isFree) this.#throttle.leave();
     }
   }
 
-  /** Sends the request and receives the whole answer. */
-  #exchange({ operation, url, init, known }: Prepared, signal: AbortSignal): Promise<Received> {
+  /** Sends the request and receives the whole response. */
+  #exchange({ operation, url, init, cached }: Prepared, signal: AbortSignal): Promise<Received> {
     const { fetch: send = fetch, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS } = this.#options;
     const tooLate = () => new TimeoutError(operation, `no answer within ${attemptTimeoutMs} ms`);
     return this.#within(attemptTimeoutMs, signal, tooLate, async (within) => {
       try {
         const response = await send(url, { ...init, signal: within });
         const { status, headers } = response;
-        const text = status === 304 && known ? known.text : await response.text();
+        const text = status === 304 && cached ? cached.text : await response.text();
         return {
           status,
           headers,
@@ -188,15 +188,15 @@ export class Transport {
     });
   }
 
-  /** Turns an answer into the value or the error that it stands for, and learns from it. */
-  #judge({ operation, url }: Prepared, received: Received, ticket: number): Answer {
+  /** Converts a response to a result, or throws its error. Updates the throttle and the cached list. */
+  #interpret({ operation, url }: Prepared, received: Received, ticket: number): Answer {
     const { status, headers, text, limits, requestId } = received;
     const isGood = status < 300 || status === 304;
     if (limits && status !== 429) this.#throttle.learn(ticket, limits, readMinute(headers));
     const value = parse(text);
     if (isGood && (value || status === 204)) {
       const etag = headers.get('ETag');
-      if (etag) this.#known = { url, etag, text };
+      if (etag) this.#cached = { url, etag, text };
       return { value, next: readCursor(headers) };
     }
     const at = this.#clock.now();
@@ -222,14 +222,14 @@ export class Transport {
     const { status = 503, retryAfter = 0, code } = failure;
     if (attempt >= (this.#options.maxAttempts ?? ATTEMPTS_MAX) || code === 'key_banned') return undefined;
     if (status === 429 && code) return retryAfter * 1_000;
-    // Full jitter, so that those who failed together do not come back together.
+    // Full jitter, so that clients that failed together do not retry together.
     const backoffMs = Math.random() * Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (attempt - 1));
-    const isPassing = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
-    return isPassing ? retryAfter * 1_000 + backoffMs : undefined;
+    const isTransient = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
+    return isTransient ? retryAfter * 1_000 + backoffMs : undefined;
   }
 
-  /** Tells the hooks. Neither what they throw nor what they promise touches the call. */
-  #tell({ operation, url }: Prepared, { status, headers, limits, requestId }: Received, sent: Sent): void {
+  /** Calls the hooks. Their errors and rejections do not affect the call. */
+  #notify({ operation, url }: Prepared, { status, headers, limits, requestId }: Received, sent: Sent): void {
     const { onResponse, onDeprecation = (event) => console.warn('pet-catalog: deprecated', event) } = this.#options;
     quietly(() => onResponse?.({ operation, status, ...sent, limits, requestId }));
     quietly(() => {
@@ -241,8 +241,8 @@ export class Transport {
   }
 
   /**
-   * Does the work with a signal that aborts with the outer one, or after so many milliseconds with the error made then.
-   * Rejects with the reason of that signal once it is aborted, whether the work minds it or not.
+   * Runs the work with a signal that aborts with the outer one, or after `ms` with the error of `tooLate`. Rejects with
+   * the reason of that signal as soon as it aborts, even if the work ignores it.
    */
   async #within<Result>(
     ms: number,
@@ -268,7 +268,7 @@ export class Transport {
     }
   }
 
-  /** Aborts the one when the other does, until told to stop. */
+  /** Aborts the controller with the signal, until the returned function is called. */
   #follow(signal: AbortSignal, over: AbortController): () => void {
     const following = this.#following.get(signal) ?? new Set();
     if (!this.#following.has(signal)) {
@@ -281,13 +281,13 @@ export class Transport {
     return () => following.delete(over);
   }
 
-  /** A proxy or a `fetch` of the caller's may quote what it was sent. */
+  /** Masks the API key, which a proxy or a custom `fetch` may quote. */
   #withoutKey(text: string): string {
     return text.replaceAll(this.#apiKey, '[API key]');
   }
 }
 
-/** The real time. The system clock is read once, so that setting it moves no deadline. */
+/** A monotonic clock, so that changes of the system time do not move deadlines. */
 const systemClock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
   sleep: (ms, signal) =>
@@ -305,7 +305,7 @@ const systemClock: Clock = {
     }),
 };
 
-/** 128 random bits. `crypto.randomUUID` is missing on pages that came over plain HTTP. */
+/** 128 random bits. Browsers lack `crypto.randomUUID` on pages loaded over plain HTTP. */
 function newIdempotencyKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
@@ -318,12 +318,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** What `fetch` says, and the cause that it names. Nothing else of them is kept: they may hold what was sent. */
+/**
+ * The message of a `fetch` error and of its cause. The errors themselves may contain the request, so they are dropped.
+ */
 function reasonOf(error: unknown): string {
   const { message, code, cause } = Object(error);
   return `${message || code}${cause ? `: ${cause.message || cause.code}` : ''}`;
 }
 
-function quietly(tell: () => unknown): void {
-  new Promise((resolve) => resolve(tell())).catch(() => {});
+function quietly(notify: () => unknown): void {
+  new Promise((resolve) => resolve(notify())).catch(() => {});
 }
