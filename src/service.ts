@@ -7,6 +7,7 @@ import { Authenticator } from './http/authenticate.ts';
 import { Health } from './http/health.ts';
 import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/operations.ts';
 import { Cors } from './http/transport/cors.ts';
+import type { Context } from './http/transport/exchange.ts';
 import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { createOperatorApp } from './operator/app.ts';
@@ -77,17 +78,20 @@ export async function startService(
     events,
     cors: new Cors(config.corsOrigins),
   });
-  const context = { clock, events: withUsage(events, usage) };
-  const open = async (app: App, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
-    const listener = await openListener(app, context, options).catch(cannotListen(setting, options));
-    const graceMs = setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS) : OPERATOR_GRACE_MS;
-    started.defer(() => listener.stop(graceMs));
-    return { listener, origin: originOf(options, listener.port) };
-  };
+  const open = portOpener(config, { clock, events: withUsage(events, usage) }, started);
   let url = '';
   const operator = createOperatorApp({
-    ...{ storage, clock, limiter, health, events, metrics, settings, version: VERSION, url: () => url },
-    ...{ environment: config.environment, usesRedis: config.redis !== undefined },
+    storage,
+    clock,
+    limiter,
+    health,
+    events,
+    metrics,
+    settings,
+    version: VERSION,
+    environment: config.environment,
+    usesRedis: config.redis !== undefined,
+    url: () => url,
   });
   started.use(operator);
   const operatorAddress = { host: config.operatorHost, port: config.operatorPort };
@@ -109,6 +113,16 @@ export async function startService(
       await running.disposeAsync();
       events.serviceStopped();
     },
+  };
+}
+
+/** Creates a function that opens a port for an app, and registers its graceful stop. */
+function portOpener(config: Config, context: Context, started: AsyncDisposableStack) {
+  return async (app: App, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
+    const listener = await openListener(app, context, options).catch(cannotListen(setting, options));
+    const graceMs = setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS) : OPERATOR_GRACE_MS;
+    started.defer(() => listener.stop(graceMs));
+    return { listener, origin: originOf(options, listener.port) };
   };
 }
 
