@@ -132,7 +132,7 @@ function runEdgeTests(): { tests: number; passed: number } {
   const folder = fileURLToPath(new URL('./edge', import.meta.url));
   const { stdout } = spawnSync(
     process.execPath,
-    ['--test', `${folder}/{bodies,defects,malformed,pipelines,slow}.test.ts`],
+    ['--test', `${folder}/{bodies,defects,framing,malformed,pipelines,slow}.test.ts`],
     { encoding: 'utf8' },
   );
   const count = (what: string) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
