@@ -53,7 +53,9 @@ export interface Service extends AsyncDisposable {
   reloadCertificate(): void;
 }
 
-/** Starts the service on a storage and a limiter that the caller owns. Throws `ServiceNotStarted` if it cannot listen. */
+/**
+ * Starts the service on a storage and a limiter that the caller owns. Throws `ServiceNotStarted` if it cannot listen.
+ */
 export async function startService(
   config: Config,
   { storage, limiter, clock, events, metrics, tracing = NO_TRACING, settings = [] }: ServiceOptions,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join, posix, relative } from 'node:path';
+import { basename, dirname, join, posix, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
+const COLUMNS_MAX = 120;
+const FILES_SIDE_BY_SIDE_MAX = 16;
 const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
 
 const sources = filesBelow('src').filter((file) => file.endsWith('.ts'));
@@ -137,6 +139,77 @@ test('no file and no function outgrows its reader', () => {
       }
     }
   }
+});
+
+test('no folder grows so full that a reader has to search it', () => {
+  const besideTests = [...production, ...tests.filter((file) => file.startsWith('test/kit/'))];
+  const folders = Map.groupBy(besideTests, dirname);
+  assert.ok(folders.size >= 15, `only ${folders.size} folders`);
+  for (const [folder, files] of folders) {
+    assert.ok(files.length <= FILES_SIDE_BY_SIDE_MAX, `${folder} holds ${files.length} files`);
+  }
+});
+
+test('no comment runs past the columns that the formatter holds code to', () => {
+  const long = [...production, ...tests, ...client].flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, index) =>
+        line.length > COLUMNS_MAX && /^\s*(\/?\*|\/\/)/.test(line) ? [`${file}:${index + 1}`] : [],
+      ),
+  );
+  assert.deepEqual(long, []);
+});
+
+/** Caches that pay for themselves, each with its reason. Everything else is an argument. */
+const MUTABLE_AT_THE_TOP = [
+  'src/catalog/validate.ts: let ajv', // loading it takes a sixth of a start
+  'src/http/transport/request-head.ts: let validHost', // nearly all requests name one host
+  'src/stdx/clock.ts: let lastFormatted', // a flood of refusals names one moment
+  'src/storage/sql/keys.ts: const scopeLists', // 100,000 keys share a few sets of scopes
+];
+const MUTABLE =
+  /^(?:export )?(let \w+|const [a-z]\w* = new \w*(?:Map|Set)\b|const [a-z]\w*(?:: [^=]+)? = (?:\[\]|\{\});)/gm;
+
+test('no module keeps mutable state at its top', () => {
+  const found = production.flatMap((file) =>
+    [...read(file).matchAll(MUTABLE)].map(([, declared = '']) => `${file}: ${declared.split(' ', 2).join(' ')}`),
+  );
+  assert.deepEqual(found.sort(), MUTABLE_AT_THE_TOP);
+});
+
+test('no literal is spread into a literal to please the formatter', () => {
+  const spread = [...sources, ...client].filter((file) => /\.\.\.[[{](?![^\n]*\bof\b)[^\n]*[\]}],?$/m.test(read(file)));
+  assert.deepEqual(spread, []);
+});
+
+const BANNED_WORDS = /\b(whoever|whomever|somebody|nobody|whatever it|hardly ever|by so much)\b/gi;
+const BANNED_WORDS_MAX = 10;
+
+test('prose is plain: the words of a translation are gone', () => {
+  const found = [...sources, ...client].flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, index) => [...line.matchAll(BANNED_WORDS)].map(([word]) => `${file}:${index + 1}: ${word}`)),
+  );
+  assert.ok(found.length <= BANNED_WORDS_MAX, found.join('\n'));
+});
+
+/** Exports that tests alone import, each with its reason. */
+const EXPORTED_FOR_TESTS = [
+  'src/storage/transfer.ts: TRANSFERRED', // a test asks whether every table is in it
+  'src/telemetry/events.ts: accessLine', // compared with what pino would write
+];
+
+test('nothing is exported for tests alone', () => {
+  const texts = new Map(production.map((file) => [file, read(file)]));
+  const found = production.flatMap((file) =>
+    [...read(file).matchAll(/^export (?:async )?(?:function\*?|class|const) (\w+)/gm)]
+      .map(([, name = '']) => name)
+      .filter((name) => ![...texts].some(([other, text]) => other !== file && new RegExp(`\\b${name}\\b`).test(text)))
+      .map((name) => `${file}: ${name}`),
+  );
+  assert.deepEqual(found, EXPORTED_FOR_TESTS);
 });
 
 test('every exported function and class says what it promises', () => {

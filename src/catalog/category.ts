@@ -5,8 +5,8 @@ import type { PageQuery } from './page.ts';
 import { validator } from './validate.ts';
 
 /**
- * White space by Unicode's White_Space property and U+FEFF, spelled out so that the contract's pattern means the same in
- * every language; `\s` differs in each.
+ * White space by Unicode's White_Space property and U+FEFF, spelled out so that the contract's pattern means the same
+ * in every language; `\s` differs in each.
  */
 const WHITE_SPACE = '\\u0020\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000\\uFEFF';
 const CONTROL = '\\u0000-\\u001F';
@@ -76,8 +76,8 @@ export function newCategory(body: unknown): NewCategory {
 }
 
 /**
- * Inserts assign the next id, above all ids ever assigned. If the origin has an Idempotency-Key they keep the outcome: a
- * retry returns it again, and a different create with the same key throws `idempotency_key_reused`.
+ * Inserts assign the next id, above all ids ever assigned. If the origin has an Idempotency-Key they keep the outcome:
+ * a retry returns it again, and a different create with the same key throws `idempotency_key_reused`.
  */
 export interface CategoryStorage {
   /** Throws `catalog_full` if the catalog is full. */

@@ -11,9 +11,9 @@ import type { UsageStorage } from './usage.ts';
  * What every engine guarantees. One method is one atomic transaction, and when a writing method's promise is fulfilled,
  * its effect survives a power cut.
  *
- * Failures are `CatalogError`s: `unavailable` if the engine cannot do it now (locked, full, unreachable) and nothing was
- * stored, `outcome_unknown` if it did not confirm either way, and those that a method names. Anything else thrown is a
- * defect.
+ * Failures are `CatalogError`s: `unavailable` if the engine cannot do it now (locked, full, unreachable) and nothing
+ * was stored, `outcome_unknown` if it did not confirm either way, and those that a method names. Anything else thrown
+ * is a defect.
  */
 export interface Storage extends AsyncDisposable {
   readonly categories: CategoryStorage;

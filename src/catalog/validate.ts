@@ -8,9 +8,9 @@ const QUOTED_CHARACTERS_MAX = 40;
 let ajv: Ajv2020 | undefined;
 
 /**
- * Makes a check from a schema. The check returns the value as the schema's type, or throws `validation_failed` naming the
- * first wrong member. Lengths count code points, as JSON Schema defines them (Validation, section 6.3). The validator is
- * loaded and compiled on first use, because it would be a sixth of the startup time.
+ * Makes a check from a schema. The check returns the value as the schema's type, or throws `validation_failed` naming
+ * the first wrong member. Lengths count code points, as JSON Schema defines them (Validation, section 6.3). The
+ * validator is loaded and compiled on first use, because it would be a sixth of the startup time.
  */
 export function validator<S extends TSchema>(schema: S): (value: unknown) => Static<S> {
   let check: ValidateFunction<Static<S>> | undefined;

@@ -2,8 +2,8 @@
 const LOOKS_MAX = 16;
 
 /**
- * A map of at most `sizeMax` entries: a new one beyond the bound evicts the oldest. Entries for which `mayEvict` is false
- * stay, and can keep the map over its bound until it is true.
+ * A map of at most `sizeMax` entries: a new one beyond the bound evicts the oldest. Entries for which `mayEvict` is
+ * false stay, and can keep the map over its bound until it is true.
  */
 export class BoundedMap<V> extends Map<string, V> {
   readonly #sizeMax: number;

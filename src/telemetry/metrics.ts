@@ -179,7 +179,9 @@ class Refusals {
   }
 }
 
-/** Registers a custom metric: a registry only needs `name` and `get`, but prom-client's types demand its own classes. */
+/**
+ * Registers a custom metric: a registry only needs `name` and `get`, but prom-client's types demand its own classes.
+ */
 function register(metric: { readonly name: string; get(): Promise<object> }, registers: readonly Registry[]): void {
   for (const registry of registers) registry.registerMetric(metric as unknown as Counter);
 }

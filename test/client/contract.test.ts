@@ -59,7 +59,9 @@ test('every operation of the contract is there, and is sent as the contract says
   assert.deepEqual(Object.fromEntries(sent), Object.fromEntries(promised));
 });
 
-/** What an operation sends, over all of its requests. The service is not asked: this is about what leaves the client. */
+/**
+ * What an operation sends, over all of its requests. The service is not asked: this is about what leaves the client.
+ */
 async function record(operation: string, call: (catalog: PetCatalog) => Promise<unknown>): Promise<Sent> {
   const requests: Request[] = [];
   const told = new Set<string>();

@@ -58,7 +58,10 @@ test('every page is short and quick however much there is', { timeout: 600_000 }
   }
 });
 
-/** Keys, all of which called today and in this hour; some that call all the time; bans, changes, categories, pets, orders. */
+/**
+ * Keys, all of which called today and in this hour; some that call all the time; bans, changes, categories, pets,
+ * orders.
+ */
 function fill(file: string, now: number): void {
   const database = new DatabaseSync(file, { timeout: 10_000 });
   const [minute, hour, day] = [60, 3_600, DAY_SECONDS].map((step) => now - (now % step));

@@ -8,7 +8,10 @@ const ARGUMENTS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 
-/** Where the Chromium is that is installed on this machine, or why tests skip what needs it. With CI=true there must be one. */
+/**
+ * Where the Chromium is that is installed on this machine, or why tests skip what needs it. With CI=true there must be
+ * one.
+ */
 export function findChromium(): { executable: string } | { missing: string } {
   const folders = ['/usr/bin', ...(process.env.PATH ?? '').split(delimiter)];
   const executable = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);

@@ -23,7 +23,9 @@ export interface Counted {
   readonly ban: SharedBan | undefined;
 }
 
-/** Undefined: no answer. `missing`: Redis has no value for the key. `another`: the ban there was not the expected one. */
+/**
+ * Undefined: no answer. `missing`: Redis has no value for the key. `another`: the ban there was not the expected one.
+ */
 export type Replaced = 'replaced' | 'missing' | { readonly another: SharedBan | undefined } | undefined;
 
 export interface RedisCountsOptions extends RedisLinkOptions {
@@ -66,7 +68,9 @@ export class RedisCounts implements AsyncDisposable {
     return { earliest: toMoment(nowMs + this.#skew.least), latest: toMoment(nowMs + this.#skew.most) };
   }
 
-  /** Counts a request against the key's windows; `cost` 0 only reads. `missing` if Redis has no value and none is given. */
+  /**
+   * Counts a request against the key's windows; `cost` 0 only reads. `missing` if Redis has no value and none is given.
+   */
   async count(
     keyId: string,
     limits: Limits,

@@ -195,7 +195,8 @@ function newClient(url: string) {
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
     commandsQueueMaxLength: 2 * CALLS_MAX,
-    // Deadlines are enforced above: the client's own cost an AbortSignal per call, whose garbage took 25 % of a request.
+    // Deadlines are enforced above: the client's own cost an AbortSignal per call, whose garbage took 25 % of a
+    // request.
     commandOptions: { timeout: 0 },
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
   });

@@ -8,8 +8,8 @@ export interface Script {
 }
 
 /**
- * The value of a key in one string: `minuteEnds minuteUsed day dayUsed banStarts banEnds ban`, as in `WindowState`. `ban`
- * is the rest of the last ban in JSON, which the scripts only compare. Without a ban: 0, 0 and an empty string.
+ * The value of a key in one string: `minuteEnds minuteUsed day dayUsed banStarts banEnds ban`, as in `WindowState`.
+ * `ban` is the rest of the last ban in JSON, which the scripts only compare. Without a ban: 0, 0 and an empty string.
  */
 const VALUE = "'^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (.*)$'";
 const FORMAT = "'%d %d %d %d %d %d %s'";
@@ -17,9 +17,9 @@ const FORMAT = "'%d %d %d %d %d %d %s'";
 const EXPIRY_SECONDS = 2 * DAY_SECONDS;
 
 /**
- * Counts a request (`cost` 1) or reads (0). Decides by the rule of `window.ts` whether to count, and returns the server's
- * time and the value from before, from which `window.ts` makes the decision. Returns nil if there is no value and no
- * seed. An unreadable value is deleted and counts as missing: an error would look like an outage to other keys.
+ * Counts a request (`cost` 1) or reads (0). Decides by the rule of `window.ts` whether to count, and returns the
+ * server's time and the value from before, from which `window.ts` makes the decision. Returns nil if there is no value
+ * and no seed. An unreadable value is deleted and counts as missing: an error would look like an outage to other keys.
  *
  * If the server's clock was set back, moments too far in the future are capped, so that no client is locked out for
  * longer than a window or a ban lasts.

@@ -65,8 +65,8 @@ export function isSecure(request: IncomingMessage): boolean {
 }
 
 /**
- * Throws `insufficient_scope` for a cross-site POST. Scripts cannot set either header; if the browser sends neither, the
- * CSRF token protects alone.
+ * Throws `insufficient_scope` for a cross-site POST. Scripts cannot set either header; if the browser sends neither,
+ * the CSRF token protects alone.
  */
 export function checkOrigin({ headers }: IncomingMessage): void {
   const { origin, host, 'sec-fetch-site': site } = headers;

@@ -173,7 +173,9 @@ class CheckedDialect extends PostgresDialect {
 }
 
 class CheckedDriver extends PostgresDriver {
-  /** Reports `CommitUnanswered` if the connection ends during a COMMIT: only a rollback error proves nothing was stored. */
+  /**
+   * Reports `CommitUnanswered` if the connection ends during a COMMIT: only a rollback error proves nothing was stored.
+   */
   override async commitTransaction(connection: Parameters<PostgresDriver['commitTransaction']>[0]): Promise<void> {
     try {
       await super.commitTransaction(connection);

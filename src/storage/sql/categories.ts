@@ -19,8 +19,8 @@ interface QueuedCategory {
 }
 
 /**
- * Categories in SQL, behind two group-commit queues. Creates without an Idempotency-Key need no look-up of their own, so
- * a batch of them becomes one multi-row insert. With a key, the kept outcome must be looked up first: those share a
+ * Categories in SQL, behind two group-commit queues. Creates without an Idempotency-Key need no look-up of their own,
+ * so a batch of them becomes one multi-row insert. With a key, the kept outcome must be looked up first: those share a
  * transaction job by job (`Transactions.batch`).
  */
 export class SqlCategories implements CategoryStorage {
@@ -127,7 +127,9 @@ export class SqlCategories implements CategoryStorage {
     });
   }
 
-  /** Inserts as many of the batch as fit under the bound, in a few multi-row statements; the rest get `catalog_full`. */
+  /**
+   * Inserts as many of the batch as fit under the bound, in a few multi-row statements; the rest get `catalog_full`.
+   */
   async #insertBatch(trx: Transaction<Tables>, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
     const [counter] = await this.#readCounter.run(trx);
     if (!counter) throw new Error('The category counter is missing');

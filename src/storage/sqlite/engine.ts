@@ -42,7 +42,9 @@ const BUSY_CODES = new Set([5, 6]);
 /** READONLY, IOERR, FULL, CANTOPEN, PROTOCOL. */
 const UNAVAILABLE_CODES = new Set([8, 10, 13, 14, 15]);
 
-/** Opens, or creates, a database file with the pragmas verified and the tables up to date. Throws `DatabaseNotOpened`. */
+/**
+ * Opens, or creates, a database file with the pragmas verified and the tables up to date. Throws `DatabaseNotOpened`.
+ */
 export async function openSqlite(file: string): Promise<Engine> {
   const database = openDatabase(file);
   const dialect: Dialect = {

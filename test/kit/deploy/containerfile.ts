@@ -112,7 +112,8 @@ function copy(text: string, { context, visible, folder, here }: CopyPlace): void
 }
 
 /**
- * Links what the checkout has installed. What is copied out of a package by a path that leaves it again has to be there itself.
+ * Links what the checkout has installed. What is copied out of a package by a path that leaves it again has to be there
+ * itself.
  */
 export function linkInstalled(context: string, here: string): void {
   const installed = join(context, 'node_modules');
