@@ -96,10 +96,10 @@ function httpFile({ info }: Contract, requests: readonly Request[]): string {
   const variables = [...new Set(requests.flatMap(({ inPath }) => inPath.map(({ name }) => name)))];
   const head = [
     `# ${info.title}`,
-    '# The key comes from the environment variable PET_CATALOG_API_KEY.',
+    '# The key comes from the environment variable PET_CATALOG_KEY.',
     '',
     `@base_url = ${BASE_URL}`,
-    '@api_key = {{$processEnv PET_CATALOG_API_KEY}}',
+    '@PET_CATALOG_KEY = {{$processEnv PET_CATALOG_KEY}}',
     ...variables.map((name) => `@${name} = 1`),
   ];
   const blocks = requests.map(({ name, title, method, path, inQuery, body }) =>
@@ -108,7 +108,7 @@ function httpFile({ info }: Contract, requests: readonly Request[]): string {
       `# @name ${name}`,
       ...inQuery.map((parameter) => `# ?${parameter.name}= ${parameter.description ?? ''}`.trimEnd()),
       `${method} {{base_url}}${path.replace(/\{(\w+)\}/g, '{{$1}}')}`,
-      'Authorization: Bearer {{api_key}}',
+      'Authorization: Bearer {{PET_CATALOG_KEY}}',
       ...(body === undefined ? [] : ['Content-Type: application/json', '', body]),
     ].join('\n'),
   );
@@ -120,10 +120,10 @@ function postman({ info }: Contract, requests: readonly Request[]) {
   const folders = [...new Set(requests.map(({ folder }) => folder))];
   return {
     info: { name: info.title, description: info.description, schema: POSTMAN_SCHEMA },
-    auth: { type: 'bearer', bearer: [{ key: 'token', value: '{{api_key}}', type: 'string' }] },
+    auth: { type: 'bearer', bearer: [{ key: 'token', value: '{{PET_CATALOG_KEY}}', type: 'string' }] },
     variable: [
       { key: 'base_url', value: BASE_URL },
-      { key: 'api_key', value: '' },
+      { key: 'PET_CATALOG_KEY', value: '' },
     ],
     item: folders.map((folder) => ({
       name: folder,
@@ -167,9 +167,12 @@ function bruno({ info }: Contract, requests: readonly Request[]): [string, strin
     ['bruno/bruno.json', `${JSON.stringify(settings, null, 2)}\n`],
     [
       'bruno/collection.bru',
-      `${[section('auth', ['mode: bearer']), section('auth:bearer', ['token: {{api_key}}'])].join('\n\n')}\n`,
+      `${[section('auth', ['mode: bearer']), section('auth:bearer', ['token: {{PET_CATALOG_KEY}}'])].join('\n\n')}\n`,
     ],
-    ['bruno/environments/local.bru', `${section('vars', [`base_url: ${BASE_URL}`])}\nvars:secret [\n  api_key\n]\n`],
+    [
+      'bruno/environments/local.bru',
+      `${section('vars', [`base_url: ${BASE_URL}`])}\nvars:secret [\n  PET_CATALOG_KEY\n]\n`,
+    ],
     ...[...Map.groupBy(requests, ({ folder }) => folder)].flatMap(([folder, inFolder]) =>
       // Counted within the folder, so that a new request leaves the files of other folders alone.
       inFolder.map((request, index): [string, string] => [

@@ -29,7 +29,7 @@ test('every request of the .http file succeeds on a new service, in the order of
   const { secret } = await service.issue({ plan: 'business' });
   const requests = parseHttpFile(readFileSync(join(FOLDER, 'pet-catalog.http'), 'utf8'), {
     base_url: service.url,
-    api_key: secret,
+    PET_CATALOG_KEY: secret,
   });
   assert.deepEqual(
     requests.map(({ name }) => name),

@@ -90,7 +90,7 @@ walk('Rotate a leaked key', { unless: noTools }, async () => {
 walk('Lift a ban', { unless: noTools }, async () => {
   await using machine = await openMachine({ settings: { BAN_AFTER_REFUSALS: '1' } });
   await serving(machine, 'enterprise --per-minute 3 --per-day 100000');
-  const call = `curl -s -H "Authorization: Bearer $KEY" ${machine.url}/categories`;
+  const call = `curl -s -H "Authorization: Bearer $PET_CATALOG_KEY" ${machine.url}/categories`;
   await machine.prepare(`until ${call} | grep -q key_banned; do sleep 0.1; done`);
   await section(machine, 'Lift a ban');
 });
@@ -114,7 +114,7 @@ walk('Redis is down', { unless: noTools || noRedis }, async () => {
     await machine.prepare('systemctl start redis-server');
     await serving(machine);
     await endProcess(pidFile);
-    const call = `curl -s -H "Authorization: Bearer $KEY" ${machine.url}/categories >/dev/null`;
+    const call = `curl -s -H "Authorization: Bearer $PET_CATALOG_KEY" ${machine.url}/categories >/dev/null`;
     await machine.prepare(`until ${call}; curl -s ${operator(machine)}/readyz | grep -q degraded; do sleep 0.2; done`);
     machine.names.set('redis.example.internal:6379', `127.0.0.1:${port}`);
     await section(machine, 'Redis is down');
@@ -172,12 +172,12 @@ async function section(machine: Machine, heading: string): Promise<void> {
   await follow(sections.get(heading) ?? [], machine.shell, machine.names);
 }
 
-/** Starts the service, with a key in the shell's KEY and a category. */
+/** Starts the service, with a key in the shell’s PET_CATALOG_KEY and a category. */
 async function serving(machine: Machine, plan = 'pro'): Promise<void> {
   await machine.prepare('systemctl start pet-catalog');
   await machine.prepare(`${READY} ${operator(machine)}/readyz`);
-  await machine.prepare(`KEY=$(${KEY} ${plan})`);
-  const headers = '-H "Authorization: Bearer $KEY" -H "Content-Type: application/json"';
+  await machine.prepare(`PET_CATALOG_KEY=$(${KEY} ${plan})`);
+  const headers = '-H "Authorization: Bearer $PET_CATALOG_KEY" -H "Content-Type: application/json"';
   await machine.prepare(`curl -fs ${headers} -d '{"name":"Dog"}' ${machine.url}/categories`);
 }
 
