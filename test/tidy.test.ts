@@ -11,6 +11,8 @@ const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 70;
 const COLUMNS_MAX = 120;
 const FILES_SIDE_BY_SIDE_MAX = 16;
+const README_WORDS_MAX = 1_300;
+const PAGES_WORDS_MAX = 20_000;
 const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
 
 const sources = filesBelow('src').filter((file) => file.endsWith('.ts'));
@@ -18,6 +20,18 @@ const production = sources.filter((file) => !file.endsWith('.test.ts'));
 const tests = [...sources.filter((file) => file.endsWith('.test.ts')), ...filesBelow('test')];
 const client = filesBelow('client/src');
 const bench = filesBelow('bench').filter((file) => /^bench\/[^/]+$/.test(file));
+/** The pages that are read from beginning to end, which the changelog and the benchmark results are not. */
+const pages = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'STYLE.md',
+  'client/README.md',
+  'bench/notes.md',
+  ...pagesIn('docs'),
+  ...pagesIn('decisions'),
+];
 
 /** What each room may import: prefixes of files below src, or packages. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -225,11 +239,8 @@ test('every exported function and class says what it promises', () => {
 });
 
 test('what every project needs is there, and the lockfile names no registry', () => {
-  const pages = ['README', 'ARCHITECTURE', 'STYLE', 'CONTRIBUTING', 'SECURITY', 'CHANGELOG'].map(
-    (page) => `${page}.md`,
-  );
-  for (const page of [...pages, 'LICENSE', 'openapi.json'])
-    assert.ok(existsSync(join(ROOT, page)), `${page} is missing`);
+  for (const file of ['CHANGELOG.md', 'LICENSE', 'openapi.json', ...pages])
+    assert.ok(existsSync(join(ROOT, file)), `${file} is missing`);
   const locks = ['.', 'bench/load', 'bench/peers/express', 'bench/peers/fastify'].map((folder) =>
     join(folder, 'package-lock.json'),
   );
@@ -246,13 +257,21 @@ test('the lockfile knows the packages of every platform, or `npm ci` refuses it'
   assert.deepEqual(missing, []);
 });
 
-test('the files that the pages name exist', () => {
-  for (const page of ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'STYLE.md']) {
-    const named = [...read(page).matchAll(/`((?:src|test|docs|decisions|bin|bench|runtime)\/[\w./-]*)`/g)].map(
-      (match) => match[1] ?? '',
-    );
-    for (const file of named) assert.ok(existsSync(join(ROOT, file)), `${page} names ${file}`);
+test('the files that the pages name or link to exist', () => {
+  for (const page of pages) {
+    const text = read(page);
+    const named = text.matchAll(/`((?:src|test|docs|decisions|bin|bench|runtime|deploy|client)\/[\w./-]*)`/g);
+    for (const [, file = ''] of named) assert.ok(existsSync(join(ROOT, file)), `${page} names ${file}`);
+    for (const [, file = ''] of text.matchAll(/\]\((?!https:)([^)#]+)/g))
+      assert.ok(existsSync(join(ROOT, dirname(page), file)), `${page} links to ${file}`);
   }
+});
+
+test('the README fits on three screens, and all pages can be read', () => {
+  assert.ok(pages.length >= 20, `only ${pages.length} pages`);
+  assert.ok(wordsOf('README.md') <= README_WORDS_MAX, `the README has ${wordsOf('README.md')} words`);
+  const words = pages.reduce((sum, page) => sum + wordsOf(page), 0);
+  assert.ok(words <= PAGES_WORDS_MAX, `the pages have ${words} words`);
 });
 
 function filesBelow(folder: string): string[] {
@@ -260,6 +279,16 @@ function filesBelow(folder: string): string[] {
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
     .sort();
+}
+
+function pagesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join(folder, file));
+}
+
+function wordsOf(page: string): number {
+  return read(page).split(/\s+/).filter(Boolean).length;
 }
 
 function read(file: string): string {
