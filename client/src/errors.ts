@@ -17,14 +17,14 @@ export class PetCatalogError extends Error {
   /** Seconds to wait before the next attempt, if the response named them. */
   declare readonly retryAfter: number | undefined;
 
-  constructor(operation: Operation, message: string, details: Details = {}, cause?: Error) {
+  constructor(operation: Operation, message: string, detail: Detail = {}, cause?: Error) {
     super(`${operation}: ${message}`, cause && { cause });
-    Object.assign(this, details, { operation });
+    Object.assign(this, detail, { operation });
   }
 }
 
 /** What a response says about a failure. */
-interface Details {
+interface Detail {
   readonly code?: ErrorCode;
   readonly status?: number;
   readonly requestId?: string | undefined;
@@ -69,10 +69,10 @@ class ServiceError extends PetCatalogError {
   declare readonly retryAt: Date | undefined;
 
   constructor(operation: Operation, refusal: Refusal, now: number) {
-    const { at, message, ...details } = refusal;
-    super(operation, `${message} (${details.code})`, details);
-    if (details.retryAfter === undefined) return;
-    const untilMs = at + details.retryAfter * 1_000;
+    const { at, message, ...detail } = refusal;
+    super(operation, `${message} (${detail.code})`, detail);
+    if (detail.retryAfter === undefined) return;
+    const untilMs = at + detail.retryAfter * 1_000;
     const retryAfter = Math.max(1, Math.ceil((untilMs - now) / 1_000));
     Object.assign(this, { retryAfter, retryAt: new Date(untilMs) });
   }

@@ -68,7 +68,7 @@ export class Throttle {
   enter({ deadline, signal, isRetry }: Turn): Promise<Refusal | undefined> {
     return new Promise((resolve, reject) => {
       const now = this.#clock.now();
-      if (this.#mustRefuse(deadline, now)) {
+      if (this.#blocks(deadline, now)) {
         if (now < this.#probedAt + REFUSAL_KEPT_MS) return resolve(this.#refusal);
         this.#probedAt = now;
         this.#inFlight += 1;
@@ -125,13 +125,13 @@ export class Throttle {
     const queue = this.#queue;
     this.#queue = [];
     for (const waiting of queue) {
-      if (this.#mustRefuse(waiting.deadline, refusal.at)) waiting.go(refusal);
+      if (this.#blocks(waiting.deadline, refusal.at)) waiting.go(refusal);
       else this.#queue.push(waiting);
     }
   }
 
   /** Whether a call must be refused: during a ban, or if the limit admits no request before its deadline. */
-  #mustRefuse(deadline: number, now: number): boolean {
+  #blocks(deadline: number, now: number): boolean {
     return this.#opensAt > now && (this.#refusal?.code === 'key_banned' || this.#opensAt >= deadline);
   }
 
