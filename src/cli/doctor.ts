@@ -3,6 +3,7 @@ import { type Config, ConfigMistakes, SETTINGS, type SettingName } from '../conf
 import type { Finding } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
+import type { RepairOptions } from './repair.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
@@ -12,7 +13,15 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
   const names = Object.keys(SETTINGS) as SettingName[];
   withSettings(program.command('doctor').description('Check settings, database, Redis, clock and disk'), names)
     .option('--json', 'print JSON')
-    .action(async (_options: unknown, self: Command) => {
+    .option('--repair', 'show what a damaged database file still holds; no service may run on it')
+    .option('--backup <file>', 'compare that with a backup')
+    .option('--to <file>', 'write what is intact to a new file; the damaged files stay as they are')
+    .action(async (options: RepairOptions & { repair?: true }, self: Command) => {
+      if (options.repair) {
+        const { repair } = await import('./repair.ts');
+        return repair(settings(self, invocation).database, { ...options, invocation });
+      }
+      if (options.backup ?? options.to) throw new UsageError('--backup and --to go with --repair');
       const findings = await examine(() => settings(self, invocation));
       const lines = findings.map((each) => {
         const line = `${MARKS[each.status]}${each.check}: ${each.finding}`;

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import { compareClocks, type Finding } from '../telemetry/finding.ts';
 import { MIGRATION_NAMES } from './migrate.ts';
+import { inspectLog } from './sqlite/wal.ts';
 
 const DATABASE = 'database';
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
@@ -42,6 +43,12 @@ function fileContent(file: string): Finding[] {
     { check: DATABASE, status: 'problem', finding, advice },
   ];
   const restore = 'stop the service and run `pet-catalog restore FILE` with your last backup';
+  const { damage: logDamage } = inspectLog(file);
+  if (logDamage)
+    return problem(
+      `${file} is damaged: ${logDamage}`,
+      `see what is left by \`pet-catalog doctor --repair\`, or ${restore}`,
+    );
   try {
     using database = new DatabaseSync(file, { readOnly: true, timeout: 1_000 });
     const [damage] = database.prepare('PRAGMA quick_check(1)').all() as { quick_check: string }[];

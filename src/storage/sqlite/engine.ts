@@ -16,6 +16,7 @@ import {
 import { DatabaseNotOpened, type Engine, type Failure } from '../engine.ts';
 import { migrate } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
+import { assertLogSound } from './soundness.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
@@ -70,7 +71,10 @@ export async function openSqlite(file: string): Promise<Engine> {
 
 function openDatabase(file: string): DatabaseSync {
   try {
-    if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    if (file !== ':memory:') {
+      assertLogSound(file);
+      mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    }
     const database = new DatabaseSync(file, { timeout: OPEN_TIMEOUT_MS });
     assertVersion(database);
     for (const [name, value, readBack] of PRAGMAS) {
@@ -86,6 +90,7 @@ function openDatabase(file: string): DatabaseSync {
 
 function notOpened(file: string): (error: unknown) => never {
   return (error) => {
+    if (error instanceof DatabaseNotOpened) throw error;
     throw new DatabaseNotOpened(`Cannot open the database ${file}: ${(error as Error).message}`, { cause: error });
   };
 }

@@ -13,7 +13,7 @@ import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { PRIVATE_FOLDER_MODE } from './engine.ts';
-import { findWalDamage } from './wal.ts';
+import { assertLogSound, assertSound, hasLog } from './soundness.ts';
 
 const SQLITE_BUSY = 5;
 const IN_MEMORY = ':memory:';
@@ -25,9 +25,10 @@ const IN_MEMORY = ':memory:';
  */
 export function claimFile(file: string): Disposable {
   if (file === IN_MEMORY) return { [Symbol.dispose]() {} };
-  const claim = lock(file);
+  const claim = claimLock(file);
   try {
     assertSound(file);
+    emptyLog(file);
   } catch (error) {
     claim.close();
     throw error;
@@ -41,6 +42,7 @@ export async function backUp(file: string, to: string): Promise<void> {
   assertApart(to, file);
   const unfinished = `${to}.unfinished`;
   rmSync(unfinished, { force: true });
+  assertLogSound(file);
   const source = new DatabaseSync(file, { readOnly: true });
   try {
     await backup(source, unfinished);
@@ -59,7 +61,7 @@ export function restore(from: string, file: string, now: number): string | undef
   if (!existsSync(from)) throw new DatabaseNotOpened(`There is no backup ${from}`);
   assertApart(from, file);
   assertSound(from);
-  using _claim = lock(file);
+  using _claim = claimLock(file);
   const unfinished = `${file}.unfinished`;
   copyFileSync(from, unfinished);
   const kept = existsSync(file) ? `${file}.replaced-${now}` : undefined;
@@ -82,7 +84,7 @@ function realPath(path: string): string {
 }
 
 /** Syncs a file and renames it into place, so that a power cut leaves either the old file or the new one. */
-function putInPlace(unfinished: string, file: string): void {
+export function putInPlace(unfinished: string, file: string): void {
   syncToDisk(unfinished);
   renameSync(unfinished, file);
   syncToDisk(dirname(file));
@@ -94,7 +96,22 @@ function syncToDisk(path: string): void {
   closeSync(descriptor);
 }
 
-function lock(file: string): DatabaseSync {
+/**
+ * Moves a sound log into the file. What a process before could not sync may be in the system's cache alone, and what
+ * would follow it in the log would be lost with it; and frames that a crash tore must not stand behind new ones.
+ */
+export function emptyLog(file: string): void {
+  if (!hasLog(file)) return;
+  try {
+    using database = new DatabaseSync(file, { timeout: 0 });
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch {
+    // A file that may only be read is served for reading; anything else is met again when it is opened.
+  }
+}
+
+/** Keeps services away from a database file until closed. Throws `DatabaseNotOpened` if one runs on it. */
+export function claimLock(file: string): DatabaseSync {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
     const claim = new DatabaseSync(`${file}.lock`, { timeout: 0 });
@@ -108,28 +125,5 @@ function lock(file: string): DatabaseSync {
         : `Cannot use the folder of the database ${file}: ${(error as Error).message}; set DATABASE_URL to a writable place`,
       { cause: error },
     );
-  }
-}
-
-function assertSound(file: string): void {
-  if (!existsSync(file)) return;
-  const damage = findWalDamage(file) ?? findDamage(file);
-  if (!damage) return;
-  throw new DatabaseNotOpened(
-    `The database ${file} is damaged: ${damage}; put a backup in its place with \`pet-catalog restore BACKUP\``,
-  );
-}
-
-function findDamage(file: string): string | undefined {
-  try {
-    using database = new DatabaseSync(file, { timeout: 0 });
-    const result = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
-    return result === 'ok'
-      ? undefined
-      : String(result)
-          .replaceAll(/[\s*]+/g, ' ')
-          .trim();
-  } catch (error) {
-    return (error as Error).message;
   }
 }

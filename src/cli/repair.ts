@@ -1,0 +1,50 @@
+import type { DatabaseAddress } from '../config.ts';
+import { utc } from '../stdx/clock.ts';
+import { type Contents, salvage } from '../storage/sqlite/repair.ts';
+import { type Invocation, UsageError } from './invocation.ts';
+import { table } from './table.ts';
+
+export interface RepairOptions {
+  /** A backup to compare with. */
+  readonly backup?: string;
+  /** A new file for what is intact. */
+  readonly to?: string;
+  readonly json?: true;
+}
+
+/** `doctor --repair`: what a damaged file still holds, written to a new file if one is named. */
+export function repair(
+  database: DatabaseAddress,
+  { backup, to, json, invocation }: RepairOptions & { readonly invocation: Invocation },
+): void {
+  if (database.engine !== 'sqlite') throw new UsageError('--repair is for an embedded database');
+  const found = salvage(database.file, { ...(backup !== undefined && { backup }), ...(to !== undefined && { to }) });
+  const { logDamage, commits, behind, intact } = found;
+  const rows = [contentsRow('INTACT', intact)];
+  if (found.backup) rows.push(contentsRow(`BACKUP OF ${utc(found.backup.madeAt.getTime() / 1000)}`, found.backup));
+  const headings = ['', 'CATEGORIES', 'LAST ID', 'PETS', 'ORDERS', 'KEYS', 'DAMAGE'];
+  const log = logDamage
+    ? `${database.file} is damaged: ${logDamage}. ${commits} commits before it are intact; of ${behind} behind it something is left, which SQLite cannot read`
+    : `The log of ${database.file} is not damaged; it holds ${commits} commits`;
+  invocation.print(json ? JSON.stringify(found) : `${log}\n${table(headings, rows)}`);
+  if (to !== undefined) {
+    invocation.tell(
+      `What is intact is in ${to}, and ${database.file} is as it was; \`pet-catalog restore ${to}\` puts it in place`,
+    );
+    return;
+  }
+  if (logDamage ?? intact.damage) throw new UsageError('Nothing was written; --to FILE writes what is intact', 1);
+}
+
+function contentsRow(name: string, { rows, lastCategory, damage }: Contents): string[] {
+  const count = (of: string) => `${rows[of] ?? '?'}`;
+  return [
+    name,
+    count('categories'),
+    `${lastCategory}`,
+    count('pets'),
+    count('orders'),
+    count('api_keys'),
+    damage ?? 'none',
+  ];
+}
