@@ -126,7 +126,7 @@ export class Transactions {
         }
         if (!this.#failing.has(kind)) this.#events?.storageFailing(kind, error);
         this.#failing.add(kind);
-        throw failure === 'unknown' ? outcomeUnknown(error) : unavailable(error);
+        throw failure === 'unknown' && kind === 'write' ? outcomeUnknown(error) : unavailable(error);
       }
     }
   }

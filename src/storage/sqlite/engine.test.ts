@@ -28,12 +28,12 @@ test('a disk that cannot be read while changes are looked for ends nothing, and 
   await storage.watch(async (change) => {
     seen.push(change);
   });
-  const { get } = StatementSync.prototype;
+  const { all } = StatementSync.prototype;
   let failures = 0;
   try {
     Object.assign(StatementSync.prototype, {
-      get(this: StatementSync, ...values: Parameters<typeof get>) {
-        if (this.sourceSQL !== 'PRAGMA data_version') return get.apply(this, values);
+      all(this: StatementSync, ...values: Parameters<typeof all>) {
+        if (this.sourceSQL !== 'PRAGMA data_version') return all.apply(this, values);
         failures += 1;
         throw new Error('disk I/O error');
       },
@@ -41,7 +41,7 @@ test('a disk that cannot be read while changes are looked for ends nothing, and 
     await another.categories.insert({ name: 'Dog' }, { keyId: 'key_1' });
     await untilTrue(async () => failures >= 2);
   } finally {
-    Object.assign(StatementSync.prototype, { get });
+    Object.assign(StatementSync.prototype, { all });
   }
   await untilTrue(async () => seen.includes('new-categories'));
 });

@@ -12,7 +12,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
-import { PRIVATE_FOLDER_MODE } from './engine.ts';
+import { PRIVATE_FOLDER_MODE } from './connection.ts';
 import { assertLogSound, assertSound, hasLog } from './soundness.ts';
 
 const SQLITE_BUSY = 5;

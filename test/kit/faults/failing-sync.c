@@ -1,0 +1,38 @@
+/*
+ * Preloaded into the service: while the file that FAIL_SYNC names is there, syncing a write-ahead log fails with EIO,
+ * and each failure adds a byte to that file.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int fails(int descriptor) {
+  const char *flag = getenv("FAIL_SYNC");
+  if (flag == NULL || access(flag, F_OK) != 0) return 0;
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+  ssize_t length = readlink(link, path, sizeof path);
+  if (length < 4 || memcmp(path + length - 4, "-wal", 4) != 0) return 0;
+  int counter = open(flag, O_WRONLY | O_APPEND);
+  if (counter >= 0) {
+    if (write(counter, "1", 1) != 1) perror("FAIL_SYNC");
+    close(counter);
+  }
+  return 1;
+}
+
+static int sync_by(const char *name, int descriptor) {
+  if (fails(descriptor)) {
+    errno = EIO;
+    return -1;
+  }
+  return ((int (*)(int))dlsym(RTLD_NEXT, name))(descriptor);
+}
+
+int fsync(int descriptor) { return sync_by("fsync", descriptor); }
+int fdatasync(int descriptor) { return sync_by("fdatasync", descriptor); }

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { missingPrograms } from '../deploy/programs.ts';
+
+const SOURCE = fileURLToPath(new URL('failing-sync.c', import.meta.url));
+
+/** Why syncs cannot be made to fail here, or false. */
+export const noFailingSync: string | false =
+  process.platform === 'linux' ? missingPrograms('cc') : 'only Linux preloads a library: syncs were not made to fail';
+
+export interface FailingSync {
+  /** The environment of a process whose syncs of a write-ahead log fail when told to. */
+  readonly env: Record<string, string>;
+  /** From now on such a sync fails with EIO, or works again. */
+  fail(): void;
+  work(): void;
+  /** How many syncs failed since then. */
+  failed(): number;
+}
+
+/** Compiles the library that makes syncs fail into a folder. */
+export function failingSync(folder: string): FailingSync {
+  const [library, flag] = [join(folder, 'failing-sync.so'), join(folder, 'syncs-fail')];
+  const { status, stderr } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, SOURCE, '-ldl'], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return {
+    env: { LD_PRELOAD: library, FAIL_SYNC: flag },
+    fail: () => writeFileSync(flag, ''),
+    work: () => rmSync(flag),
+    failed: () => statSync(flag).size,
+  };
+}
