@@ -5,6 +5,7 @@ import pg from 'pg';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import { compareClocks, type Finding } from '../telemetry/finding.ts';
 import { MIGRATION_NAMES } from './migrate.ts';
+import { findReadOnlyMount } from './sqlite/soundness.ts';
 import { inspectLog } from './sqlite/wal.ts';
 
 const DATABASE = 'database';
@@ -42,6 +43,8 @@ function fileContent(file: string): Finding[] {
   const problem = (finding: string, advice: string): Finding[] => [
     { check: DATABASE, status: 'problem', finding, advice },
   ];
+  const mount = findReadOnlyMount(file);
+  if (mount) return problem(mount.finding, mount.advice);
   const restore = 'stop the service and run `pet-catalog restore FILE` with your last backup';
   const { damage: logDamage } = inspectLog(file);
   if (logDamage)

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { SqliteStatement } from 'kysely';
 import { DatabaseNotOpened } from '../engine.ts';
-import { assertLogSound } from './soundness.ts';
+import { assertLogSound, findReadOnlyMount } from './soundness.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
@@ -152,7 +152,11 @@ export class SqliteConnection {
 /** Says why a file could not be opened. */
 export function notOpened(file: string, error: unknown): DatabaseNotOpened {
   if (error instanceof DatabaseNotOpened) return error;
-  return new DatabaseNotOpened(`Cannot open the database ${file}: ${(error as Error).message}`, { cause: error });
+  const mount = findReadOnlyMount(file);
+  const why = mount
+    ? `${mount.finding}: ${mount.advice}`
+    : `Cannot open the database ${file}: ${(error as Error).message}`;
+  return new DatabaseNotOpened(why, { cause: error });
 }
 
 function openDatabase(file: string, timeout: number): DatabaseSync {

@@ -13,7 +13,7 @@ import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { PRIVATE_FOLDER_MODE } from './connection.ts';
-import { assertLogSound, assertSound, hasLog } from './soundness.ts';
+import { assertLogSound, assertMountedForWriting, assertSound, hasLog } from './soundness.ts';
 
 const SQLITE_BUSY = 5;
 const IN_MEMORY = ':memory:';
@@ -46,6 +46,9 @@ export async function backUp(file: string, to: string): Promise<void> {
   const source = new DatabaseSync(file, { readOnly: true });
   try {
     await backup(source, unfinished);
+  } catch (error) {
+    assertMountedForWriting(file);
+    throw error;
   } finally {
     source.close();
   }
@@ -112,6 +115,7 @@ export function emptyLog(file: string): void {
 
 /** Keeps services away from a database file until closed. Throws `DatabaseNotOpened` if one runs on it. */
 export function claimLock(file: string): DatabaseSync {
+  assertMountedForWriting(file);
   try {
     mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
     const claim = new DatabaseSync(`${file}.lock`, { timeout: 0 });

@@ -1,4 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { inspectLog } from './wal.ts';
@@ -50,4 +51,36 @@ export function findPageDamage(file: string): string | undefined {
 /** Whether a log with something in it stands beside a database file. */
 export function hasLog(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+/** What is wrong with where the database is, and what to do about it. */
+export interface ReadOnlyMount {
+  readonly finding: string;
+  readonly advice: string;
+}
+
+/**
+ * Whether the file system is mounted read-only, as the system itself does after an error of the disk. Nothing is known
+ * to be damaged then, and a backup could not be put there.
+ */
+export function findReadOnlyMount(file: string): ReadOnlyMount | undefined {
+  let folder = dirname(resolve(file));
+  while (!existsSync(folder)) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EROFS') {
+      return {
+        finding: `The file system of the database ${file} is mounted read-only`,
+        advice: "find the reason in the system's log (dmesg), and mount it for writing again",
+      };
+    }
+  }
+  return undefined;
+}
+
+/** Throws the `DatabaseNotOpened` that says so if the file system is mounted read-only. */
+export function assertMountedForWriting(file: string): void {
+  const mount = findReadOnlyMount(file);
+  if (mount) throw new DatabaseNotOpened(`${mount.finding}: ${mount.advice}`);
 }

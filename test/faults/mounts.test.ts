@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { send } from '../kit/faults/creating.ts';
+import { issueKey } from '../kit/faults/kills.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+test('a file system that is mounted read-only is told as such, and no backup is advised', async (t) => {
+  using folder = temporaryFolder();
+  using disk = mountedDisk(t, folder.path);
+  if (!disk) return;
+  const options = { cwd: folder.path };
+  const secret = await issueKey(folder.path);
+  assert.equal((await run(['backup', 'good.db'], options)).code, 0);
+  const isTold = async (command: readonly string[]) => {
+    const { code, stdout, stderr } = await run(command, options);
+    const told = stdout + stderr;
+    const name = command.join(' ');
+    assert.equal(code, 1, name);
+    assert.match(told, /The file system of the database \.\/data\/pet-catalog\.db is mounted read-only/, name);
+    assert.match(told, /dmesg/, name);
+    assert.doesNotMatch(told, /damaged|restore|backup/, name);
+  };
+  disk.remount('ro');
+  await isTold(['serve', '--port', '0']);
+  await isTold(['restore', 'good.db']);
+  await isTold(['doctor']);
+  assert.equal((await run(['backup', 'late.db'], options)).code, 0, 'what is there can be read');
+
+  disk.remount('rw');
+  {
+    await using service = await serveProcess([], options);
+    assert.equal((await send(new Agent(), `${service.url}/categories`, secret, { name: 'Dog' })).status, 201);
+    await service.end('SIGKILL');
+  }
+  rmSync(join(folder.path, 'data', 'pet-catalog.db-shm'));
+  disk.remount('ro');
+  await isTold(['serve', '--port', '0']);
+  await isTold(['keys', 'list']);
+  await isTold(['backup', 'late.db']);
+  disk.remount('rw');
+  assert.equal((await run(['keys', 'list'], options)).code, 0);
+});
+
+/** A file system of its own in the data folder, or undefined, said aloud, where none can be mounted. */
+function mountedDisk(t: TestContext, folder: string): (Disposable & { remount(how: 'ro' | 'rw'): void }) | null {
+  const path = join(folder, 'data');
+  mkdirSync(path);
+  const mount = (...args: string[]) => spawnSync('mount', [...args, path], { encoding: 'utf8' });
+  const { status, stderr } = mount('-t', 'tmpfs', '-o', 'size=8m', 'tmpfs');
+  if (status !== 0) {
+    t.skip(`a file system cannot be mounted here: ${stderr}`);
+    return null;
+  }
+  return {
+    remount: (how) => assert.equal(mount('-o', `remount,${how}`).status, 0),
+    [Symbol.dispose]: () => spawnSync('umount', ['-l', path]),
+  };
+}
