@@ -12,7 +12,7 @@ import {
 import type { Storage } from '../catalog/storage.ts';
 import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, settings, systemOperator, tellOfDamage, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
 /** Adds `categories …`. */
@@ -78,7 +78,8 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
 
   async function open(self: Command, work: (storage: Storage) => Promise<void>): Promise<void> {
     const { database, categoriesMax } = settings(self, invocation);
-    await using storage = await openStorage(database, { clock: systemClock(), categoriesMax });
+    const events = tellOfDamage(invocation);
+    await using storage = await openStorage(database, { clock: systemClock(), categoriesMax, events });
     await work(storage);
   }
 }

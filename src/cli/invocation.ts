@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { type Command, Option } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
+import type { Events } from '../telemetry/events.ts';
 
 /** A command's environment. */
 export interface Invocation {
@@ -55,6 +56,14 @@ export function sources(command: Command, { env, envFile }: Invocation): ConfigS
     if (typeof value === 'string') flags[name] = value;
   }
   return { flags, env, file: envFile() };
+}
+
+/** What a command says of rows that it leaves out. */
+export function tellOfDamage({ tell }: Invocation): Pick<Events, 'rowDamaged'> {
+  return {
+    rowDamaged: (table, id) =>
+      tell(`pet-catalog: ${id} of ${table} is damaged and left out; run \`pet-catalog doctor\``),
+  };
 }
 
 /** The system user who runs the command. */

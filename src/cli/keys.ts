@@ -18,7 +18,7 @@ import type { Config } from '../config.ts';
 import { systemClock, utc } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, settings, systemOperator, tellOfDamage, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
 interface CommandContext {
@@ -98,7 +98,8 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   ): Promise<void> {
     const config = settings(self, invocation);
     const clock = systemClock();
-    await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax });
+    const { database, categoriesMax } = config;
+    await using storage = await openStorage(database, { clock, categoriesMax, events: tellOfDamage(invocation) });
     const { json, text } = await work({ storage, config, now: clock().unix, by: systemOperator() });
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
   }

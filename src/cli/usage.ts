@@ -4,7 +4,7 @@ import type { Storage } from '../catalog/storage.ts';
 import { systemClock, utc } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, settings, tellOfDamage, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
 /** Entries per page of the audit log; all pages are printed. */
@@ -77,7 +77,7 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
   async function open(self: Command, work: (storage: Storage, now: number) => Promise<void>): Promise<void> {
     const { database, categoriesMax } = settings(self, invocation);
     const clock = systemClock();
-    await using storage = await openStorage(database, { clock, categoriesMax });
+    await using storage = await openStorage(database, { clock, categoriesMax, events: tellOfDamage(invocation) });
     await work(storage, clock().unix);
   }
 }

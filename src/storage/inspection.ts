@@ -5,13 +5,18 @@ import pg from 'pg';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import { compareClocks, type Finding } from '../telemetry/finding.ts';
 import { MIGRATION_NAMES } from './migrate.ts';
-import { findReadOnlyMount } from './sqlite/soundness.ts';
+import { NUMBERS } from './postgres/connection.ts';
+import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
+import type { Tables } from './sql/tables.ts';
+import { findDamagedRows, findReadOnlyMount } from './sqlite/soundness.ts';
 import { inspectLog } from './sqlite/wal.ts';
 
 const DATABASE = 'database';
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 5_000;
 const ROUND_TRIP_MS_MAX = 20;
+const ROWS_NAMED_MAX = 20;
+const ROWS_AT_ONCE = 1_000;
 const OTHERS_MODE = 0o077;
 
 /** Checks a database without changing anything in it. */
@@ -58,7 +63,7 @@ function fileContent(file: string): Finding[] {
     if (damage?.quick_check !== 'ok') return problem(`${file} is damaged: ${damage?.quick_check}`, restore);
     const names = database.prepare('SELECT name FROM kysely_migration').all() as { name: string }[];
     const sound: Finding = { check: DATABASE, status: 'ok', finding: `${file} is sound` };
-    return [sound, tables(names.map(({ name }) => name))];
+    return [sound, tables(names.map(({ name }) => name)), rows(findDamagedRows(database))];
   } catch (error) {
     const { message } = error as Error;
     if (/no such table/.test(message)) return problem(`${file} holds no catalog`, 'set DATABASE_URL to the right file');
@@ -76,6 +81,15 @@ function tables(names: readonly string[]): Finding {
   if (missing.length === 0) return { check, status: 'ok', finding: 'The tables are up to date' };
   const finding = `The tables lack ${missing.length} migrations`;
   return { check, status: 'warning', finding, advice: 'run `pet-catalog migrate`; `serve` does so when it starts' };
+}
+
+function rows(damaged: readonly string[]): Finding {
+  const check = 'rows';
+  if (damaged.length === 0) return { check, status: 'ok', finding: 'Every row is as it was written' };
+  const named = damaged.slice(0, ROWS_NAMED_MAX).join(', ') + (damaged.length > ROWS_NAMED_MAX ? ', …' : '');
+  const finding = `Damaged rows (${damaged.length}): ${named}`;
+  const advice = 'look them up in a backup from before, and see "Rows are damaged" in docs/operations.md';
+  return { check, status: 'problem', finding, advice };
 }
 
 function filePermissions(file: string): Finding {
@@ -111,6 +125,7 @@ async function inspectServer(url: string): Promise<Finding[]> {
     application_name: 'pet-catalog doctor',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: CONNECT_TIMEOUT_MS,
+    types: NUMBERS,
   });
   client.on('error', () => {});
   try {
@@ -118,12 +133,12 @@ async function inspectServer(url: string): Promise<Finding[]> {
     const startedMs = performance.now();
     await client.query('select 1');
     const roundTripMs = performance.now() - startedMs;
-    const { rows } = await client.query<Server>(`
+    const found = await client.query<Server>(`
       select current_setting('server_version') as version, extract(epoch from clock_timestamp())::text as now,
         pg_is_in_recovery() as standby, current_setting('fsync') as fsync,
         current_setting('synchronous_commit') as synchronous_commit,
         to_regclass('kysely_migration') is not null as migrated`);
-    const [server] = rows;
+    const [server] = found.rows;
     if (!server) throw new Error('it returned no row');
     const migrations = server.migrated
       ? (await client.query<{ name: string }>('select name from kysely_migration')).rows
@@ -133,6 +148,7 @@ async function inspectServer(url: string): Promise<Finding[]> {
       ...durability(server),
       compareClocks('the database', Number(server.now), Date.now() / 1000),
       tables(migrations.map(({ name }) => name)),
+      ...(migrations.length === MIGRATION_NAMES.length ? [rows(await damagedRowsOf(client))] : []),
     ];
   } catch (error) {
     const finding = `${withoutPassword(url)} cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
@@ -140,6 +156,22 @@ async function inspectServer(url: string): Promise<Finding[]> {
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+async function damagedRowsOf(client: pg.Client): Promise<string[]> {
+  const damaged: string[] = [];
+  await client.query('begin read only');
+  for (const table of CHECKED_TABLES) {
+    await client.query(`declare every_row no scroll cursor for select * from ${table}`);
+    for (;;) {
+      const { rows: some } = await client.query<Tables[CheckedTable]>(`fetch ${ROWS_AT_ONCE} from every_row`);
+      if (some.length === 0) break;
+      for (const row of some) if (!isIntact(table, row)) damaged.push(`${table} ${nameOf(table, row)}`);
+    }
+    await client.query('close every_row');
+  }
+  await client.query('commit');
+  return damaged;
 }
 
 function reached(url: string, version: string, roundTripMs: number): Finding {

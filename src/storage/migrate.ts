@@ -7,6 +7,7 @@ const MIGRATIONS = {
     (await import('./migrations/001-categories-keys-limits.ts')).categoriesKeysLimits,
   '002-pets-orders-outcomes': async () => (await import('./migrations/002-pets-orders-outcomes.ts')).petsOrdersOutcomes,
   '003-usage-audit-sessions': async () => (await import('./migrations/003-usage-audit-sessions.ts')).usageAuditSessions,
+  '004-row-checksums': async () => (await import('./migrations/004-row-checksums.ts')).rowChecksums,
 };
 
 /** The names under which a database records the migrations applied to it. */

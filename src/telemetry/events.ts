@@ -52,6 +52,8 @@ export interface Events {
   /** Reads or writes fail from now on, until `storageRecovered`. */
   storageFailing(work: 'read' | 'write', error: unknown): void;
   storageRecovered(work: 'read' | 'write'): void;
+  /** A row is not as it was written; it is left out from now on. Told once for each. */
+  rowDamaged(table: string, id: string): void;
   /** Counts or bans stay in memory until the next try. */
   countsNotSaved(error: unknown): void;
   /** A request was counted in Redis. */
@@ -168,6 +170,10 @@ function storageEvents({ log, metrics }: EventSinks) {
     storageRecovered(work) {
       metrics.storageFailing.set({ work }, 0);
       log.warn({ event: 'storage_recovered', work });
+    },
+    rowDamaged(table, id) {
+      metrics.damagedRows.inc({ table });
+      log.error({ event: 'row_damaged', table, id });
     },
     usageNotStored(error) {
       log.error({ event: 'usage_not_stored', err: error });

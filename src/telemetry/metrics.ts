@@ -101,6 +101,12 @@ function storageMetrics(registers: Registry[]) {
       labelNames: ['work'],
       registers,
     }),
+    damagedRows: new Gauge({
+      name: 'pet_catalog_damaged_rows',
+      help: 'Rows that were found damaged since the start, and left out',
+      labelNames: ['table'],
+      registers,
+    }),
   };
 }
 

@@ -74,10 +74,10 @@ function fill(file: string, now: number): void {
   const into = 'insert or ignore into usage ';
   database.exec('begin');
   database.exec(
-    `insert into api_keys ${numbers(KEYS)} select ${id('i')}, 'shop ' || i, 'production', 'free', 60, 1000, 'categories:read', ${now} - i, null, null from n`,
+    `insert into api_keys ${numbers(KEYS)} select ${id('i')}, 'shop ' || i, 'production', 'free', 60, 1000, 'categories:read', ${now} - i, null, null, null from n`,
   );
   database.exec(
-    `insert into api_key_secrets ${numbers(KEYS)} select 'hash' || i, ${id('i')}, 'petcat_live_' || i, ${now} - i, null from n`,
+    `insert into api_key_secrets ${numbers(KEYS)} select 'hash' || i, ${id('i')}, 'petcat_live_' || i, ${now} - i, null, null from n`,
   );
   for (const [period, at] of [
     ['day', day],
@@ -110,13 +110,13 @@ function fill(file: string, now: number): void {
   );
   database.exec(`update last_ids set last_id = ${KEYS} where kind = 'audit_entries'`);
   database.exec(
-    `insert into categories ${numbers(KEYS)} select i + 1, 'category ' || i, 'a description', ${now}, 'x' from n`,
+    `insert into categories ${numbers(KEYS)} select i + 1, 'category ' || i, 'a description', ${now}, 'x', null from n`,
   );
   database.exec(`update category_counter set last_id = ${KEYS}, count = ${KEYS}`);
   database.exec(
-    `insert into pets ${numbers(KEYS)} select i + 1, 'pet ' || i, i + 1, 'available', 1, ${now}, 'x' from n`,
+    `insert into pets ${numbers(KEYS)} select i + 1, 'pet ' || i, i + 1, 'available', 1, ${now}, 'x', null from n`,
   );
-  database.exec(`insert into orders ${numbers(KEYS)} select i + 1, i + 1, 1, null, ${now}, 'x' from n`);
+  database.exec(`insert into orders ${numbers(KEYS)} select i + 1, i + 1, 1, null, ${now}, 'x', null from n`);
   database.exec('commit');
   database.close();
 }

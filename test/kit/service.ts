@@ -39,6 +39,7 @@ export function recordedEvents(): RecordedEvents {
     storageRead: () => {},
     storageFailing: (_work, error) => failures.push(error),
     storageRecovered: () => {},
+    rowDamaged: () => {},
     countsNotSaved: (error) => failures.push(error),
     requestCounted: () => {},
     refusedFromMemory: () => {

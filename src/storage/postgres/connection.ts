@@ -13,6 +13,12 @@ const KEEPALIVES = ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', '
 
 const UNKNOWN_AUTHORITY = '; name the certificate of its authority in DATABASE_URL with sslrootcert=FILE';
 
+/** Parses 64-bit integers as numbers: none here exceeds 2^53. */
+export const NUMBERS = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
 /**
  * Opens a long-lived connection outside the pool. Keepalives make the server drop it within half a minute of this
  * machine's death. Throws what `pg` throws.

@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { Engine, Failure } from '../engine.ts';
 import { migrate } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
-import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, notOpened } from './connection.ts';
+import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, NUMBERS, notOpened } from './connection.ts';
 import { watchPostgres } from './feed.ts';
 
 const SERVER_VERSION_MIN = 14;
@@ -80,12 +80,6 @@ function openPool(url: string, config: pg.PoolConfig): pg.Pool {
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
-
-/** Parses 64-bit integers as numbers: none here exceeds 2^53. */
-const NUMBERS = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-};
 
 /** Reads through a cursor, so that at most a thousand rows are in memory. */
 async function* readAll(

@@ -7,6 +7,7 @@ import type { Created, Origin } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { recordAudit } from './audit.ts';
+import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
 import { RowsInsert, Statement } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
@@ -25,6 +26,7 @@ interface QueuedCategory {
  */
 export class SqlCategories implements CategoryStorage {
   readonly #transactions: Transactions;
+  readonly #guard: RowGuard;
   readonly #clock: Clock;
   readonly #categoriesMax: number;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
@@ -34,8 +36,12 @@ export class SqlCategories implements CategoryStorage {
   );
   readonly #insertRows = new RowsInsert<Tables['categories']>((db, rows) => db.insertInto('categories').values(rows));
 
-  constructor(transactions: Transactions, { clock, categoriesMax }: { clock: Clock; categoriesMax: number }) {
+  constructor(
+    transactions: Transactions,
+    { guard, clock, categoriesMax }: { guard: RowGuard; clock: Clock; categoriesMax: number },
+  ) {
     this.#transactions = transactions;
+    this.#guard = guard;
     this.#clock = clock;
     this.#categoriesMax = categoriesMax;
     this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
@@ -56,15 +62,19 @@ export class SqlCategories implements CategoryStorage {
   find(id: number): Promise<Category | undefined> {
     return this.#transactions.read(async (db) => {
       const row = await db.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
-      return row && toCategory(row);
+      return row && toCategory(this.#guard.intact('categories', row));
     });
   }
 
   list(page?: PageQuery): Promise<Category[]> {
     return this.#transactions.read(async (db) => {
-      let query = db.selectFrom('categories').select(['id', 'name', 'description']).orderBy('id');
-      if (page) query = query.where('id', '>', page.after).limit(page.limit);
-      return (await query.execute()).map(toCategory);
+      const query = db.selectFrom('categories').selectAll().orderBy('id');
+      const rows = page
+        ? await this.#guard.page('categories', page, ({ after, limit }) =>
+            query.where('id', '>', after).limit(limit).execute(),
+          )
+        : this.#guard.filter('categories', await query.execute());
+      return rows.map(toCategory);
     });
   }
 
@@ -72,8 +82,9 @@ export class SqlCategories implements CategoryStorage {
     return this.#transactions.change('categories', async (trx) => {
       const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
       if (!row) return undefined;
-      if (row.name === name) return toCategory(row);
-      await trx.updateTable('categories').set({ name }).where('id', '=', id).execute();
+      if (this.#guard.intact('categories', row).name === name) return toCategory(row);
+      const { checksum } = seal('categories', { ...row, name });
+      await trx.updateTable('categories').set({ name, checksum }).where('id', '=', id).execute();
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });
       return toCategory({ ...row, name });
@@ -136,13 +147,15 @@ export class SqlCategories implements CategoryStorage {
     const { last_id, count } = counter;
     const room = Math.max(0, this.#categoriesMax - count);
     const createdAt = this.#clock().unix;
-    const rows = batch.slice(0, room).map(({ category, keyId }, index) => ({
-      id: last_id + index + 1,
-      name: category.name,
-      description: category.description ?? null,
-      created_at: createdAt,
-      created_by: keyId,
-    }));
+    const rows = batch.slice(0, room).map(({ category, keyId }, index) =>
+      seal('categories', {
+        id: last_id + index + 1,
+        name: category.name,
+        description: category.description ?? null,
+        created_at: createdAt,
+        created_by: keyId,
+      }),
+    );
     if (rows.length > 0) {
       await this.#setCounter.run(trx, last_id + rows.length, count + rows.length);
       await this.#insertRows.run(trx, rows);

@@ -15,6 +15,7 @@ import type { Operator } from '../../catalog/audit.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { recordAudit } from './audit.ts';
+import { type RowGuard, seal } from './checksum.ts';
 import { Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -22,16 +23,24 @@ import type { Transactions } from './transactions.ts';
 /** API keys in SQL, with their secrets in a separate table. */
 export class SqlKeys implements KeyStorage {
   readonly #transactions: Transactions;
+  readonly #guard: RowGuard;
   readonly #clock: Clock;
   readonly #findBySecret = new Statement((db, secretHash: string) =>
     selectKeys(db)
       .innerJoin('api_key_secrets as sent', 'sent.key_id', 'api_keys.id')
-      .select('sent.ends_at as secret_ends_at')
+      .select([
+        'sent.hash as sent_hash',
+        'sent.prefix as sent_prefix',
+        'sent.created_at as sent_created_at',
+        'sent.ends_at as sent_ends_at',
+        'sent.checksum as sent_checksum',
+      ])
       .where('sent.hash', '=', secretHash),
   );
 
-  constructor(transactions: Transactions, clock: Clock) {
+  constructor(transactions: Transactions, { guard, clock }: { guard: RowGuard; clock: Clock }) {
     this.#transactions = transactions;
+    this.#guard = guard;
     this.#clock = clock;
   }
 
@@ -48,18 +57,29 @@ export class SqlKeys implements KeyStorage {
   findBySecret(secretHash: string): Promise<FoundKey | undefined> {
     return this.#transactions.read(async (db) => {
       const [row] = await this.#findBySecret.run(db, secretHash);
-      return row && { key: toKey(row), endsAt: row.secret_ends_at };
+      if (!row) return undefined;
+      const secret = {
+        hash: row.sent_hash,
+        key_id: row.id,
+        prefix: row.sent_prefix,
+        created_at: row.sent_created_at,
+        ends_at: row.sent_ends_at,
+        checksum: row.sent_checksum,
+      };
+      // A key that may be another than it was opens nothing.
+      if (!this.#guard.isIntact('api_keys', row) || !this.#guard.isIntact('api_key_secrets', secret)) return undefined;
+      return { key: toKey(row), endsAt: secret.ends_at };
     });
   }
 
   find(id: string): Promise<ApiKey | undefined> {
-    return this.#transactions.read((db) => readKey(db, id));
+    return this.#transactions.read((db) => this.#readKey(db, id));
   }
 
   list(): Promise<ApiKey[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await selectKeys(db).orderBy('created_at').orderBy('id').execute();
-      return rows.map(toKey);
+      const rows = await selectKeys(db).orderBy('api_keys.created_at').orderBy('api_keys.id').execute();
+      return this.#guard.filter('api_keys', rows).map(toKey);
     });
   }
 
@@ -79,13 +99,13 @@ export class SqlKeys implements KeyStorage {
         .executeTakeFirstOrThrow();
       const page = found.orderBy('api_keys.created_at', 'desc').orderBy('api_keys.id', 'desc');
       const rows = await page.offset(offset).limit(limit).execute();
-      return { keys: rows.map(toKey), count };
+      return { keys: this.#guard.filter('api_keys', rows).map(toKey), count };
     });
   }
 
   update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined> {
     return this.#transactions.change('keys', async (trx) => {
-      const key = await readKey(trx, id);
+      const key = await this.#readKey(trx, id);
       if (!key) return undefined;
       const names = Object.keys(changes) as (keyof KeyChanges)[];
       const changed = names.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
@@ -95,36 +115,56 @@ export class SqlKeys implements KeyStorage {
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
       const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'key.update', target: id, before, after });
-      return readKey(trx, id);
+      return this.#readKey(trx, id);
     });
   }
 
   rotate(id: string, secret: SecretRecord, { now, oldEndAt, by }: Rotation): Promise<ApiKey | undefined> {
     return this.#transactions.change('keys', async (trx) => {
-      const key = await readKey(trx, id);
+      const key = await this.#readKey(trx, id);
       if (!key || key.revokedAt !== null) return key;
-      await trx
-        .updateTable('api_key_secrets')
-        .set({ ends_at: oldEndAt })
-        .where('key_id', '=', id)
-        .where((where) => where.or([where('ends_at', 'is', null), where('ends_at', '>', oldEndAt)]))
-        .execute();
+      await this.#endSecrets(trx, id, oldEndAt);
       await insertSecret(trx, id, secret, now);
       const [before, after] = [{ prefix: key.prefix }, { prefix: secret.prefix, oldEndsAt: oldEndAt }];
       await recordAudit(trx, { at: now, by, action: 'key.rotate', target: id, before, after });
-      return readKey(trx, id);
+      return this.#readKey(trx, id);
     });
   }
 
   revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined> {
     return this.#transactions.change('keys', async (trx) => {
-      const key = await readKey(trx, id);
+      const key = await this.#readKey(trx, id);
       if (!key || key.revokedAt !== null) return key;
-      await trx.updateTable('api_keys').set({ revoked_at: now }).where('id', '=', id).execute();
+      const { revoked_at, checksum } = fromKey({ ...key, revokedAt: now });
+      await trx.updateTable('api_keys').set({ revoked_at, checksum }).where('id', '=', id).execute();
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
       await recordAudit(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
-      return readKey(trx, id);
+      return this.#readKey(trx, id);
     });
+  }
+
+  async #endSecrets(trx: Transaction<Tables>, keyId: string, endAt: number): Promise<void> {
+    const secrets = await trx
+      .selectFrom('api_key_secrets')
+      .selectAll()
+      .where('key_id', '=', keyId)
+      .where((where) => where.or([where('ends_at', 'is', null), where('ends_at', '>', endAt)]))
+      .execute();
+    for (const secret of secrets) {
+      const ended = { ...secret, ends_at: endAt };
+      // One that is damaged ends as well, but must not look intact from then on.
+      const { checksum } = this.#guard.isIntact('api_key_secrets', secret) ? seal('api_key_secrets', ended) : ended;
+      await trx
+        .updateTable('api_key_secrets')
+        .set({ ends_at: endAt, checksum })
+        .where('hash', '=', secret.hash)
+        .execute();
+    }
+  }
+
+  async #readKey(db: Kysely<Tables>, id: string): Promise<ApiKey | undefined> {
+    const row = await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirst();
+    return row && toKey(this.#guard.intact('api_keys', row));
   }
 }
 
@@ -132,7 +172,7 @@ async function insertSecret(trx: Transaction<Tables>, keyId: string, secret: Sec
   const { hash, prefix } = secret;
   await trx
     .insertInto('api_key_secrets')
-    .values({ hash, key_id: keyId, prefix, created_at: now, ends_at: null })
+    .values(seal('api_key_secrets', { hash, key_id: keyId, prefix, created_at: now, ends_at: null }))
     .execute();
 }
 
@@ -145,11 +185,6 @@ function selectKeys(db: Kysely<Tables>) {
     )
     .selectAll('api_keys')
     .select('api_key_secrets.prefix');
-}
-
-async function readKey(db: Kysely<Tables>, id: string): Promise<ApiKey | undefined> {
-  const row = await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirst();
-  return row && toKey(row);
 }
 
 /** Interns a known string, so that all keys share one copy. */
@@ -184,7 +219,7 @@ function toKey(row: Tables['api_keys'] & { prefix: string }): ApiKey {
 }
 
 function fromKey(key: ApiKey): Tables['api_keys'] {
-  return {
+  return seal('api_keys', {
     id: key.id,
     name: key.name,
     environment: key.environment,
@@ -195,5 +230,5 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     created_at: key.createdAt,
     expires_at: key.expiresAt,
     revoked_at: key.revokedAt,
-  };
+  });
 }

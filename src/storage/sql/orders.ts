@@ -2,20 +2,23 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
 import { isComplete, type NewOrder, type Order, type OrderStorage } from '../../catalog/order.ts';
 import type { PageQuery } from '../../catalog/page.ts';
-import { STOCK_MAX, statusAt } from '../../catalog/pet.ts';
+import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { Clock } from '../../stdx/clock.ts';
+import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
-import { unknown } from './pets.ts';
+import { setStock, unknown } from './pets.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 /** Orders in SQL. Stock is taken and returned in the same transaction. */
 export class SqlOrders implements OrderStorage {
   readonly #transactions: Transactions;
+  readonly #guard: RowGuard;
   readonly #clock: Clock;
 
-  constructor(transactions: Transactions, clock: Clock) {
+  constructor(transactions: Transactions, { guard, clock }: { guard: RowGuard; clock: Clock }) {
     this.#transactions = transactions;
+    this.#guard = guard;
     this.#clock = clock;
   }
 
@@ -24,41 +27,32 @@ export class SqlOrders implements OrderStorage {
     return this.#transactions.batch((trx) =>
       createOnce(trx, { origin, now }, async () => {
         const { petId, quantity, shipDate } = order;
-        const pet = await trx
-          .selectFrom('pets')
-          .select(['quantity', 'status'])
-          .where('id', '=', petId)
-          .executeTakeFirst();
+        const pet = await trx.selectFrom('pets').selectAll().where('id', '=', petId).executeTakeFirst();
         if (!pet) throw unknown('petId', petId);
-        const remaining = pet.quantity - quantity;
+        const remaining = this.#guard.intact('pets', pet).quantity - quantity;
         if (remaining < 0) throw insufficientStock(petId, pet.quantity, quantity);
 
-        const stock = { quantity: remaining, status: statusAt(remaining, pet.status) };
-        await trx.updateTable('pets').set(stock).where('id', '=', petId).execute();
+        await setStock(trx, pet, remaining);
         const id = await nextId(trx, 'orders');
-        const row = {
+        const row = seal('orders', {
           id,
           pet_id: petId,
           quantity,
           ship_date: shipDate ?? null,
           created_at: now,
           created_by: origin.keyId,
-        };
+        });
         await trx.insertInto('orders').values(row).execute();
         return toOrder(row, now);
       }),
     );
   }
 
-  list({ after, limit }: PageQuery): Promise<Order[]> {
+  list(page: PageQuery): Promise<Order[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await db
-        .selectFrom('orders')
-        .selectAll()
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(limit)
-        .execute();
+      const rows = await this.#guard.page('orders', page, ({ after, limit }) =>
+        db.selectFrom('orders').selectAll().where('id', '>', after).orderBy('id').limit(limit).execute(),
+      );
       const now = this.#clock().unix;
       return rows.map((row) => toOrder(row, now));
     });
@@ -68,16 +62,12 @@ export class SqlOrders implements OrderStorage {
     return this.#transactions.batch(async (trx) => {
       const order = await trx.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
       if (!order) return false;
-      if (isComplete(order.ship_date ?? undefined, this.#clock().unix)) throw notCancellable(id, order.ship_date);
+      const { ship_date, pet_id } = this.#guard.intact('orders', order);
+      if (isComplete(ship_date ?? undefined, this.#clock().unix)) throw notCancellable(id, ship_date);
+      const pet = await trx.selectFrom('pets').selectAll().where('id', '=', pet_id).executeTakeFirstOrThrow();
+      const quantity = Math.min(this.#guard.intact('pets', pet).quantity + order.quantity, STOCK_MAX);
       await trx.deleteFrom('orders').where('id', '=', id).execute();
-      const pet = await trx
-        .selectFrom('pets')
-        .select(['quantity', 'status'])
-        .where('id', '=', order.pet_id)
-        .executeTakeFirstOrThrow();
-      const quantity = Math.min(pet.quantity + order.quantity, STOCK_MAX);
-      const stock = { quantity, status: statusAt(quantity, pet.status) };
-      await trx.updateTable('pets').set(stock).where('id', '=', order.pet_id).execute();
+      await setStock(trx, pet, quantity);
       return true;
     });
   }

@@ -2,16 +2,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
 import type { Change, Storage } from '../../catalog/storage.ts';
 import type { Clock } from '../../stdx/clock.ts';
-import type { Events } from '../../telemetry/events.ts';
 import type { Engine } from '../engine.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlCategories } from './categories.ts';
+import { RowGuard } from './checksum.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
 import { SqlOrders } from './orders.ts';
 import { SqlPets } from './pets.ts';
 import { SqlSessions } from './sessions.ts';
-import { Transactions } from './transactions.ts';
+import { type StorageEvents, Transactions } from './transactions.ts';
 import { SqlUsage } from './usage.ts';
 
 const PURGE_BATCH = 200;
@@ -20,8 +20,8 @@ export interface SqlStorageOptions {
   readonly clock: Clock;
   /** The most categories that the catalog may hold. */
   readonly categoriesMax: number;
-  /** Reports every batch of writes; commands that run beside the service omit it. */
-  readonly events?: Events;
+  /** Commands that run beside the service handle damaged rows alone. */
+  readonly events?: StorageEvents;
 }
 
 /** Storage on an SQL engine whose tables are up to date. Owns the engine's connection. */
@@ -40,10 +40,11 @@ export class SqlStorage implements Storage {
   constructor(engine: Engine, { clock, categoriesMax, events }: SqlStorageOptions) {
     this.#clock = clock;
     this.#transactions = new Transactions(engine, events);
-    this.categories = new SqlCategories(this.#transactions, { clock, categoriesMax });
-    this.pets = new SqlPets(this.#transactions, clock);
-    this.orders = new SqlOrders(this.#transactions, clock);
-    this.keys = new SqlKeys(this.#transactions, clock);
+    const guard = new RowGuard(events);
+    this.categories = new SqlCategories(this.#transactions, { guard, clock, categoriesMax });
+    this.pets = new SqlPets(this.#transactions, { guard, clock });
+    this.orders = new SqlOrders(this.#transactions, { guard, clock });
+    this.keys = new SqlKeys(this.#transactions, { guard, clock });
     this.limits = new SqlLimits(this.#transactions);
     this.usage = new SqlUsage(this.#transactions);
     this.audit = new SqlAudit(this.#transactions);

@@ -11,9 +11,19 @@ export const ROWS_PER_STATEMENT = 100;
 /** The engine's name for 64-bit integers; in SQLite only an `integer` primary key is the rowid. */
 export type Int64 = 'integer' | 'bigint';
 
-/** The tables as the newest migration leaves them. Moments are Unix seconds. */
+/**
+ * The tables as the newest migration leaves them. Moments are Unix seconds. A `checksum` is made and checked in
+ * `checksum.ts`; it is null in rows that were written before there were any.
+ */
 export interface Tables {
-  categories: { id: number; name: string; description: string | null; created_at: number; created_by: string };
+  categories: {
+    id: number;
+    name: string;
+    description: string | null;
+    created_at: number;
+    created_by: string;
+    checksum: number | null;
+  };
   /** One row: the number of categories, and the highest id ever assigned, so that none is reused. */
   category_counter: { last_id: number; count: number };
   pets: {
@@ -25,6 +35,7 @@ export interface Tables {
     quantity: number;
     created_at: number;
     created_by: string;
+    checksum: number | null;
   };
   orders: {
     id: number;
@@ -33,6 +44,7 @@ export interface Tables {
     ship_date: string | null;
     created_at: number;
     created_by: string;
+    checksum: number | null;
   };
   /** The highest id ever assigned in each of the other tables with ascending ids. */
   last_ids: { kind: 'pets' | 'orders' | 'audit_entries'; last_id: number };
@@ -55,8 +67,16 @@ export interface Tables {
     created_at: number;
     expires_at: number | null;
     revoked_at: number | null;
+    checksum: number | null;
   };
-  api_key_secrets: { hash: string; key_id: string; prefix: string; created_at: number; ends_at: number | null };
+  api_key_secrets: {
+    hash: string;
+    key_id: string;
+    prefix: string;
+    created_at: number;
+    ends_at: number | null;
+    checksum: number | null;
+  };
   window_counts: { key_id: string; minute_ends: number; minute_used: number; day: number; day_used: number };
   bans: {
     key_id: string;

@@ -15,6 +15,10 @@ const LOCK_RETRY_MS = 10;
 type Work = 'read' | 'write';
 type Job = (trx: Transaction<Tables>) => Promise<unknown>;
 
+/** The events that storage reports. */
+export type StorageEvents = Pick<Events, 'rowDamaged'> &
+  Partial<Pick<Events, 'batchStored' | 'storageRead' | 'storageFailing' | 'storageRecovered'>>;
+
 /**
  * Runs work on an engine: a read, a transaction of its own, or a job of a batch that shares one. Owns the connection.
  *
@@ -24,14 +28,14 @@ type Job = (trx: Transaction<Tables>) => Promise<unknown>;
  */
 export class Transactions {
   readonly #engine: Engine;
-  readonly #events: Events | undefined;
+  readonly #events: StorageEvents | undefined;
   readonly #jobs: WriteQueue<Job, { value: unknown }>;
   readonly #failing = new Set<Work>();
   #onChange: (change: Change) => Promise<void> = async () => {};
   #following: Following | undefined;
   #unwatch = async () => {};
 
-  constructor(engine: Engine, events?: Events) {
+  constructor(engine: Engine, events?: StorageEvents) {
     this.#engine = engine;
     this.#events = events;
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
@@ -114,8 +118,8 @@ export class Transactions {
     for (;;) {
       try {
         const result = await work();
-        if (kind === 'read') this.#events?.storageRead(performance.now() - startedMs);
-        if (this.#failing.delete(kind)) this.#events?.storageRecovered(kind);
+        if (kind === 'read') this.#events?.storageRead?.(performance.now() - startedMs);
+        if (this.#failing.delete(kind)) this.#events?.storageRecovered?.(kind);
         return result;
       } catch (error) {
         const failure = this.#engine.classify(error);
@@ -124,7 +128,7 @@ export class Transactions {
           await wait(LOCK_RETRY_MS);
           continue;
         }
-        if (!this.#failing.has(kind)) this.#events?.storageFailing(kind, error);
+        if (!this.#failing.has(kind)) this.#events?.storageFailing?.(kind, error);
         this.#failing.add(kind);
         throw failure === 'unknown' && kind === 'write' ? outcomeUnknown(error) : unavailable(error);
       }

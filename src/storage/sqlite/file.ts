@@ -13,7 +13,7 @@ import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { PRIVATE_FOLDER_MODE } from './connection.ts';
-import { assertLogSound, assertMountedForWriting, assertSound, hasLog } from './soundness.ts';
+import { assertLogSound, assertMountedForWriting, assertSound, findDamagedRows, hasLog } from './soundness.ts';
 
 const SQLITE_BUSY = 5;
 const IN_MEMORY = ':memory:';
@@ -36,7 +36,10 @@ export function claimFile(file: string): Disposable {
   return { [Symbol.dispose]: () => claim.close() };
 }
 
-/** Copies the database online and checks the copy's integrity. Replaces `to`. Throws `DatabaseNotOpened`. */
+/**
+ * Copies the database online and checks the copy's integrity. Replaces `to`; a copy with damaged rows goes to
+ * `to.damaged` instead. Throws `DatabaseNotOpened`.
+ */
 export async function backUp(file: string, to: string): Promise<void> {
   if (!existsSync(file)) throw new DatabaseNotOpened(`There is no database ${file}`);
   assertApart(to, file);
@@ -53,7 +56,17 @@ export async function backUp(file: string, to: string): Promise<void> {
     source.close();
   }
   assertSound(unfinished);
-  putInPlace(unfinished, to);
+  const damaged = damagedRowsOf(unfinished);
+  putInPlace(unfinished, damaged.length > 0 ? `${to}.damaged` : to);
+  if (damaged.length === 0) return;
+  throw new DatabaseNotOpened(
+    `The database ${file} has damaged rows (${damaged.length}): the copy is ${to}.damaged, and \`pet-catalog doctor\` names them`,
+  );
+}
+
+function damagedRowsOf(file: string): string[] {
+  using database = new DatabaseSync(file);
+  return findDamagedRows(database);
 }
 
 /**

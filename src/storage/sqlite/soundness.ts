@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
+import { CHECKED_TABLES, isIntact, nameOf } from '../sql/checksum.ts';
 import { inspectLog } from './wal.ts';
 
 /**
@@ -46,6 +47,25 @@ export function findPageDamage(file: string): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
+}
+
+/**
+ * The rows that are not as they were written, each by its table and id. Reads every row of the tables with checksums.
+ */
+export function findDamagedRows(database: DatabaseSync): string[] {
+  const damaged: string[] = [];
+  for (const table of CHECKED_TABLES) {
+    const hasChecksums = database.prepare(`SELECT 1 FROM pragma_table_info(?) WHERE name = 'checksum'`).get(table);
+    if (!hasChecksums) continue;
+    const every = database.prepare(`SELECT * FROM ${table}`);
+    // A number that is damaged may be greater than one of JavaScript's.
+    every.setReadBigInts(true);
+    for (const row of every.iterate()) {
+      const checksum = row.checksum === null ? null : Number(row.checksum);
+      if (!isIntact(table, { ...row, checksum })) damaged.push(`${table} ${nameOf(table, row)}`);
+    }
+  }
+  return damaged;
 }
 
 /** Whether a log with something in it stands beside a database file. */
