@@ -7,6 +7,7 @@ import { Authenticator } from './http/authenticate.ts';
 import { Health } from './http/health.ts';
 import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/operations.ts';
 import { Cors } from './http/transport/cors.ts';
+import { watchDescriptors } from './http/transport/descriptors.ts';
 import type { Context } from './http/transport/exchange.ts';
 import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -69,6 +70,7 @@ export async function startService(
   const catchUp = await follow({ storage, authenticator, limiter, categories, events });
 
   started.use(purgeNowAndThen(storage, events));
+  started.use(watchDescriptors(events));
 
   const pages = new Map(healthPages(health));
   const serve = createApp({

@@ -71,6 +71,9 @@ export interface Events {
   outcomesNotPurged(error: unknown): void;
   /** A change could not be reloaded; it is retried. */
   changeNotRead(error: unknown): void;
+  /** No file or connection can be opened from now on, until `descriptorsFreed`. */
+  descriptorsExhausted(error: unknown): void;
+  descriptorsFreed(): void;
   certificateReloaded(): void;
   /** The previous certificate stays in use. */
   certificateNotReloaded(error: unknown): void;
@@ -189,6 +192,13 @@ function storageEvents({ log, metrics }: EventSinks) {
 
 function lifeEvents({ log, metrics }: EventSinks) {
   return {
+    descriptorsExhausted(error) {
+      metrics.descriptorExhaustions.inc();
+      log.error({ event: 'descriptors_exhausted', err: error });
+    },
+    descriptorsFreed() {
+      log.warn({ event: 'descriptors_freed' });
+    },
     certificateReloaded() {
       log.info({ event: 'certificate_reloaded' });
     },

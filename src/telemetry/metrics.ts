@@ -23,6 +23,11 @@ function requestMetrics(registers: Registry[]) {
       registers,
     }),
     requests: new RequestDurations(registers),
+    descriptorExhaustions: new Counter({
+      name: 'pet_catalog_descriptor_exhaustions_total',
+      help: 'Times that no file descriptor was left, so that connections were closed unanswered',
+      registers,
+    }),
     failedAuthentications: new Counter({
       name: 'pet_catalog_failed_authentications_total',
       help: 'Requests answered with 401, by error code',

@@ -40,6 +40,8 @@ export function recordedEvents(): RecordedEvents {
     storageFailing: (_work, error) => failures.push(error),
     storageRecovered: () => {},
     rowDamaged: () => {},
+    descriptorsExhausted: (error) => failures.push(error),
+    descriptorsFreed: () => {},
     countsNotSaved: (error) => failures.push(error),
     requestCounted: () => {},
     refusedFromMemory: () => {
