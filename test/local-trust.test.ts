@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { run } from './kit/process.ts';
+import { run, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** What other users of the machine can read, or have executed. */
@@ -48,6 +57,38 @@ test('compiled code is kept in a folder of the user alone, and never where other
     assert.equal(await keeps(foreign), false, 'a folder of another user');
   }
   assert.deepEqual(readdirSync(temporary), [], 'nothing is kept where everybody may write');
+});
+
+test('files with data are their owner’s alone, whatever the umask and wherever they are put', async () => {
+  const before = process.umask(0);
+  try {
+    using folder = temporaryFolder();
+    const path = (...names: string[]) => join(folder.path, ...names);
+    chmodSync(folder.path, 0o755);
+    const env = { DATABASE_URL: 'sqlite:pets.db' };
+    const options = { cwd: folder.path, env };
+    {
+      await using _service = await serveProcess([], options);
+      for (const ending of ['', '-wal', '-shm', '.lock']) assert.equal(modeOf(path(`pets.db${ending}`)), 0o600, ending);
+      writeFileSync(path('pets.backup'), '', { mode: 0o644 });
+      assert.equal((await run(['backup', 'pets.backup'], options)).code, 0);
+      assert.equal(modeOf(path('pets.backup')), 0o600, 'also in the place of one that others may read');
+      await _service.end('SIGKILL');
+    }
+
+    for (const name of ['pets.backup', 'pets.db', 'pets.db-wal']) chmodSync(path(name), 0o644);
+    assert.equal((await run(['restore', 'pets.backup'], options)).code, 0);
+    const kept = readdirSync(folder.path).filter((name) => name.includes('.replaced-'));
+    assert.ok(kept.length >= 2, `${kept}`);
+    for (const name of ['pets.db', ...kept]) assert.equal(modeOf(path(name)), 0o600, name);
+
+    const made = { cwd: folder.path, env: { DATABASE_URL: 'sqlite:one/two/pets.db' } };
+    assert.equal((await run(['migrate'], made)).code, 0);
+    assert.deepEqual([path('one'), path('one', 'two')].map(modeOf), [0o700, 0o700]);
+    assert.equal(modeOf(path('one', 'two', 'pets.db')), 0o600);
+  } finally {
+    process.umask(before);
+  }
 });
 
 function modeOf(path: string): number {

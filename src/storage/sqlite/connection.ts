@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, existsSync, fchmodSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { SqliteStatement } from 'kysely';
@@ -8,7 +8,8 @@ import { assertLogSound, findReadOnlyMount } from './soundness.ts';
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
 /** Only the user that runs the service may read its data. */
-export const PRIVATE_FOLDER_MODE = 0o700;
+export const PRIVATE_FILE_MODE = 0o600;
+const PRIVATE_FOLDER_MODE = 0o700;
 const IN_MEMORY = ':memory:';
 /** How long opening waits for other processes that open or create the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
@@ -51,7 +52,7 @@ export class SqliteConnection {
     try {
       if (file !== IN_MEMORY) {
         assertLogSound(file);
-        mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+        createPrivately(file);
       }
       this.#database = openDatabase(file, this.#timeoutMs);
     } catch (error) {
@@ -157,6 +158,18 @@ export function notOpened(file: string, error: unknown): DatabaseNotOpened {
     ? `${mount.finding}: ${mount.advice}`
     : `Cannot open the database ${file}: ${(error as Error).message}`;
   return new DatabaseNotOpened(why, { cause: error });
+}
+
+/**
+ * Makes an empty file with mode 0600 whatever the umask, and the folders above it with 0700, unless the file is there.
+ * SQLite gives the log and the index of a database the mode of the database. Throws what the system says.
+ */
+export function createPrivately(file: string): void {
+  if (existsSync(file)) return;
+  mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  const descriptor = openSync(file, 'a', PRIVATE_FILE_MODE);
+  fchmodSync(descriptor, PRIVATE_FILE_MODE);
+  closeSync(descriptor);
 }
 
 function openDatabase(file: string, timeout: number): DatabaseSync {

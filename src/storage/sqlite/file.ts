@@ -1,22 +1,24 @@
 import {
+  chmodSync,
   closeSync,
-  copyFileSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
+  writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
-import { PRIVATE_FOLDER_MODE } from './connection.ts';
+import { createPrivately, PRIVATE_FILE_MODE } from './connection.ts';
 import { assertLogSound, assertMountedForWriting, assertSound, findDamagedRows, hasLog } from './soundness.ts';
 
 const SQLITE_BUSY = 5;
 const IN_MEMORY = ':memory:';
+const COPIED_BYTES_AT_ONCE = 1024 * 1024;
 
 /**
  * Claims a database file for one service until disposed of, and checks its integrity. The claim is SQLite's lock on a
@@ -46,6 +48,7 @@ export async function backUp(file: string, to: string): Promise<void> {
   const unfinished = `${to}.unfinished`;
   rmSync(unfinished, { force: true });
   assertLogSound(file);
+  createPrivately(unfinished);
   const source = new DatabaseSync(file, { readOnly: true });
   try {
     await backup(source, unfinished);
@@ -79,10 +82,14 @@ export function restore(from: string, file: string, now: number): string | undef
   assertSound(from);
   using _claim = claimLock(file);
   const unfinished = `${file}.unfinished`;
-  copyFileSync(from, unfinished);
+  rmSync(unfinished, { force: true });
+  copyPrivately(from, unfinished);
   const kept = existsSync(file) ? `${file}.replaced-${now}` : undefined;
   if (kept) {
-    for (const part of ['', '-wal', '-shm']) if (existsSync(file + part)) renameSync(file + part, kept + part);
+    for (const part of ['', '-wal', '-shm'].filter((each) => existsSync(file + each))) {
+      chmodSync(file + part, PRIVATE_FILE_MODE);
+      renameSync(file + part, kept + part);
+    }
   }
   putInPlace(unfinished, file);
   return kept;
@@ -97,6 +104,21 @@ function assertApart(backupFile: string, file: string): void {
 
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : resolve(path);
+}
+
+/** Copies a file to one of mode 0600. Node's own copy takes over the mode of the source. */
+function copyPrivately(from: string, to: string): void {
+  createPrivately(to);
+  const [source, target] = [openSync(from, 'r'), openSync(to, 'r+')];
+  const bytes = Buffer.alloc(COPIED_BYTES_AT_ONCE);
+  try {
+    for (let read = readSync(source, bytes); read > 0; read = readSync(source, bytes)) {
+      for (let written = 0; written < read; ) written += writeSync(target, bytes, written, read - written);
+    }
+  } finally {
+    closeSync(source);
+    closeSync(target);
+  }
 }
 
 /** Syncs a file and renames it into place, so that a power cut leaves either the old file or the new one. */
@@ -130,7 +152,7 @@ export function emptyLog(file: string): void {
 export function claimLock(file: string): DatabaseSync {
   assertMountedForWriting(file);
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    createPrivately(`${file}.lock`);
     const claim = new DatabaseSync(`${file}.lock`, { timeout: 0 });
     claim.exec('BEGIN EXCLUSIVE');
     return claim;

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   constants,
   copyFileSync,
   existsSync,
@@ -12,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
+import { PRIVATE_FILE_MODE } from './connection.ts';
 import { claimLock, emptyLog, putInPlace } from './file.ts';
 import { findPageDamage, hasLog } from './soundness.ts';
 import { inspectLog } from './wal.ts';
@@ -63,6 +65,7 @@ export function salvage(file: string, { backup, to }: { backup?: string; to?: st
       if (intact.damage !== undefined) {
         throw new DatabaseNotOpened(`Nothing was written: what is left of ${file} is damaged, too: ${intact.damage}`);
       }
+      chmodSync(copy, PRIVATE_FILE_MODE);
       putInPlace(copy, to);
     }
     return {
