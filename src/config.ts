@@ -13,6 +13,10 @@ export const SETTINGS = {
   PORT: { default: '8080', about: 'its port; 0 picks a free one' },
   OPERATOR_HOST: { default: '127.0.0.1', about: 'address of the operator listener' },
   OPERATOR_PORT: { default: '8081', about: 'its port; if not set and PORT is 0, a free one' },
+  OPERATOR_HOSTS: {
+    default: '',
+    about: 'names that its clients may call it by, separated by commas; addresses and localhost are always good',
+  },
   ENVIRONMENT: { default: 'production', about: `whose keys are accepted: ${ENVIRONMENTS.join(' or ')}` },
   DATABASE_URL: {
     default: 'sqlite:./data/pet-catalog.db',
@@ -51,6 +55,7 @@ export interface Config {
   readonly port: number;
   readonly operatorHost: string;
   readonly operatorPort: number;
+  readonly operatorHosts: readonly string[];
   readonly environment: Environment;
   readonly database: DatabaseAddress;
   /** The Redis in which several instances count together; undefined if this one counts alone. */
@@ -112,6 +117,7 @@ export function readConfig(sources: ConfigSources): Config {
     port: read('PORT', wholeNumber(0, 65_535)),
     operatorHost: read('OPERATOR_HOST', nonEmpty),
     operatorPort: read('OPERATOR_PORT', wholeNumber(0, 65_535)),
+    operatorHosts: read('OPERATOR_HOSTS', hostNames),
     environment: read('ENVIRONMENT', oneOf(ENVIRONMENTS)),
     database: read('DATABASE_URL', databaseUrl),
     redis: together(read('REDIS_URL', redisUrl), read('INSTANCES', instances), mistakes),
@@ -250,6 +256,14 @@ function origins(text: string): string[] {
   const wrong = named.find((origin) => origin !== '' && origin !== '*' && URL.parse(origin)?.origin !== origin);
   if (wrong !== undefined) throw new Error('it must be origins such as https://shop.example, separated by commas');
   return named.filter((origin) => origin !== '');
+}
+
+function hostNames(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.some((name) => !/^[\w.-]*$/.test(name))) {
+    throw new Error('it must be names such as ops.example, without scheme and port, separated by commas');
+  }
+  return names.filter((name) => name !== '');
 }
 
 function contact(text: string): string | undefined {

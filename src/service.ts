@@ -95,6 +95,8 @@ export async function startService(
     version: VERSION,
     environment: config.environment,
     usesRedis: config.redis !== undefined,
+    // A name that it listens on is in the links that it prints.
+    hosts: [config.operatorHost, ...config.operatorHosts],
     url: () => url,
   });
   started.use(operator);

@@ -100,7 +100,9 @@ test('several instances have settings that the service takes, and count as many 
     const env = Object.fromEntries(
       Object.entries(environment).map(([name, value]) => [name, value.replace(/\$\{\w+:\?[^}]*\}/g, 'secret')]),
     );
-    const { redis, database } = readConfig({ flags: {}, env, file: {} });
+    const { redis, database, operatorHosts } = readConfig({ flags: {}, env, file: {} });
+    const names = Object.keys(scaled.services).filter((name) => scaled.services[name]?.build);
+    assert.deepEqual(operatorHosts, names, 'Prometheus in their network calls them by name');
     assert.equal(redis?.instances, several.length);
     assert.equal(database.engine, 'postgres');
     assert.ok(new URL(redis?.url ?? '').hostname in scaled.services);
