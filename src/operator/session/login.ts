@@ -20,13 +20,11 @@ export function createLogin({ storage, clock }: ConsoleOptions): (exchange: Exch
     checkOrigin(exchange.request);
     const login = field(await readForm(exchange, FORM_BYTES_MAX), 'token');
     const { unix: now, steady } = clock();
-    const seconds = attempts.waitSeconds(steady);
-    if (seconds > 0) return tooManyAttempts(seconds);
-    const secure = isSecure(exchange.request);
-    const opened = await openSession(storage, { login, now, isSecure: secure });
+    const { request } = exchange;
+    const opened = await openSession(storage, { login, now, isSecure: isSecure(request) });
     if (opened) return { ...seeOther(''), headers: ['Location', '/console', 'Set-Cookie', opened.cookie] };
-    attempts.fail(steady);
-    return invalidLinkPage();
+    const seconds = attempts.fail(request.socket.remoteAddress ?? '', steady);
+    return seconds > 0 ? tooManyAttempts(seconds) : invalidLinkPage();
   };
 }
 
@@ -60,7 +58,9 @@ function tooManyAttempts(seconds: number): Answer {
     status: 429,
     headers: ['Retry-After', `${seconds}`],
     content: html`<h1>Too many attempts</h1>
-<p role="alert">Several logins failed in a row. Wait ${seconds} s, then go back and press the button again: the link still works.</p>`,
+<p role="alert">Several logins from your address failed, and this link is not valid either. A new link works at once; failed ones are counted again after ${seconds} s.</p>
+<p>Ask for a new one:</p>
+<pre tabindex="0"><code>npx pet-catalog console login</code></pre>`,
   });
 }
 

@@ -4,6 +4,7 @@ import { hashSecret } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { ConsoleSession } from '../../catalog/session.ts';
 import type { Storage } from '../../catalog/storage.ts';
+import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
 
 const COOKIE = 'pet_catalog_console';
@@ -13,6 +14,7 @@ const LOGIN_SECONDS = 600;
 const SESSION_SECONDS = 12 * HOUR_SECONDS;
 const ATTEMPTS_MAX = 10;
 const ATTEMPTS_SECONDS = 60;
+const ADDRESSES_MAX = 1_000;
 
 /** Creates a login link to the console at `url`; it opens one session and expires after ten minutes. */
 export async function offerLogin(
@@ -89,22 +91,16 @@ export function checkCsrf(form: FormData, csrf: string): void {
   }
 }
 
-/** Limits the rate of failed logins. */
+/** Counts failed logins per address. It never refuses a valid one, or anyone could lock operators out. */
 export class LoginAttempts {
-  #endsAt = 0;
-  #failed = 0;
+  readonly #failed = new BoundedMap<{ readonly endsAt: number; readonly count: number }>(ADDRESSES_MAX);
 
-  /** Seconds to wait before the next attempt; 0 for none. `now` is on the monotonic clock. */
-  waitSeconds(now: number): number {
-    return now < this.#endsAt && this.#failed >= ATTEMPTS_MAX ? this.#endsAt - now : 0;
-  }
-
-  fail(now: number): void {
-    if (now >= this.#endsAt) {
-      this.#endsAt = now + ATTEMPTS_SECONDS;
-      this.#failed = 0;
-    }
-    this.#failed += 1;
+  /** Counts a failure. Returns 0, or the seconds until the count starts over. `now` is steady. */
+  fail(address: string, now: number): number {
+    const known = this.#failed.get(address);
+    const { endsAt, count } = known && now < known.endsAt ? known : { endsAt: now + ATTEMPTS_SECONDS, count: 0 };
+    this.#failed.set(address, { endsAt, count: count + 1 });
+    return count < ATTEMPTS_MAX ? 0 : endsAt - now;
   }
 }
 

@@ -19,7 +19,12 @@ export class SqlSessions implements SessionStorage {
     });
   }
 
-  open(loginHash: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
+  async open(loginHash: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
+    // A guess costs a look-up, and never the lock of the writers.
+    const isOffered = await this.#transactions.read((db) =>
+      db.selectFrom('console_logins').select('hash').where('hash', '=', loginHash).executeTakeFirst(),
+    );
+    if (!isOffered) return undefined;
     return this.#transactions.transact(async (trx) => {
       const login = await trx.selectFrom('console_logins').selectAll().where('hash', '=', loginHash).executeTakeFirst();
       // A login opens one session, so it is deleted along with the expired ones.
