@@ -45,6 +45,9 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
+/** Settings that hold a password. A malformed one is never quoted: any part of it may be the password. */
+const SECRETS: ReadonlySet<string> = new Set<SettingName>(['DATABASE_URL', 'REDIS_URL']);
+
 /** The address of a database. */
 export type DatabaseAddress =
   | { readonly engine: 'sqlite'; readonly file: string }
@@ -107,7 +110,8 @@ export function readConfig(sources: ConfigSources): Config {
     try {
       return parse(value);
     } catch (error) {
-      mistakes.push(`${name}: ${(error as Error).message}, not "${withoutPassword(value)}" (from ${from})`);
+      const shown = SECRETS.has(name) ? '' : `, not "${withoutPassword(value)}"`;
+      mistakes.push(`${name}: ${(error as Error).message}${shown} (from ${from})`);
       return undefined as T;
     }
   };
@@ -148,25 +152,11 @@ export function findConfig(sources: ConfigSources): FoundSetting[] {
   return found;
 }
 
-function findSettings({ flags, env, file }: ConfigSources, mistakes: string[]): FoundSetting[] {
-  const named = (values: ConfigSources['env'], from: string, name: SettingName): FoundSetting | undefined => {
-    const value = values[name];
-    if (present(value)) return { name, value, from };
-    const path = values[`${name}_FILE`];
-    if (!present(path)) return undefined;
-    try {
-      return { name, value: readFileSync(path, 'utf8').trim(), from: `the file ${path}` };
-    } catch {
-      mistakes.push(`${name}_FILE: cannot read ${path}`);
-      return { name, value: SETTINGS[name].default, from: 'default' };
-    }
-  };
-  const settings = (Object.keys(SETTINGS) as SettingName[]).map(
-    (name) =>
-      named(flags, `--${name.toLowerCase().replaceAll('_', '-')}`, name) ??
-      named(env, 'the environment', name) ??
-      named(file, '.env', name) ?? { name, value: SETTINGS[name].default, from: 'default' },
-  );
+function findSettings(sources: ConfigSources, mistakes: string[]): FoundSetting[] {
+  const settings = (Object.keys(SETTINGS) as SettingName[]).map((name) => ({
+    name,
+    ...(findValue(name, sources, mistakes) ?? { value: SETTINGS[name].default, from: 'default' }),
+  }));
   const port = settings.find(({ name }) => name === 'PORT');
   return settings.map((setting) =>
     setting.name === 'OPERATOR_PORT' && setting.from === 'default' && port?.value === '0'
@@ -175,9 +165,39 @@ function findSettings({ flags, env, file }: ConfigSources, mistakes: string[]): 
   );
 }
 
-/** Masks the password in a URL, so that the value may be shown. */
+/**
+ * Finds a value by its name, or in the file that `NAME_FILE` names, in the first source that has either. Undefined if
+ * none has, or if the file cannot be read, which becomes a mistake.
+ */
+export function findValue(
+  name: string,
+  { flags, env, file }: ConfigSources,
+  mistakes: string[],
+): { value: string; from: string } | undefined {
+  const flag = `--${name.toLowerCase().replaceAll('_', '-')}`;
+  for (const [values, from] of [[flags, flag] as const, [env, 'the environment'] as const, [file, '.env'] as const]) {
+    const value = values[name];
+    if (present(value)) return { value, from };
+    const path = values[`${name}_FILE`];
+    if (!present(path)) continue;
+    try {
+      return { value: readFileSync(path, 'utf8').trim(), from: `the file ${path}` };
+    } catch {
+      mistakes.push(`${name}_FILE: cannot read ${path}`);
+      return undefined;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Masks the secrets in a URL, so that it may be shown: the password, a user name without a password (it may be a
+ * token), and parameters whose name mentions a password or is escaped.
+ */
 export function withoutPassword(value: string): string {
-  return value.replace(/(:\/\/[^:@/]*:)[^/]*@/, '$1***@').replace(/([?&]password=)[^&]*/g, '$1***');
+  return value
+    .replace(/(:\/\/)([^:@/?#]*:)?[^/?#]*@/, '$1$2***@')
+    .replace(/([?&][^=&]*(?:pass|%)[^=&]*=)[^&]*/gi, '$1***');
 }
 
 function present(value: string | undefined): value is string {
@@ -215,10 +235,13 @@ function duration(text: string): number {
 
 /** Parses the address of a database. Throws an Error that says what it must be. */
 export function databaseUrl(text: string): DatabaseAddress {
-  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1];
+  // With two slashes, and not three, what follows would be a host.
+  const file = /^sqlite:(?:\/\/(?=\/)|(?!\/\/))(.+)$/.exec(text)?.[1];
   if (file !== undefined) return { engine: 'sqlite', file };
-  if (/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) return { engine: 'postgres', url: strictTls(text) };
-  throw new Error('it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE');
+  const form = 'postgres://USER:PASSWORD@HOST/DATABASE';
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`it must be sqlite:FILE or ${form}`);
+  parseAddress(text, form);
+  return { engine: 'postgres', url: strictTls(text) };
 }
 
 /** Raises weaker encrypting TLS modes to `verify-full`; `pg` does so anyway, with a warning. */
@@ -228,8 +251,30 @@ function strictTls(url: string): string {
 
 function redisUrl(text: string): string | undefined {
   if (text === '') return undefined;
-  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) throw new Error('it must be redis://HOST or rediss://HOST');
+  const form = 'redis://:PASSWORD@HOST:PORT/NUMBER';
+  if (!/^rediss?:\/\//.test(text)) throw new Error(`it must be ${form}, or rediss:// for TLS`);
+  const { username, password, pathname } = parseAddress(text, form);
+  if (!isDecodable(username + password) || !/^\/?\d*$/.test(pathname)) throw malformedAddress(form);
   return text;
+}
+
+/** Parses the URL of a server, in which no part of a password may have become host or path. */
+function parseAddress(text: string, form: string): URL {
+  const url = URL.parse(text);
+  if (!url || `${url.pathname}${url.search}${url.hash}`.includes('@')) throw malformedAddress(form);
+  return url;
+}
+
+function malformedAddress(form: string): Error {
+  return new Error(`it must be ${form}, with @ / ? # and % in a password written %40 %2F %3F %23 and %25`);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function instances(text: string): number | undefined {
