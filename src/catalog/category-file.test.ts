@@ -35,6 +35,21 @@ for (const format of FILE_FORMATS) {
   });
 }
 
+test('a spreadsheet finds no formula in CSV, and a round trip changes nothing', () => {
+  const name = '=HYPERLINK("http://evil.example")';
+  const descriptions = ['=1+1', '+1', '-1', '@A1', '\t=1', '\r=1', "'=1", "'", "''quoted'", '', ' =1', 'a=1'];
+  const categories = descriptions.map((description) => ({ name, description }));
+  const numbered = categories.map((category, index) => ({ id: index + 1, ...category }));
+  const csv = writeCategories(numbered, 'csv');
+  assert.doesNotMatch(csv, /[\n,]"?[=+\-@\t\r]/);
+  assert.deepEqual(readCategories(csv, 'csv'), { categories, mistakes: [] });
+  assert.deepEqual(readCategories("name\n'tis\n", 'csv').categories, [{ name: 'tis' }]);
+  for (const format of ['json', 'ndjson'] as const) {
+    assert.ok(writeCategories(numbered, format).includes('"description":"=1+1"'));
+  }
+  assert.equal(readCategories(`[{"name":"'tis"}]`, 'json').categories[0]?.name, "'tis");
+});
+
 test('every bad record of a file is reported with its line', () => {
   const linesOf = (file: string, format: (typeof FILE_FORMATS)[number]) =>
     readCategories(file, format).mistakes.map(({ line }) => line);

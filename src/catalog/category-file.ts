@@ -72,7 +72,7 @@ export function writeCategories(categories: readonly Category[], format: FileFor
   if (format === 'json') return `[\n${categories.map((category) => `  ${JSON.stringify(category)}`).join(',\n')}\n]\n`;
   if (format === 'ndjson') return categories.map((category) => `${JSON.stringify(category)}\n`).join('');
   // An empty description is quoted, a missing one is not, to tell them apart.
-  const string = (value: string) => (value === '' ? { value, quoted_empty: true } : value);
+  const string = (value: string) => (value === '' ? { value, quoted_empty: true } : asText(value));
   return stringify([...categories], { header: true, columns: Object.keys(Category.properties), cast: { string } });
 }
 
@@ -135,7 +135,20 @@ function parseCsv(text: string, recordsMax: number): CsvRecord[] {
 }
 
 function emptyOrMissing(value: string, { header, quoting }: CastingContext): string | undefined {
-  return value === '' && !header && !quoting ? undefined : value;
+  if (header) return value;
+  return value === '' && !quoting ? undefined : fromText(value);
+}
+
+/**
+ * Keeps a spreadsheet from running a cell as a formula: it takes what follows a `'` for text. Reading removes one `'`,
+ * so a cell that begins with one gets another.
+ */
+function asText(value: string): string {
+  return /^[=+\-@\t\r']/.test(value) ? `'${value}` : value;
+}
+
+function fromText(value: string): string {
+  return value.startsWith("'") ? value.slice(1) : value;
 }
 
 /** The line on which each item of a JSON array starts. The text must be a valid array. */

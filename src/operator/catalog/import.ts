@@ -32,7 +32,7 @@ function importPage(context: ConsoleContext, wrong?: Html): Answer {
 ${wrong ?? ''}
 <form method="post" action="/console/categories/import" enctype="multipart/form-data">${csrfField(context)}<div class="fields">
 <div><label for="file">File</label><input id="file" name="file" type="file" accept=".json,.ndjson,.jsonl,.csv" required aria-describedby="file-hint">
-<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>. UTF-8, up to 32 MiB.</p></div>
+<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>; one <code>'</code> at the beginning of a cell is removed. UTF-8, up to 32 MiB.</p></div>
 <div><label for="format">Format</label><select id="format" name="format"><option value="">from the file name</option>${formats}</select></div>
 <div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
   const status = wrong === undefined ? 200 : 400;
