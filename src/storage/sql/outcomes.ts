@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { CatalogError } from '../../catalog/error.ts';
 import { type Created, IDEMPOTENCY_SECONDS, type Origin } from '../../catalog/idempotency.ts';
@@ -15,11 +16,12 @@ export async function createOnce<T>(
 ): Promise<Created<T>> {
   const { keyId, idempotency } = origin;
   if (!idempotency) return { resource: await create(), isReplay: false };
+  const digest = digestOf(idempotency.key);
   const kept = await trx
     .selectFrom('create_outcomes')
     .select(['fingerprint', 'resource', 'created_at'])
     .where('key_id', '=', keyId)
-    .where('idempotency_key', '=', idempotency.key)
+    .where('idempotency_key', '=', digest)
     .executeTakeFirst();
   if (kept && kept.created_at > now - IDEMPOTENCY_SECONDS) {
     if (kept.fingerprint !== idempotency.fingerprint) throw reused(idempotency.key);
@@ -30,10 +32,15 @@ export async function createOnce<T>(
   const outcome = { fingerprint: idempotency.fingerprint, resource: JSON.stringify(resource), created_at: now };
   await trx
     .insertInto('create_outcomes')
-    .values({ key_id: keyId, idempotency_key: idempotency.key, ...outcome })
+    .values({ key_id: keyId, idempotency_key: digest, ...outcome })
     .onConflict((conflict) => conflict.columns(['key_id', 'idempotency_key']).doUpdateSet(outcome))
     .execute();
   return { resource, isReplay: false };
+}
+
+/** Clients put secrets into keys, such as the token of a payment, so only a digest is stored. */
+function digestOf(key: string): string {
+  return hash('sha256', key, 'base64url');
 }
 
 function reused(key: string): CatalogError {

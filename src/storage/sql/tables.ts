@@ -51,6 +51,7 @@ export interface Tables {
   /** The outcomes of creates with an Idempotency-Key, for retries. */
   create_outcomes: {
     key_id: string;
+    /** The SHA-256 of the caller's key. */
     idempotency_key: string;
     fingerprint: string;
     resource: string;
