@@ -7,9 +7,9 @@ import { connect as connectPlainly } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { connect } from 'node:tls';
+import { type ConnectionOptions, connect } from 'node:tls';
 import { issueKey } from '../kit/faults/kills.ts';
-import { run, serveProcess } from '../kit/process.ts';
+import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /** TLS without a proxy: TLS_CERT_FILE and TLS_KEY_FILE. */
@@ -28,7 +28,17 @@ const SETTINGS = { TLS_CERT_FILE: 'server.crt', TLS_KEY_FILE: 'server.key' };
 interface Answer {
   readonly status: number | undefined;
   readonly limit: string | string[] | undefined;
+  /** Strict-Transport-Security. */
+  readonly security: string | undefined;
   readonly body: string;
+}
+
+async function told({ output }: ServiceProcess, event: string): Promise<void> {
+  const deadlineMs = performance.now() + 10_000;
+  while (!output.stderr.includes(`"event":"${event}"`)) {
+    assert.ok(performance.now() < deadlineMs, `${event} was not told`);
+    await wait(20);
+  }
 }
 
 function get(url: string, secret: string, ca: string): Promise<Answer> {
@@ -39,7 +49,9 @@ function get(url: string, secret: string, ca: string): Promise<Answer> {
         body += text;
       });
       const { statusCode: status, headers } = response;
-      response.on('end', () => resolve({ status, limit: headers['x-ratelimit-limit'], body }));
+      response.on('end', () =>
+        resolve({ status, limit: headers['x-ratelimit-limit'], security: headers['strict-transport-security'], body }),
+      );
     });
     sent.on('error', reject).end();
   });
@@ -53,31 +65,68 @@ test('the API is served over TLS, and the certificate is replaced on SIGHUP with
   await using service = await serveProcess([], { cwd: folder.path, env: SETTINGS });
   assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+\/v1$/);
   const answer = await get(`${service.url}/categories`, secret, old ?? '');
-  assert.deepEqual(answer, { status: 200, limit: '1000000000', body: '[]' });
+  assert.deepEqual([answer.status, answer.limit, answer.body], [200, '1000000000', '[]']);
   const refused = await get(`${service.url}/categories`, 'wrong', old ?? '');
   assert.deepEqual([refused.status, JSON.parse(refused.body).code], [401, 'invalid_api_key']);
   await assert.rejects(get(`${service.url}/categories`, secret, renewed ?? ''), 'another authority is not trusted');
 
-  const told = async (event: string) => {
-    const deadlineMs = performance.now() + 10_000;
-    while (!service.output.stderr.includes(`"event":"${event}"`)) {
-      assert.ok(performance.now() < deadlineMs, `${event} was not told`);
-      await wait(20);
-    }
-  };
   // One that cannot be used: the old one stays.
   writeFileSync(join(folder.path, 'server.crt'), 'no certificate');
   process.kill(service.pid, 'SIGHUP');
-  await told('certificate_not_reloaded');
+  await told(service, 'certificate_not_reloaded');
   assert.equal((await get(`${service.url}/categories`, secret, old ?? '')).status, 200);
 
   for (const ending of ['crt', 'key']) {
     copyFileSync(join(folder.path, `renewed.${ending}`), join(folder.path, `server.${ending}`));
   }
   process.kill(service.pid, 'SIGHUP');
-  await told('certificate_reloaded');
+  await told(service, 'certificate_reloaded');
   assert.equal((await get(`${service.url}/categories`, secret, renewed ?? '')).status, 200);
   assert.equal(await service.end('SIGTERM'), 0);
+});
+
+test('only ciphers with forward secrecy and authentication are spoken, before and after a renewal', {
+  skip,
+}, async () => {
+  using folder = temporaryFolder();
+  makeCertificate(folder.path, 'server');
+  const ca = readFileSync(join(folder.path, 'server.crt'), 'utf8');
+  await using service = await serveProcess([], { cwd: folder.path, env: SETTINGS });
+  const port = Number(new URL(service.url).port);
+  const shake = (options: ConnectionOptions) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port, ca, ...options });
+      socket.once('error', reject).once('secureConnect', () => {
+        resolve(socket.getCipher().standardName);
+        socket.destroy();
+      });
+    });
+  const good = async () => {
+    assert.match(await shake({}), /^TLS_AES_/);
+    for (const cipher of ['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-CHACHA20-POLY1305']) {
+      assert.match(await shake({ maxVersion: 'TLSv1.2', ciphers: cipher }), /^TLS_ECDHE_ECDSA_WITH_(AES|CHACHA)/);
+    }
+    for (const cipher of ['ECDHE-ECDSA-AES256-SHA384', 'ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES256-CCM']) {
+      await assert.rejects(shake({ maxVersion: 'TLSv1.2', ciphers: cipher }), /handshake failure/, cipher);
+    }
+  };
+  await good();
+  process.kill(service.pid, 'SIGHUP');
+  await told(service, 'certificate_reloaded');
+  await good();
+});
+
+test('browsers are told to stay with TLS by every answer over it, and by none without', { skip }, async () => {
+  using folder = temporaryFolder();
+  makeCertificate(folder.path, 'server');
+  const ca = readFileSync(join(folder.path, 'server.crt'), 'utf8');
+  await using service = await serveProcess([], { cwd: folder.path, env: SETTINGS });
+  for (const path of ['/v1/categories', '/docs', '/nothing', '/livez']) {
+    const { security } = await get(new URL(path, service.url).href, 'wrong', ca);
+    assert.equal(security, 'max-age=31536000', path);
+  }
+  await using plain = await serveProcess([], { cwd: folder.path, env: { DATABASE_URL: 'sqlite:plain.db' } });
+  assert.equal((await fetch(new URL('/livez', plain.url))).headers.get('strict-transport-security'), null);
 });
 
 test('what is malformed is answered over TLS as it is without, and plain HTTP is not', { skip }, async () => {
@@ -94,6 +143,7 @@ test('what is malformed is answered over TLS as it is without, and plain HTTP is
   socket.end('GET /v1 HTTP/1.1\r\nHost: a\r\nBad Header: x\r\n\r\n');
   await new Promise((resolve) => socket.once('close', resolve));
   assert.match(answered, /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*X-RateLimit-Limit: 0\r\n[\s\S]*"malformed_request"/);
+  assert.match(answered, /\r\nStrict-Transport-Security: max-age=31536000\r\n/);
   await assert.rejects(fetch(`http://127.0.0.1:${port}/v1`));
 });
 

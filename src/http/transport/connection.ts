@@ -169,10 +169,17 @@ export class Connection {
   }
 
   #errorBytes(failure: CatalogError): string {
-    const { clock, events, newRequestId } = this.#options;
+    const { clock, events, newRequestId, headers: always } = this.#options;
     const requestId = newRequestId();
     const answer = errorAnswer(failure);
-    const headers = ['Date', new Date().toUTCString(), ...limitHeaders(undefined, clock), 'X-Request-Id', requestId];
+    const headers = [
+      'Date',
+      new Date().toUTCString(),
+      ...limitHeaders(undefined, clock),
+      'X-Request-Id',
+      requestId,
+      ...always,
+    ];
     addContentHeaders(headers, answer, bodyBytes(answer.body ?? ''));
     headers.push('Connection', 'close');
     let head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n`;

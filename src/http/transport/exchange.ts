@@ -43,6 +43,8 @@ export interface Context {
 }
 
 export interface ExchangeOptions extends Context {
+  /** Headers sent with every answer of the listener (flat: name, value, …). */
+  readonly headers: readonly string[];
   /** Generates the id of a request that came without a valid one. */
   newRequestId(): string;
   /** Whether connections close after their next answer. */
@@ -182,6 +184,7 @@ export class Exchange {
   #headers(answer: Answer, bytes: number): string[] {
     const headers = this.isApi ? limitHeaders(this.#decision, this.#options.clock) : [];
     headers.push('X-Request-Id', this.requestId);
+    for (const text of this.#options.headers) headers.push(text);
     for (const text of this.ownHeaders) headers.push(text);
     addContentHeaders(headers, answer, bytes);
     if (answer.closes || this.failure || this.#options.isStopping() || this.#leavesMuchUnread()) this.isLast = true;

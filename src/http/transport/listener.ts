@@ -4,6 +4,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type Context, Exchange, requestIds, type Serve } from './exchange.ts';
 
@@ -12,6 +13,23 @@ const { createServer } = process.getBuiltinModule('node:http');
 
 const HEAD_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 12_000;
+/** TLS 1.3, and TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325, section 4.2). */
+const TLS_SETTINGS = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256',
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+} as const;
+/** Not to be sent without TLS (RFC 6797, section 7.2). */
+const TLS_HEADERS = ['Strict-Transport-Security', `max-age=${365 * DAY_SECONDS}`] as const;
 /** Exact, because Node accepts any expectation that contains the word. */
 const CONTINUE_ONLY = /^100-continue$/i;
 /** Idle connections stay open for this long while stopping: a request may be in transit. */
@@ -69,7 +87,13 @@ export async function openListener(
 ): Promise<Listener> {
   let isStopping = false;
   const server = createHttpServer(
-    { ...context, serve, isStopping: () => isStopping, newRequestId: requestIds() },
+    {
+      ...context,
+      serve,
+      isStopping: () => isStopping,
+      newRequestId: requestIds(),
+      headers: certificate ? TLS_HEADERS : [],
+    },
     { timeouts, certificate },
   );
   // During the TLS handshake the HTTP server does not know the socket, so closeAllConnections would miss it.
@@ -84,7 +108,7 @@ export async function openListener(
   return {
     port: (server.address() as AddressInfo).port,
     replaceCertificate: (replacement) => {
-      if (server instanceof TlsServer) server.setSecureContext(replacement);
+      if (server instanceof TlsServer) server.setSecureContext({ ...TLS_SETTINGS, ...replacement });
     },
     stop: async (graceMs) => {
       const deadline = AbortSignal.timeout(graceMs);
@@ -115,7 +139,7 @@ function createHttpServer(
     shouldUpgradeCallback: () => false,
   };
   const server = certificate
-    ? createTlsServer({ ...settings, ...certificate, handshakeTimeout: timeouts.headMs })
+    ? createTlsServer({ ...settings, ...TLS_SETTINGS, ...certificate, handshakeTimeout: timeouts.headMs })
     : createServer(settings);
   server.maxConnections = CONNECTIONS_MAX;
   // A client that half-closes after its request still gets the answer. Node's types lack the property.
