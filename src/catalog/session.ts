@@ -1,4 +1,8 @@
+import { HOUR_SECONDS } from '../stdx/duration.ts';
 import type { Operator } from './audit.ts';
+
+/** How long a session stays open without use. */
+export const SESSION_IDLE_SECONDS = HOUR_SECONDS;
 
 /** An open session of the console. Moments are Unix seconds. */
 export interface ConsoleSession {
@@ -7,7 +11,9 @@ export interface ConsoleSession {
   /** The system user who asked for the login. */
   readonly actor: string;
   readonly openedAt: number;
+  /** The latest moment at which it may end; earlier if it is idle. */
   readonly endsAt: number;
+  readonly lastSeenAt: number;
 }
 
 export interface NewSession {
@@ -22,8 +28,10 @@ export interface SessionStorage {
   offer(loginHash: string, login: { endsAt: number; actor: string }): Promise<void>;
   /** Uses up a login and opens its session; undefined if the login is unknown, expired or used. */
   open(loginHash: string, session: NewSession): Promise<ConsoleSession | undefined>;
-  /** Finds an open session. */
+  /** Finds an open session: not ended, and used within `SESSION_IDLE_SECONDS`. */
   find(hash: string, now: number): Promise<ConsoleSession | undefined>;
+  /** Records the use of a session. */
+  touch(id: string, now: number): Promise<void>;
   /** The open sessions, newest first. */
   list(now: number): Promise<ConsoleSession[]>;
   /** Ends a session by its id. False if it was not open. */

@@ -8,6 +8,7 @@ const MIGRATIONS = {
   '002-pets-orders-outcomes': async () => (await import('./migrations/002-pets-orders-outcomes.ts')).petsOrdersOutcomes,
   '003-usage-audit-sessions': async () => (await import('./migrations/003-usage-audit-sessions.ts')).usageAuditSessions,
   '004-row-checksums': async () => (await import('./migrations/004-row-checksums.ts')).rowChecksums,
+  '005-session-last-seen': async () => (await import('./migrations/005-session-last-seen.ts')).sessionLastSeen,
 };
 
 /** The names under which a database records the migrations applied to it. */

@@ -11,6 +11,7 @@ import { type TestService, testService } from '../kit/service.ts';
 
 const LOGIN_SECONDS = 600;
 const SESSION_SECONDS = 12 * 3_600;
+const IDLE_SECONDS = 3_600;
 
 test('the public listener has nothing of the console', async () => {
   await using service = await testService();
@@ -160,8 +161,33 @@ test('a session ends after twelve hours, by signing out, or by another operator;
   assert.equal((await other.post(`/sessions/${theirs}/end`)).headers.get('location'), '/console/sessions?done=ended');
   assert.equal((await third.get('/keys')).status, 303);
 
-  service.clock.advance(SESSION_SECONDS);
+  for (let passed = 0; passed < SESSION_SECONDS; passed += IDLE_SECONDS / 2) {
+    assert.equal((await other.get('/keys')).status, 200);
+    service.clock.advance(IDLE_SECONDS / 2);
+  }
   assert.equal((await other.get('/keys')).status, 303);
+});
+
+test('a session ends after an hour without use, and a page that refreshes itself is no use', async () => {
+  await using service = await testService();
+  const [used, watched] = [await signIn(service), await signIn(service)];
+  const refresh = () => send(service, '', { headers: { cookie: watched.cookie, 'x-refresh': '1' } });
+  for (let minutes = 0; minutes < 59; minutes += 1) {
+    service.clock.advance(60);
+    assert.equal((await used.get('/keys')).status, 200);
+    assert.equal((await refresh()).status, 200);
+  }
+  service.clock.advance(60);
+  assert.equal((await refresh()).status, 303);
+  assert.equal((await used.get('/keys')).status, 200);
+  const writes = countTouches(service);
+  for (let i = 0; i < 5; i += 1) await used.get('/keys');
+  assert.equal(writes(), 0, 'noted once a minute at most');
+  service.clock.advance(60);
+  for (let i = 0; i < 5; i += 1) await used.get('/keys');
+  assert.equal(writes(), 1);
+  service.clock.advance(IDLE_SECONDS);
+  assert.equal((await used.get('/keys')).status, 303);
 });
 
 test('a form without the token of its own session, or from another site, changes nothing', async () => {
@@ -274,4 +300,15 @@ function fromAddress(localAddress: string, url: string, form: string): Promise<n
     });
     sent.on('error', reject).end(form);
   });
+}
+
+/** Counts the uses of sessions that are written from now on. */
+function countTouches({ storage: { sessions } }: TestService): () => number {
+  const { touch } = sessions;
+  let count = 0;
+  sessions.touch = (...args) => {
+    count += 1;
+    return touch.apply(sessions, args);
+  };
+  return () => count;
 }

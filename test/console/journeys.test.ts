@@ -186,3 +186,13 @@ test('a page tells when its session has ended', needsBrowser, async () => {
   }
   await browsing.page.waitForSelector('#stale:has-text("Your session has ended")');
 });
+
+test('a page that is left alone refreshes itself and does not keep its session open', needsBrowser, async () => {
+  await using service = await testService();
+  await using browsing = await browseSignedIn(browser, service);
+  service.clock.advance(3_599);
+  const refreshed = await browsing.page.waitForResponse((response) => response.url().endsWith('/console'));
+  assert.equal(refreshed.status(), 200);
+  service.clock.advance(1);
+  await browsing.page.waitForSelector('#stale:has-text("Your session has ended")');
+});

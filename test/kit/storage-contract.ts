@@ -470,6 +470,27 @@ export function storageContract(
     assert.equal(await storage.sessions.find('session', NOW + 4), undefined);
   });
 
+  check('a session that is not used for an hour ends', async ({ storage }) => {
+    const open = async (hash: string, now: number) => {
+      await storage.sessions.offer(`login of ${hash}`, { endsAt: now + 600, actor: 'ops' });
+      const session = await storage.sessions.open(`login of ${hash}`, { hash, now, endsAt: now + 40_000 });
+      return session?.id ?? '';
+    };
+    const [used, idle] = [await open('used', NOW), await open('idle', NOW)];
+    await storage.sessions.touch(used, NOW + 3_599);
+    assert.deepEqual((await storage.sessions.find('idle', NOW + 3_599))?.lastSeenAt, NOW);
+    assert.equal(await storage.sessions.find('idle', NOW + 3_600), undefined);
+    assert.equal((await storage.sessions.find('used', NOW + 7_198))?.lastSeenAt, NOW + 3_599);
+    assert.deepEqual(
+      (await storage.sessions.list(NOW + 3_600)).map(({ id }) => id),
+      [used],
+    );
+    assert.equal(await storage.sessions.revoke(idle, NOW + 3_600, OPERATOR), false);
+    await open('third', NOW + 3_600);
+    assert.equal(await storage.sessions.find('idle', NOW + 3_599), undefined, 'removed when the next one is opened');
+    assert.equal(await storage.sessions.find('used', NOW + 7_199), undefined);
+  });
+
   check('it says that it is well', async ({ storage }) => {
     await storage.check();
   });

@@ -31,7 +31,7 @@ export function createLogin({ storage, clock }: ConsoleOptions): (exchange: Exch
 function loginPage(token: string): Answer {
   const content = token
     ? html`<h1>Operator’s console</h1>
-<p>This link works once and opens a session of twelve hours in this browser.</p>
+<p>This link works once and opens a session of twelve hours in this browser. An hour without use ends it earlier.</p>
 <form method="post" action="/console/login"><input type="hidden" name="token" value="${token}">
 <button class="primary">Open the console</button></form>`
     : html`<h1>You are not signed in</h1>
@@ -77,14 +77,21 @@ export const sessionRoutes: readonly ConsoleRoute[] = [
           id,
           actor,
           openedAt,
+          lastSeenAt,
           endsAt,
         }) => html`<tr><th scope="row">${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}</th>
-<td>${moment(openedAt)}</td><td>${moment(endsAt)}</td>
+<td>${moment(openedAt)}</td><td>${moment(lastSeenAt)}</td><td>${moment(endsAt)}</td>
 <td>${post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)}</td></tr>\n`,
       );
-      const columns = [{ name: 'Opened by' }, { name: 'Opened' }, { name: 'Ends' }, { name: 'Action' }];
+      const columns = [
+        { name: 'Opened by' },
+        { name: 'Opened' },
+        { name: 'Last used' },
+        { name: 'Ends' },
+        { name: 'Action' },
+      ];
       const content = html`<h1>Sessions</h1>
-<p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, or when you end it here.</p>
+<p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use.</p>
 ${table('Sessions', columns, rows)}
 ${empty('Another operator needs the console?', html`<code>npx pet-catalog console login</code> prints a link that opens another session.`)}`;
       return page(context, { title: 'Sessions', content });

@@ -12,6 +12,7 @@ const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const LOGIN_SECONDS = 600;
 const SESSION_SECONDS = 12 * HOUR_SECONDS;
+const SEEN_SECONDS = 60;
 const ATTEMPTS_MAX = 10;
 const ATTEMPTS_SECONDS = 60;
 const ADDRESSES_MAX = 1_000;
@@ -49,7 +50,10 @@ export function noSessionCookie(isSecure: boolean): string {
   return sessionCookie('', { seconds: 0, isSecure });
 }
 
-/** The open session of a request with its CSRF token, or undefined. */
+/**
+ * The open session of a request with its CSRF token, or undefined. Records the use of the session, once a minute at
+ * most. The refresh of an open page does not count, or a screen left alone would stay signed in.
+ */
 export async function findSession(
   storage: Storage,
   request: IncomingMessage,
@@ -58,7 +62,12 @@ export async function findSession(
   const token = readCookie(request.headers.cookie ?? '');
   if (!TOKEN.test(token)) return undefined;
   const session = await storage.sessions.find(hashSecret(token), now);
-  return session && { session, csrf: csrfToken(token) };
+  if (!session) return undefined;
+  if (request.headers['x-refresh'] === undefined && session.lastSeenAt <= now - SEEN_SECONDS) {
+    // A database that cannot write still serves pages; storage reports the failure itself.
+    await storage.sessions.touch(session.id, now).catch(() => {});
+  }
+  return { session, csrf: csrfToken(token) };
 }
 
 /** Whether a proxy reports HTTPS. A client that fakes the header only loses its own cookie. */

@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { ExpressionBuilder } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
-import type { ConsoleSession, NewSession, SessionStorage } from '../../catalog/session.ts';
+import {
+  type ConsoleSession,
+  type NewSession,
+  SESSION_IDLE_SECONDS,
+  type SessionStorage,
+} from '../../catalog/session.ts';
 import { recordAudit } from './audit.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -32,9 +38,19 @@ export class SqlSessions implements SessionStorage {
         .deleteFrom('console_logins')
         .where((where) => where.or([where('hash', '=', loginHash), where('ends_at', '<=', now)]))
         .execute();
-      await trx.deleteFrom('console_sessions').where('ends_at', '<=', now).execute();
+      await trx
+        .deleteFrom('console_sessions')
+        .where((where) => where.not(isOpen(now)(where)))
+        .execute();
       if (!login || login.ends_at <= now) return undefined;
-      const row = { hash, id: `session_${randomUUID()}`, actor: login.actor, opened_at: now, ends_at: endsAt };
+      const row = {
+        hash,
+        id: `session_${randomUUID()}`,
+        actor: login.actor,
+        opened_at: now,
+        ends_at: endsAt,
+        last_seen_at: now,
+      };
       await trx.insertInto('console_sessions').values(row).execute();
       await recordAudit(trx, {
         at: now,
@@ -54,9 +70,15 @@ export class SqlSessions implements SessionStorage {
         .selectFrom('console_sessions')
         .selectAll()
         .where('hash', '=', hash)
-        .where('ends_at', '>', now)
+        .where(isOpen(now))
         .executeTakeFirst();
       return row && toSession(row);
+    });
+  }
+
+  touch(id: string, now: number): Promise<void> {
+    return this.#transactions.transactUnlocked(async (trx) => {
+      await trx.updateTable('console_sessions').set({ last_seen_at: now }).where('id', '=', id).execute();
     });
   }
 
@@ -65,7 +87,7 @@ export class SqlSessions implements SessionStorage {
       const rows = await db
         .selectFrom('console_sessions')
         .selectAll()
-        .where('ends_at', '>', now)
+        .where(isOpen(now))
         .orderBy('opened_at', 'desc')
         .execute();
       return rows.map(toSession);
@@ -78,7 +100,7 @@ export class SqlSessions implements SessionStorage {
         .selectFrom('console_sessions')
         .selectAll()
         .where('id', '=', id)
-        .where('ends_at', '>', now)
+        .where(isOpen(now))
         .executeTakeFirst();
       if (!row) return false;
       await trx.deleteFrom('console_sessions').where('id', '=', id).execute();
@@ -95,6 +117,16 @@ export class SqlSessions implements SessionStorage {
   }
 }
 
-function toSession({ id, actor, opened_at, ends_at }: Tables['console_sessions']): ConsoleSession {
-  return { id, actor, openedAt: opened_at, endsAt: ends_at };
+/** The condition for an open session. Instances of the previous version leave `last_seen_at` at 0. */
+function isOpen(now: number) {
+  const idleSince = now - SESSION_IDLE_SECONDS;
+  return (where: ExpressionBuilder<Tables, 'console_sessions'>) =>
+    where.and([
+      where('ends_at', '>', now),
+      where.or([where('last_seen_at', '>', idleSince), where('opened_at', '>', idleSince)]),
+    ]);
+}
+
+function toSession({ id, actor, opened_at, ends_at, last_seen_at }: Tables['console_sessions']): ConsoleSession {
+  return { id, actor, openedAt: opened_at, endsAt: ends_at, lastSeenAt: Math.max(opened_at, last_seen_at) };
 }

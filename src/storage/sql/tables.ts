@@ -110,7 +110,14 @@ export interface Tables {
     after: string;
   };
   console_logins: { hash: string; actor: string; ends_at: number };
-  console_sessions: { hash: string; id: string; actor: string; opened_at: number; ends_at: number };
+  console_sessions: {
+    hash: string;
+    id: string;
+    actor: string;
+    opened_at: number;
+    ends_at: number;
+    last_seen_at: number;
+  };
   /** A version per kind of change, raised with each one, so that other processes know what to reload. */
   change_versions: { kind: Change; version: number };
 }

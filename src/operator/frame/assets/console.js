@@ -63,7 +63,10 @@ function keepFresh() {
 }
 
 async function refresh() {
-  const response = await fetch(location.pathname + location.search, { cache: 'no-store' });
+  const response = await fetch(location.pathname + location.search, {
+    cache: 'no-store',
+    headers: { 'X-Refresh': '1' },
+  });
   if (response.redirected) throw Object.assign(new Error(), { name: 'SessionEnded' });
   if (!response.ok) throw new Error(response.status);
   const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
