@@ -67,7 +67,10 @@ test('the files have only members that Compose knows, and name only what is ther
 test('every image is pinned to a version', () => {
   for (const { services } of [single, scaled])
     for (const { image, build } of Object.values(services))
-      assert.match(image, build ? new RegExp(`^pet-catalog:${VERSION}$`) : /^[a-z]+:\d+\.\d+(\.\d+)?-bookworm$/);
+      assert.match(
+        image,
+        build ? new RegExp(`^pet-catalog:${VERSION}$`) : /^[a-z]+:\d+\.\d+(\.\d+)?-bookworm(@sha256:[0-9a-f]{64})?$/,
+      );
 });
 
 test('the service runs without rights, on a root that cannot be written to, and has time to stop', () => {

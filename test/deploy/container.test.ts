@@ -22,7 +22,10 @@ test('every stage stands on the Node.js that the checkout is pinned to', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'runtime/package.json'), 'utf8'));
   assert.equal(stages.size, 3);
   for (const [{ text: base } = { text: '' }] of stages.values())
-    assert.match(base, new RegExp(`^node:${version.replaceAll('.', '\\.')}-bookworm-slim( AS \\w+)?$`));
+    assert.match(
+      base,
+      new RegExp(`^node:${version.replaceAll('.', '\\.')}-bookworm-slim(@sha256:[0-9a-f]{64})?( AS \\w+)?$`),
+    );
 });
 
 test('the image runs as a user of its own, given as a number, and its process gets the signals itself', () => {
