@@ -191,7 +191,8 @@ test('a port that is taken is told in one line that names it', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as AddressInfo;
-  const { code, stdout, stderr } = await run(['serve', '--bootstrap', '--port', `${port}`], { cwd: folder.path });
+  const args = ['serve', '--bootstrap', '--port', `${port}`, '--operator-port', '0'];
+  const { code, stdout, stderr } = await run(args, { cwd: folder.path });
   other.close();
   assert.equal(code, 1);
   assert.equal(stderr.trim().split('\n').length, 1);
