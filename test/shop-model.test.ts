@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Category } from '../src/catalog/category.ts';
 import type { Order } from '../src/catalog/order.ts';
 import type { InventoryItem, Pet, PetStatus } from '../src/catalog/pet.ts';
-import { json, type TestService, testService } from './kit/service.ts';
+import { everyPage, json, type TestService, testService } from './kit/service.ts';
 
 const ACTORS = 4;
 const NOWHERE = 999_999_999;
@@ -62,10 +62,10 @@ class Actor {
   async look(): Promise<void> {
     const byId = <T extends { id: number }>(items: T[]) => new Map(items.map((item) => [item.id, item]));
     const categories = byId(await json<Category[]>(this.#send('GET', '/categories')));
-    const orders = byId(await json<Order[]>(this.#send('GET', '/store/orders')));
-    const stock = new Map(
-      (await json<InventoryItem[]>(this.#send('GET', '/inventory'))).map((item) => [item.petId, item]),
-    );
+    const get = (path: string) => this.#send('GET', path);
+    const orders = byId((await everyPage<Order>(get, '/store/orders?limit=100')).items);
+    const { items } = await everyPage<InventoryItem>(get, '/inventory?limit=100');
+    const stock = new Map(items.map((item) => [item.petId, item]));
     for (const [id, category] of this.categories) assert.deepEqual(categories.get(id), category);
     for (const [id, order] of this.orders) assert.deepEqual(orders.get(id), order);
     for (const [petId, { pet, quantity }] of this.pets) {

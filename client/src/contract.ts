@@ -119,7 +119,15 @@ export interface ListPetsQuery {
 
 /** The query of listOrders. */
 export interface ListOrdersQuery {
-  /** How many items to return, 1 to 1000 */
+  /** How many items to return, 1 to 100 */
+  readonly limit?: number | undefined;
+  /** Opaque: copy it from the `Link` header of the previous page */
+  readonly cursor?: string | undefined;
+}
+
+/** The query of listInventory. */
+export interface ListInventoryQuery {
+  /** How many items to return, 1 to 100 */
   readonly limit?: number | undefined;
   /** Opaque: copy it from the `Link` header of the previous page */
   readonly cursor?: string | undefined;

@@ -2,6 +2,7 @@ import type {
   Category,
   InventoryItem,
   ListCategoriesQuery,
+  ListInventoryQuery,
   ListOrdersQuery,
   ListPetsQuery,
   NewCategory,
@@ -29,8 +30,8 @@ export type {
 export type { Page } from './transport.ts';
 
 const CATEGORIES_PER_PAGE = 1_000;
-const ORDERS_PER_PAGE = 1_000;
-const PETS_PER_PAGE = 100;
+/** Of pets, of orders and of the inventory. */
+const ITEMS_PER_PAGE = 100;
 
 /**
  * A client of the pet catalog service. Its calls share one view of the key's limit. Each rejects with an `ApiError`, a
@@ -112,7 +113,7 @@ class Pets {
 
   /** Every pet, page by page. Default: 100 per page. */
   pages(query?: ListPetsQuery, options?: CallOptions): AsyncGenerator<Page<Pet>, void, void> {
-    return pages((next) => this.list({ limit: PETS_PER_PAGE, ...query, ...next }, options));
+    return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
   }
 
   /** Creates a pet with a stock of 1, or 0 if it is sold. Retries do not create a second one. */
@@ -137,14 +138,14 @@ class Orders {
     this.#transport = transport;
   }
 
-  /** Every order, in ascending order of id; with a query, one page. */
+  /** One page of the orders, in ascending order of id. Default: 20. */
   list(query?: ListOrdersQuery, options?: CallOptions): Promise<Page<Order>> {
     return this.#transport.page('listOrders', { path: '/store/orders', query, options });
   }
 
-  /** Every order, page by page. Default: 1,000 per page. */
+  /** Every order, page by page. Default: 100 per page. */
   pages(query?: ListOrdersQuery, options?: CallOptions): AsyncGenerator<Page<Order>, void, void> {
-    return pages((next) => this.list({ limit: ORDERS_PER_PAGE, ...query, ...next }, options));
+    return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
   }
 
   /**
@@ -173,9 +174,14 @@ class Inventory {
     this.#transport = transport;
   }
 
-  /** The stock of every pet, in ascending order of petId. */
-  list(options?: CallOptions): Promise<InventoryItem[]> {
-    return this.#transport.value('listInventory', { path: '/inventory', options });
+  /** One page of the stock, in ascending order of petId. Default: 20. */
+  list(query?: ListInventoryQuery, options?: CallOptions): Promise<Page<InventoryItem>> {
+    return this.#transport.page('listInventory', { path: '/inventory', query, options });
+  }
+
+  /** The stock of every pet, page by page. Default: 100 per page. */
+  pages(query?: ListInventoryQuery, options?: CallOptions): AsyncGenerator<Page<InventoryItem>, void, void> {
+    return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
   }
 
   /**

@@ -92,6 +92,9 @@ describe('the client', () => {
     assert.equal(all.next, undefined);
     assert.deepEqual((await Array.fromAsync(catalog.categories.pages())).flat(), [...all]);
     assert.deepEqual(await Array.fromAsync(catalog.orders.pages()), [[...(await catalog.orders.list())]]);
+    const stock = await Array.fromAsync(catalog.inventory.pages({ limit: 5 }));
+    assert.deepEqual(stock.flat(), [...(await catalog.inventory.list({ limit: 100 }))]);
+    assert.ok(stock.length > 1);
   });
 
   test('takes nothing but the cursor from the link to the next page', async () => {

@@ -28,7 +28,7 @@ const CALLS: Record<Operation, (catalog: PetCatalog) => Promise<unknown>> = {
   listOrders: ({ orders }) => orders.list({ limit: 1, cursor: 'after_1' }),
   placeOrder: ({ orders }) => orders.place({ petId: 1, quantity: 1 }),
   cancelOrder: ({ orders }) => orders.cancel(7),
-  listInventory: ({ inventory }) => inventory.list(),
+  listInventory: ({ inventory }) => inventory.list({ limit: 1, cursor: 'after_1' }),
   updateInventory: ({ inventory }) => inventory.update(7, { quantity: 1 }),
   getRateLimit: (catalog) => catalog.rateLimit(),
 };

@@ -167,3 +167,19 @@ export async function testService(
 export async function json<T>(response: Response | Promise<Response>): Promise<T> {
   return (await (await response).json()) as T;
 }
+
+/** Every item of a list that comes in pages, and how many each page held. `path` may hold filters and a limit. */
+export async function everyPage<T>(
+  get: (path: string) => Promise<Response>,
+  path: string,
+): Promise<{ items: T[]; counts: number[] }> {
+  const pages: T[][] = [];
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const response = await get(next);
+    pages.push((await json(response)) as T[]);
+    const link = response.headers.get('link');
+    next = link === null ? undefined : /^<\/v1(\/[^>]*)>; rel="next"$/.exec(link)?.[1];
+    if (link !== null && next === undefined) throw new Error(`Not a link to a next page: ${link}`);
+  }
+  return { items: pages.flat(), counts: pages.map((page) => page.length) };
+}

@@ -1,12 +1,11 @@
 import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { PageQuery } from '../../catalog/page.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer } from '../transport/exchange.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { CURSOR, nextLink, pageLimit, readId, readPage } from './paging.ts';
+import { asksForPage, CURSOR, pageAnswer, pageLimit, readId, readPage } from './paging.ts';
 
 const PATH = '/categories';
 const PAGE_ITEMS_MAX = 1_000;
@@ -33,8 +32,7 @@ export const listCategories: Operation = {
   conditional: true,
   errors: ['validation_failed'],
   handle({ storage, categories }, exchange) {
-    const page = readPage(exchange.query, PAGE_ITEMS_MAX);
-    if (page) return answerPage(storage, page);
+    if (asksForPage(exchange.query)) return answerPage(storage, exchange.query);
     const { etag } = categories;
     const fresh = { headers: ['ETag', etag], cacheControl: 'private, no-cache' };
     if (matches(exchange.request.headers['if-none-match'], etag)) return { status: 304, ...fresh };
@@ -90,10 +88,10 @@ export const getCategory: Operation = {
   },
 };
 
-async function answerPage(storage: Storage, page: PageQuery): Promise<Answer> {
+async function answerPage(storage: Storage, query: URLSearchParams): Promise<Answer> {
+  const page = readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX);
   const found = await storage.categories.list({ after: page.after, limit: page.limit + 1 });
-  const items = found.slice(0, page.limit);
-  return { status: 200, headers: nextLink(PATH, page, found), body: JSON.stringify(items) };
+  return pageAnswer(PATH, page, { found, idOf: ({ id }) => id });
 }
 
 /** If-None-Match against a strong validator, compared weakly (RFC 9110, section 13.1.2). */

@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Operation } from './operation.ts';
-import { readAll, readId } from './paging.ts';
+import { PAGE_PARAMETERS, pageAnswer, readId, readPage } from './paging.ts';
 
 const PATH = '/inventory';
 const EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
@@ -14,23 +14,21 @@ export const listInventory: Operation = {
   path: PATH,
   tag: 'store',
   summary: 'List the inventory',
-  description: 'The stock of every pet, in ascending order of petId.',
+  description: 'One page of the stock, in ascending order of petId. The `Link` header names the next page.',
   scope: 'store:read',
+  queryParameters: PAGE_PARAMETERS,
   success: {
     status: 200,
     description: 'The stock',
     schema: { type: 'array', items: InventoryItem },
     example: [EXAMPLE],
+    headers: { Link: 'The next page, if there is one' },
   },
-  errors: [],
-  async handle({ storage }) {
-    return {
-      status: 200,
-      body: await readAll(
-        (next) => storage.pets.listInventory(next),
-        ({ petId }) => petId,
-      ),
-    };
+  errors: ['validation_failed'],
+  async handle({ storage }, { query }) {
+    const page = readPage(query);
+    const found = await storage.pets.listInventory({ after: page.after, limit: page.limit + 1 });
+    return pageAnswer(PATH, page, { found, idOf: ({ petId }) => petId });
   },
 };
 

@@ -3,10 +3,9 @@ import { NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { CURSOR, nextLink, pageLimit, readAll, readId, readPage } from './paging.ts';
+import { PAGE_PARAMETERS, pageAnswer, readId, readPage } from './paging.ts';
 
 const PATH = '/store/orders';
-const PAGE_ITEMS_MAX = 1_000;
 const EXAMPLE = { id: 1, petId: 1, quantity: 1, shipDate: '2026-01-01T12:00:00Z', complete: false };
 
 /** GET /store/orders [published]. */
@@ -16,10 +15,9 @@ export const listOrders: Operation = {
   path: PATH,
   tag: 'store',
   summary: 'List orders',
-  description:
-    'Every order, in ascending order of id. With `limit` or `cursor`, one page; the `Link` header names the next page.',
+  description: 'One page of the orders, in ascending order of id. The `Link` header names the next page.',
   scope: 'store:read',
-  queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
+  queryParameters: PAGE_PARAMETERS,
   success: {
     status: 200,
     description: 'The orders',
@@ -29,18 +27,9 @@ export const listOrders: Operation = {
   },
   errors: ['validation_failed'],
   async handle({ storage }, { query }) {
-    const page = readPage(query, PAGE_ITEMS_MAX);
-    if (!page)
-      return {
-        status: 200,
-        body: await readAll(
-          (next) => storage.orders.list(next),
-          ({ id }) => id,
-        ),
-      };
+    const page = readPage(query);
     const found = await storage.orders.list({ after: page.after, limit: page.limit + 1 });
-    const body = JSON.stringify(found.slice(0, page.limit));
-    return { status: 200, headers: nextLink(PATH, page, found), body };
+    return pageAnswer(PATH, page, { found, idOf: ({ id }) => id });
   },
 };
 

@@ -1,11 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import { quote } from '../../catalog/validate.ts';
+import type { Answer } from '../transport/exchange.ts';
 import type { Parameter } from './operation.ts';
 
-/** Items read or serialized between two turns of the event loop, so that other requests are served in between. */
-const ITEMS_AT_ONCE = 1_000;
+/** Items per page: at most, and by default. No answer grows with what is stored. */
+const PAGE_ITEMS_MAX = 100;
+const PAGE_ITEMS = 20;
 const CURSOR_PATTERN = /^after_([0-9a-z]{1,11})$/;
 
 /** The parameter that bounds a page. */
@@ -29,49 +30,38 @@ export const CURSOR: Parameter = {
   schema: { type: 'string', pattern: CURSOR_PATTERN.source },
 };
 
-/**
- * Reads a whole list page by page, in ascending order of id, as JSON. Items added meanwhile may be missing. Fails as
- * `readNext` does.
- */
-export async function readAll<T>(
-  readNext: (page: PageQuery) => Promise<readonly T[]>,
-  idOf: (item: T) => number,
-): Promise<readonly Uint8Array[]> {
-  const parts: Buffer[] = [];
-  for (let after = 0; ; ) {
-    const items = await readNext({ after, limit: ITEMS_AT_ONCE });
-    const json = JSON.stringify(items).slice(1, -1);
-    if (items.length > 0) parts.push(Buffer.from(`${after === 0 ? '' : ','}${json}`));
-    const last = items.at(-1);
-    if (items.length < ITEMS_AT_ONCE || !last) break;
-    after = idOf(last);
-    await nextTurn();
-  }
-  return [Buffer.from('['), ...parts, Buffer.from(']')];
+/** The parameters of every list that is always paged. */
+export const PAGE_PARAMETERS: readonly Parameter[] = [pageLimit(PAGE_ITEMS_MAX, PAGE_ITEMS), CURSOR];
+
+/** Whether the caller asks for a page, where a whole list is the default. */
+export function asksForPage(query: URLSearchParams): boolean {
+  return query.size > 0 && (query.has('limit') || query.has('cursor'));
 }
 
-/** The requested page, or undefined without `limit` and `cursor`. Throws `validation_failed`. */
-export function readPage(query: URLSearchParams, limitMax: number, limitDefault = limitMax): PageQuery | undefined {
-  if (query.size === 0) return undefined;
+/** The requested page, or the first. Throws `validation_failed`. */
+export function readPage(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, limitDefault = PAGE_ITEMS): PageQuery {
   const [limit, cursor] = [query.get('limit'), query.get('cursor')];
-  if (limit === null && cursor === null) return undefined;
   return {
     limit: limit === null ? limitDefault : readLimit(limit, limitMax),
     after: cursor === null ? 0 : readCursor(cursor),
   };
 }
 
-/** The `Link` to the next page, if `found` holds an item beyond this one. Flat; empty on the last page. */
-export function nextLink(
-  path: string,
-  page: PageQuery,
-  found: readonly { id: number }[],
-  filter: Record<string, string> = {},
-): string[] {
-  const last = found[page.limit - 1];
-  if (!last || found.length <= page.limit) return [];
-  const query = new URLSearchParams({ ...filter, limit: `${page.limit}`, cursor: `after_${last.id.toString(36)}` });
-  return ['Link', `</v1${path}?${query}>; rel="next"`];
+interface Found<T> {
+  /** What the page holds, and one item more if there is one. */
+  readonly found: readonly T[];
+  readonly idOf: (item: T) => number;
+  /** The request's filters, kept on the way to the next page. */
+  readonly filter?: Readonly<Record<string, string>>;
+}
+
+/** Answers with a page, and with the `Link` to the next one exactly while there is more. */
+export function pageAnswer<T>(path: string, { limit }: PageQuery, { found, idOf, filter }: Found<T>): Answer {
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  const body = JSON.stringify(found.slice(0, limit));
+  if (!last) return { status: 200, body };
+  const next = new URLSearchParams({ ...filter, limit: `${limit}`, cursor: `after_${idOf(last).toString(36)}` });
+  return { status: 200, headers: ['Link', `</v1${path}?${next}>; rel="next"`], body };
 }
 
 /** Parses an id from a path; undefined if it is not a possible id. */

@@ -3,11 +3,9 @@ import { NewPet, newPet, PET_STATUSES, Pet, PetStatus } from '../../catalog/pet.
 import { quote } from '../../catalog/validate.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { CURSOR, nextLink, pageLimit, readId, readPage } from './paging.ts';
+import { PAGE_PARAMETERS, pageAnswer, readId, readPage } from './paging.ts';
 
 const PATH = '/pets';
-const PAGE_ITEMS = 20;
-const PAGE_ITEMS_MAX = 100;
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
 
 /** `getPet` answers 410 from here on (RFC 8594): Thu, 05 Dec 2030 00:00:00 GMT. */
@@ -23,8 +21,7 @@ export const listPets: Operation = {
   description: 'One page of the pets, in ascending order of id. The `Link` header names the next page.',
   scope: 'pets:read',
   queryParameters: [
-    pageLimit(PAGE_ITEMS_MAX, PAGE_ITEMS),
-    CURSOR,
+    ...PAGE_PARAMETERS,
     { name: 'status', description: 'Only pets with this status', schema: PetStatus },
   ],
   success: {
@@ -36,11 +33,10 @@ export const listPets: Operation = {
   },
   errors: ['validation_failed'],
   async handle({ storage }, { query }) {
-    const page = readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS) ?? { after: 0, limit: PAGE_ITEMS };
+    const page = readPage(query);
     const status = readStatus(query.get('status'));
     const found = await storage.pets.list({ after: page.after, limit: page.limit + 1, ...(status && { status }) });
-    const headers = nextLink(PATH, page, found, status ? { status } : {});
-    return { status: 200, headers, body: JSON.stringify(found.slice(0, page.limit)) };
+    return pageAnswer(PATH, page, { found, idOf: ({ id }) => id, ...(status && { filter: { status } }) });
   },
 };
 
