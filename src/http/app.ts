@@ -2,7 +2,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Events } from '../telemetry/events.ts';
 import { type Authenticator, insufficientScope } from './authenticate.ts';
 import { conclude } from './conclude.ts';
-import { methodNotAllowed, overLimit, refusal } from './errors.ts';
+import { methodNotAllowed, overLimit, readAnswersFirst, refusal } from './errors.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
 import { type PageHandler, respondPage } from './pages.ts';
 import { createRouter, type Route } from './router.ts';
@@ -54,6 +54,7 @@ export function createApp(options: AppOptions): Serve {
     route: Route | undefined,
     operation: Operation | undefined,
   ): Answer | Promise<Answer> {
+    if (exchange.isKeyFull) return readAnswersFirst();
     const method = operationMethod(exchange);
     if (!route) return refusal('not_found', 'There is nothing at this address; /openapi.json lists the paths');
     if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };

@@ -66,6 +66,14 @@ export function overLimit(decision: Decision): Answer {
   return refusal(code, `${describeLimit(decision)}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', seconds]);
 }
 
+/** The refusal for a key with too many unread bytes of answers. */
+export function readAnswersFirst(): Answer {
+  return refusal('unavailable', 'Too many bytes of answers to this key are unread; read them, then retry', [
+    'Retry-After',
+    `${RETRY_AFTER_SECONDS}`,
+  ]);
+}
+
 function describeLimit({ refusal: code, limit, reset, ban }: Decision): string {
   if (code === 'key_banned') {
     return `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}`;

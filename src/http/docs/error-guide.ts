@@ -141,7 +141,8 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   unavailable: {
     meaning: 'The service cannot do this now, and has not done it.',
-    cause: 'It is starting, stopping or overloaded, or its database does not respond.',
+    cause:
+      'It is starting, stopping or overloaded, its database does not respond, or too many answers to the key are unread.',
     action: 'Retry after the number of seconds in Retry-After, with a longer wait each time.',
   },
   outcome_unknown: {

@@ -9,6 +9,7 @@ import {
   limitHeaders,
   type Serve,
 } from './exchange.ts';
+import { isConnectionFull } from './unsent-bytes.ts';
 
 // As in the listener: an import of node:http would load its client as well.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -76,6 +77,7 @@ export class Connection {
   /** Called when an answer was sent, or can no longer be sent. */
   #finish(exchange: Exchange): void {
     this.#running = this.#running.filter((running) => running !== exchange);
+    this.#options.unsent.delete(exchange);
     this.#forget(exchange);
     this.#serveWaiting();
     if (this.#failed) this.#endWhenQuiet();
@@ -129,6 +131,8 @@ export class Connection {
   #mayRun(exchange: Exchange): boolean {
     if (this.#ended) return false;
     if (this.#running.length === 0) return true;
+    // Node in turn stops reading from a socket whose peer does not read.
+    if (isConnectionFull(this.#running)) return false;
     const [running] = this.#running;
     return this.#running.length < RUNNING_MAX && running !== undefined && isSafe(running) && isSafe(exchange);
   }

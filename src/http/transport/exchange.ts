@@ -5,6 +5,7 @@ import type { CatalogError, ErrorCode } from '../../catalog/error.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
+import type { UnsentAnswer, UnsentBytes } from './unsent-bytes.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
 const SEND_MS_MIN = 30_000;
@@ -13,6 +14,9 @@ const SEND_BYTES_PER_MS_MIN = 50;
 const LARGE_BYTES = 16 * 1024;
 /** An unused body up to this size is read and discarded, which keeps the connection alive. */
 const UNREAD_BYTES_MAX = 256 * 1024;
+
+/** What an unsent answer holds besides its body: about its head. */
+const HEAD_BYTES = 1024;
 
 const NO_QUERY = new URLSearchParams();
 const NO_BYTES = Buffer.alloc(0);
@@ -26,6 +30,7 @@ const REQUEST_ID_RANDOM_BYTES = 12;
 export interface Answer {
   readonly status: number;
   readonly headers?: readonly string[];
+  /** A text is this answer's own; bytes are shared with other answers, and so do not count as its memory. */
   readonly body?: string | readonly Uint8Array[];
   /** Set for an error. */
   readonly code?: ErrorCode;
@@ -45,6 +50,7 @@ export interface Context {
 export interface ExchangeOptions extends Context {
   /** Headers sent with every answer of the listener (flat: name, value, …). */
   readonly headers: readonly string[];
+  readonly unsent: UnsentBytes;
   /** Generates the id of a request that came without a valid one. */
   newRequestId(): string;
   /** Whether connections close after their next answer. */
@@ -58,7 +64,7 @@ export type Serve = (exchange: Exchange) => void | Promise<void>;
  * One request and its answer. The gates fill in its fields; `answer` writes the status, every header that the contract
  * promises and the body, once.
  */
-export class Exchange {
+export class Exchange implements UnsentAnswer {
   readonly request: IncomingMessage;
   readonly requestId: string;
   /** Whether the answer carries the limit headers. */
@@ -79,6 +85,8 @@ export class Exchange {
   failure: CatalogError | undefined;
   /** The status of the answer; undefined until it is written. */
   status: number | undefined;
+  /** Counted by `UnsentBytes` while the answer is unsent. */
+  unsentBytes = 0;
   /** The trace id, if the request is traced. */
   traceId: string | undefined;
   /** Headers sent with every answer to this request, also an error; flat. */
@@ -111,6 +119,15 @@ export class Exchange {
     this.#key = key;
   }
 
+  get keyId(): string | undefined {
+    return this.#key?.id;
+  }
+
+  /** Whether the key has too many unread answers to be served. */
+  get isKeyFull(): boolean {
+    return this.#options.unsent.isFull(this.key.id);
+  }
+
   /** The limiter's decision, set by the rate-limit gate. Throws before that. */
   get decision(): Decision {
     if (!this.#decision) throw new Error('The request has not been counted');
@@ -135,6 +152,11 @@ export class Exchange {
   /** Calls back once the answer was sent, or can no longer be sent. */
   onClose(listener: () => void): void {
     this.#response.on('close', listener);
+  }
+
+  /** Closes the connection at once. */
+  cutOff(): void {
+    this.request.socket.destroy();
   }
 
   /** Records that the request cannot be read to its end, and rejects a pending read of the body. */
@@ -167,7 +189,7 @@ export class Exchange {
       response.end();
       response.uncork();
     }
-    if (bytes >= LARGE_BYTES && !this.isSent) this.#limitSendTime(bytes);
+    if (!this.isSent) this.#keepUnsent(typeof body === 'string' ? bytes : 0, bytes);
     this.#options.events.requestAnswered({
       requestId: this.requestId,
       keyId: this.#key?.id,
@@ -198,6 +220,14 @@ export class Exchange {
     if (this.awaitsContinue) return true;
     if (this.isRead) return false;
     return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > UNREAD_BYTES_MAX;
+  }
+
+  /** Slow path: the client does not read as fast as it sends. */
+  #keepUnsent(ownBytes: number, bytes: number): void {
+    // Once the connection is gone, no 'close' follows to end the count.
+    if (this.request.socket.destroyed) return;
+    if (bytes >= LARGE_BYTES) this.#limitSendTime(bytes);
+    this.#options.unsent.add(this, HEAD_BYTES + (this.request.method === 'HEAD' ? 0 : ownBytes));
   }
 
   /** Disconnects a client that receives a large answer too slowly. */

@@ -7,6 +7,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type Context, Exchange, requestIds, type Serve } from './exchange.ts';
+import { UnsentBytes } from './unsent-bytes.ts';
 
 // An import of node:http would evaluate all its exports, and so load an HTTP client that is not used here.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -92,6 +93,7 @@ export async function openListener(
       serve,
       isStopping: () => isStopping,
       newRequestId: requestIds(),
+      unsent: new UnsentBytes(),
       headers: certificate ? TLS_HEADERS : [],
     },
     { timeouts, certificate },

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Exchange, Serve } from '../../src/http/transport/exchange.ts';
+import { openListener } from '../../src/http/transport/listener.ts';
+import { manualClock } from '../kit/clock.ts';
+import { AUTHORIZATION, assertAnswer, get, HOST, request } from '../kit/edge/corpus.ts';
+import { openRaw, type RawConnection } from '../kit/edge/raw.ts';
+import { recordedEvents, type TestService, testService } from '../kit/service.ts';
+
+/** Answers that peers do not read, in bytes: what the service holds of them is bounded. */
+
+const MEBIBYTE = 1024 * 1024;
+const PIPELINED = 60;
+/** Far more than an answer needs. */
+const QUIET_TURNS = 200;
+
+describe('a connection that is not read from', () => {
+  const ANSWER_BYTES = 600_000;
+
+  for (const [manner, pause] of [
+    ['at once', undefined],
+    ['later', () => nextTurn()],
+  ] as const) {
+    test(`${PIPELINED} pipelined requests, answered ${manner}, hold 1 MiB and what runs, and come in order`, async () => {
+      const seen: Exchange[] = [];
+      const body = 'x'.repeat(ANSWER_BYTES);
+      await using listener = await listenWith((exchange) => {
+        seen.push(exchange);
+        const answer = () => exchange.answer({ status: 200, body });
+        return pause ? pause().then(answer) : answer();
+      });
+      await using raw = await openRaw(listener.url);
+      raw.pause();
+      await raw.send(Array.from({ length: PIPELINED }, (_, i) => get(`X-Request-Id: n${i}`)).join(''));
+      await untilQuiet(() => seen.length);
+      const held = seen.reduce((sum, { unsentBytes }) => sum + unsentBytes, 0);
+      // Those that run side by side are begun before the first of them is answered.
+      const heldMax = pause ? 8 * 1.1 * ANSWER_BYTES : MEBIBYTE + 1.1 * ANSWER_BYTES;
+      assert.ok(held >= MEBIBYTE && held < heldMax, `${held} bytes are held`);
+
+      raw.resume();
+      for (let i = 0; i < PIPELINED; i += 1) assert.equal((await raw.answer()).headers.get('x-request-id'), `n${i}`);
+      assert.ok(seen.every(({ unsentBytes }) => unsentBytes === 0));
+    });
+  }
+
+  test('the service stops reading from it', async () => {
+    const sockets = new Set<Exchange['request']['socket']>();
+    await using listener = await listenWith((exchange) => {
+      sockets.add(exchange.request.socket);
+      exchange.answer({ status: 200, body: 'x'.repeat(20 * MEBIBYTE) });
+    });
+    await using raw = await openRaw(listener.url);
+    raw.pause();
+    const sending = raw.send(get(`X: ${'x'.repeat(1_000)}`).repeat(20_000)).catch(() => {});
+    const bytesRead = () => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0);
+    await untilQuiet(bytesRead);
+    assert.ok(bytesRead() > 0 && bytesRead() < MEBIBYTE / 2, `${bytesRead()} bytes were read`);
+    await raw.reset();
+    await sending;
+  });
+
+  test('an answer that alone is larger than all may be together is not cut off', async () => {
+    const body = 'x'.repeat(70 * MEBIBYTE);
+    await using listener = await listenWith((exchange) => exchange.answer({ status: 200, body }));
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const { port } = new URL(listener.url);
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(get('Connection: close')));
+    let received = 0;
+    socket.on('data', (chunk) => {
+      received += chunk.length;
+    });
+    socket.once('end', () => resolve(received)).once('error', reject);
+    assert.ok((await promise) > body.length);
+  });
+
+  test('nothing is held once it is gone, neither of answers that waited for their turn nor of later ones', async () => {
+    const seen: Exchange[] = [];
+    const late = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    await using listener = await listenWith((exchange) => {
+      seen.push(exchange);
+      const answer = () => exchange.answer({ status: 200, body: 'x'.repeat(10_000) });
+      if (seen.length === 1) exchange.request.socket.once('close', () => gone.resolve());
+      return seen.length % 2 === 1 ? late.promise.then(answer) : answer();
+    });
+    const raw = await openRaw(listener.url);
+    // So little that the service reads on, and so learns of the reset.
+    await raw.send(get().repeat(4));
+    while (seen.length < 4) await nextTurn();
+    const held = () => seen.map(({ unsentBytes }) => Math.floor(unsentBytes / 10_000));
+    assert.deepEqual(held(), [0, 1, 0, 1]);
+    await raw.reset();
+    await gone.promise;
+    late.resolve();
+    await nextTurn();
+    assert.deepEqual(held(), [0, 0, 0, 0]);
+  });
+});
+
+describe('keys whose answers are not read', () => {
+  /** A page of this many holds more than 8 MiB, and of half of them more than a system takes without a reader. */
+  const CATEGORIES = 1_000;
+  let service: TestService;
+
+  before(async () => {
+    service = await testService();
+    const category = { name: '🐕'.repeat(255), description: '🐕'.repeat(2_000) };
+    await Promise.all(
+      Array.from({ length: CATEGORIES }, () => service.storage.categories.insert(category, { keyId: 'test' })),
+    );
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  test('a key over 8 MiB gets 503 until it reads, and other keys notice nothing', async () => {
+    const hostile = await issue(service);
+    const other = await issue(service);
+    await using raw = await askForPage(service, hostile, CATEGORIES);
+    await using fresh = await openRaw(service.url);
+    const ask = async (path: string) => {
+      await fresh.send(getPath(path, hostile));
+      return fresh.answer();
+    };
+    for (const path of ['/pets', '/categories?limit=1', '/nothing', '/rate_limit']) {
+      const refused = await ask(path);
+      assertAnswer(refused);
+      assert.equal(refused.status, 503);
+      assert.deepEqual([JSON.parse(refused.body).code, refused.headers.get('retry-after')], ['unavailable', '1']);
+      assert.equal((await service.call(other, '/pets')).status, 200);
+    }
+    raw.resume();
+    assert.equal((await raw.answer()).status, 200);
+    assert.equal((await ask('/pets')).status, 200);
+  });
+
+  test('over 64 MiB in all the keys that hold the most are cut off, and a slow reader is not', async () => {
+    const slow = await issue(service);
+    await using reader = await askForPage(service, slow, CATEGORIES / 2);
+    await using stack = new AsyncDisposableStack();
+    const hostile: RawConnection[] = [];
+    for (let i = 0; i < 9; i += 1) hostile.push(stack.use(await askForPage(service, await issue(service), CATEGORIES)));
+    assert.equal((await service.call(await issue(service), '/pets')).status, 200);
+    let cutOff = 0;
+    for (const raw of hostile) {
+      raw.resume();
+      await raw.answer().catch(() => {
+        cutOff += 1;
+      });
+    }
+    // Beside the half page of the slow reader there is room for six whole ones.
+    assert.equal(cutOff, 3);
+    reader.resume();
+    assert.equal(JSON.parse((await reader.answer()).body).length, CATEGORIES / 2);
+  });
+});
+
+async function listenWith(serve: Serve): Promise<AsyncDisposable & { readonly url: string }> {
+  const context = { clock: manualClock().now, events: recordedEvents() };
+  const listener = await openListener(serve, context, { host: '127.0.0.1', port: 0 });
+  return { url: `http://127.0.0.1:${listener.port}/v1`, [Symbol.asyncDispose]: () => listener.stop(0) };
+}
+
+async function issue(service: TestService): Promise<string> {
+  return (await service.issue({ plan: 'business' })).secret;
+}
+
+function getPath(path: string, secret: string): string {
+  return request(`GET /v1${path} HTTP/1.1`, HOST, AUTHORIZATION).replace('<key>', secret);
+}
+
+/** Asks for so many categories, and does not read them. */
+async function askForPage(service: TestService, secret: string, limit: number): Promise<RawConnection> {
+  const raw = await openRaw(service.url);
+  raw.pause();
+  const answered = service.events.answered.length;
+  await raw.send(getPath(`/categories?limit=${limit}`, secret));
+  while (service.events.answered.length === answered) await nextTurn();
+  return raw;
+}
+
+/** Waits until a count has not moved for many turns of the event loop, which test and service share. */
+async function untilQuiet(count: () => number): Promise<void> {
+  for (let quiet = 0, last = count(); quiet < QUIET_TURNS; quiet += 1) {
+    await nextTurn();
+    if (count() !== last) quiet = 0;
+    last = count();
+  }
+}
