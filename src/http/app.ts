@@ -43,8 +43,9 @@ export function createApp(options: AppOptions): Serve {
       if (refused) return refused;
       exchange.key = key;
       return whenKnown(isFree ? limiter.peek(key) : limiter.charge(key), (decision) => {
-        exchange.decision = decision;
-        return decision.refusal && !isFree ? overLimit(decision) : operate(exchange, route, operation);
+        exchange.decide(decision, limiter);
+        if (decision.refusal && !isFree) return overLimit(decision, limiter.current(key, decision).now);
+        return operate(exchange, route, operation);
       });
     });
   }

@@ -59,9 +59,9 @@ export function refusal(code: ErrorCode, message: string, headers: readonly stri
   return { status, code, headers, body, closes: CLOSING.has(code) };
 }
 
-/** The 429 for a request over a limit or during a ban. */
-export function overLimit(decision: Decision): Answer {
-  const { refusal: code = 'rate_limit_exceeded', reset, now } = decision;
+/** The 429 for a request over a limit or during a ban. `now` may be later than the decision (Unix seconds). */
+export function overLimit(decision: Decision, now: number): Answer {
+  const { refusal: code = 'rate_limit_exceeded', reset } = decision;
   const seconds = `${Math.max(1, reset - now)}`;
   return refusal(code, `${describeLimit(decision)}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', seconds]);
 }

@@ -22,6 +22,11 @@ export interface Limiter extends AsyncDisposable {
   charge(key: ApiKey): Decision | Promise<Decision>;
   /** The decision that the next request would get, without counting it. Fails as `charge` does. */
   peek(key: ApiKey): Decision | Promise<Decision>;
+  /**
+   * Restates an earlier decision for the present second: itself within its own second, later what the next request
+   * would get. Answers from memory, synchronously.
+   */
+  current(key: ApiKey, decision: Decision): Decision;
   /** Reloads the bans, after another process may have lifted one. */
   refreshBans(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Events } from '../telemetry/events.ts';
 import type { Limiter } from './limiter.ts';
-import { type BanState, charge, type Decision, look, UNUSED, type WindowState } from './window.ts';
+import { type BanState, charge, type Decision, later, look, UNUSED, type WindowState } from './window.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
@@ -64,6 +64,13 @@ export class LocalLimiter implements Limiter {
     const known = this.#states.get(key.id);
     if (!known) return this.#read(key.id).then(() => this.peek(key));
     return look(known, key.limits, this.#options.clock());
+  }
+
+  current(key: ApiKey, decision: Decision): Decision {
+    const now = this.#options.clock();
+    if (now.unix === decision.now) return decision;
+    const known = this.#states.get(key.id);
+    return known ? look(known, key.limits, now) : later(decision, now);
   }
 
   async refreshBans(): Promise<void> {

@@ -133,6 +133,22 @@ export function look(known: WindowState, limits: Limits, now: Moment): Decision 
   };
 }
 
+/** The decision that a request would get later, computed from an earlier decision alone. */
+export function later({ minute, day, ban }: Decision, now: Moment): Decision {
+  const stepped = now.unix - now.steady;
+  const minuteUsed = minute.limit - minute.remaining;
+  const state = {
+    ...UNUSED,
+    // An unused window is not open yet.
+    minuteEnds: minuteUsed > 0 ? minute.reset - stepped : 0,
+    minuteUsed,
+    day: day.reset / DAY_SECONDS - 1,
+    dayUsed: day.limit - day.remaining,
+    ban: ban && { starts: 0, ends: ban.until - stepped, level: 1, reason: ban.reason },
+  };
+  return look(state, { minute: minute.limit, day: day.limit }, now);
+}
+
 /** The headers of an admitted request describe the window with fewer requests left; the minute in a tie. */
 function admitted(state: WindowState, limits: Limits, now: Moment): Decision {
   const minuteOpen = now.steady < state.minuteEnds;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type ApiKey, mintSecret, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
 import { PLANS } from '../../src/catalog/plan.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
-import type { Limiter } from '../../src/limits/limiter.ts';
+import type { Decision, Limiter } from '../../src/limits/limiter.ts';
 import type { ManualClock } from './clock.ts';
 import { anyLimits, anySteps, LimiterModel } from './limiter-model.ts';
 import { OPERATOR } from './operator.ts';
@@ -80,6 +80,37 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     await limiter.charge(key);
     assert.equal((await limiter.peek(key)).remaining, 59);
     assert.equal((await limiter.peek(key)).remaining, 59);
+  });
+
+  check('tells a decision later as the next request would meet it', async ({ limiter, clock }, key) => {
+    let told: Decision = await limiter.peek(key);
+    const compareAfter = async (...waits: readonly number[]) => {
+      for (const seconds of waits) {
+        clock.advance(seconds);
+        assert.deepEqual(limiter.current(key, told), await limiter.peek(key));
+      }
+    };
+    await compareAfter(0, 30);
+    told = await limiter.charge(key);
+    await compareAfter(0, 1, 58, 1, 60, 86_400);
+    for (let i = 0; i < 60; i += 1) await limiter.charge(key);
+    told = await limiter.charge(key);
+    await compareAfter(0, 59, 1);
+    told = await hammer(limiter, clock, key);
+    await compareAfter(0, 59, 1, 86_400);
+    for (let used = 0; used < 1_000; used += 1) {
+      if (used % 60 === 0) clock.advance(60);
+      await limiter.charge(key);
+    }
+    told = await limiter.charge(key);
+    assert.equal(told.refusal, 'daily_quota_exceeded');
+    await compareAfter(0, 60, 86_400);
+  });
+
+  check('tells a decision as it was within its second', async ({ limiter }, key) => {
+    const decision = await limiter.charge(key);
+    await limiter.charge(key);
+    assert.equal(limiter.current(key, decision), decision);
   });
 
   check('a restart keeps both windows', async (bench, key) => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { CatalogError, ErrorCode } from '../../catalog/error.ts';
-import type { Decision } from '../../limits/limiter.ts';
+import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { UnsentAnswer, UnsentBytes } from './unsent-bytes.ts';
@@ -99,6 +99,7 @@ export class Exchange implements UnsentAnswer {
   readonly #startedMs = performance.now();
   #key: ApiKey | undefined;
   #decision: Decision | undefined;
+  #limiter: Pick<Limiter, 'current'> | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
     this.request = request;
@@ -134,8 +135,10 @@ export class Exchange implements UnsentAnswer {
     return this.#decision;
   }
 
-  set decision(decision: Decision) {
+  /** Notes what the limiter said, and the limiter, which is asked again when the answer goes out. */
+  decide(decision: Decision, limiter: Pick<Limiter, 'current'>): void {
     this.#decision = decision;
+    this.#limiter = limiter;
   }
 
   /** Whether the request was read to its end; without a body that is the end of its head. */
@@ -204,7 +207,7 @@ export class Exchange implements UnsentAnswer {
   }
 
   #headers(answer: Answer, bytes: number): string[] {
-    const headers = this.isApi ? limitHeaders(this.#decision, this.#options.clock) : [];
+    const headers = this.isApi ? this.#limitHeaders() : [];
     headers.push('X-Request-Id', this.requestId);
     for (const text of this.#options.headers) headers.push(text);
     for (const text of this.ownHeaders) headers.push(text);
@@ -212,6 +215,12 @@ export class Exchange implements UnsentAnswer {
     if (answer.closes || this.failure || this.#options.isStopping() || this.#leavesMuchUnread()) this.isLast = true;
     if (this.isLast) headers.push('Connection', 'close');
     return headers;
+  }
+
+  /** True at the second of the answer, which may be far from that of the request. */
+  #limitHeaders(): string[] {
+    const decision = this.#decision && this.#limiter?.current(this.key, this.#decision);
+    return limitHeaders(decision, this.#options.clock);
   }
 
   #leavesMuchUnread(): boolean {

@@ -9,7 +9,7 @@ import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
 import { LocalShare } from '../local-share.ts';
-import { charge, type Decision, look, type WindowState } from '../window.ts';
+import { charge, type Decision, later, look, type WindowState } from '../window.ts';
 import { type Counted, RedisCounts, type SharedBan } from './counts.ts';
 
 /** Well under the second of counts that a crash may lose. */
@@ -126,6 +126,11 @@ export class RedisLimiter implements Limiter {
     const counted = await this.#count(key, 0);
     if (!counted) return this.#share.peek(key, this.#options.clock());
     return look(counted.state, key.limits, counted.now);
+  }
+
+  current(_key: ApiKey, decision: Decision): Decision {
+    const now = this.#redis.isUp ? this.#redis.now().earliest : this.#options.clock();
+    return now.unix <= decision.now ? decision : later(decision, now);
   }
 
   /** Drops bans that are active here but not in storage. Redis drops them when the key calls next. */
