@@ -9,6 +9,7 @@ import {
   limitHeaders,
   type Serve,
 } from './exchange.ts';
+import type { Turns } from './turns.ts';
 import { isConnectionFull } from './unsent-bytes.ts';
 
 // As in the listener: an import of node:http would load its client as well.
@@ -28,6 +29,7 @@ const SAFE_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'O
 
 export interface ConnectionOptions extends ExchangeOptions {
   readonly serve: Serve;
+  readonly turns: Turns;
 }
 
 /**
@@ -70,8 +72,12 @@ export class Connection {
       return;
     }
     this.#latest = exchange;
-    if (this.#waiting.length === 0 && this.#mayRun(exchange)) this.#serve(exchange);
-    else this.#waiting.push(exchange);
+    if (this.#running.length === 0 && this.#waiting.length === 0 && !this.#ended) {
+      this.#serve(exchange);
+    } else {
+      this.#waiting.push(exchange);
+      if (this.#waiting.length === 1) this.#serveWaiting();
+    }
   }
 
   /** Called when an answer was sent, or can no longer be sent. */
@@ -79,9 +85,13 @@ export class Connection {
     this.#running = this.#running.filter((running) => running !== exchange);
     this.#options.unsent.delete(exchange);
     this.#forget(exchange);
+    this.#resume();
+  }
+
+  readonly #resume = (): void => {
     this.#serveWaiting();
     if (this.#failed) this.#endWhenQuiet();
-  }
+  };
 
   /** Called when the parser failed. Answers the request that it was reading, unless that has its answer already. */
   fail(failure: CatalogError): void {
@@ -96,6 +106,7 @@ export class Connection {
   /** Runs safe pipelined requests concurrently and the others in order (RFC 9112, section 9.3.2). */
   #serveWaiting(): void {
     for (let next = this.#waiting[0]; next && this.#mayRun(next); next = this.#waiting[0]) {
+      if (!this.#options.turns.take(this.#resume)) return;
       this.#waiting.shift();
       this.#serve(next);
     }

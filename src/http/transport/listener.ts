@@ -7,6 +7,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type Context, Exchange, requestIds, type Serve } from './exchange.ts';
+import { Turns } from './turns.ts';
 import { UnsentBytes } from './unsent-bytes.ts';
 
 // An import of node:http would evaluate all its exports, and so load an HTTP client that is not used here.
@@ -93,6 +94,7 @@ export async function openListener(
       serve,
       isStopping: () => isStopping,
       newRequestId: requestIds(),
+      turns: new Turns(),
       unsent: new UnsentBytes(),
       headers: certificate ? TLS_HEADERS : [],
     },

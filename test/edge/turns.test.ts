@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { openListener } from '../../src/http/transport/listener.ts';
+import { manualClock } from '../kit/clock.ts';
+import { get, HOST, request } from '../kit/edge/corpus.ts';
+import { openRaw } from '../kit/edge/raw.ts';
+import { recordedEvents } from '../kit/service.ts';
+
+const PIPELINED = 400;
+/** Several turns of all connections; a packet that is served in a row is three times as many. */
+const SERVED_BEFORE_MAX = 150;
+
+test('whoever pipelines takes turns with others, and every request is answered in order', async () => {
+  const paths: string[] = [];
+  const context = { clock: manualClock().now, events: recordedEvents() };
+  const listener = await openListener(
+    (exchange) => {
+      paths.push(exchange.request.url ?? '');
+      exchange.answer({ status: 200, body: 'x' });
+    },
+    context,
+    { host: '127.0.0.1', port: 0 },
+  );
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => listener.stop(0));
+  const url = `http://127.0.0.1:${listener.port}/v1`;
+  const other = stack.use(await openRaw(url));
+  const greedy = [stack.use(await openRaw(url)), stack.use(await openRaw(url))];
+  const packet = Array.from({ length: PIPELINED }, (_, i) => get(`X-Request-Id: n${i}`)).join('');
+  for (const raw of greedy) raw.send(packet);
+  while (paths.length === 0) await nextTurn();
+  await other.send(request('GET /other HTTP/1.1', HOST));
+  assert.equal((await other.answer()).status, 200);
+  const served = paths.indexOf('/other');
+  assert.ok(served < SERVED_BEFORE_MAX, `${served} requests were served before`);
+
+  for (const raw of greedy) {
+    for (let i = 0; i < PIPELINED; i += 1) assert.equal((await raw.answer()).headers.get('x-request-id'), `n${i}`);
+  }
+  assert.equal(paths.length, 2 * PIPELINED + 1);
+});
