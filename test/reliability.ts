@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { timeBesideSlow, tryWrongKeys } from './kit/faults/floods.ts';
+import { soakBesideHostileKey } from './kit/faults/hostile.ts';
 import { killDuringCreates, restartUnderLoad } from './kit/faults/kills.ts';
 import { restartPostgresUnderCreates } from './kit/faults/postgres-restarts.ts';
 import { rush, startInstances } from './kit/instances.ts';
@@ -20,6 +21,10 @@ const PAGE = fileURLToPath(new URL('../docs/reliability.md', import.meta.url));
 const TABLE = /(<!-- figures -->\n)[\s\S]*(<!-- \/figures -->)/;
 const RECOVERY_MS_MAX = 5_000;
 const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
+
+const HOSTILE_SECONDS = 600;
+const HOSTILE_P99_FACTOR_MAX = 3;
+const HOSTILE_MEMORY_BYTES_MAX = 400_000_000;
 
 const isQuick = process.argv.includes('--quick');
 const scaled = (count: number) => (isQuick ? Math.ceil(count / 20) : count);
@@ -94,6 +99,16 @@ note(
   'Slow and idle connections do not slow down a good client to more than twice its p99',
   `p99 ${slow.aloneP99Ms.toFixed(2)} ms alone, ${slow.besideP99Ms.toFixed(2)} ms beside ${slow.slow} slow and ${slow.idle} idle connections; ${slow.unexplained} unexpected answers`,
   slow.unexplained === 0 && slow.besideP99Ms <= Math.max(2 * slow.aloneP99Ms, 5),
+);
+
+const hostile = await soakBesideHostileKey(scaled(HOSTILE_SECONDS));
+const held = Math.round(hostile.memoryBytesMax / 1e6);
+note(
+  'One hostile key leaves the p99 of another within three times its quiet value, and the memory below 400 MB',
+  `p99 ${hostile.quietP99Ms.toFixed(2)} ms alone, ${hostile.besideP99Ms.toFixed(2)} ms over ${hostile.seconds} s beside pipelines, unread answers, largest bodies and floods of refusals; ${held} MB at most; ${hostile.unexplained} unexpected answers`,
+  hostile.unexplained === 0 &&
+    hostile.besideP99Ms <= HOSTILE_P99_FACTOR_MAX * hostile.quietP99Ms &&
+    hostile.memoryBytesMax < HOSTILE_MEMORY_BYTES_MAX,
 );
 
 const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), Node.js ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;

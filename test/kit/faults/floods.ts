@@ -62,7 +62,7 @@ async function guess(port: number, count: number): Promise<number> {
 }
 
 /** What a process holds in memory (proc_pid_status(5), VmRSS); NaN where the system does not tell. */
-function residentBytes(pid: number): number {
+export function residentBytes(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
   } catch {
