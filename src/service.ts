@@ -23,8 +23,8 @@ import { VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
 const OPERATOR_GRACE_MS = 500;
-/** Page size for reading categories that other instances added. */
-const CATCH_UP_PAGE = 1_000;
+/** Page size for reading categories: at most a few megabytes, so that no page blocks the event loop. */
+const CATEGORIES_PAGE = 250;
 /** How often expired create outcomes are purged. */
 const PURGE_INTERVAL_MS = 60_000;
 
@@ -171,18 +171,16 @@ async function follow({
   categories,
   events,
 }: Followers): Promise<() => Promise<void>> {
-  const page = (after: number) => storage.categories.list({ after, limit: CATCH_UP_PAGE });
+  const page = (after: number) => storage.categories.list({ after, limit: CATEGORIES_PAGE });
   let isListStale = true;
   // Without overlap, so that a page read before a reload is not added after it.
   const catchUp = oneAtATime(async () => {
     if (!isListStale) return categories.catchUp(page);
     isListStale = false;
-    await categories
-      .reload(() => storage.categories.list())
-      .catch((error) => {
-        isListStale = true;
-        throw error;
-      });
+    await categories.reload(page).catch((error) => {
+      isListStale = true;
+      throw error;
+    });
   });
   const readChange = async (change: Change) => {
     try {

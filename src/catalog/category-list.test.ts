@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Category } from './category.ts';
-import { CategoryList } from './category-list.ts';
+import { CategoryList, type ChangedCategory } from './category-list.ts';
 
 const categories = fc.uniqueArray(
   fc.record({ id: fc.integer({ min: 1, max: 60 }), name: fc.string({ unit: 'binary' }) }),
@@ -58,11 +58,15 @@ test('a body that is being sent does not change when the list grows, at any size
 test('categories added during a reload are not lost', async () => {
   const list = new CategoryList([{ id: 1, name: 'a' }]);
   const loading = Promise.withResolvers<Category[]>();
-  const reloading = list.reload(() => loading.promise);
+  const reloading = list.reload((after) => (after === 0 ? loading.promise : Promise.resolve([])));
   list.add({ id: 3, name: 'c' });
   loading.resolve([
     { id: 1, name: 'renamed' },
     { id: 2, name: 'b' },
+  ]);
+  assert.deepEqual(JSON.parse(bodyOf(list)), [
+    { id: 1, name: 'a' },
+    { id: 3, name: 'c' },
   ]);
   await reloading;
   assert.deepEqual(JSON.parse(bodyOf(list)), [
@@ -104,4 +108,79 @@ test('a reload that fails leaves the list as it was', async () => {
   await assert.rejects(list.reload(() => Promise.reject(new Error('no'))));
   list.add({ id: 2, name: 'b' });
   assert.equal(JSON.parse(bodyOf(list)).length, 2);
+});
+
+test('renames and deletions leave the bytes and the tag of a list that was read anew', async () => {
+  const long = fc.constantFrom(0, 0, 0, 40_000, 200_000);
+  const changed = fc.array(
+    fc.record({ id: fc.integer({ min: 1, max: 80 }), letters: long, isDeleted: fc.boolean(), isAdded: fc.boolean() }),
+    { maxLength: 60 },
+  );
+  await fc.assert(
+    fc.asyncProperty(changed, async (steps) => {
+      const stored = new Map<number, Category>();
+      const list = new CategoryList();
+      for (let id = 1; id <= 60; id += 1) stored.set(id, { id, name: 'ä'.repeat((id % 7) * 9_000 + 1) });
+      for (const category of stored.values()) list.add(category);
+      const handedOut: [body: CategoryList['body'], text: string][] = [];
+      for (const { id, letters, isDeleted, isAdded } of steps) {
+        if (handedOut.length < 2) handedOut.push([list.body, bodyOf(list)]);
+        const category =
+          isDeleted || (isAdded && stored.has(id)) ? undefined : { id, name: `${letters}`.repeat(letters + 1) };
+        if (category) stored.set(id, category);
+        else stored.delete(id);
+        if (isAdded && category) list.add(category);
+        else await list.change([{ id, category }]);
+      }
+      const now = ascending([...stored.values()]);
+      assert.ok(bodyOf(list) === JSON.stringify(now), 'the bytes are those of the categories');
+      assert.equal(list.etag, new CategoryList(now).etag);
+      for (const [body, text] of handedOut) {
+        const sent = typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
+        assert.ok(sent === text, 'a body that was handed out has changed');
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a rename or a deletion copies one chunk, however long the list is, and short chunks are joined', async () => {
+  const stored = Array.from({ length: 1_000 }, (_, index) => ({ id: index + 1, name: 'x'.repeat(20_000) }));
+  const list = new CategoryList(stored);
+  const partsOf = () => list.body as readonly Uint8Array[];
+  const addressOf = ({ buffer, byteOffset }: Uint8Array) => [buffer, byteOffset] as const;
+  const isSame = (one: Uint8Array, other: Uint8Array) =>
+    addressOf(one).every((value, index) => value === addressOf(other)[index]);
+  const changes: ChangedCategory[] = [
+    { id: 500, category: { id: 500, name: 'renamed' } },
+    { id: 5, category: undefined },
+  ];
+  for (const change of changes) {
+    const before = partsOf();
+    await list.change([change]);
+    const copied = partsOf().filter((part) => !before.some((known) => isSame(part, known)));
+    assert.ok(before.length >= 20 && before.length <= 24, `${before.length} parts`);
+    // The end of the array is written for each body.
+    assert.equal(copied.length, 2);
+    assert.ok(Math.max(...copied.map(({ length }) => length)) <= 2 * 1024 * 1024);
+  }
+  await list.change(stored.slice(40).map(({ id }) => ({ id, category: undefined })));
+  assert.equal(partsOf().length, 2, 'what is left of twenty chunks is one');
+  assert.equal(JSON.parse(bodyOf(list)).length, 39);
+});
+
+test('the list is read a part at a time, and the event loop turns in between', async () => {
+  const stored = Array.from({ length: 1_000 }, (_, index) => ({ id: index + 1, name: 'x' }));
+  const list = new CategoryList();
+  let turns = 0;
+  let isRead = false;
+  const turn = () => {
+    turns += 1;
+    if (!isRead) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await list.reload(async (after) => stored.slice(after, after + 10));
+  isRead = true;
+  assert.ok(turns >= 99, `${turns} turns`);
+  assert.equal(bodyOf(list), JSON.stringify(stored));
 });

@@ -1,144 +1,181 @@
-import { createHash, type Hash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Category } from './category.ts';
 
 const STRING_BODY_BYTES_MAX = 16 * 1024;
-const INITIAL_BYTES = 4 * 1024;
+const CHUNK_BYTES_MIN = 4 * 1024;
+/** One chunk is what a rename or a deletion copies; renames may make it grow to twice this. */
+const CHUNK_BYTES = 1024 * 1024;
 /** How many categories may wait behind a gap in the ids; beyond it the gap is taken to be permanent. */
 const PENDING_MAX = 1_000;
 const COMMA = ',';
+const NO_BYTES = Buffer.alloc(0);
+/** The 32-bit words of a SHA-256. */
+const HASH_WORDS = 8;
 
 interface Item {
   readonly id: number;
   readonly json: string;
 }
 
+/** A category as it is stored now, undefined if it was deleted. */
+export interface ChangedCategory {
+  readonly id: number;
+  readonly category: Category | undefined;
+}
+
+/** Loads a page of categories above an id, ascending and without gaps, and an empty one at the end. */
+export type LoadCategories = (after: number) => Promise<readonly Category[]>;
+
 /**
- * Every category as the bytes of one JSON array, ids ascending, ready to send. An append serialises only the new item;
- * the body and its strong ETag need no walk of the list.
+ * Every category as the bytes of one JSON array, ids ascending, ready to send. An append serialises only the new item,
+ * a rename or deletion copies one chunk; the body and its strong ETag need no walk of the list.
  *
  * With one instance, ids arrive in order. With several, an instance may learn of its own id before a smaller one of
  * another instance: such items are pending, apart from the settled bytes, until the gap is filled. Settled bytes are
- * append-only, so a body never changes while it is being sent.
+ * append-only or replaced by a copy, so a body never changes while it is being sent.
  */
 export class CategoryList {
-  #settled = Buffer.allocUnsafe(INITIAL_BYTES);
-  #end = 0;
-  /** The ids of the settled items, ascending, and where each begins. */
-  #ids: number[] = [];
-  #starts: number[] = [];
-  /** Hash of the settled bytes. */
-  #hash: Hash = createHash('sha256');
+  /** The first one begins with the opening bracket, and stays when it has no item; the others have at least one. */
+  #chunks: Chunk[] = [new Chunk(Buffer.from('['))];
+  #count = 0;
+  /**
+   * The sum of the SHA-256 of every item, by words. Items are put in and taken out of it in any order, so that the tag
+   * depends on the items alone, and a change costs the hash of one.
+   */
+  #sums = new Uint32Array(HASH_WORDS);
   /** Every id up to this one is settled or permanently missing. */
   #complete = 0;
   /** Items beyond `#complete`, ascending. */
   #pending: Item[] = [];
-  /** The bytes after the settled ones. */
-  #tail: string | undefined;
   #etag: string | undefined;
-  #small: string | undefined;
+  #body: string | readonly Uint8Array[] | undefined;
   #addedWhileLoading: Category[] | undefined;
 
   constructor(categories: Iterable<Category> = []) {
-    this.#replace(categories);
+    for (const category of categories) this.#append(itemOf(category));
   }
 
   /** Adds a category that was just stored; ignores one that the list already holds. */
   add(category: Category): void {
     this.#addedWhileLoading?.push(category);
-    const item = { id: category.id, json: JSON.stringify(category) };
-    if (item.id === this.#complete + 1) this.#settle(item);
+    const item = itemOf(category);
+    if (item.id === this.#complete + 1) this.#append(item);
     else if (item.id > this.#complete) this.#addPending(item);
     else this.#insertLate(item);
-    this.#settlePending();
+    if (this.#pending.length > 0) this.#settlePending();
     this.#changed();
   }
 
   /**
-   * Adds categories that other processes stored. `load` returns a page of categories above an id, ascending and without
-   * gaps, and an empty one at the end.
+   * Applies renames and deletions. Each copies one chunk; the event loop turns between two of them.
    */
-  async catchUp(load: (after: number) => Promise<readonly Category[]>): Promise<void> {
+  async change(changes: readonly ChangedCategory[]): Promise<void> {
+    for (const { id, category } of changes) {
+      this.#remove(id);
+      if (category) this.add(category);
+      this.#changed();
+      await nextTurn();
+    }
+  }
+
+  /** Adds categories that other processes stored, a page at a time; the event loop turns between two pages. */
+  async catchUp(load: LoadCategories): Promise<void> {
     for (;;) {
       const found = await load(this.#complete);
       const last = found.at(-1);
       if (!last) return;
       for (const category of found) this.add(category);
       this.#settleUpTo(last.id);
+      await nextTurn();
     }
   }
 
   /**
-   * Reloads the list after another process changed it; categories added meanwhile are kept. One reload at a time. A
-   * failed load leaves the list as it was.
+   * Reloads the list, a page at a time; categories added meanwhile are kept. One reload at a time. A failed load leaves
+   * the list as it was.
    */
-  async reload(load: () => Promise<readonly Category[]>): Promise<void> {
+  async reload(load: LoadCategories): Promise<void> {
     const added: Category[] = [];
     this.#addedWhileLoading = added;
     try {
-      const categories = await load();
-      this.#addedWhileLoading = undefined;
-      this.#replace(categories);
-      for (const category of added) this.add(category);
+      const fresh = new CategoryList();
+      await fresh.catchUp(load);
+      this.#chunks = fresh.#chunks;
+      this.#count = fresh.#count;
+      this.#sums = fresh.#sums;
+      this.#complete = fresh.#complete;
+      this.#pending = fresh.#pending;
+      this.#changed();
     } finally {
       this.#addedWhileLoading = undefined;
     }
+    for (const category of added) this.add(category);
   }
 
   /** The body: a string while the list is small, which sends faster; beyond that the shared bytes. */
   get body(): string | readonly Uint8Array[] {
-    if (this.#small !== undefined) return this.#small;
-    const settled = this.#settled.subarray(0, this.#end);
-    if (this.#end >= STRING_BODY_BYTES_MAX) return [settled, Buffer.from(this.#rest())];
-    this.#small = settled.toString('utf8') + this.#rest();
-    return this.#small;
+    this.#body ??= this.#makeBody();
+    return this.#body;
   }
 
   /** The strong validator of exactly these bytes (RFC 9110, section 8.8.3); the same on every instance. */
   get etag(): string {
-    this.#etag ??= `"${this.#hash.copy().update(this.#rest()).digest('base64url')}"`;
+    // With the number of items, so that no choice of items that are added gives the tag of the list without them.
+    this.#etag ??= `"${this.#count}-${Buffer.from(this.#sums.buffer).toString('base64url')}"`;
     return this.#etag;
   }
 
-  #rest(): string {
-    this.#tail ??= `${this.#pending.map(({ json }, index) => (index > 0 || this.#ids.length > 0 ? COMMA : '') + json).join('')}]`;
-    return this.#tail;
+  #makeBody(): string | readonly Uint8Array[] {
+    const rest = `${this.#pending.map(({ json }) => json).join(COMMA)}]`;
+    const last = this.#last;
+    const parts = this.#chunks.map((chunk) => chunk.written);
+    // Each item ends with a comma, which the last one must not.
+    if (this.#pending.length === 0 && last.ids.length > 0) parts.splice(-1, 1, last.written.subarray(0, -COMMA.length));
+    const [only] = parts;
+    if (parts.length === 1 && only && only.length < STRING_BODY_BYTES_MAX) return only.toString('utf8') + rest;
+    return [...parts, Buffer.from(rest)];
+  }
+
+  get #last(): Chunk {
+    return this.#chunks.at(-1) as Chunk;
   }
 
   #changed(): void {
-    this.#tail = undefined;
     this.#etag = undefined;
-    this.#small = undefined;
+    this.#body = undefined;
   }
 
-  #replace(categories: Iterable<Category>): void {
-    this.#clear();
-    for (const category of categories) this.#settle({ id: category.id, json: JSON.stringify(category) });
+  /** Counts an item that the list has from now on, or no longer. */
+  #tally(json: string, by: 1 | -1): void {
+    this.#count += by;
+    const digest = hash('sha256', json, 'buffer');
+    for (let word = 0; word < HASH_WORDS; word += 1) {
+      this.#sums[word] = (this.#sums[word] ?? 0) + by * digest.readUInt32LE(word * 4);
+    }
   }
 
-  #clear(): void {
-    // A new buffer: a response may still be sending the old one.
-    this.#settled = Buffer.allocUnsafe(INITIAL_BYTES);
-    this.#end = 0;
-    this.#ids = [];
-    this.#starts = [];
-    this.#hash = createHash('sha256');
-    this.#complete = 0;
-    this.#pending = [];
-    this.#changed();
-    this.#write('[');
+  #append(item: Item): void {
+    this.#tally(item.json, 1);
+    this.#settle(item);
   }
 
-  #settle({ id, json }: Item): void {
-    if (this.#ids.length > 0) this.#write(COMMA);
-    this.#ids.push(id);
-    this.#starts.push(this.#end);
-    this.#write(json);
-    this.#complete = id;
+  #settle(item: Item): void {
+    const length = Buffer.byteLength(item.json) + COMMA.length;
+    let last = this.#last;
+    if (last.ids.length > 0 && last.length + length > CHUNK_BYTES) {
+      last = new Chunk(NO_BYTES);
+      this.#chunks.push(last);
+    }
+    last.append(item, length);
+    this.#complete = item.id;
   }
 
   #addPending(item: Item): void {
     const at = this.#pending.findLastIndex(({ id }) => id <= item.id);
-    if (this.#pending[at]?.id !== item.id) this.#pending.splice(at + 1, 0, item);
+    if (this.#pending[at]?.id === item.id) return;
+    this.#tally(item.json, 1);
+    this.#pending.splice(at + 1, 0, item);
   }
 
   /** Settles pending items that no longer have a gap before them. */
@@ -156,32 +193,140 @@ export class CategoryList {
     this.#changed();
   }
 
-  /** Inserts an item whose gap was given up; this rewrites the list. */
+  /** Inserts an item whose gap was given up. */
   #insertLate(late: Item): void {
-    const at = this.#ids.findLastIndex((id) => id <= late.id);
-    if (this.#ids[at] === late.id) return;
-    const items = this.#ids.map((id, index) => ({ id, json: this.#json(index) }));
-    const [pending, complete] = [this.#pending, this.#complete];
-    this.#clear();
-    for (const item of items.toSpliced(at + 1, 0, late)) this.#settle(item);
-    this.#pending = pending;
-    this.#complete = complete;
+    const { index, chunk, at, isFound } = this.#find(late.id);
+    if (isFound) return;
+    this.#tally(late.json, 1);
+    this.#replaceChunk(index, chunk.with(at, late));
   }
 
-  #json(index: number): string {
-    const next = this.#starts[index + 1];
-    return this.#settled.toString('utf8', this.#starts[index], next === undefined ? this.#end : next - COMMA.length);
+  #remove(id: number): void {
+    const pending = this.#pending.findIndex((item) => item.id === id);
+    const { index, at, isFound, chunk } = this.#find(id);
+    const json = this.#pending[pending]?.json ?? (isFound ? chunk.json(at) : undefined);
+    if (json === undefined) return;
+    this.#tally(json, -1);
+    if (pending !== -1) this.#pending.splice(pending, 1);
+    else this.#replaceChunk(index, chunk.without(at));
   }
 
-  #write(text: string): void {
-    const length = Buffer.byteLength(text);
-    if (this.#end + length > this.#settled.length) {
-      const grown = Buffer.allocUnsafe(Math.max(this.#settled.length * 2, this.#end + length));
-      this.#settled.copy(grown, 0, 0, this.#end);
-      this.#settled = grown;
+  /** Where the item with an id is, or belongs. */
+  #find(id: number): { index: number; chunk: Chunk; at: number; isFound: boolean } {
+    const index = Math.max(
+      0,
+      this.#chunks.findLastIndex(({ ids: [first] }) => first !== undefined && first <= id),
+    );
+    const chunk = this.#chunks[index] as Chunk;
+    const before = chunk.ids.findLastIndex((each) => each <= id);
+    const isFound = chunk.ids[before] === id;
+    return { index, chunk, at: isFound ? before : before + 1, isFound };
+  }
+
+  /** Splits a chunk that has become long, and joins those that have become short. */
+  #replaceChunk(index: number, chunk: Chunk): void {
+    this.#chunks.splice(index, 1, ...(chunk.length > 2 * CHUNK_BYTES ? chunk.halves() : [chunk]));
+    for (const second of [index + 1, index]) {
+      const [one, other] = [this.#chunks[second - 1], this.#chunks[second]];
+      if (!one || !other || (other.ids.length > 0 && one.length + other.length > CHUNK_BYTES)) continue;
+      this.#chunks.splice(second - 1, 2, one.joined(other));
     }
-    this.#settled.write(text, this.#end);
-    this.#hash.update(this.#settled.subarray(this.#end, this.#end + length));
+  }
+}
+
+function itemOf(category: Category): Item {
+  return { id: category.id, json: JSON.stringify(category) };
+}
+
+/** Some of the items, each as JSON and a comma. Bytes that were written are never written over. */
+class Chunk {
+  readonly ids: number[];
+  /** Where each item begins. */
+  readonly #starts: number[];
+  #bytes: Buffer;
+  #end: number;
+
+  constructor(bytes: Buffer, ids: number[] = [], starts: number[] = []) {
+    this.#bytes = bytes;
+    this.#end = bytes.length;
+    this.ids = ids;
+    this.#starts = starts;
+  }
+
+  get length(): number {
+    return this.#end;
+  }
+
+  get written(): Buffer {
+    return this.#bytes.subarray(0, this.#end);
+  }
+
+  json(at: number): string {
+    return this.#bytes.toString('utf8', this.#startOf(at), this.#startOf(at + 1) - COMMA.length);
+  }
+
+  /** Adds an item of so many bytes, its comma included, behind the others. */
+  append({ id, json }: Item, length: number): void {
+    if (this.#end + length > this.#bytes.length) {
+      const grown = Math.min(Math.max(this.#bytes.length * 2, CHUNK_BYTES_MIN), CHUNK_BYTES);
+      const bytes = Buffer.allocUnsafeSlow(Math.max(grown, this.#end + length));
+      this.#bytes.copy(bytes, 0, 0, this.#end);
+      this.#bytes = bytes;
+    }
+    this.ids.push(id);
+    this.#starts.push(this.#end);
+    this.#bytes.write(json, this.#end);
     this.#end += length;
+    this.#bytes.write(COMMA, this.#end - COMMA.length);
+  }
+
+  /** A copy with an item at a place, before the one that is there. */
+  with(at: number, { id, json }: Item): Chunk {
+    const item = Buffer.from(json + COMMA);
+    const start = this.#startOf(at);
+    return new Chunk(
+      Buffer.concat([this.#bytes.subarray(0, start), item, this.#bytes.subarray(start, this.#end)]),
+      this.ids.toSpliced(at, 0, id),
+      [...this.#starts.slice(0, at), start, ...this.#starts.slice(at).map((each) => each + item.length)],
+    );
+  }
+
+  /** A copy without the item at a place. */
+  without(at: number): Chunk {
+    const [start, next] = [this.#startOf(at), this.#startOf(at + 1)];
+    return new Chunk(
+      Buffer.concat([this.#bytes.subarray(0, start), this.#bytes.subarray(next, this.#end)]),
+      this.ids.toSpliced(at, 1),
+      [...this.#starts.slice(0, at), ...this.#starts.slice(at + 1).map((each) => each - (next - start))],
+    );
+  }
+
+  joined(other: Chunk): Chunk {
+    return new Chunk(
+      Buffer.concat([this.written, other.written]),
+      [...this.ids, ...other.ids],
+      [...this.#starts, ...other.#starts.map((each) => each + this.#end)],
+    );
+  }
+
+  /** Views of the same bytes: neither has room, so that what is appended goes into a copy. */
+  halves(): [Chunk, Chunk] {
+    const at = Math.max(
+      1,
+      this.#starts.findIndex((start) => start >= this.#end / 2),
+    );
+    const cut = this.#startOf(at);
+    return [
+      new Chunk(this.#bytes.subarray(0, cut), this.ids.slice(0, at), this.#starts.slice(0, at)),
+      new Chunk(
+        this.#bytes.subarray(cut, this.#end),
+        this.ids.slice(at),
+        this.#starts.slice(at).map((start) => start - cut),
+      ),
+    ];
+  }
+
+  #startOf(at: number): number {
+    return this.#starts[at] ?? this.#end;
   }
 }
