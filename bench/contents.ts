@@ -10,6 +10,7 @@ import { openStorage } from '../src/storage/open.ts';
 
 /** Room for everything that a workload creates. */
 export const CATEGORIES_MAX = 1_000_000;
+export const CATEGORIES_BYTES_MAX = 1_073_741_824;
 const CATEGORIES_AT_ONCE = 5_000;
 /** Who the audit log says issued the keys. */
 const OPERATOR: Operator = { actor: 'bench', via: 'cli' };
@@ -101,7 +102,11 @@ export async function databaseFile(folder: string, categories: number): Promise<
 
 function open(databaseUrl: string) {
   const config = readConfig({ flags: { DATABASE_URL: databaseUrl }, env: {}, file: {} });
-  return openStorage(config.database, { clock: systemClock(), categoriesMax: CATEGORIES_MAX });
+  return openStorage(config.database, {
+    clock: systemClock(),
+    categoriesMax: CATEGORIES_MAX,
+    categoriesBytesMax: CATEGORIES_BYTES_MAX,
+  });
 }
 
 function mint(limits: Limits): { key: ApiKey; secret: string } {

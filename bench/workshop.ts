@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addCategories, addKey, CATEGORIES_MAX, databaseFile } from './contents.ts';
+import { addCategories, addKey, CATEGORIES_BYTES_MAX, CATEGORIES_MAX, databaseFile } from './contents.ts';
 import { type Call, type Load, writeCalls } from './load.ts';
 import type { Machine } from './machine.ts';
 import { NotHere, type Server, startPeer, startService } from './servers.ts';
@@ -46,7 +46,8 @@ export async function service(
 
 /** Starts the service on a database that is ready. */
 export async function serve(shop: Workshop, settings: Record<string, string>): Promise<Server> {
-  const all = { CATEGORIES_MAX: `${CATEGORIES_MAX}`, ...settings };
+  const bounds = { CATEGORIES_MAX: `${CATEGORIES_MAX}`, CATEGORIES_BYTES_MAX: `${CATEGORIES_BYTES_MAX}` };
+  const all = { ...bounds, ...settings };
   return shop.started.use(await startService(shop.machine, shop.folder, all));
 }
 

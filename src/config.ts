@@ -30,6 +30,7 @@ export const SETTINGS = {
   PRODUCTION_BASE_URL: { default: '', about: 'production address in the contract; this listener if empty' },
   STAGING_BASE_URL: { default: '', about: 'staging address in the contract; this listener if empty' },
   CATEGORIES_MAX: { default: '100000', about: 'the most categories that the catalog may hold' },
+  CATEGORIES_BYTES_MAX: { default: '67108864', about: 'the most bytes of the list of all categories, as it is sent' },
   BAN_AFTER_REFUSALS: { default: '60', about: 'the fewest refusals that lead to a ban; 0 disables bans' },
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
@@ -66,6 +67,7 @@ export interface Config {
   readonly productionBaseUrl: string | undefined;
   readonly stagingBaseUrl: string | undefined;
   readonly categoriesMax: number;
+  readonly categoriesBytesMax: number;
   readonly banAfterRefusals: number;
   readonly corsOrigins: readonly string[];
   /** A mailto: or https: URI. */
@@ -128,6 +130,7 @@ export function readConfig(sources: ConfigSources): Config {
     productionBaseUrl: read('PRODUCTION_BASE_URL', baseUrl),
     stagingBaseUrl: read('STAGING_BASE_URL', baseUrl),
     categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
+    categoriesBytesMax: read('CATEGORIES_BYTES_MAX', wholeNumber(1_024, 1_073_741_824)),
     banAfterRefusals: read('BAN_AFTER_REFUSALS', wholeNumber(0, 1_000_000_000)),
     corsOrigins: read('CORS_ORIGINS', origins),
     securityContact: read('SECURITY_CONTACT', contact),

@@ -69,7 +69,11 @@ test('creates that arrive together take as many statements as one alone', async 
     env: {},
     file: {},
   });
-  await using storage = await openStorage(database, { clock: systemClock(), categoriesMax: 1_000 });
+  await using storage = await openStorage(database, {
+    clock: systemClock(),
+    categoriesMax: 1_000,
+    categoriesBytesMax: 1_000_000,
+  });
   const statementsFor = async (creates: number) => {
     using statements = countStatements();
     const inserts = Array.from({ length: creates }, () => storage.categories.insert({ name: 'Dog' }, { keyId: 'key' }));

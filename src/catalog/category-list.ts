@@ -234,6 +234,14 @@ export class CategoryList {
   }
 }
 
+/** What the list has before its first category. */
+export const LIST_START_BYTES = 1;
+
+/** How many bytes a category takes in the list, with the comma or bracket that follows it. */
+export function categoryBytes(category: Category): number {
+  return Buffer.byteLength(JSON.stringify(category)) + COMMA.length;
+}
+
 function itemOf(category: Category): Item {
   return { id: category.id, json: JSON.stringify(category) };
 }

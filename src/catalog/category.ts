@@ -80,18 +80,18 @@ export function newCategory(body: unknown): NewCategory {
  * a retry returns it again, and a different create with the same key throws `idempotency_key_reused`.
  */
 export interface CategoryStorage {
-  /** Throws `catalog_full` if the catalog is full. */
+  /** Throws `catalog_full` at either bound: of the number of categories, and of the bytes of their list. */
   insert(category: NewCategory, origin: Origin): Promise<Created<Category>>;
   find(id: number): Promise<Category | undefined>;
   /** Categories with the id ascending: all, or one page. */
   list(page?: PageQuery): Promise<Category[]>;
-  /** Undefined if there is no such category. */
+  /** Undefined if there is no such category. Throws `catalog_full` if the list would grow past its bound. */
   rename(id: number, name: string, by: Operator): Promise<Category | undefined>;
   /** Removes a category that no pet belongs to. */
   delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'>;
   /**
-   * Inserts all, in order, or none; `onProgress` reports how many are inserted. Throws `catalog_full` if they do not
-   * all fit.
+   * Inserts all, in order, or none; `onProgress` reports how many are inserted. Throws `catalog_full`, which says how
+   * many would fit, if they do not all fit.
    */
   import(categories: readonly NewCategory[], by: Operator, onProgress?: (inserted: number) => void): Promise<void>;
 }

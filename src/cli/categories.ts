@@ -15,11 +15,13 @@ import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, tellOfDamage, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
+const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
+
 /** Adds `categories …`. */
 export function addCategoriesCommand(program: Command, invocation: Invocation): void {
   const categories = program.command('categories').description('List, import, export, rename and delete categories');
   const add = (usage: string, description: string) =>
-    withSettings(categories.command(usage).description(description), ['DATABASE_URL', 'CATEGORIES_MAX']);
+    withSettings(categories.command(usage).description(description), USED_SETTINGS);
   const withFormat = (command: Command, about: string) =>
     command.option('--format <format>', `${FILE_FORMATS.join(', ')} (default: ${about})`);
 
@@ -77,9 +79,9 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   );
 
   async function open(self: Command, work: (storage: Storage) => Promise<void>): Promise<void> {
-    const { database, categoriesMax } = settings(self, invocation);
-    const events = tellOfDamage(invocation);
-    await using storage = await openStorage(database, { clock: systemClock(), categoriesMax, events });
+    const { database, categoriesMax, categoriesBytesMax } = settings(self, invocation);
+    const options = { clock: systemClock(), categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
+    await using storage = await openStorage(database, options);
     await work(storage);
   }
 }

@@ -21,7 +21,11 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const config = settings(self, invocation);
       const address = url === undefined ? operatorAddress(config) : readAddress(url);
       const clock = systemClock();
-      await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax });
+      await using storage = await openStorage(config.database, {
+        clock,
+        categoriesMax: config.categoriesMax,
+        categoriesBytesMax: config.categoriesBytesMax,
+      });
       const now = clock().unix;
       const link = await offerLogin(storage, { actor: systemOperator().actor, now, url: address });
       invocation.print(json ? JSON.stringify({ url: link }) : link);

@@ -11,8 +11,8 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     withSettings(program.command(usage).description(description), ['DATABASE_URL']);
 
   add('migrate', 'Bring the tables of the database up to date').action(async (_options: unknown, self: Command) => {
-    const { database, categoriesMax } = settings(self, invocation);
-    await using _storage = await openStorage(database, { clock: systemClock(), categoriesMax });
+    const { database, categoriesMax, categoriesBytesMax } = settings(self, invocation);
+    await using _storage = await openStorage(database, { clock: systemClock(), categoriesMax, categoriesBytesMax });
     invocation.tell('The tables are up to date');
   });
 

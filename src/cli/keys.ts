@@ -98,8 +98,9 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   ): Promise<void> {
     const config = settings(self, invocation);
     const clock = systemClock();
-    const { database, categoriesMax } = config;
-    await using storage = await openStorage(database, { clock, categoriesMax, events: tellOfDamage(invocation) });
+    const { database, categoriesMax, categoriesBytesMax } = config;
+    const options = { clock, categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
+    await using storage = await openStorage(database, options);
     const { json, text } = await work({ storage, config, now: clock().unix, by: systemOperator() });
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
   }

@@ -50,7 +50,12 @@ async function serve(
   const events = createEvents({ log, write, accessLog: config.accessLog, metrics });
   await using tracing = asksForTraces(invocation.env) ? await startTracing(VERSION) : NO_TRACING;
   await using _claim = await claimForService(config.database, { together: config.redis !== undefined });
-  await using storage = await openStorage(config.database, { clock, categoriesMax: config.categoriesMax, events });
+  await using storage = await openStorage(config.database, {
+    clock,
+    categoriesMax: config.categoriesMax,
+    categoriesBytesMax: config.categoriesBytesMax,
+    events,
+  });
   await using limiter = await openLimiter(config, { storage, clock, events });
   if (options.demo) {
     const { fillWithDemo } = await import('./demo.ts');

@@ -75,9 +75,10 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
   );
 
   async function open(self: Command, work: (storage: Storage, now: number) => Promise<void>): Promise<void> {
-    const { database, categoriesMax } = settings(self, invocation);
+    const { database, categoriesMax, categoriesBytesMax } = settings(self, invocation);
     const clock = systemClock();
-    await using storage = await openStorage(database, { clock, categoriesMax, events: tellOfDamage(invocation) });
+    const options = { clock, categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
+    await using storage = await openStorage(database, options);
     await work(storage, clock().unix);
   }
 }

@@ -16,7 +16,7 @@ async function localBench(keysMax?: number): Promise<LimiterBench> {
   const clock = manualClock();
   const storage = await openStorage(
     { engine: 'sqlite', file: join(folder.path, 'test.db') },
-    { clock: clock.now, categoriesMax: 10 },
+    { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 10_000 },
   );
   const start = () =>
     new LocalLimiter({

@@ -9,6 +9,7 @@ const MIGRATIONS = {
   '003-usage-audit-sessions': async () => (await import('./migrations/003-usage-audit-sessions.ts')).usageAuditSessions,
   '004-row-checksums': async () => (await import('./migrations/004-row-checksums.ts')).rowChecksums,
   '005-session-last-seen': async () => (await import('./migrations/005-session-last-seen.ts')).sessionLastSeen,
+  '006-catalog-bytes': async () => (await import('./migrations/006-catalog-bytes.ts')).catalogBytes,
 };
 
 /** The names under which a database records the migrations applied to it. */

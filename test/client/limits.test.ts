@@ -144,7 +144,11 @@ test('a lifted ban is noticed by asking for the limits, which is always sent', a
   {
     // As `keys unban` does it, in a process of its own.
     const { clock, config } = service;
-    await using storage = await openStorage(config.database, { clock: clock.now, categoriesMax: config.categoriesMax });
+    await using storage = await openStorage(config.database, {
+      clock: clock.now,
+      categoriesMax: config.categoriesMax,
+      categoriesBytesMax: config.categoriesBytesMax,
+    });
     await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR);
   }
   service.clock.advance(58);

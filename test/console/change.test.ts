@@ -265,6 +265,40 @@ test('of a file with mistakes nothing is imported, and each is told with its lin
   assert.equal((await service.storage.categories.list()).length, 0);
 });
 
+test('what would make the list longer than its bound is refused, by whatever way it comes, and says which bound', async () => {
+  await using service = await testService({ CATEGORIES_BYTES_MAX: '1024' });
+  const { secret } = await service.issue();
+  const operator = await signIn(service);
+  const create = (name: string) =>
+    service.call(secret, '/categories', {
+      method: 'POST',
+      body: new Blob([JSON.stringify({ name })], { type: 'application/json' }),
+    });
+  for (let length = 0; length < 4; length += 1) assert.equal((await create('x'.repeat(230))).status, 201);
+  const refused = await create('x'.repeat(230));
+  assert.equal(refused.status, 409);
+  const { code, message } = (await refused.json()) as { code: string; message: string };
+  assert.equal(code, 'catalog_full');
+  assert.match(message, /1024 bytes.*CATEGORIES_BYTES_MAX/);
+
+  const list = await (await service.call(secret, '/categories')).text();
+  const renamed = await operator.post('/categories/1', { name: 'ß'.repeat(200) });
+  assert.equal(renamed.status, 400);
+  assert.match(await renamed.text(), /role="alert">The list of all categories.*CATEGORIES_BYTES_MAX/);
+  const started = await upload(
+    service,
+    operator,
+    'some.json',
+    JSON.stringify([{ name: 'a' }, { name: 'b'.repeat(90) }]),
+  );
+  const job = (started.headers.get('location') ?? '').slice('/console'.length);
+  await untilTrue(async () =>
+    /imported.*CATEGORIES_BYTES_MAX\); of the 2 .* first 1 would/.test(await operator.page(job)),
+  );
+  assert.equal(await (await service.call(secret, '/categories')).text(), list);
+  assert.equal((await create('y')).status, 201);
+});
+
 test('an upload needs the token of the session too', async () => {
   await using service = await testService();
   const operator = await signIn(service);

@@ -115,6 +115,7 @@ test(
     await using other = await openStorage(service.config.database, {
       clock: service.clock.now,
       categoriesMax: 100_000,
+      categoriesBytesMax: 100_000_000,
     });
     const { secret } = await service.issue(UNLIMITED);
     let isOver = false;

@@ -5,7 +5,11 @@ import { openStorage } from '../../src/storage/open.ts';
 /** A process that creates so many categories at once in a database file, for whoever counts its system calls. */
 const [file = '', creates = '1'] = process.argv.slice(2);
 const { database } = readConfig({ flags: { DATABASE_URL: `sqlite:${file}` }, env: {}, file: {} });
-await using storage = await openStorage(database, { clock: systemClock(), categoriesMax: 1_000 });
+await using storage = await openStorage(database, {
+  clock: systemClock(),
+  categoriesMax: 1_000,
+  categoriesBytesMax: 1_000_000,
+});
 await Promise.all(
   Array.from({ length: Number(creates) }, () => storage.categories.insert({ name: 'Dog' }, { keyId: 'key' })),
 );

@@ -114,7 +114,11 @@ export async function testService(
   const config = readConfig({ flags, env: {}, file: {} });
   const events = recordedEvents();
   const start = async () => {
-    const storage = await openStorage(config.database, { clock: clock.now, categoriesMax: config.categoriesMax });
+    const storage = await openStorage(config.database, {
+      clock: clock.now,
+      categoriesMax: config.categoriesMax,
+      categoriesBytesMax: config.categoriesBytesMax,
+    });
     const limiter = await openLimiter(config, { storage, clock: clock.now, events, time: clock.now });
     return {
       storage,

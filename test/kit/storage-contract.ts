@@ -15,10 +15,11 @@ export interface DatabasePlace extends AsyncDisposable {
   readonly database: DatabaseAddress;
 }
 
-/** A storage under test that holds at most `categoriesMax` categories. */
+/** A storage under test that holds at most `categoriesMax` categories, and `categoriesBytesMax` bytes of their list. */
 interface StorageBench extends AsyncDisposable {
   readonly storage: Storage;
   readonly categoriesMax: number;
+  readonly categoriesBytesMax: number;
   /** Another connection to the same data, as another process would have it. */
   another(): Promise<Storage>;
   /** Closes the storage and opens it again. */
@@ -26,6 +27,7 @@ interface StorageBench extends AsyncDisposable {
 }
 
 const CATEGORIES_MAX = 300;
+const CATEGORIES_BYTES_MAX = 95_000;
 const NOW = 1_800_000_000;
 const UNTIL_MS_MAX = 10_000;
 
@@ -85,6 +87,35 @@ export function storageContract(
     for (const { reason } of refused) assert.ok(reason instanceof CatalogError && reason.code === 'catalog_full');
     await assert.rejects(insert(storage, { name: 'late' }), { code: 'catalog_full' });
     assert.equal((await storage.categories.list()).length, categoriesMax);
+  });
+
+  check('the bound of the list’s bytes holds to the byte, whichever process creates', async (bench) => {
+    const { storage, categoriesBytesMax } = bench;
+    await using other = await bench.another();
+    const long = { name: 'é"', description: '\n🐕'.repeat(999) };
+    const tried = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, index) => insert(index % 2 === 0 ? storage : other, long)),
+    );
+    const made = tried.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    for (const result of tried) assert.ok(result.status === 'fulfilled' || result.reason.code === 'catalog_full');
+    const room = categoriesBytesMax - Buffer.byteLength(JSON.stringify(await storage.categories.list()));
+    assert.ok(made.length > 10 && room >= 0 && room < 7_000, `${room} bytes are left of ${categoriesBytesMax}`);
+    const [first, second] = made;
+    assert.equal(await other.categories.delete(first?.id ?? 0, OPERATOR), 'deleted');
+    await bench.reopen();
+    const { categories } = bench.storage;
+    // The next id has as many digits as the last one.
+    const frame = Buffer.byteLength(JSON.stringify({ id: made.at(-1)?.id, name: 'x', description: '' })) + 1;
+    const rest = categoriesBytesMax - frame - Buffer.byteLength(JSON.stringify(await categories.list()));
+    const full = { code: 'catalog_full', message: /CATEGORIES_BYTES_MAX/ };
+    await assert.rejects(insert(other, { name: 'x', description: 'x'.repeat(rest + 1) }), full);
+    const last = await insert(other, { name: 'x', description: 'x'.repeat(rest) });
+    await assert.rejects(categories.rename(last.id, 'xy', OPERATOR), full);
+    assert.deepEqual(await categories.find(last.id), last);
+    assert.ok(await categories.rename(second?.id ?? 0, 'é', OPERATOR));
+    assert.ok(await other.categories.rename(last.id, 'xyz', OPERATOR));
+    assert.equal(Buffer.byteLength(JSON.stringify(await categories.list())), categoriesBytesMax);
+    await assert.rejects(other.categories.rename(last.id, 'xyzé', OPERATOR), full);
   });
 
   check('an insert with a name of its own happens once, whoever retries it and however often', async (bench) => {
@@ -331,7 +362,7 @@ export function storageContract(
 
   check(
     'an import is whole or not at all, and other processes hear of it',
-    async ({ storage, another, categoriesMax }) => {
+    async ({ storage, another, categoriesMax, categoriesBytesMax }) => {
       const seen: Change[] = [];
       await storage.watch(async (change) => {
         seen.push(change);
@@ -342,7 +373,15 @@ export function storageContract(
       await other.categories.import(some, OPERATOR, (count) => heard.push(count));
       assert.equal(heard.at(-1), some.length);
       await untilTrue(() => seen.includes('new-categories'));
-      await assert.rejects(other.categories.import(some, OPERATOR), { code: 'catalog_full' });
+      await assert.rejects(other.categories.import(some, OPERATOR), {
+        code: 'catalog_full',
+        message: `The catalog holds ${categoriesMax} categories, which is its bound (CATEGORIES_MAX); of the ${some.length} categories the first 10 would fit`,
+      });
+      const long = Array.from({ length: 10 }, () => ({ name: '🐕'.repeat(255), description: '🐕'.repeat(2_000) }));
+      const message = new RegExp(
+        `have ${categoriesBytesMax} bytes.*CATEGORIES_BYTES_MAX.*of the 10 categories the first 9 would fit`,
+      );
+      await assert.rejects(other.categories.import(long, OPERATOR), { code: 'catalog_full', message });
       assert.deepEqual(
         await storage.categories.list(),
         some.map(({ name }, index) => ({ id: index + 1, name })),
@@ -497,13 +536,19 @@ export function storageContract(
 }
 
 async function openBench(place: DatabasePlace): Promise<StorageBench> {
-  const open = () => openStorage(place.database, { clock: manualClock().now, categoriesMax: CATEGORIES_MAX });
+  const open = () =>
+    openStorage(place.database, {
+      clock: manualClock().now,
+      categoriesMax: CATEGORIES_MAX,
+      categoriesBytesMax: CATEGORIES_BYTES_MAX,
+    });
   let storage = await open();
   return {
     get storage() {
       return storage;
     },
     categoriesMax: CATEGORIES_MAX,
+    categoriesBytesMax: CATEGORIES_BYTES_MAX,
     another: open,
     async reopen() {
       await storage[Symbol.asyncDispose]();

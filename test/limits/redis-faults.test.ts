@@ -233,7 +233,7 @@ async function faultBench(url?: string): Promise<FaultBench> {
   const server = await startRedis();
   const proxy = await openProxy({ host: '127.0.0.1', port: server.port });
   const database = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
-  const storage = await openStorage(database, { clock: clock.now, categoriesMax: 10 });
+  const storage = await openStorage(database, { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 10_000 });
   const over = new AbortController();
   const lost: unknown[] = [];
   const events: RecordedEvents = { ...recordedEvents(), limiterDegraded: (error) => lost.push(error) };

@@ -70,8 +70,8 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     action: 'Check the inventory and order what is in stock.',
   },
   catalog_full: {
-    meaning: 'The catalog has reached its maximum number of categories.',
-    cause: 'The service bounds the number of categories, because the whole list is sent in one response.',
+    meaning: 'The catalog has reached its maximum number of categories, or of bytes of them.',
+    cause: 'The service bounds both, because the whole list is held in memory and sent in one response.',
     action: 'Use an existing category, or ask the operator to raise the bound.',
   },
   gone: {

@@ -248,7 +248,10 @@ async function bench(instances: number): Promise<RedisBench> {
 }
 
 function openDatabase(folder: string, clock: ManualClock) {
-  return openStorage({ engine: 'sqlite', file: join(folder, 'test.db') }, { clock: clock.now, categoriesMax: 10 });
+  return openStorage(
+    { engine: 'sqlite', file: join(folder, 'test.db') },
+    { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 10_000 },
+  );
 }
 
 function toDay(unix: number): number {

@@ -1,6 +1,6 @@
 import { type Category, newCategory } from '../../catalog/category.ts';
 import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/category-file.ts';
-import { CatalogError } from '../../catalog/error.ts';
+import { CatalogError, type ErrorCode } from '../../catalog/error.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn, seeOther } from '../frame/context.ts';
@@ -8,6 +8,7 @@ import { empty, foreign, mistake, pager, post, table } from '../frame/element.ts
 import { page } from '../frame/layout.ts';
 
 const CATEGORIES_PER_PAGE = 50;
+const RENAME_REFUSALS: ReadonlySet<ErrorCode> = new Set(['validation_failed', 'catalog_full']);
 const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
@@ -91,7 +92,7 @@ async function rename(context: ConsoleContext): Promise<Answer> {
     if (!(await storage.categories.rename(category.id, name, by))) throw nothingHere('category');
     return seeOther(`/categories/${category.id}`, 'renamed');
   } catch (error) {
-    if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
+    if (!(error instanceof CatalogError && RENAME_REFUSALS.has(error.code))) throw error;
     return categoryPage(context, category, submitted, error.message);
   }
 }

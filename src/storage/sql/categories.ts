@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
 import type { Category, CategoryStorage, NewCategory } from '../../catalog/category.ts';
+import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
@@ -19,6 +20,13 @@ interface QueuedCategory {
   readonly keyId: string;
 }
 
+interface SqlCategoriesOptions {
+  readonly guard: RowGuard;
+  readonly clock: Clock;
+  readonly categoriesMax: number;
+  readonly categoriesBytesMax: number;
+}
+
 /**
  * Categories in SQL, behind two group-commit queues. Creates without an Idempotency-Key need no look-up of their own,
  * so a batch of them becomes one multi-row insert. With a key, the kept outcome must be looked up first: those share a
@@ -29,21 +37,20 @@ export class SqlCategories implements CategoryStorage {
   readonly #guard: RowGuard;
   readonly #clock: Clock;
   readonly #categoriesMax: number;
+  readonly #categoriesBytesMax: number;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
   readonly #readCounter = new Statement((db) => db.selectFrom('category_counter').selectAll());
-  readonly #setCounter = new Statement((db, lastId: number, count: number) =>
-    db.updateTable('category_counter').set({ last_id: lastId, count }),
+  readonly #setCounter = new Statement((db, lastId: number, count: number, bytes: number) =>
+    db.updateTable('category_counter').set({ last_id: lastId, count, bytes }),
   );
   readonly #insertRows = new RowsInsert<Tables['categories']>((db, rows) => db.insertInto('categories').values(rows));
 
-  constructor(
-    transactions: Transactions,
-    { guard, clock, categoriesMax }: { guard: RowGuard; clock: Clock; categoriesMax: number },
-  ) {
+  constructor(transactions: Transactions, options: SqlCategoriesOptions) {
     this.#transactions = transactions;
-    this.#guard = guard;
-    this.#clock = clock;
-    this.#categoriesMax = categoriesMax;
+    this.#guard = options.guard;
+    this.#clock = options.clock;
+    this.#categoriesMax = options.categoriesMax;
+    this.#categoriesBytesMax = options.categoriesBytesMax;
     this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
   }
 
@@ -83,11 +90,18 @@ export class SqlCategories implements CategoryStorage {
       const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
       if (!row) return undefined;
       if (this.#guard.intact('categories', row).name === name) return toCategory(row);
+      const renamed = toCategory({ ...row, name });
+      const added = categoryBytes(renamed) - categoryBytes(toCategory(row));
+      const [counter] = await this.#readCounter.run(trx);
+      // A bound that was lowered leaves names that only become shorter.
+      if (added > 0 && LIST_START_BYTES + (counter?.bytes ?? 0) + added > this.#categoriesBytesMax)
+        throw this.#tooLong();
       const { checksum } = seal('categories', { ...row, name });
       await trx.updateTable('categories').set({ name, checksum }).where('id', '=', id).execute();
+      await addToCounter(trx, { count: 0, bytes: added });
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });
-      return toCategory({ ...row, name });
+      return renamed;
     });
   }
 
@@ -98,10 +112,7 @@ export class SqlCategories implements CategoryStorage {
       const pet = await trx.selectFrom('pets').select('id').where('category_id', '=', id).limit(1).executeTakeFirst();
       if (pet) return 'in use';
       await trx.deleteFrom('categories').where('id', '=', id).execute();
-      await trx
-        .updateTable('category_counter')
-        .set((set) => ({ count: set('count', '-', 1) }))
-        .execute();
+      await addToCounter(trx, { count: -1, bytes: -categoryBytes(toCategory(row)) });
       const change = { target: `${id}`, before: toCategory(row), after: null };
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.delete', ...change });
       return 'deleted';
@@ -114,14 +125,15 @@ export class SqlCategories implements CategoryStorage {
     onProgress: (inserted: number) => void = () => {},
   ): Promise<void> {
     return this.#transactions.change('new-categories', async (trx) => {
-      const { last_id, count } = await trx.selectFrom('category_counter').selectAll().executeTakeFirstOrThrow();
-      if (count + categories.length > this.#categoriesMax) throw catalogFull(this.#categoriesMax);
+      const { last_id } = await trx.selectFrom('category_counter').selectAll().executeTakeFirstOrThrow();
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
         const some = categories.slice(first, first + ROWS_PER_STATEMENT);
-        await this.#insertBatch(
+        const outcomes = await this.#insertBatch(
           trx,
           some.map((category) => ({ category, keyId: by.via })),
         );
+        const fitting = outcomes.findIndex((outcome) => outcome instanceof CatalogError);
+        if (fitting !== -1) throw notAllFit(outcomes[fitting], { total: categories.length, fitting: first + fitting });
         onProgress(first + some.length);
         // Yields, so that the process serves requests during a long import.
         await nextTurn();
@@ -144,32 +156,48 @@ export class SqlCategories implements CategoryStorage {
   async #insertBatch(trx: Transaction<Tables>, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
     const [counter] = await this.#readCounter.run(trx);
     if (!counter) throw new Error('The category counter is missing');
-    const { last_id, count } = counter;
-    const room = Math.max(0, this.#categoriesMax - count);
     const createdAt = this.#clock().unix;
-    const rows = batch.slice(0, room).map(({ category, keyId }, index) =>
-      seal('categories', {
-        id: last_id + index + 1,
-        name: category.name,
-        description: category.description ?? null,
-        created_at: createdAt,
-        created_by: keyId,
-      }),
-    );
+    let { last_id, count, bytes } = counter;
+    const rows: Tables['categories'][] = [];
+    const outcomes = batch.map(({ category: { name, description = null }, keyId }) => {
+      const row = { id: last_id + 1, name, description, created_at: createdAt, created_by: keyId };
+      const category = toCategory(row);
+      const added = categoryBytes(category);
+      if (count >= this.#categoriesMax) return this.#tooMany();
+      if (LIST_START_BYTES + bytes + added > this.#categoriesBytesMax) return this.#tooLong();
+      [last_id, count, bytes] = [last_id + 1, count + 1, bytes + added];
+      rows.push(seal('categories', row));
+      return category;
+    });
     if (rows.length > 0) {
-      await this.#setCounter.run(trx, last_id + rows.length, count + rows.length);
+      await this.#setCounter.run(trx, last_id, count, bytes);
       await this.#insertRows.run(trx, rows);
       await this.#transactions.announce(trx);
     }
-    return batch.map((_, index) => {
-      const row = rows[index];
-      return row ? toCategory(row) : catalogFull(this.#categoriesMax);
-    });
+    return outcomes;
+  }
+
+  #tooMany(): CatalogError {
+    const message = `The catalog holds ${this.#categoriesMax} categories, which is its bound (CATEGORIES_MAX)`;
+    return new CatalogError('catalog_full', message);
+  }
+
+  #tooLong(): CatalogError {
+    const message = `The list of all categories may have ${this.#categoriesBytesMax} bytes, and would have more (CATEGORIES_BYTES_MAX)`;
+    return new CatalogError('catalog_full', message);
   }
 }
 
-function catalogFull(categoriesMax: number): CatalogError {
-  return new CatalogError('catalog_full', `The catalog holds ${categoriesMax} categories, which is its bound`);
+function notAllFit(full: unknown, { total, fitting }: { total: number; fitting: number }): CatalogError {
+  const fit = fitting === 0 ? 'none of them fits' : `the first ${fitting} would fit`;
+  return new CatalogError('catalog_full', `${(full as CatalogError).message}; of the ${total} categories ${fit}`);
+}
+
+async function addToCounter(trx: Transaction<Tables>, { count, bytes }: { count: number; bytes: number }) {
+  await trx
+    .updateTable('category_counter')
+    .set((set) => ({ count: set('count', '+', count), bytes: set('bytes', '+', bytes) }))
+    .execute();
 }
 
 function toCategory(row: Pick<Tables['categories'], 'id' | 'name' | 'description'>): Category {

@@ -20,6 +20,8 @@ export interface SqlStorageOptions {
   readonly clock: Clock;
   /** The most categories that the catalog may hold. */
   readonly categoriesMax: number;
+  /** The most bytes of the list of all categories, as it is sent. */
+  readonly categoriesBytesMax: number;
   /** Commands that run beside the service handle damaged rows alone. */
   readonly events?: StorageEvents;
 }
@@ -37,11 +39,12 @@ export class SqlStorage implements Storage {
   readonly #transactions: Transactions;
   readonly #clock: Clock;
 
-  constructor(engine: Engine, { clock, categoriesMax, events }: SqlStorageOptions) {
+  constructor(engine: Engine, options: SqlStorageOptions) {
+    const { clock } = options;
     this.#clock = clock;
-    this.#transactions = new Transactions(engine, events);
-    const guard = new RowGuard(events);
-    this.categories = new SqlCategories(this.#transactions, { guard, clock, categoriesMax });
+    this.#transactions = new Transactions(engine, options.events);
+    const guard = new RowGuard(options.events);
+    this.categories = new SqlCategories(this.#transactions, { guard, ...options });
     this.pets = new SqlPets(this.#transactions, { guard, clock });
     this.orders = new SqlOrders(this.#transactions, { guard, clock });
     this.keys = new SqlKeys(this.#transactions, { guard, clock });

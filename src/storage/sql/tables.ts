@@ -24,8 +24,11 @@ export interface Tables {
     created_by: string;
     checksum: number | null;
   };
-  /** One row: the number of categories, and the highest id ever assigned, so that none is reused. */
-  category_counter: { last_id: number; count: number };
+  /**
+   * One row: the number of categories, the bytes that they take in the list (`categoryBytes`), and the highest id ever
+   * assigned, so that none is reused.
+   */
+  category_counter: { last_id: number; count: number; bytes: number };
   pets: {
     id: number;
     name: string;

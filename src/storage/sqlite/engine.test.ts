@@ -20,7 +20,7 @@ test('a disk that cannot be read while changes are looked for ends nothing, and 
   const open = () =>
     openStorage(
       { engine: 'sqlite', file: join(folder.path, 'test.db') },
-      { clock: manualClock().now, categoriesMax: 300 },
+      { clock: manualClock().now, categoriesMax: 300, categoriesBytesMax: 95_000 },
     );
   await using storage = await open();
   await using another = await open();

@@ -68,7 +68,10 @@ export async function soakBesideHostileKey(seconds: number): Promise<HostileFigu
 /** What the pages are made of that the hostile key asks for. */
 async function fill(file: string): Promise<void> {
   const clock = systemClock();
-  await using storage = await openStorage({ engine: 'sqlite', file }, { clock, categoriesMax: CATEGORIES });
+  await using storage = await openStorage(
+    { engine: 'sqlite', file },
+    { clock, categoriesMax: CATEGORIES, categoriesBytesMax: Number.MAX_SAFE_INTEGER },
+  );
   const category = { name: 'Dog', description: 'x'.repeat(DESCRIPTION_CHARACTERS) };
   const [made] = await Promise.all(times(CATEGORIES, () => storage.categories.insert(category, ORIGIN)));
   const pet = { name: '🐕'.repeat(255), categoryId: made?.resource.id ?? 0, status: 'available' } as const;

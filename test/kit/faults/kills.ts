@@ -23,7 +23,7 @@ export interface KillFigures {
  */
 export async function killDuringCreates(kills: number, randomMs: () => number): Promise<KillFigures> {
   using folder = temporaryFolder();
-  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000' } };
+  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' } };
   const secret = await issueKey(folder.path);
   const acknowledged = new Map<number, Category>();
   let [lost, reusedIds, unexplained] = [0, 0, 0];
@@ -64,7 +64,7 @@ export interface RestartFigures {
  */
 export async function restartUnderLoad(restarts: number): Promise<RestartFigures> {
   using folder = temporaryFolder();
-  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000' } };
+  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' } };
   const secret = await issueKey(folder.path);
   let [answered, dropped, unexplained] = [0, 0, 0];
   const acknowledged: Category[] = [];

@@ -34,7 +34,10 @@ export async function restartPostgresUnderCreates(
 ): Promise<PostgresRestartFigures> {
   using folder = temporaryFolder();
   await using postgres = await startPostgres();
-  const options = { cwd: folder.path, env: { DATABASE_URL: postgres.url, CATEGORIES_MAX: '1000000' } };
+  const options = {
+    cwd: folder.path,
+    env: { DATABASE_URL: postgres.url, CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' },
+  };
   const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...KEY], options);
   assert.equal(code, 0, stderr);
   const secret = stdout.trim();

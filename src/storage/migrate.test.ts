@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { sql } from 'kysely';
+import { manualClock } from '../../test/kit/clock.ts';
+import { noPostgres, temporaryDatabase } from '../../test/kit/postgres.ts';
+import { temporaryFolder } from '../../test/kit/service.ts';
+import type { DatabaseAddress } from '../config.ts';
+import { openEngine, openStorage } from './open.ts';
+
+const OPTIONS = { clock: manualClock().now, categoriesMax: 3_000, categoriesBytesMax: 1_000_000 };
+
+test('a catalog from before its bytes were counted has them counted, on SQLite', async () => {
+  using folder = temporaryFolder();
+  await countBytes({ engine: 'sqlite', file: join(folder.path, 'x.db') });
+});
+
+test('a catalog from before its bytes were counted has them counted, on PostgreSQL', async (t: TestContext) => {
+  if (noPostgres) return t.skip(noPostgres);
+  await using database = await temporaryDatabase();
+  await countBytes({ engine: 'postgres', url: database.url });
+});
+
+async function countBytes(address: DatabaseAddress): Promise<void> {
+  {
+    await using storage = await openStorage(address, OPTIONS);
+    const some = Array.from({ length: 2_100 }, (_, index) => ({ name: `"é${index}`, description: '🐕\n' }));
+    await storage.categories.import([...some, { name: 'no description' }], { actor: 'test', via: 'cli' });
+  }
+  await undo(address);
+  const { db } = await openEngine(address);
+  const counter = await db.selectFrom('category_counter').selectAll().executeTakeFirst();
+  await db.destroy();
+  await using storage = await openStorage(address, OPTIONS);
+  const list = JSON.stringify(await storage.categories.list());
+  assert.deepEqual({ ...counter }, { last_id: 2_101, count: 2_101, bytes: Buffer.byteLength(list) - 1 });
+}
+
+/** Puts the tables back to what the fifth migration made. */
+async function undo(address: DatabaseAddress): Promise<void> {
+  const { db } = await openEngine(address);
+  await sql`alter table category_counter drop column bytes`.execute(db);
+  await sql`delete from kysely_migration where name > '006'`.execute(db);
+  await db.destroy();
+}
