@@ -172,22 +172,35 @@ async function follow({
   events,
 }: Followers): Promise<() => Promise<void>> {
   const page = (after: number) => storage.categories.list({ after, limit: CATEGORIES_PAGE });
-  let isListStale = true;
-  // Without overlap, so that a page read before a reload is not added after it.
+  /** The version of the renames and deletions that the list contains. */
+  let version: number | undefined;
+  /** What of the list must be reloaded. */
+  let stale: 'all' | 'some' | undefined = 'all';
+  const readChanges = async (what: 'all' | 'some') => {
+    // Read the version first: changes made during the reload are then read by the next run.
+    const { changed, version: now } = await storage.categories.changesSince(what === 'all' ? undefined : version);
+    await (changed ? categories.change(changed) : categories.reload(page));
+    version = now;
+  };
+  // Without overlap, so that a page read before a change is not added after it.
   const catchUp = oneAtATime(async () => {
-    if (!isListStale) return categories.catchUp(page);
-    isListStale = false;
-    await categories.reload(page).catch((error) => {
-      isListStale = true;
-      throw error;
-    });
+    const what = stale;
+    stale = undefined;
+    if (what) {
+      await readChanges(what).catch((error) => {
+        stale = stale === 'all' ? 'all' : what;
+        throw error;
+      });
+    }
+    await categories.catchUp(page);
   });
   const readChange = async (change: Change) => {
     try {
-      if (change === 'keys') authenticator.forget();
-      if (change === 'bans') await limiter.refreshBans();
-      if (change === 'categories') isListStale = true;
-      if (change === 'categories' || change === 'new-categories') await catchUp();
+      if (change === 'keys') return authenticator.forget();
+      if (change === 'bans') return await limiter.refreshBans();
+      if (change === 'restored') stale = 'all';
+      if (change === 'categories') stale ??= 'some';
+      await catchUp();
     } catch (error) {
       events.changeNotRead(error);
       throw error;

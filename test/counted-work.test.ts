@@ -11,9 +11,11 @@ import { fileURLToPath } from 'node:url';
 import { readConfig } from '../src/config.ts';
 import { systemClock } from '../src/stdx/clock.ts';
 import { openStorage } from '../src/storage/open.ts';
+import { OPERATOR } from './kit/operator.ts';
 import { run, serveProcess } from './kit/process.ts';
 import { type RedisServer, redisServerMissing, startRedis } from './kit/redis-server.ts';
 import { temporaryFolder, testService } from './kit/service.ts';
+import { untilTrue } from './kit/storage-contract.ts';
 
 /** Work that is counted instead of timed, so that a loss of speed shows on a busy machine too. */
 
@@ -60,6 +62,30 @@ test('a list asks the database nothing', async () => {
     /\b(categories|category_counter|api_keys|api_key_secrets|bans)\b/.test(sql),
   );
   assert.deepEqual(asked, []);
+});
+
+test('a rename or a deletion reads what it changes and not the list, also where another process made it', async (t) => {
+  await using service = await testService();
+  const { config, storage, clock } = service;
+  if (config.database.engine !== 'sqlite') return t.skip('rows are counted in the embedded database');
+  const { secret } = await service.issue({ plan: 'business' });
+  const categories = Array.from({ length: 2_000 }, (_, index) => ({ name: `category ${index}` }));
+  await storage.categories.import(categories, OPERATOR);
+  const names = async () => {
+    const list = (await (await service.call(secret, '/categories')).json()) as { name: string }[];
+    return list.map(({ name }) => name);
+  };
+  assert.equal((await names()).length, 2_000);
+  const { categoriesMax, categoriesBytesMax } = config;
+  await using other = await openStorage(config.database, { clock: clock.now, categoriesMax, categoriesBytesMax });
+  using statements = countStatements();
+  await storage.categories.rename(1, 'renamed here', OPERATOR);
+  assert.equal((await names())[0], 'renamed here');
+  await other.categories.rename(2, 'renamed elsewhere', OPERATOR);
+  await other.categories.delete(3, OPERATOR);
+  await untilTrue(async () => (await names())[2] === 'category 3');
+  assert.equal((await names())[1], 'renamed elsewhere');
+  assert.ok(statements.rows > 5 && statements.rows < 500, `${statements.rows} rows were read`);
 });
 
 test('creates that arrive together take as many statements as one alone', async () => {
@@ -209,15 +235,18 @@ async function watchRedis(server: RedisServer): Promise<Disposable & { commands(
   return { commands, [Symbol.dispose]: () => socket.destroy() };
 }
 
-/** Collects the statements that run in this process from now on, until it is disposed of. */
-function countStatements(): Disposable & { readonly seen: string[] } {
+/** Collects the statements that run in this process, and counts the rows that they return, until disposed of. */
+function countStatements(): Disposable & { readonly seen: string[]; readonly rows: number } {
   const seen: string[] = [];
+  let rows = 0;
   const { prototype } = StatementSync;
   const { all, get, run: execute, iterate } = prototype;
   const counting = <F extends (...parameters: never[]) => unknown>(method: F) =>
     function (this: StatementSync, ...parameters: Parameters<F>) {
       seen.push(this.sourceSQL);
-      return method.apply(this, parameters);
+      const result = method.apply(this, parameters);
+      if (Array.isArray(result)) rows += result.length;
+      return result;
     };
   Object.assign(prototype, {
     all: counting(all),
@@ -225,5 +254,11 @@ function countStatements(): Disposable & { readonly seen: string[] } {
     run: counting(execute),
     iterate: counting(iterate),
   });
-  return { seen, [Symbol.dispose]: () => Object.assign(prototype, { all, get, run: execute, iterate }) };
+  return {
+    seen,
+    get rows() {
+      return rows;
+    },
+    [Symbol.dispose]: () => Object.assign(prototype, { all, get, run: execute, iterate }),
+  };
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Category } from './category.ts';
-import { CategoryList, type ChangedCategory } from './category-list.ts';
+import type { Category, ChangedCategory } from './category.ts';
+import { CategoryList } from './category-list.ts';
 
 const categories = fc.uniqueArray(
   fc.record({ id: fc.integer({ min: 1, max: 60 }), name: fc.string({ unit: 'binary' }) }),

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Category } from './category.ts';
+import type { Category, ChangedCategory } from './category.ts';
 
 const STRING_BODY_BYTES_MAX = 16 * 1024;
 const CHUNK_BYTES_MIN = 4 * 1024;
@@ -16,12 +16,6 @@ const HASH_WORDS = 8;
 interface Item {
   readonly id: number;
   readonly json: string;
-}
-
-/** A category as it is stored now, undefined if it was deleted. */
-export interface ChangedCategory {
-  readonly id: number;
-  readonly category: Category | undefined;
 }
 
 /** Loads a page of categories above an id, ascending and without gaps, and an empty one at the end. */

@@ -75,6 +75,20 @@ export function newCategory(body: unknown): NewCategory {
   return description === undefined ? { name } : { name, description };
 }
 
+/** A category as it is stored now, undefined if it was deleted. */
+export interface ChangedCategory {
+  readonly id: number;
+  readonly category: Category | undefined;
+}
+
+/** What was renamed or deleted. */
+export interface CategoryChanges {
+  /** Names this moment, for `changesSince`. */
+  readonly version: number;
+  /** Undefined if it is too long ago to tell: all categories must be read anew. */
+  readonly changed: readonly ChangedCategory[] | undefined;
+}
+
 /**
  * Inserts assign the next id, above all ids ever assigned. If the origin has an Idempotency-Key they keep the outcome:
  * a retry returns it again, and a different create with the same key throws `idempotency_key_reused`.
@@ -87,6 +101,8 @@ export interface CategoryStorage {
   list(page?: PageQuery): Promise<Category[]>;
   /** Undefined if there is no such category. Throws `catalog_full` if the list would grow past its bound. */
   rename(id: number, name: string, by: Operator): Promise<Category | undefined>;
+  /** What was renamed or deleted since the moment that a version names; undefined: since ever. */
+  changesSince(version: number | undefined): Promise<CategoryChanges>;
   /** Removes a category that no pet belongs to. */
   delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'>;
   /**

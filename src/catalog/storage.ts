@@ -35,5 +35,8 @@ export interface Storage extends AsyncDisposable {
   check(): Promise<void>;
 }
 
-/** What changed, so that caches of it must be reloaded; for `new-categories`, only those are loaded. */
-export type Change = 'categories' | 'new-categories' | 'keys' | 'bans';
+/**
+ * What changed, so that caches of it must be reloaded: of `categories` those of `changesSince`, of `new-categories`
+ * only those; everything if the database was `restored` to an earlier state.
+ */
+export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'bans';

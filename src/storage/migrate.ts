@@ -10,6 +10,7 @@ const MIGRATIONS = {
   '004-row-checksums': async () => (await import('./migrations/004-row-checksums.ts')).rowChecksums,
   '005-session-last-seen': async () => (await import('./migrations/005-session-last-seen.ts')).sessionLastSeen,
   '006-catalog-bytes': async () => (await import('./migrations/006-catalog-bytes.ts')).catalogBytes,
+  '007-category-changes': async () => (await import('./migrations/007-category-changes.ts')).categoryChanges,
 };
 
 /** The names under which a database records the migrations applied to it. */

@@ -14,6 +14,7 @@ type Row = Readonly<Record<string, unknown>>;
 export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = {
   categories: 'empty',
   category_counter: 'made with rows',
+  category_changes: 'empty',
   pets: 'empty',
   orders: 'empty',
   last_ids: 'made with rows',

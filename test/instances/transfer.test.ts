@@ -170,6 +170,7 @@ async function fill(url: string): Promise<string> {
   const now = service.clock.now().unix;
   const { storage } = service;
   await storage.keys.revoke(gone.id, now, OPERATOR);
+  await storage.categories.rename(2, 'é', OPERATOR);
   await storage.limits.insertBan({ keyId: key.id, startedAt: now - 120, endsAt: now - 60, level: 1, reason: 'r' });
   await storage.sessions.offer('login', { endsAt: now + 600, actor: 'somebody' });
   await storage.sessions.offer('other', { endsAt: now + 600, actor: 'somebody' });

@@ -415,6 +415,34 @@ export function storageContract(
     ]);
   });
 
+  check(
+    'renames and deletions are told one by one to those who missed some, and no longer when they are many',
+    async (bench) => {
+      const { storage } = bench;
+      await using other = await bench.another();
+      const made = [];
+      for (const name of ['a', 'b', 'c']) made.push(await insert(storage, { name, description: name }));
+      const [first, second, third] = made.map(({ id }) => id) as [number, number, number];
+      const { version, changed } = await other.categories.changesSince(undefined);
+      assert.equal(changed, undefined, 'those who know nothing read everything');
+      assert.deepEqual((await other.categories.changesSince(version)).changed, []);
+      await storage.categories.rename(second, 'B', OPERATOR);
+      await other.categories.delete(third, OPERATOR);
+      await storage.categories.rename(second, 'BB', OPERATOR);
+      const since = await other.categories.changesSince(version);
+      const renamed = { id: second, category: { id: second, name: 'BB', description: 'b' } };
+      assert.deepEqual(since, {
+        version: version + 3,
+        changed: [renamed, { id: third, category: undefined }],
+      });
+      assert.deepEqual((await storage.categories.changesSince(version + 2)).changed, [renamed]);
+      assert.equal((await storage.categories.changesSince(version + 4)).changed, undefined, 'a version of the future');
+      for (let more = 0; more < 98; more += 1) await storage.categories.delete(first + 1_000, OPERATOR);
+      assert.equal((await storage.categories.changesSince(version)).changed, undefined);
+      assert.equal((await storage.categories.changesSince(version + 1)).changed?.length, 3);
+    },
+  );
+
   check('what operators do with keys and bans is written down, whole and in order', async ({ storage }) => {
     const { key, secret } = await issue(storage);
     const changes = { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 } as const;

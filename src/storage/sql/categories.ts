@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
-import type { Category, CategoryStorage, NewCategory } from '../../catalog/category.ts';
+import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '../../catalog/category.ts';
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
@@ -14,6 +14,9 @@ import { RowsInsert, Statement } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
+
+/** An instance that missed more renames and deletions than these reloads the list. */
+const CHANGES_KEPT_MAX = 100;
 
 interface QueuedCategory {
   readonly category: NewCategory;
@@ -86,7 +89,7 @@ export class SqlCategories implements CategoryStorage {
   }
 
   rename(id: number, name: string, by: Operator): Promise<Category | undefined> {
-    return this.#transactions.change('categories', async (trx) => {
+    return this.#changeOne(id, async (trx) => {
       const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
       if (!row) return undefined;
       if (this.#guard.intact('categories', row).name === name) return toCategory(row);
@@ -106,7 +109,7 @@ export class SqlCategories implements CategoryStorage {
   }
 
   delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'> {
-    return this.#transactions.change('categories', async (trx) => {
+    return this.#changeOne(id, async (trx) => {
       const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
       if (!row) return 'not found';
       const pet = await trx.selectFrom('pets').select('id').where('category_id', '=', id).limit(1).executeTakeFirst();
@@ -116,6 +119,32 @@ export class SqlCategories implements CategoryStorage {
       const change = { target: `${id}`, before: toCategory(row), after: null };
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.delete', ...change });
       return 'deleted';
+    });
+  }
+
+  changesSince(version: number | undefined): Promise<CategoryChanges> {
+    return this.#transactions.read(async (db) => {
+      const { version: now } = await db
+        .selectFrom('change_versions')
+        .select('version')
+        .where('kind', '=', 'categories')
+        .executeTakeFirstOrThrow();
+      if (version === undefined) return { version: now, changed: undefined };
+      const changes = await db
+        .selectFrom('category_changes')
+        .select('category_id')
+        .where('version', '>', version)
+        .where('version', '<=', now)
+        .orderBy('version')
+        .execute();
+      // Any category may have changed in a version whose row was pruned.
+      if (changes.length !== now - version) return { version: now, changed: undefined };
+      const ids = [...new Set(changes.map(({ category_id }) => category_id))];
+      const rows =
+        ids.length === 0 ? [] : await db.selectFrom('categories').selectAll().where('id', 'in', ids).execute();
+      const stored = new Map(this.#guard.filter('categories', rows).map((row) => [row.id, toCategory(row)]));
+      const changed = ids.map((id) => ({ id, category: stored.get(id) }));
+      return { version: now, changed };
     });
   }
 
@@ -150,8 +179,20 @@ export class SqlCategories implements CategoryStorage {
     });
   }
 
+  /** Changes one category, and records its id for the change feed. */
+  #changeOne<T>(id: number, work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+    return this.#transactions.change('categories', async (trx, version) => {
+      await trx.insertInto('category_changes').values({ version, category_id: id }).execute();
+      await trx
+        .deleteFrom('category_changes')
+        .where('version', '<=', version - CHANGES_KEPT_MAX)
+        .execute();
+      return work(trx);
+    });
+  }
+
   /**
-   * Inserts as many of the batch as fit under the bound, in a few multi-row statements; the rest get `catalog_full`.
+   * Inserts as many of the batch as fit under the bounds, in a few multi-row statements; the rest get `catalog_full`.
    */
   async #insertBatch(trx: Transaction<Tables>, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
     const [counter] = await this.#readCounter.run(trx);

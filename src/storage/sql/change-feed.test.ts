@@ -27,3 +27,17 @@ test('a change that cannot be followed keeps no other from being followed, and i
   await look();
   assert.deepEqual(seen, ['keys', 'new-categories', 'categories']);
 });
+
+test('ids that are gone again tell that an earlier state of the database was restored', async () => {
+  const versions = new Map<Change, number>([['new-categories', 5]]);
+  const seen: Change[] = [];
+  const { look } = await followChanges(
+    async () => versions,
+    async (change) => void seen.push(change),
+  );
+  versions.set('new-categories', 6);
+  await look();
+  versions.set('new-categories', 4);
+  await look();
+  assert.deepEqual(seen, ['new-categories', 'restored']);
+});

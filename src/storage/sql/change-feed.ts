@@ -28,7 +28,7 @@ export async function followChanges(
       if (version === before) continue;
       try {
         // The highest id went down: the database was restored to an earlier state.
-        await onChange(kind === 'new-categories' && version < before ? 'categories' : kind);
+        await onChange(kind === 'new-categories' && version < before ? 'restored' : kind);
         seen.set(kind, version);
       } catch (error) {
         // Keep following the other kinds: a list that cannot be read must not keep a revoked key valid.

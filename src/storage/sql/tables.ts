@@ -29,6 +29,8 @@ export interface Tables {
    * assigned, so that none is reused.
    */
   category_counter: { last_id: number; count: number; bytes: number };
+  /** The latest renames and deletions: the version of `categories` in `change_versions` that each raised. */
+  category_changes: { version: number; category_id: number };
   pets: {
     id: number;
     name: string;

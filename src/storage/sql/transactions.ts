@@ -76,8 +76,11 @@ export class Transactions {
     return new WriteQueue(commit, this.#events?.batchStored);
   }
 
-  /** Runs a transaction that changes what others cache: watchers here and in other processes are notified. */
-  async change<T>(kind: Change, work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+  /**
+   * Runs a transaction that changes what others cache: watchers here and in other processes are notified. `work` gets
+   * the version that it raises, 0 for a kind without one.
+   */
+  async change<T>(kind: Change, work: (trx: Transaction<Tables>, version: number) => Promise<T>): Promise<T> {
     const { version, result } = await this.transact(async (trx) => {
       const raised = await trx
         .updateTable('change_versions')
@@ -86,7 +89,8 @@ export class Transactions {
         .returning('version')
         .executeTakeFirst();
       await this.announce(trx);
-      return { version: raised?.version, result: await work(trx) };
+      const version = raised?.version ?? 0;
+      return { version, result: await work(trx, version) };
     });
     // The change is durable: a watcher that fails to follow it reports that itself.
     await this.#onChange(kind).then(
