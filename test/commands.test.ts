@@ -68,7 +68,7 @@ test('an import with bad records names each with its line and changes nothing', 
   );
   assert.deepEqual(await place.list(), []);
   place.file('latin1.csv', Buffer.from('name\ncaf\xe9\n', 'latin1'));
-  assert.match((await place.command('categories', 'import', 'latin1.csv')).stderr, /Cannot read latin1\.csv: .*utf-8/);
+  assert.match((await place.command('categories', 'import', 'latin1.csv')).stderr, /Cannot read latin1\.csv: .*UTF-8/);
   assert.equal((await place.command('categories', 'import', 'no-such.csv')).code, 1);
   assert.equal((await place.command('categories', 'import', 'bad.ndjson', '--format', 'xml')).code, 2);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type NewCategory, newCategory } from './category.ts';
-import { FILE_FORMATS, formatOf, readCategories, writeCategories } from './category-file.ts';
+import { FILE_FORMATS, type FileFormat, formatOf, readCategories, writeCategories } from './category-file.ts';
 import { CatalogError } from './error.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 30 });
@@ -22,12 +22,16 @@ const anyCategory = fc
   })
   .map(newCategory);
 
+function readText(text: string, format: FileFormat) {
+  return readCategories(Buffer.from(text), format);
+}
+
 for (const format of FILE_FORMATS) {
-  test(`categories written as ${format} read back unchanged`, () => {
-    fc.assert(
-      fc.property(fc.array(anyCategory), (categories) => {
+  test(`categories written as ${format} read back unchanged`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyCategory), async (categories) => {
         const numbered = categories.map((category, index) => ({ id: index + 1, ...category }));
-        const read = readCategories(writeCategories(numbered, format), format);
+        const read = await readText(writeCategories(numbered, format), format);
         assert.deepEqual(read, { categories, mistakes: [] });
       }),
       { numRuns: 200 },
@@ -35,41 +39,41 @@ for (const format of FILE_FORMATS) {
   });
 }
 
-test('a spreadsheet finds no formula in CSV, and a round trip changes nothing', () => {
+test('a spreadsheet finds no formula in CSV, and a round trip changes nothing', async () => {
   const name = '=HYPERLINK("http://evil.example")';
   const descriptions = ['=1+1', '+1', '-1', '@A1', '\t=1', '\r=1', "'=1", "'", "''quoted'", '', ' =1', 'a=1'];
   const categories = descriptions.map((description) => ({ name, description }));
   const numbered = categories.map((category, index) => ({ id: index + 1, ...category }));
   const csv = writeCategories(numbered, 'csv');
   assert.doesNotMatch(csv, /[\n,]"?[=+\-@\t\r]/);
-  assert.deepEqual(readCategories(csv, 'csv'), { categories, mistakes: [] });
-  assert.deepEqual(readCategories("name\n'tis\n", 'csv').categories, [{ name: 'tis' }]);
+  assert.deepEqual(await readText(csv, 'csv'), { categories, mistakes: [] });
+  assert.deepEqual((await readText("name\n'tis\n", 'csv')).categories, [{ name: 'tis' }]);
   for (const format of ['json', 'ndjson'] as const) {
     assert.ok(writeCategories(numbered, format).includes('"description":"=1+1"'));
   }
-  assert.equal(readCategories(`[{"name":"'tis"}]`, 'json').categories[0]?.name, "'tis");
+  assert.equal((await readText(`[{"name":"'tis"}]`, 'json')).categories[0]?.name, "'tis");
 });
 
-test('every bad record of a file is reported with its line', () => {
-  const linesOf = (file: string, format: (typeof FILE_FORMATS)[number]) =>
-    readCategories(file, format).mistakes.map(({ line }) => line);
+test('every bad record of a file is reported with its line', async () => {
+  const linesOf = async (file: string, format: FileFormat) =>
+    (await readText(file, format)).mistakes.map(({ line }) => line);
   assert.deepEqual(
-    linesOf('[\n {"name":"a"},\n {"nam":"b"}, {"name":"[,{"},\n\n {"name":\n  ""}, 7,\n null]', 'json'),
+    await linesOf('[\n {"name":"a"},\n {"nam":"b"}, {"name":"[,{"},\n\n {"name":\n  ""}, 7,\n null]', 'json'),
     [3, 5, 6, 7],
   );
-  assert.deepEqual(linesOf('{"name":"a"}\n\n{"name":1}\nnot json\n', 'ndjson'), [3, 4]);
-  assert.deepEqual(linesOf('name,description\nDog,"two\nlines"\n   ,x\nCat,\n"",y\n', 'csv'), [4, 6]);
+  assert.deepEqual(await linesOf('{"name":"a"}\n\n{"name":1}\nnot json\n', 'ndjson'), [3, 4]);
+  assert.deepEqual(await linesOf('name,description\nDog,"two\nlines"\n   ,x\nCat,\n"",y\n', 'csv'), [4, 6]);
 });
 
-test('a file that cannot be parsed is reported with the line of the error', () => {
-  assert.deepEqual(readCategories('[\n{"name":"a"},\n{]', 'json').mistakes[0]?.line, 3);
-  assert.match(readCategories('{"name":"a"}', 'json').mistakes[0]?.message ?? '', /not a JSON array/);
-  assert.match(readCategories('title\nDog\n', 'csv').mistakes[0]?.message ?? '', /no column `name`/);
-  assert.match(readCategories('name\n"Dog\n', 'csv').mistakes[0]?.message ?? '', /not valid CSV/);
-  assert.deepEqual(readCategories('[]', 'json'), { categories: [], mistakes: [] });
+test('a file that cannot be parsed is reported with the line of the error', async () => {
+  assert.deepEqual((await readText('[\n{"name":"a"},\n{]', 'json')).mistakes[0]?.line, 3);
+  assert.match((await readText('{"name":"a"}', 'json')).mistakes[0]?.message ?? '', /not a JSON array/);
+  assert.match((await readText('title\nDog\n', 'csv')).mistakes[0]?.message ?? '', /no column `name`/);
+  assert.match((await readText('name\n"Dog\n', 'csv')).mistakes[0]?.message ?? '', /not valid CSV/);
+  assert.deepEqual(await readText('[]', 'json'), { categories: [], mistakes: [] });
 });
 
-test('a foreign file is read only as far as needed to reject it', () => {
+test('a foreign file is read only as far as needed to reject it', async () => {
   const many = 20_000;
   const files = {
     json: `[${Array.from({ length: many }, () => '0').join(',\n')}]`,
@@ -77,7 +81,7 @@ test('a foreign file is read only as far as needed to reject it', () => {
     csv: `name\n${'" "\n'.repeat(many)}`,
   };
   for (const format of FILE_FORMATS) {
-    const { mistakes } = readCategories(files[format], format);
+    const { mistakes } = await readText(files[format], format);
     assert.equal(mistakes.length, 1_001, format);
     assert.match(mistakes.at(-1)?.message ?? '', /The rest of the file was not read/);
     assert.deepEqual(
@@ -87,8 +91,8 @@ test('a foreign file is read only as far as needed to reject it', () => {
   }
 });
 
-test('a description that is missing and one that is empty stay apart in CSV', () => {
-  assert.deepEqual(readCategories('name,description\na,\nb,""\n', 'csv').categories, [
+test('a description that is missing and one that is empty stay apart in CSV', async () => {
+  assert.deepEqual((await readText('name,description\na,\nb,""\n', 'csv')).categories, [
     { name: 'a' },
     { name: 'b', description: '' },
   ]);
@@ -103,4 +107,75 @@ test('the format follows the extension of the name', () => {
     undefined,
     'json',
   ]);
+});
+
+test('a hostile file is read up to the first bound that it breaks, however long it is', async () => {
+  const megabytes = (text: string, head = '') => head + text.repeat((2 * 1024 * 1024) / text.length);
+  const longest = { name: '"'.repeat(255), description: '🐕'.repeat(2_000) };
+  const escaped = JSON.stringify(longest).replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16)}`,
+  );
+  for (const [format, text, line, message] of [
+    ['json', megabytes('['), 1, /deeper than 64 levels; the rest of the file was not read/],
+    ['json', megabytes('{},'), 1, /not a JSON array/],
+    [
+      'json',
+      megabytes('a', `[${escaped},\n{"name":"`),
+      2,
+      /longer than 65536 bytes; the rest of the file was not read/,
+    ],
+    ['json', megabytes(' ', '[{"name":"a"},\n{"name":"b"}'), 2, /not valid JSON from here on/],
+    ['json', '[{"name":"a"}] x', 1, /not valid JSON from here on/],
+    ['json', '[{"name":"a"},\n]', 2, /not valid JSON from here on/],
+    ['json', '[\n{"name":"a\n"}]', 2, /not valid JSON from here on/],
+    ['ndjson', megabytes('[', '\n'), 2, /longer than 65536 bytes/],
+    ['csv', megabytes(',', 'name'), 1, /more than 1000 columns/],
+    ['csv', megabytes(',', 'name\n'), 2, /more than 1000 columns/],
+    ['csv', megabytes('a', 'name\n"'), 2, /not valid CSV: Max Record Size/],
+  ] as const) {
+    const { mistakes } = await readText(text, format);
+    assert.equal(mistakes.length, 1, `${format} ${text.slice(0, 20)}`);
+    assert.match(mistakes[0]?.message ?? '', message);
+    assert.equal(mistakes[0]?.line, line, `${format} ${text.slice(0, 20)}`);
+  }
+  assert.deepEqual(await readText(`[${escaped}]`, 'json'), { categories: [longest], mistakes: [] });
+  await assert.rejects(readCategories(Buffer.from([0x5b, 0xff]), 'json'), /not UTF-8 text/);
+  assert.deepEqual((await readText('\u{FEFF}[{"name":"a"}]', 'json')).categories, [{ name: 'a' }]);
+});
+
+test('bad records before a syntax error are reported with it', async () => {
+  for (const [format, text, lines] of [
+    ['json', '[{"name":"a"},\n{"name":""},\n{"name"}]', [2, 3]],
+    ['csv', 'name\na\n""\n"b" c\n', [3, 4]],
+  ] as const) {
+    const { mistakes } = await readText(text, format);
+    assert.deepEqual(
+      mistakes.map(({ line }) => line),
+      lines,
+    );
+  }
+});
+
+test('the event loop turns while a long file is read', async () => {
+  const many = 60_000;
+  for (const [format, text, count] of [
+    ['json', `[${'{"name":"a"},'.repeat(many)}{"name":"a"}]`, many + 1],
+    ['json', `[${' '.repeat(100 * many)}]`, 0],
+    ['ndjson', '{"name":"a"}\n'.repeat(many), many],
+    ['ndjson', '\n'.repeat(100 * many), 0],
+    ['csv', `name\n${'a\n'.repeat(many)}`, many],
+  ] as const) {
+    let turns = 0;
+    let isRead = false;
+    const turn = () => {
+      turns += 1;
+      if (!isRead) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const { categories } = await readText(text, format);
+    isRead = true;
+    assert.equal(categories.length, count);
+    assert.ok(turns >= 3, `${turns} turns for ${format}`);
+  }
 });

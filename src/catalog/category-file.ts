@@ -1,4 +1,6 @@
-import { type CastingContext, parse } from 'csv-parse/sync';
+import { isUtf8 } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type CastingContext, parse } from 'csv-parse';
 import { stringify } from 'csv-stringify/sync';
 import { Category, type NewCategory, newCategory } from './category.ts';
 import { CatalogError } from './error.ts';
@@ -10,6 +12,31 @@ export type FileFormat = (typeof FILE_FORMATS)[number];
 const RECORDS_MAX = 1_000_000;
 /** After this many mistakes it is the wrong file, so reading stops. */
 const MISTAKES_MAX = 1_000;
+/** Of one record; one with the longest name and description, all of it escaped, has half of this. */
+const RECORD_BYTES_MAX = 64 * 1024;
+const DEPTH_MAX = 64;
+const COLUMNS_MAX = 1_000;
+/** How long reading may go on before it yields to the event loop. */
+const SLICE_MS = 10;
+/** How much of a file is read between two checks of the time. */
+const SLICE_BYTES = 16 * 1024;
+/** Spreadsheets write it at the start of a file in UTF-8. */
+const BYTE_ORDER_MARK = Buffer.from('\u{FEFF}');
+const REST_UNREAD = 'the rest of the file was not read';
+
+const BYTE = {
+  tab: 0x09,
+  lineFeed: 0x0a,
+  carriageReturn: 0x0d,
+  space: 0x20,
+  quote: 0x22,
+  comma: 0x2c,
+  openBracket: 0x5b,
+  backslash: 0x5c,
+  closeBracket: 0x5d,
+  openBrace: 0x7b,
+  closeBrace: 0x7d,
+} as const;
 
 /** What is wrong with a record, and the line that it starts on, counted from 1. */
 export interface FileMistake {
@@ -29,6 +56,9 @@ interface FoundRecord {
   readonly value: unknown;
 }
 
+/** Undefined where a slice ended without a record, so that the reader can yield to the event loop. */
+type Found = FoundRecord | FileMistake | undefined;
+
 /** The format by a file name's extension; undefined if unknown. */
 export function formatOf(fileName: string): FileFormat | undefined {
   const extension = fileName.slice(fileName.lastIndexOf('.') + 1).toLowerCase();
@@ -36,35 +66,35 @@ export function formatOf(fileName: string): FileFormat | undefined {
 }
 
 /**
- * Reads categories from a file: a JSON array, a JSON object per line, or CSV with the columns `name` and `description`.
- * Ignores ids and other members: an import assigns new ids.
+ * Reads categories from a file in UTF-8: a JSON array, a JSON object per line, or CSV with the columns `name` and
+ * `description`. Ignores ids and other members: an import assigns new ids. Yields to the event loop every few
+ * milliseconds, however large or hostile the file. Throws `validation_failed` if it is not UTF-8.
  */
-export function readCategories(text: string, format: FileFormat): ReadCategories {
+export async function readCategories(file: Uint8Array, format: FileFormat): Promise<ReadCategories> {
+  if (!isUtf8(file)) throw new CatalogError('validation_failed', 'The file is not UTF-8 text; save it as UTF-8');
+  const all = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const bytes = all.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? all.subarray(BYTE_ORDER_MARK.length)
+    : all;
   const categories: NewCategory[] = [];
   const mistakes: FileMistake[] = [];
-  const found: Iterable<FoundRecord> = { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](
-    text,
-    mistakes,
-  );
-  for (const { line, value } of found) {
+  let sliceEndsMs = performance.now() + SLICE_MS;
+  for await (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](bytes)) {
+    if (performance.now() >= sliceEndsMs) {
+      await nextTurn();
+      sliceEndsMs = performance.now() + SLICE_MS;
+    }
+    if (!found) continue;
     if (mistakes.length >= MISTAKES_MAX || categories.length >= RECORDS_MAX) {
-      mistakes.push({
-        line,
-        message: 'The rest of the file was not read: it has too many records or too many mistakes',
-      });
+      const message = 'The rest of the file was not read: it has too many records or too many mistakes';
+      mistakes.push({ line: found.line, message });
       break;
     }
-    try {
-      categories.push(newCategory(value));
-    } catch (error) {
-      if (!(error instanceof CatalogError)) throw error;
-      mistakes.push({
-        line,
-        message: error.message.replace('The body', 'The record').replace('the body', 'the record'),
-      });
-    }
+    const category = 'message' in found ? found : readRecord(found);
+    if ('message' in category) mistakes.push(category);
+    else categories.push(category);
   }
-  return { categories, mistakes: mistakes.sort((a, b) => a.line - b.line) };
+  return { categories, mistakes };
 }
 
 /** Writes categories as a file that `readCategories` reads. */
@@ -76,52 +106,91 @@ export function writeCategories(categories: readonly Category[], format: FileFor
   return stringify([...categories], { header: true, columns: Object.keys(Category.properties), cast: { string } });
 }
 
-function jsonRecords(text: string, mistakes: FileMistake[]): FoundRecord[] {
+function readRecord({ line, value }: FoundRecord): NewCategory | FileMistake {
   try {
-    const values: unknown = JSON.parse(text);
-    if (Array.isArray(values)) {
-      const lines = itemLines(text);
-      return values.map((value, index) => ({ line: lines[index] ?? 1, value }));
-    }
-    mistakes.push({ line: 1, message: 'The file is not a JSON array; write [ … ], or import it as ndjson' });
+    return newCategory(value);
   } catch (error) {
-    const position = Number(/at position (\d+)/.exec((error as Error).message)?.[1] ?? text.length);
-    mistakes.push({ line: lineAt(text, position), message: 'The file is not valid JSON from here on' });
+    if (!(error instanceof CatalogError)) throw error;
+    return { line, message: error.message.replace('The body', 'The record').replace('the body', 'the record') };
   }
-  return [];
 }
 
-function* lineRecords(text: string, mistakes: FileMistake[]): Generator<FoundRecord> {
-  for (let [start, end, line] = [0, 0, 1]; start <= text.length; [start, line] = [end + 1, line + 1]) {
-    end = text.indexOf('\n', start);
-    if (end < 0) end = text.length;
-    const json = text.slice(start, end);
-    if (json.trim() === '') continue;
-    let value: unknown;
+/** Parses an array item by item: parsing it whole would block the event loop. */
+function* jsonRecords(bytes: Buffer): Generator<Found> {
+  const cursor = { at: 0, line: 1 };
+  yield* skipSpace(bytes, cursor);
+  if (bytes[cursor.at] !== BYTE.openBracket) {
+    yield { line: 1, message: 'The file is not a JSON array; write [ … ], or import it as ndjson' };
+    return;
+  }
+  for (let next: number = BYTE.comma, isFirst = true; next === BYTE.comma; isFirst = false) {
+    cursor.at += 1;
+    yield* skipSpace(bytes, cursor);
+    if (!(isFirst && bytes[cursor.at] === BYTE.closeBracket)) {
+      const found = jsonItem(bytes, cursor);
+      yield found;
+      if ('message' in found) return;
+      yield* skipSpace(bytes, cursor);
+    }
+    next = bytes[cursor.at] ?? 0;
+    if (next !== BYTE.comma && next !== BYTE.closeBracket) return yield invalidJson(cursor.line);
+  }
+  cursor.at += 1;
+  yield* skipSpace(bytes, cursor);
+  if (cursor.at < bytes.length) yield invalidJson(cursor.line);
+}
+
+function* lineRecords(bytes: Buffer): Generator<Found> {
+  const cursor = { at: 0, line: 1 };
+  for (;;) {
+    yield* skipSpace(bytes, cursor);
+    if (cursor.at >= bytes.length) return;
+    const { at, line } = cursor;
+    const lineEnd = bytes.indexOf(BYTE.lineFeed, at);
+    cursor.at = lineEnd === -1 ? bytes.length : lineEnd;
+    if (cursor.at - at > RECORD_BYTES_MAX) {
+      yield { line, message: `The line is longer than ${RECORD_BYTES_MAX} bytes` };
+      continue;
+    }
+    let found: Found;
     try {
-      value = JSON.parse(json);
+      found = { line, value: JSON.parse(bytes.toString('utf8', at, cursor.at)) };
     } catch {
-      mistakes.push({ line, message: 'The line is not valid JSON' });
-      if (mistakes.length < MISTAKES_MAX) continue;
+      found = { line, message: 'The line is not valid JSON' };
     }
-    yield { line, value };
+    yield found;
   }
 }
 
-function csvRecords(text: string, mistakes: FileMistake[]): FoundRecord[] {
-  try {
-    // Fast path: the first record rules out most foreign files.
-    const [first] = parseCsv(text, 1);
-    if (first && !('name' in first.record)) {
-      mistakes.push({ line: 1, message: 'The header has no column `name`; write `name,description`' });
-      return [];
-    }
-    return parseCsv(text, RECORDS_MAX + 1).map(({ info, record }) => ({ line: info.lines, value: record }));
-  } catch (error) {
-    const { lines = 1, message } = error as Error & { lines?: number };
-    mistakes.push({ line: lines, message: `The file is not valid CSV: ${message}` });
-    return [];
+async function* csvRecords(bytes: Buffer): AsyncGenerator<Found> {
+  let hasName = true;
+  const columns = (header: string[]) => {
+    hasName = header.includes('name');
+    return header;
+  };
+  const options = { info: true, skip_empty_lines: true, cast: castField, max_record_size: RECORD_BYTES_MAX } as const;
+  const parser = parse({ columns, ...options });
+  const closed = Promise.withResolvers<void>();
+  let found: Found[] = [];
+  let failure: (Error & { lines?: number }) | undefined;
+  parser.on('data', ({ info, record }: CsvRecord) => found.push({ line: info.lines, value: record }));
+  parser.on('error', (error) => {
+    failure = error;
+  });
+  parser.on('close', closed.resolve);
+  for (let at = 0; at < bytes.length && hasName && !failure; at += SLICE_BYTES) {
+    parser.write(bytes.subarray(at, at + SLICE_BYTES));
+    await nextTurn();
+    const complete = found;
+    found = [];
+    if (hasName) yield* complete;
   }
+  if (hasName && !failure) parser.end();
+  else parser.destroy();
+  await closed.promise;
+  if (!hasName) return yield { line: 1, message: 'The header has no column `name`; write `name,description`' };
+  yield* found;
+  if (failure) yield { line: failure.lines ?? 1, message: `The file is not valid CSV: ${failure.message}` };
 }
 
 interface CsvRecord {
@@ -129,12 +198,9 @@ interface CsvRecord {
   readonly record: Record<string, unknown>;
 }
 
-function parseCsv(text: string, recordsMax: number): CsvRecord[] {
-  const options = { columns: true, info: true, skip_empty_lines: true, cast: emptyOrMissing, to: recordsMax } as const;
-  return parse(text, options) as unknown as CsvRecord[];
-}
-
-function emptyOrMissing(value: string, { header, quoting }: CastingContext): string | undefined {
+/** A field that is empty without quotes is missing. */
+function castField(value: string, { header, quoting, index, lines }: CastingContext): string | undefined {
+  if (index >= COLUMNS_MAX) throw Object.assign(new Error(`a record has more than ${COLUMNS_MAX} columns`), { lines });
   if (header) return value;
   return value === '' && !quoting ? undefined : fromText(value);
 }
@@ -151,30 +217,67 @@ function fromText(value: string): string {
   return value.startsWith("'") ? value.slice(1) : value;
 }
 
-/** The line on which each item of a JSON array starts. The text must be a valid array. */
-function itemLines(text: string): number[] {
-  const lines: number[] = [];
-  let [line, depth, isInString, awaitsItem] = [1, 0, false, false];
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at] ?? '';
-    if (character === '\n') line += 1;
-    if (isInString) {
-      if (character === '\\') at += 1;
-      else if (character === '"') isInString = false;
-      continue;
-    }
-    if (awaitsItem && !/[\s,\]]/.test(character)) {
-      lines.push(line);
-      awaitsItem = false;
-    }
-    if (character === '"') isInString = true;
-    if (character === '[' || character === '{') depth += 1;
-    if (character === ']' || character === '}') depth -= 1;
-    if (depth === 1 && (character === ',' || (character === '[' && lines.length === 0))) awaitsItem = true;
-  }
-  return lines;
+/** A position in a file, and its line. */
+interface Cursor {
+  at: number;
+  line: number;
 }
 
-function lineAt(text: string, position: number): number {
-  return text.slice(0, position).split('\n').length;
+/** Skips white space (RFC 8259, section 2). */
+function* skipSpace(bytes: Buffer, cursor: Cursor): Generator<undefined> {
+  for (;;) {
+    const byte = bytes[cursor.at];
+    if (byte === BYTE.lineFeed) cursor.line += 1;
+    else if (byte !== BYTE.space && byte !== BYTE.tab && byte !== BYTE.carriageReturn) return;
+    cursor.at += 1;
+    if (cursor.at % SLICE_BYTES === 0) yield undefined;
+  }
+}
+
+/** Reads the value at the cursor. */
+function jsonItem(bytes: Buffer, cursor: Cursor): FoundRecord | FileMistake {
+  const { at: start, line } = cursor;
+  const bound = moveBehindValue(bytes, cursor);
+  if (bound) return { line, message: `The record is ${bound}; ${REST_UNREAD}` };
+  const json = bytes.toString('utf8', start, cursor.at);
+  try {
+    return { line, value: JSON.parse(json) };
+  } catch (error) {
+    const position = Number(/at position (\d+)/.exec((error as Error).message)?.[1] ?? json.length);
+    return invalidJson(line + json.slice(0, position).split('\n').length - 1);
+  }
+}
+
+/**
+ * Moves the cursor behind a JSON value by counting brackets and quotes; invalid JSON ends at the error at the earliest.
+ * Returns the bound that the value exceeds, if any.
+ */
+function moveBehindValue(bytes: Buffer, cursor: Cursor): string | undefined {
+  const start = cursor.at;
+  let depth = 0;
+  let isInString = false;
+  for (; cursor.at < bytes.length; cursor.at += 1) {
+    const byte = bytes[cursor.at] ?? 0;
+    if (cursor.at - start >= RECORD_BYTES_MAX) return `longer than ${RECORD_BYTES_MAX} bytes`;
+    if (isInString) {
+      if (byte === BYTE.backslash) cursor.at += 1;
+      else if (byte === BYTE.quote) isInString = false;
+      if (byte < BYTE.space || (depth === 0 && !isInString)) break;
+    } else if (byte === BYTE.quote) isInString = true;
+    else if (byte === BYTE.openBracket || byte === BYTE.openBrace) depth += 1;
+    else if (byte === BYTE.closeBracket || byte === BYTE.closeBrace) {
+      // The end of the array directly after a number or a literal.
+      if (depth === 0) return undefined;
+      depth -= 1;
+      if (depth === 0) break;
+    } else if (depth === 0 && (byte === BYTE.comma || byte <= BYTE.space)) return undefined;
+    else if (byte === BYTE.lineFeed) cursor.line += 1;
+    if (depth > DEPTH_MAX) return `nested deeper than ${DEPTH_MAX} levels`;
+  }
+  cursor.at = Math.min(cursor.at + 1, bytes.length);
+  return undefined;
+}
+
+function invalidJson(line: number): FileMistake {
+  return { line, message: 'The file is not valid JSON from here on' };
 }

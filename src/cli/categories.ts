@@ -40,8 +40,8 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   withFormat(
     add('import <file>', 'Add the categories of a file: all of them, or none'),
     "by the file's extension",
-  ).action((file: string, { format }: { format?: string }, self: Command) => {
-    const read = readFile(file, format);
+  ).action(async (file: string, { format }: { format?: string }, self: Command) => {
+    const read = await readFile(file, format);
     for (const { line, message } of read.mistakes) invocation.tell(`${file}:${line}: ${message}`);
     if (read.mistakes.length > 0) {
       throw new UsageError(`Nothing was imported: ${read.mistakes.length} of the records of ${file} are invalid`, 1);
@@ -86,12 +86,11 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   }
 }
 
-function readFile(file: string, format: string | undefined): ReadCategories {
+async function readFile(file: string, format: string | undefined): Promise<ReadCategories> {
   const named = format === undefined ? formatOf(file) : readFormat(format);
   if (!named) throw new UsageError(`Cannot tell the format of ${file} by its extension; add --format`);
   try {
-    // TextDecoder drops the byte-order mark that spreadsheets write.
-    return readCategories(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), named);
+    return await readCategories(readFileSync(file), named);
   } catch (error) {
     throw new UsageError(`Cannot read ${file}: ${(error as Error).message}`, 1);
   }

@@ -59,12 +59,7 @@ async function readUpload(form: FormData) {
     throw new CatalogError('validation_failed', 'Choose a file');
   const format = FILE_FORMATS.find((each: FileFormat) => each === field(form, 'format')) ?? formatOf(file.name);
   if (!format) throw new CatalogError('validation_failed', 'The file name does not show the format; choose one');
-  try {
-    // Skips the byte order mark that spreadsheets write.
-    return readCategories(new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer()), format);
-  } catch {
-    throw new CatalogError('validation_failed', 'The file is not UTF-8 text; save it as UTF-8');
-  }
+  return readCategories(await file.bytes(), format);
 }
 
 function mistakeList(mistakes: readonly FileMistake[]): Html {
