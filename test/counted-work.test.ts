@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
@@ -130,6 +130,36 @@ test('creates that arrive together share their fsyncs', (t) => {
   }
   assert.ok(Number(alone) >= 1, `no fsync was seen: ${alone}`);
   assert.equal(syncsFor(200), alone);
+});
+
+test('what an import wrote goes from the log into the database in another thread than that of the service', (t) => {
+  if (spawnSync('strace', ['-V']).status !== 0) {
+    t.skip('strace is not installed: writes were not counted');
+    return;
+  }
+  using folder = temporaryFolder();
+  const [file, trace] = [join(folder.path, 'many.ndjson'), join(folder.path, 'trace')];
+  writeFileSync(file, `${JSON.stringify({ name: 'Dog', description: 'x'.repeat(2_000) })}\n`.repeat(6_000));
+  const importing = [process.execPath, COMMAND, 'categories', 'import', file];
+  const options = ['-f', '-y', '-e', 'trace=pwrite64', '-o', trace];
+  const { status, stderr } = spawnSync('strace', [...options, ...importing], { cwd: folder.path });
+  if (status !== 0 && /ptrace|not permitted/i.test(`${stderr}`)) {
+    t.skip('strace may not attach here: writes were not counted');
+    return;
+  }
+  const writes = [...readFileSync(trace, 'utf8').matchAll(/^(\d+) +pwrite64\(\d+<[^>]*\.(db|db-wal)>/gm)];
+  const writersOf = (file: string) =>
+    [
+      ...Map.groupBy(
+        writes.filter(([, , written]) => written === file),
+        ([, thread]) => thread,
+      ),
+    ]
+      .filter(([, pages]) => pages.length > 1_000)
+      .map(([thread]) => thread);
+  const [logging, checkpointing] = [writersOf('db-wal'), writersOf('db')];
+  assert.deepEqual([logging.length, checkpointing.length], [1, 1], `${stderr}`);
+  assert.notDeepEqual(logging, checkpointing);
 });
 
 test('a request is one round trip to Redis, and one over its limit none', { skip: redisServerMissing() }, async () => {

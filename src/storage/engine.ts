@@ -14,6 +14,8 @@ export interface Engine {
   classify(error: unknown): Failure | undefined;
   /** Takes the writers' lock until the transaction ends: one holder at a time, in all processes. */
   lockWriters(trx: Transaction<Tables>): Promise<void>;
+  /** Called before the commit of a transaction that may be large, so that the commit does not block the event loop. */
+  finishLarge(trx: Transaction<Tables>): Promise<void>;
   /** Notifies other processes on commit, where they would otherwise notice only at their next poll. */
   announce(trx: Transaction<Tables>): Promise<void>;
   /** Every row of a table in no particular order, a thousand at a time. */

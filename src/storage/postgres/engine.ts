@@ -57,6 +57,8 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
     lockWriters: async (trx) => {
       await sql`select pg_advisory_xact_lock(${sql.lit(WRITERS_LOCK)})`.execute(trx);
     },
+    // It is the server that writes.
+    finishLarge: async () => {},
     announce: async (trx) => {
       await sql`select pg_notify('pet_catalog', ${origin})`.execute(trx);
     },

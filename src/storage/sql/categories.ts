@@ -176,6 +176,7 @@ export class SqlCategories implements CategoryStorage {
         before: null,
         after,
       });
+      await this.#transactions.finishLarge(trx);
     });
   }
 

@@ -100,6 +100,11 @@ export class Transactions {
     return result;
   }
 
+  /** Call before the commit of a transaction that may be large, so that the commit does not block the event loop. */
+  finishLarge(trx: Transaction<Tables>): Promise<void> {
+    return this.#engine.finishLarge(trx);
+  }
+
   /** Notifies other processes of the change when the transaction commits. */
   announce(trx: Transaction<Tables>): Promise<void> {
     return this.#engine.announce(trx);

@@ -12,8 +12,11 @@ import {
 import type { Engine, Failure } from '../engine.ts';
 import { migrate } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
+import { checkpointInThread, syncLargeLog } from './checkpoint.ts';
 import { LogNotSynced, notOpened, SqliteConnection, WritesSuspended } from './connection.ts';
 
+/** SQLite's own default. */
+const AUTOCHECKPOINT_PAGES = 1_000;
 const READ_AT_ONCE = 1_000;
 /** Polling interval; another process's change must be seen within a second. */
 const WATCH_INTERVAL_MS = 250;
@@ -34,9 +37,10 @@ const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
  */
 export async function openSqlite(file: string): Promise<Engine> {
   const connection = new SqliteConnection(file);
+  const driver = new ImmediateSqliteDriver(connection, file);
   const dialect: Dialect = {
     createAdapter: () => new TransactionalSqliteAdapter(),
-    createDriver: () => new ImmediateSqliteDriver(connection),
+    createDriver: () => driver,
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -50,6 +54,7 @@ export async function openSqlite(file: string): Promise<Engine> {
     classify,
     // BEGIN IMMEDIATE already takes the write lock, and changes of other processes are found by polling.
     lockWriters: async () => {},
+    finishLarge: () => driver.finishLarge(),
     announce: async () => {},
     readAll,
     watch: (look) => watch(connection, look),
@@ -121,10 +126,28 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
 /** Kysely's SQLite driver on `node:sqlite`; transactions take the write lock when they begin instead of midway. */
 class ImmediateSqliteDriver extends SqliteDriver {
   readonly #connection: SqliteConnection;
+  readonly #file: string;
+  #isLarge = false;
+  #checkpointing = Promise.resolve();
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, file: string) {
     super({ database: connection });
     this.#connection = connection;
+    this.#file = file;
+  }
+
+  /** Syncs a large log ahead of the commit, and leaves the checkpoint after it to a thread. */
+  async finishLarge(): Promise<void> {
+    await this.#checkpointing;
+    this.#isLarge = await syncLargeLog(this.#file);
+    if (this.#isLarge) this.#checkpointEvery(0);
+  }
+
+  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await super.commitTransaction(connection);
+    if (!this.#isLarge) return;
+    this.#isLarge = false;
+    this.#checkpointing = checkpointInThread(this.#file).then(() => this.#checkpointEvery(AUTOCHECKPOINT_PAGES));
   }
 
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
@@ -134,6 +157,17 @@ class ImmediateSqliteDriver extends SqliteDriver {
 
   /** On a full disk SQLite has rolled back already; a second rollback would fail and hide the cause. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#isLarge) this.#checkpointEvery(AUTOCHECKPOINT_PAGES);
+    this.#isLarge = false;
     if (this.#connection.isTransaction) await super.rollbackTransaction(connection);
+  }
+
+  override async destroy(): Promise<void> {
+    await this.#checkpointing;
+    await super.destroy();
+  }
+
+  #checkpointEvery(pages: number): void {
+    this.#connection.prepare(`PRAGMA wal_autocheckpoint = ${pages}`).all([]);
   }
 }
