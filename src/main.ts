@@ -4,11 +4,14 @@ import { CatalogError } from './catalog/error.ts';
 import { type Invocation, UsageError } from './cli/invocation.ts';
 import { createProgram } from './cli/program.ts';
 import { ConfigMistakes } from './config.ts';
+import { LimiterNotOpened } from './limits/limiter.ts';
 import { ServiceNotStarted } from './service.ts';
 import { DatabaseNotOpened } from './storage/engine.ts';
 
 const PROGRESS_CHARACTERS = 30;
 const STARTER_CHECK_INTERVAL_MS = 250;
+/** What says by its message why a command could not begin. */
+const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened, ServiceNotStarted];
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 const stop = new AbortController();
@@ -86,8 +89,8 @@ function report(error: unknown): number {
     for (const mistake of error.mistakes) invocation.tell(`pet-catalog: ${mistake}`);
     return 2;
   }
-  if (error instanceof CatalogError || error instanceof DatabaseNotOpened || error instanceof ServiceNotStarted) {
-    invocation.tell(`pet-catalog: ${error.message}`);
+  if (error instanceof CatalogError || NOT_STARTED.some((kind) => error instanceof kind)) {
+    invocation.tell(`pet-catalog: ${(error as Error).message}`);
     return error instanceof CatalogError && error.code === 'validation_failed' ? 2 : 1;
   }
   invocation.tell(`pet-catalog: ${error instanceof Error ? (error.stack ?? error.message) : error}`);

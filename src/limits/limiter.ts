@@ -6,6 +6,9 @@ export type { Decision };
 /** `degraded`: the shared counts are unavailable, so each instance admits its share of every limit. */
 export type LimiterState = 'ok' | 'degraded';
 
+/** A limiter that cannot be opened as the settings ask for it; the message says why, and what to do. */
+export class LimiterNotOpened extends Error {}
+
 /**
  * Counts the requests of each key, by the rules of `window.ts`.
  *

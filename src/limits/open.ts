@@ -13,7 +13,10 @@ export interface LimiterOptions {
   readonly time?: Clock;
 }
 
-/** Opens the configured limiter. If Redis does not answer it starts degraded, and retries. */
+/**
+ * Opens the configured limiter. If Redis does not answer it starts degraded, and retries. Throws `LimiterNotOpened` if
+ * Redis is a node of a cluster.
+ */
 export async function openLimiter(
   { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
   { time, ...options }: LimiterOptions,
@@ -22,6 +25,11 @@ export async function openLimiter(
   // Loaded on demand: the Redis client takes a third as long to load as everything else.
   const { RedisLimiter } = await import('./redis/limiter.ts');
   const limiter = new RedisLimiter({ ...options, ...redis, banAfter: banAfterRefusals, ...(time && { time }) });
-  await limiter.connect();
-  return limiter;
+  try {
+    await limiter.connect();
+    return limiter;
+  } catch (error) {
+    await limiter[Symbol.asyncDispose]();
+    throw error;
+  }
 }

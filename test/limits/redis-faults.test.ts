@@ -184,24 +184,6 @@ test('a password opens Redis, and no failure shows it', { skip }, async () => {
   }
 });
 
-test('a node of a cluster runs the scripts: each touches one key, of one slot', { skip }, async () => {
-  await using server = await startRedis('--cluster-enabled', 'yes');
-  await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-  await eventually('the cluster', 10_000, async () =>
-    /cluster_state:ok/.test(String(await server.command('CLUSTER', 'INFO'))),
-  );
-  await using bench = await faultBench(server.url);
-  const key = await bench.issue({ minute: 3, day: 1_000 });
-  const [one, two] = bench.limiters;
-  assert.ok(one && two);
-  for (const limiter of [one, two, one]) assert.equal((await limiter.charge(key)).refusal, undefined);
-  assert.equal((await two.charge(key)).refusal, 'rate_limit_exceeded');
-  bench.advance(2);
-  for (let i = 0; i < 60; i += 1) await two.charge(key);
-  assert.equal((await two.charge(key)).refusal, 'key_banned');
-  assert.deepEqual(bench.lost, []);
-});
-
 interface FaultBench extends AsyncDisposable {
   readonly server: RedisServer;
   readonly proxy: TestProxy;

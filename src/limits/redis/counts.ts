@@ -52,7 +52,7 @@ export class RedisCounts implements AsyncDisposable {
     return this.#link.isUp;
   }
 
-  /** Attempts to connect once; the link retries by itself. */
+  /** Attempts to connect once; the link retries by itself. Rejects with `LimiterNotOpened` for a cluster. */
   connect(): Promise<void> {
     return this.#link.connect();
   }

@@ -1,5 +1,6 @@
 import { createClient } from '@redis/client';
 import { compareClocks, type Finding } from '../../telemetry/finding.ts';
+import { CLUSTER_REFUSED, isCluster, readInfo, type ServerInfo } from './server-info.ts';
 
 const REDIS = 'redis';
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -33,12 +34,7 @@ export async function inspectRedis(url: string): Promise<Finding[]> {
   }
 }
 
-function readInfo(text: string): ReadonlyMap<string, string> {
-  const lines = text.split('\r\n').filter((line) => line.includes(':'));
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
-}
-
-function reached(about: ReadonlyMap<string, string>, roundTripMs: number): Finding {
+function reached(about: ServerInfo, roundTripMs: number): Finding {
   const name =
     about.get('server_name') === 'valkey'
       ? `Valkey ${about.get('valkey_version')}`
@@ -49,8 +45,9 @@ function reached(about: ReadonlyMap<string, string>, roundTripMs: number): Findi
   return { check: REDIS, status: 'warning', finding, advice };
 }
 
-function retention(about: ReadonlyMap<string, string>): Finding[] {
+function retention(about: ServerInfo): Finding[] {
   const findings: Finding[] = [];
+  if (isCluster(about)) findings.push({ check: REDIS, status: 'problem', ...CLUSTER_REFUSED });
   if (about.get('role') !== undefined && about.get('role') !== 'master') {
     const finding = 'It is a replica: nothing can be counted in it';
     findings.push({ check: REDIS, status: 'problem', finding, advice: 'set REDIS_URL to the primary' });

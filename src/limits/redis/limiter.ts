@@ -101,7 +101,7 @@ export class RedisLimiter implements Limiter {
     return this.#redis.isUp ? 'ok' : 'degraded';
   }
 
-  /** Waits until Redis is connected or the first attempt failed. */
+  /** Waits until Redis is connected or the first attempt failed. Throws `LimiterNotOpened` for a cluster. */
   connect(): Promise<void> {
     return this.#redis.connect();
   }

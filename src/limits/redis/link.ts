@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
+import { within } from '../../stdx/within.ts';
+import { LimiterNotOpened } from '../limiter.ts';
 import { COUNT, REPLACE_BAN, type Script } from './scripts.ts';
+import { CLUSTER_REFUSED, isCluster, readInfo } from './server-info.ts';
 
 /** A key of no client. Every heartbeat counts on it, so that a Redis that cannot write is noticed. */
 const BEAT_KEY = 'beat';
@@ -66,7 +69,7 @@ export class RedisLink implements AsyncDisposable {
     return this.#client !== undefined;
   }
 
-  /** Attempts to connect once; the heartbeat retries. Never rejects. */
+  /** Attempts to connect once; the heartbeat retries. Rejects only with `LimiterNotOpened`, for a cluster. */
   connect(): Promise<void> {
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
@@ -88,8 +91,13 @@ export class RedisLink implements AsyncDisposable {
 
   /** Reconnects to a lost Redis, and probes an idle one so that an outage is noticed before a request meets it. */
   #beat(): void {
-    if (!this.#client) void this.connect();
+    if (!this.#client) this.#reconnect();
     else if (this.#calls.size === 0) void this.run(COUNT, BEAT_KEY, BEAT);
+  }
+
+  /** A cluster was reported as a failure already. */
+  #reconnect(): void {
+    this.connect().catch(() => {});
   }
 
   async #connect(): Promise<void> {
@@ -100,9 +108,10 @@ export class RedisLink implements AsyncDisposable {
       const made = newClient(this.#options.url);
       client = made;
       made.on('error', (error) => this.#giveUp(made, error));
-      await within(CONNECT_MS, made.connect());
+      await within(CONNECT_MS, made.connect(), lateness(CONNECT_MS));
       const load = ({ source }: Script) => made.sendCommand(['SCRIPT', 'LOAD', source]);
-      await within(CONNECT_MS, Promise.all([COUNT, REPLACE_BAN].map(load)));
+      const loading = Promise.all([refuseCluster(made), ...[COUNT, REPLACE_BAN].map(load)]);
+      await within(CONNECT_MS, loading, lateness(CONNECT_MS));
       // Must write, and in time: a full Redis, a read-only replica or a distant one is of no use.
       const reply = await this.#run(made, COUNT, [`${this.#options.keyPrefix}:{${BEAT_KEY}}`, ...BEAT]);
       if (reply === undefined) return;
@@ -113,6 +122,7 @@ export class RedisLink implements AsyncDisposable {
     } catch (error) {
       if (client) this.#giveUp(client, error);
       else this.#reportFailure(error);
+      if (error instanceof LimiterNotOpened) throw error;
     }
   }
 
@@ -150,7 +160,7 @@ export class RedisLink implements AsyncDisposable {
     if (this.#isClosed) return;
     this.#reportFailure(error);
     // Reconnect at once after a single hiccup; repeated ones wait for the heartbeat.
-    if (wasUsed && performance.now() - this.#attemptedMs > BEAT_MS) void this.connect();
+    if (wasUsed && performance.now() - this.#attemptedMs > BEAT_MS) this.#reconnect();
   }
 
   #reportFailure(error: unknown): void {
@@ -177,7 +187,7 @@ export class RedisLink implements AsyncDisposable {
         clearInterval(this.#tick);
         this.#tick = undefined;
       } else if (this.#elapsedMs - oldest.since >= this.#answerMs) {
-        this.#giveUp(oldest.client, lateness(this.#answerMs));
+        this.#giveUp(oldest.client, lateness(this.#answerMs)());
       }
     }, TICK_MS);
   }
@@ -202,20 +212,15 @@ function newClient(url: string) {
   });
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(lateness(ms)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Throws `LimiterNotOpened` if the server is a node of a cluster. */
+async function refuseCluster(client: Client): Promise<void> {
+  if (!isCluster(readInfo(String(await client.sendCommand(['INFO', 'cluster']))))) return;
+  const { finding, advice } = CLUSTER_REFUSED;
+  throw new LimiterNotOpened(`Cannot count in this Redis. ${finding}; ${advice}`);
 }
 
-function lateness(ms: number): Error {
-  return new Error(`Redis did not answer within ${ms} ms`);
+function lateness(ms: number): () => Error {
+  return () => new Error(`Redis did not answer within ${ms} ms`);
 }
 
 /** Reduces an error to its message for the log: its other members may hold an address with a password. */

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { COUNT, REPLACE_BAN } from '../../src/limits/redis/scripts.ts';
+import type { Finding } from '../../src/telemetry/finding.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
+import { temporaryFolder } from '../kit/service.ts';
+import { untilTrue } from '../kit/storage-contract.ts';
+
+const options = { skip: redisServerMissing(), timeout: 60_000 };
+
+test('a node of a cluster is refused at the start and by `doctor`, with the reason', options, async () => {
+  await using server = await startRedis('--cluster-enabled', 'yes');
+  using folder = temporaryFolder();
+  const settings = { cwd: folder.path, env: { REDIS_URL: server.url, INSTANCES: '1' } };
+  const started = await serveProcess([], settings).catch(({ message }: Error) => message);
+  if (typeof started === 'object') await started.end();
+  assert.match(
+    String(started),
+    /pet-catalog: Cannot count in this Redis[^\n]*cluster_enabled:1[^\n]*REDIS_URL[^\n]*$/m,
+  );
+
+  const examined = await run(['doctor', '--json'], settings);
+  assert.equal(examined.code, 1);
+  const findings = JSON.parse(examined.stdout) as Finding[];
+  const problem = findings.find(({ check, status }) => check === 'redis' && status === 'problem');
+  assert.match(problem?.finding ?? '', /cluster_enabled:1/);
+});
+
+test('each script touches one key, of one slot: a node of a cluster runs it', options, async () => {
+  await using server = await startRedis('--cluster-enabled', 'yes');
+  await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  await untilTrue(async () => /cluster_state:ok/.test(String(await server.command('CLUSTER', 'INFO'))));
+  const key = 'prefix:{key_1}';
+  const seed = ['0 0 0 0 0 0 ', '1'];
+  await server.command('EVAL', COUNT.source, '1', key, '3', '3', '1', '100', '100', ...seed);
+  assert.equal(await server.command('EVAL', REPLACE_BAN.source, '1', key, '', '100', '160', '{}'), 1);
+  assert.equal(await server.command('GET', key), '160 1 0 1 100 160 {}');
+});
