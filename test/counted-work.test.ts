@@ -26,7 +26,7 @@ const PIPELINED = 10;
 /** A quarter above what a list of no categories takes, with the memory of the start shared out among the requests. */
 const ALLOCATED_BYTES_MAX = 15_500;
 /** Signs of life of the service, and what the test itself sends. */
-const NOT_COUNTED = /\{beat\}|"(ECHO|HELLO|CLIENT)"/i;
+const NOT_COUNTED = /\{beat\}|"(ECHO|HELLO|CLIENT|INFO)"/i;
 /** Some more than there are; half of them are Kysely's. */
 const MODULES_MAX = 520;
 /** Writes the addresses of all modules that a process read to a file, when it ends. */

@@ -28,6 +28,8 @@ export interface LimiterMemory {
 export interface LimitStorage {
   /** Reads the state from which a limiter resumes counting a key. */
   memory(keyId: string): Promise<LimiterMemory>;
+  /** The same of some hundreds of keys at once, in their order. */
+  memories(keyIds: readonly string[]): Promise<LimiterMemory[]>;
   /** Replaces the counts of each key named. */
   saveCounts(counts: readonly WindowCounts[]): Promise<void>;
   /**

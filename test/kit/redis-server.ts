@@ -75,11 +75,11 @@ export interface RedisServer extends AsyncDisposable {
   freeze(): void;
   thaw(): void;
   kill(): Promise<void>;
-  /** Starts it again on the same port, empty. */
+  /** Starts it again on the same port: empty, or with what the last `SAVE` kept. */
   start(): Promise<void>;
 }
 
-/** A Redis server of a test's own, on a free port, that keeps nothing on disk. */
+/** A Redis server of a test's own, on a free port, that keeps nothing on disk unless it is told to `SAVE`. */
 export async function startRedis(...settings: string[]): Promise<RedisServer> {
   const folder = temporaryFolder();
   const port = await freePort();

@@ -336,6 +336,29 @@ export function storageContract(
     assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW, 1)]);
   });
 
+  check('many keys are remembered at once as each is alone', async ({ storage }) => {
+    const keys = (await issueMany(storage, 4)).map(({ key }) => key.id);
+    const [counted = '', banned = '', lifted = ''] = keys;
+    await storage.limits.saveCounts([{ keyId: counted, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 4 }]);
+    const ban = { level: 1, reason: 'r' };
+    for (const keyId of [banned, lifted]) {
+      await storage.limits.insertBan({ keyId, startedAt: NOW - 100, endsAt: NOW - 40, ...ban });
+      await storage.limits.insertBan({ keyId, startedAt: NOW, endsAt: NOW + 60, ...ban });
+    }
+    await storage.limits.liftBan(lifted, NOW, OPERATOR);
+    const alone = await Promise.all(keys.map((keyId) => storage.limits.memory(keyId)));
+    assert.deepEqual(await storage.limits.memories(keys), alone);
+    assert.deepEqual(
+      alone.map((memory) => [memory.counts?.dayUsed, memory.ban?.startedAt]),
+      [
+        [4, undefined],
+        [undefined, NOW],
+        [undefined, NOW - 100],
+        [undefined, undefined],
+      ],
+    );
+  });
+
   check('open windows and bans move with a stepped clock', async ({ storage }) => {
     const { key } = await issue(storage);
     await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: NOW, minuteUsed: 1, day: 3, dayUsed: 1 }]);

@@ -1,4 +1,4 @@
-import type { Ban, LimiterMemory } from '../../catalog/limit.ts';
+import type { Ban, WindowCounts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { Clock, Moment } from '../../stdx/clock.ts';
 import { type BanState, UNUSED, type WindowState } from '../window.ts';
@@ -23,6 +23,14 @@ export interface Counted {
   readonly ban: SharedBan | undefined;
 }
 
+/** What is remembered of a key outside of Redis, to be merged with what Redis has. */
+export interface Remembered {
+  readonly counts: WindowCounts | undefined;
+  readonly ban: SharedBan | undefined;
+  /** Whether that is everything, so that it may become the value of a key that Redis does not have. */
+  readonly isComplete: boolean;
+}
+
 /**
  * Undefined: no answer. `missing`: Redis has no value for the key. `another`: the ban there was not the expected one.
  */
@@ -36,7 +44,10 @@ export interface RedisCountsOptions extends RedisLinkOptions {
   readonly onClockStep: () => void;
 }
 
-/** Counts and bans in Redis, on the Redis server's clock. Methods return undefined without an answer in time. */
+/**
+ * Counts and bans in Redis, on the Redis server's clock. It has one clock, so its steady seconds are Unix seconds.
+ * Methods return undefined without an answer in time.
+ */
 export class RedisCounts implements AsyncDisposable {
   readonly #options: RedisCountsOptions;
   readonly #link: RedisLink;
@@ -69,16 +80,17 @@ export class RedisCounts implements AsyncDisposable {
   }
 
   /**
-   * Counts a request against the key's windows; `cost` 0 only reads. `missing` if Redis has no value and none is given.
+   * Merges what is remembered into the key's windows, then counts a request against them; `cost` 0 only reads.
+   * `missing` if there is no value in Redis and nothing complete to begin with.
    */
   async count(
     keyId: string,
     limits: Limits,
-    { cost, memory }: { cost: 0 | 1; memory?: LimiterMemory },
+    { cost, remembered }: { cost: 0 | 1; remembered?: Remembered | undefined },
   ): Promise<Counted | 'missing' | undefined> {
     const { unix = '', steady = '' } = this.#options.time?.() ?? {};
     const sentMs = performance.now();
-    const args = [limits.minute, limits.day, cost, unix, steady, ...(memory ? [this.#seed(memory)] : [])];
+    const args = [limits.minute, limits.day, cost, unix, steady, ...(remembered ? toArguments(remembered) : [])];
     const reply = await this.#link.run(COUNT, keyId, args);
     if (reply === undefined) return undefined;
     const receivedMs = performance.now();
@@ -103,28 +115,8 @@ export class RedisCounts implements AsyncDisposable {
     return { another: fromValue(numbers, record).ban };
   }
 
-  /** Converts a stored ban to the server's steady seconds. */
-  stored(ban: Ban): SharedBan {
-    const { startedAt, endsAt, level, reason } = ban;
-    const offset = this.steadyOffset();
-    return { starts: startedAt - offset, ends: endsAt - offset, level, reason, startedAt, isStored: true };
-  }
-
-  /** Unix time minus steady time, in seconds; 0 except in tests, because the server has only one clock. */
-  steadyOffset(): number {
-    const { unix, steady } = this.#options.time?.() ?? { unix: 0, steady: 0 };
-    return unix - steady;
-  }
-
   [Symbol.asyncDispose](): Promise<void> {
     return this.#link[Symbol.asyncDispose]();
-  }
-
-  #seed({ counts, ban: row }: LimiterMemory): string {
-    const { minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0 } = counts ?? {};
-    const ban = row && this.stored(row);
-    const windows = [Math.max(0, minuteEnds - this.steadyOffset()), minuteUsed, day, dayUsed];
-    return [...windows, ban?.starts ?? 0, ban?.ends ?? 0, toRecord(ban)].join(' ');
   }
 
   /** Updates the skew: the server read its clock at some moment between sending and receiving. */
@@ -141,6 +133,17 @@ export class RedisCounts implements AsyncDisposable {
 function toMoment(ms: number): Moment {
   const seconds = Math.floor(ms / 1000);
   return { unix: seconds, steady: seconds };
+}
+
+/** Converts a stored ban. */
+export function fromStorage({ startedAt, endsAt, level, reason }: Ban): SharedBan {
+  return { starts: startedAt, ends: endsAt, level, reason, startedAt, isStored: true };
+}
+
+function toArguments({ counts, ban, isComplete }: Remembered): string[] {
+  const { minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0 } = counts ?? {};
+  const value = [minuteEnds, minuteUsed, day, dayUsed, ban?.starts ?? 0, ban?.ends ?? 0, toRecord(ban)];
+  return [value.join(' '), isComplete ? '1' : ''];
 }
 
 function toRecord(ban: SharedBan | undefined): string {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
-import type { Ban, LimiterMemory, WindowCounts } from '../../catalog/limit.ts';
+import type { Ban, WindowCounts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
@@ -10,7 +10,8 @@ import type { Events } from '../../telemetry/events.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
 import { LocalShare } from '../local-share.ts';
 import { charge, type Decision, later, look, type WindowState } from '../window.ts';
-import { type Counted, RedisCounts, type SharedBan } from './counts.ts';
+import { type Counted, fromStorage, RedisCounts, type Remembered, type SharedBan } from './counts.ts';
+import { MemoryReader } from './memory-reader.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
@@ -20,6 +21,8 @@ const KEYS_PER_SAVE = 500;
 const REFUSED_MAX = 200_000;
 /** Keys whose counts wait for storage; beyond it the oldest is evicted, since Redis has them all. */
 const UNSAVED_MAX = 200_000;
+/** Keys known to be merged at once; the oldest beyond are merged again when they call. */
+const MERGED_MAX = 200_000;
 const KEY_PREFIX = 'pet-catalog';
 /** How often to retry a ban in Redis that another instance changed first. */
 const TRIES_MAX = 5;
@@ -54,7 +57,7 @@ interface NewBan {
   readonly keyId: string;
   readonly ban: SharedBan;
   /** The ban that Redis holds until then. */
-  readonly inRedis: SharedBan | undefined;
+  inRedis: SharedBan | undefined;
   isStored: boolean;
   isUnderWay: boolean;
 }
@@ -63,7 +66,9 @@ interface NewBan {
  * Counts in Redis, for any number of instances: exact while Redis answers. Fast path: a key known to be exhausted or
  * banned is refused from memory. While Redis does not answer, each instance admits its share of every limit without
  * waiting; a request whose reply came too late is then counted twice. Counts are saved to storage within a second, and
- * every ban at once, so that Redis may lose its data.
+ * every ban at once, so that Redis may lose its data or come back with older data: on a new connection, and when
+ * another server answers on it, the first request of each key merges what storage and this process remember into what
+ * Redis has. While storage fails, Redis is believed, and the merge stays due.
  */
 export class RedisLimiter implements Limiter {
   readonly #options: RedisLimiterOptions;
@@ -72,7 +77,9 @@ export class RedisLimiter implements Limiter {
   readonly #refused = new BoundedMap<Refused>(REFUSED_MAX);
   readonly #unsaved = new BoundedMap<WindowCounts>(UNSAVED_MAX);
   readonly #newBans = new Set<NewBan>();
-  readonly #reading = new Map<string, Promise<LimiterMemory>>();
+  readonly #memories: MemoryReader;
+  /** The keys whose counts in Redis are merged with what is remembered elsewhere; another map for each new server. */
+  #merged = new BoundedMap<true>(MERGED_MAX);
   readonly #timer: NodeJS.Timeout;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
@@ -82,6 +89,7 @@ export class RedisLimiter implements Limiter {
     const { events, keyPrefix = KEY_PREFIX } = options;
     this.#options = options;
     this.#share = new LocalShare(options.instances);
+    this.#memories = new MemoryReader(options.storage.limits);
     this.#redis = new RedisCounts({
       ...options,
       keyPrefix,
@@ -93,6 +101,9 @@ export class RedisLimiter implements Limiter {
       onBack: events.limiterRecovered,
       onCounted: events.requestCounted,
       onClockStep: () => this.#refused.clear(),
+      onNewServer: () => {
+        this.#merged = new BoundedMap(MERGED_MAX);
+      },
     });
     this.#timer = setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
@@ -136,7 +147,7 @@ export class RedisLimiter implements Limiter {
   /** Drops bans that are active here but not in storage. Redis drops them when the key calls next. */
   async refreshBans(): Promise<void> {
     const { storage, clock } = this.#options;
-    const bans = await storage.limits.listBans(this.#redis.now().earliest.unix);
+    const bans = await storage.limits.listBans(this.#redis.now().earliest.steady);
     this.#share.setBans(bans, clock());
     const lastStart = new Map<string, number>();
     for (const { keyId, startedAt } of bans)
@@ -175,19 +186,50 @@ export class RedisLimiter implements Limiter {
   }
 
   /** Counts the request in Redis if there is room; returns the state from before. Undefined without an answer. */
-  async #count({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
+  async #count(key: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      let counted = await this.#redis.count(id, limits, { cost });
-      if (counted === 'missing') {
-        // A save that overlaps this read may be missing from its result.
-        const unsaved = this.#unsaved.get(id);
-        const { counts, ban } = await this.#read(id);
-        const memory = { counts: laterCounts(laterCounts(counts, unsaved), this.#unsaved.get(id)), ban };
-        counted = await this.#redis.count(id, limits, { cost, memory });
-      }
-      if (!counted || counted === 'missing') return undefined;
-      if (!counted.ban || !(await this.#wasLifted(id, counted))) return counted;
+      const counted = await this.#countMerged(key, cost);
+      if (!counted?.ban || !(await this.#wasLifted(key.id, counted))) return counted;
     }
+    return undefined;
+  }
+
+  async #countMerged({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
+    // A new server gets a new map: what is still in flight must not mark the key as merged there.
+    const merged = this.#merged;
+    let remembered = merged.has(id) ? undefined : await this.#remembered(id);
+    let counted = await this.#redis.count(id, limits, { cost, remembered });
+    if (counted === 'missing') {
+      remembered = await this.#readRemembered(id);
+      counted = await this.#redis.count(id, limits, { cost, remembered });
+    }
+    if (!counted || counted === 'missing') return undefined;
+    if (remembered?.isComplete) merged.set(id, true);
+    return counted;
+  }
+
+  /** While storage fails, only what this process remembers; storage is retried in the background. */
+  async #remembered(keyId: string): Promise<Remembered> {
+    const reading = this.#readRemembered(keyId).catch(() => undefined);
+    const remembered = this.#memories.isFailing ? undefined : await reading;
+    return remembered ?? { counts: this.#unsaved.get(keyId), ban: this.#unstoredBan(keyId), isComplete: false };
+  }
+
+  /** Everything that is remembered of a key outside of Redis. Rejects with `unavailable`. */
+  async #readRemembered(keyId: string): Promise<Remembered> {
+    // A save that overlaps this read may be missing from its result.
+    const unsaved = this.#unsaved.get(keyId);
+    const { counts, ban } = await this.#memories.read(keyId);
+    return {
+      counts: laterCounts(laterCounts(counts, unsaved), this.#unsaved.get(keyId)),
+      ban: this.#unstoredBan(keyId) ?? (ban && fromStorage(ban)),
+      isComplete: true,
+    };
+  }
+
+  /** A ban decided here that storage may not have yet; no other ban of the key is later. */
+  #unstoredBan(keyId: string): SharedBan | undefined {
+    for (const { keyId: banned, ban } of this.#newBans) if (banned === keyId) return ban;
     return undefined;
   }
 
@@ -197,18 +239,10 @@ export class RedisLimiter implements Limiter {
     const known = this.#refused.get(keyId)?.ban;
     if (known?.isStored && known.startedAt === ban.startedAt) return false;
     // Trust Redis while storage is unavailable.
-    const memory = await this.#read(keyId).catch(() => undefined);
+    const memory = await this.#memories.read(keyId).catch(() => undefined);
     if (!memory || (memory.ban && memory.ban.startedAt >= ban.startedAt)) return false;
-    await this.#redis.replaceBan(keyId, ban, memory.ban && this.#redis.stored(memory.ban));
+    await this.#redis.replaceBan(keyId, ban, memory.ban && fromStorage(memory.ban));
     return true;
-  }
-
-  #read(keyId: string): Promise<LimiterMemory> {
-    const underWay = this.#reading.get(keyId);
-    if (underWay) return underWay;
-    const reading = this.#options.storage.limits.memory(keyId).finally(() => this.#reading.delete(keyId));
-    this.#reading.set(keyId, reading);
-    return reading;
   }
 
   #decide(key: ApiKey, before: Refused, now: Moment): Decision | Promise<Decision> {
@@ -216,9 +250,7 @@ export class RedisLimiter implements Limiter {
     if (newBan) return this.#ban(key, before, now);
     if (!decision.refusal) {
       const { minuteEnds, minuteUsed, day, dayUsed } = state;
-      const offset = this.#redis.steadyOffset();
-      const counts = { keyId: key.id, minuteEnds: minuteEnds + offset, minuteUsed, day, dayUsed };
-      this.#unsaved.set(key.id, counts);
+      this.#unsaved.set(key.id, { keyId: key.id, minuteEnds, minuteUsed, day, dayUsed });
     }
     if (decision.refusal || now.steady < state.refusalsEnd) this.#remember(key, state, before.ban);
     else this.#refused.delete(key.id);
@@ -237,8 +269,7 @@ export class RedisLimiter implements Limiter {
         this.#remember(key, result.state, last);
         return result.decision;
       }
-      const startedAt = result.newBan.starts + this.#redis.steadyOffset();
-      const ban = { ...result.newBan, startedAt, isStored: false };
+      const ban = { ...result.newBan, startedAt: result.newBan.starts, isStored: false };
       // Requests from now on meet the ban.
       this.#remember(key, result.state, ban);
       const replaced = await this.#redis.replaceBan(key.id, last, ban);
@@ -257,14 +288,20 @@ export class RedisLimiter implements Limiter {
   }
 
   async #keepBan(newBan: NewBan): Promise<void> {
-    const { keyId, ban, inRedis, isUnderWay } = newBan;
-    if (isUnderWay) return;
+    const { keyId, ban } = newBan;
+    if (newBan.isUnderWay) return;
     newBan.isUnderWay = true;
     try {
       if (!newBan.isStored) await this.#options.storage.limits.insertBan(toRow(keyId, ban));
       newBan.isStored = true;
       const stored = { ...ban, isStored: true };
-      if ((await this.#redis.replaceBan(keyId, inRedis, stored)) === undefined) return;
+      const replaced = await this.#redis.replaceBan(keyId, newBan.inRedis, stored);
+      if (replaced === undefined) return;
+      if (typeof replaced === 'object' && (replaced.another?.startedAt ?? 0) < ban.startedAt) {
+        // Redis came back with data from before the ban; the next save puts it there.
+        newBan.inRedis = replaced.another;
+        return;
+      }
       this.#newBans.delete(newBan);
       const known = this.#refused.get(keyId);
       if (known?.ban === ban) this.#refused.set(keyId, { ...known, ban: stored });

@@ -7,7 +7,9 @@ import { CLUSTER_REFUSED, isCluster, readInfo } from './server-info.ts';
 
 /** A key of no client. Every heartbeat counts on it, so that a Redis that cannot write is noticed. */
 const BEAT_KEY = 'beat';
-const BEAT = ['1000000000', '1000000000', '1', '', '', '0 0 0 0 0 0 '];
+const BEAT = ['1000000000', '1000000000', '1', '', '', '0 0 0 0 0 0 ', '1'];
+/** Asks which server answers, and in which role. */
+const IDENTIFY = ['INFO', 'server', 'replication', 'cluster'];
 /** The longest that a request waits for Redis. */
 const ANSWER_MS = 50;
 /** The resolution of that deadline. */
@@ -28,6 +30,11 @@ export interface RedisLinkOptions {
   /** Redis was lost, or could not be reached at the start. */
   readonly onLost: (error: unknown) => void;
   readonly onBack: () => void;
+  /**
+   * The server's data may be older than what was counted: the connection is new, or another server, or another role,
+   * is behind it. Called before anything runs on a new connection, otherwise within a second.
+   */
+  readonly onNewServer: () => void;
   readonly answerMs?: number;
 }
 
@@ -51,6 +58,8 @@ export class RedisLink implements AsyncDisposable {
   readonly #closed = new WeakSet<Client>();
   readonly #heartbeat: NodeJS.Timeout;
   #client: Client | undefined;
+  /** The server's `run_id` and role, as last asked. */
+  #server: string | undefined;
   #isClosed = false;
   #isLost = false;
   #connecting: Promise<void> | undefined;
@@ -89,10 +98,28 @@ export class RedisLink implements AsyncDisposable {
     if (this.#client) this.#giveUp(this.#client);
   }
 
-  /** Reconnects to a lost Redis, and probes an idle one so that an outage is noticed before a request meets it. */
+  /**
+   * Reconnects to a lost Redis, probes an idle one so that an outage is noticed before a request meets it, and notices
+   * another server that answers in its place.
+   */
   #beat(): void {
-    if (!this.#client) this.#reconnect();
-    else if (this.#calls.size === 0) void this.run(COUNT, BEAT_KEY, BEAT);
+    const client = this.#client;
+    if (!client) {
+      this.#reconnect();
+      return;
+    }
+    if (this.#calls.size === 0) void this.run(COUNT, BEAT_KEY, BEAT);
+    identify(client).then(
+      (server) => {
+        if (this.#client === client && server !== this.#server) this.#setServer(server);
+      },
+      (error) => this.#giveUp(client, error),
+    );
+  }
+
+  #setServer(server: string): void {
+    this.#server = server;
+    this.#options.onNewServer();
   }
 
   /** A cluster was reported as a failure already. */
@@ -110,13 +137,14 @@ export class RedisLink implements AsyncDisposable {
       made.on('error', (error) => this.#giveUp(made, error));
       await within(CONNECT_MS, made.connect(), lateness(CONNECT_MS));
       const load = ({ source }: Script) => made.sendCommand(['SCRIPT', 'LOAD', source]);
-      const loading = Promise.all([refuseCluster(made), ...[COUNT, REPLACE_BAN].map(load)]);
-      await within(CONNECT_MS, loading, lateness(CONNECT_MS));
+      const loading = Promise.all([identify(made), ...[COUNT, REPLACE_BAN].map(load)]);
+      const [server] = await within(CONNECT_MS, loading, lateness(CONNECT_MS));
       // Must write, and in time: a full Redis, a read-only replica or a distant one is of no use.
       const reply = await this.#run(made, COUNT, [`${this.#options.keyPrefix}:{${BEAT_KEY}}`, ...BEAT]);
       if (reply === undefined) return;
       if (this.#isClosed) return made.destroy();
       this.#client = made;
+      this.#setServer(server);
       if (this.#isLost) this.#options.onBack();
       this.#isLost = false;
     } catch (error) {
@@ -212,11 +240,14 @@ function newClient(url: string) {
   });
 }
 
-/** Throws `LimiterNotOpened` if the server is a node of a cluster. */
-async function refuseCluster(client: Client): Promise<void> {
-  if (!isCluster(readInfo(String(await client.sendCommand(['INFO', 'cluster']))))) return;
-  const { finding, advice } = CLUSTER_REFUSED;
-  throw new LimiterNotOpened(`Cannot count in this Redis. ${finding}; ${advice}`);
+/** The `run_id` and the role of the server. Throws `LimiterNotOpened` if it is a node of a cluster. */
+async function identify(client: Client): Promise<string> {
+  const info = readInfo(String(await client.sendCommand(IDENTIFY)));
+  if (isCluster(info)) {
+    const { finding, advice } = CLUSTER_REFUSED;
+    throw new LimiterNotOpened(`Cannot count in this Redis. ${finding}; ${advice}`);
+  }
+  return `${info.get('run_id')} ${info.get('role')}`;
 }
 
 function lateness(ms: number): () => Error {

@@ -18,8 +18,12 @@ const EXPIRY_SECONDS = 2 * DAY_SECONDS;
 
 /**
  * Counts a request (`cost` 1) or reads (0). Decides by the rule of `window.ts` whether to count, and returns the
- * server's time and the value from before, from which `window.ts` makes the decision. Returns nil if there is no value
- * and no seed. An unreadable value is deleted and counts as missing: an error would look like an outage to other keys.
+ * server's time and the value from before, from which `window.ts` makes the decision.
+ *
+ * The sixth argument is remembered elsewhere, to be merged into the value first: of each window the later one and the
+ * greater count, and the later ban. The seventh, `1`, says that it is complete and may begin a value; otherwise nil is
+ * returned where there is none. An unreadable value counts as missing: an error would look like an outage to other
+ * keys.
  *
  * If the server's clock was set back, moments too far in the future are capped, so that no client is locked out for
  * longer than a window or a ban lasts.
@@ -31,15 +35,22 @@ local unix = tonumber(ARGV[4]) or tonumber(server[1])
 local steady = tonumber(ARGV[5]) or unix
 
 local kept = redis.call('GET', KEYS[1])
-local before = kept or ARGV[6]
-if not before then return false end
-local minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = string.match(before, ${VALUE})
+local before = kept
+local minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = string.match(kept or '', ${VALUE})
 if not minuteEnds then
-  redis.call('DEL', KEYS[1])
-  return false
+  if ARGV[7] ~= '1' then return false end
+  minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = 0, 0, 0, 0, 0, 0, ''
 end
 minuteEnds, minuteUsed, day, dayUsed = tonumber(minuteEnds), tonumber(minuteUsed), tonumber(day), tonumber(dayUsed)
 banStarts, banEnds = tonumber(banStarts), tonumber(banEnds)
+if ARGV[6] then
+  local ends, used, lastDay, usedInDay, starts, over, record = string.match(ARGV[6], ${VALUE})
+  ends, used, lastDay, usedInDay = tonumber(ends), tonumber(used), tonumber(lastDay), tonumber(usedInDay)
+  if ends > minuteEnds or ends == minuteEnds and used > minuteUsed then minuteEnds, minuteUsed = ends, used end
+  if lastDay > day or lastDay == day and usedInDay > dayUsed then day, dayUsed = lastDay, usedInDay end
+  if tonumber(starts) > banStarts then banStarts, banEnds, ban = tonumber(starts), tonumber(over), record end
+  before = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban)
+end
 if minuteEnds > steady + 60 or banStarts > steady then
   minuteEnds = math.min(minuteEnds, steady + 60)
   if banStarts > steady then banStarts, banEnds = steady, steady + banEnds - banStarts end

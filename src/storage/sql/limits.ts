@@ -60,6 +60,32 @@ export class SqlLimits implements LimitStorage {
     });
   }
 
+  memories(keyIds: readonly string[]): Promise<LimiterMemory[]> {
+    return this.#transactions.read(async (db) => {
+      const counts = await db.selectFrom('window_counts').selectAll().where('key_id', 'in', keyIds).execute();
+      const bans = await db
+        .selectFrom('bans')
+        .selectAll()
+        .where('key_id', 'in', keyIds)
+        .where('lifted_at', 'is', null)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('bans as later')
+                .select('later.key_id')
+                .whereRef('later.key_id', '=', 'bans.key_id')
+                .whereRef('later.started_at', '>', 'bans.started_at')
+                .where('later.lifted_at', 'is', null),
+            ),
+          ),
+        )
+        .execute();
+      const countsByKey = new Map(counts.map((row) => [row.key_id, toCounts(row)]));
+      const bansByKey = new Map(bans.map((row) => [row.key_id, toBan(row)]));
+      return keyIds.map((keyId) => ({ counts: countsByKey.get(keyId), ban: bansByKey.get(keyId) }));
+    });
+  }
+
   saveCounts(counts: readonly WindowCounts[]): Promise<void> {
     return this.#transactions.transactUnlocked((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
   }

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { LimiterMemory } from '../../catalog/limit.ts';
+import { MemoryReader } from './memory-reader.ts';
+
+/** Storage whose reads end when the test says so. */
+function controlled() {
+  const reads: { keyIds: readonly string[]; end: PromiseWithResolvers<LimiterMemory[]> }[] = [];
+  const reader = new MemoryReader({
+    memories(keyIds) {
+      const end = Promise.withResolvers<LimiterMemory[]>();
+      reads.push({ keyIds, end });
+      return end.promise;
+    },
+  });
+  const begun = async (count: number) => {
+    while (reads.length < count) await new Promise(setImmediate);
+    return reads[count - 1] ?? assert.fail();
+  };
+  return { reader, reads, begun };
+}
+
+const memoryOf = (keyId: string): LimiterMemory => ({
+  counts: { keyId, minuteEnds: 0, minuteUsed: 0, day: 0, dayUsed: 0 },
+  ban: undefined,
+});
+
+test('keys asked for together are read together, 500 at a time, each once', async () => {
+  const { reader, reads, begun } = controlled();
+  const keyIds = Array.from({ length: 1_200 }, (_, index) => `key_${index}`);
+  const asked = [...keyIds, ...keyIds].map((keyId) => reader.read(keyId));
+  for (const count of [1, 2, 3]) {
+    const read = await begun(count);
+    read.end.resolve(read.keyIds.map(memoryOf));
+  }
+  const memories = await Promise.all(asked);
+  assert.deepEqual(
+    reads.map((read) => read.keyIds.length),
+    [500, 500, 200],
+  );
+  assert.deepEqual(
+    memories.map(({ counts }) => counts?.keyId),
+    [...keyIds, ...keyIds],
+  );
+});
+
+test('a key asked for during a read of it is read again: what was saved meanwhile counts', async () => {
+  const { reader, begun } = controlled();
+  const first = reader.read('key_1');
+  const before = await begun(1);
+  const second = reader.read('key_1');
+  before.end.resolve([{ counts: undefined, ban: undefined }]);
+  (await begun(2)).end.resolve([memoryOf('key_1')]);
+  assert.deepEqual([(await first).counts, (await second).counts?.keyId], [undefined, 'key_1']);
+});
+
+test('when a read fails, those that wait behind it fail as well, and the next one is tried', async () => {
+  const { reader, begun } = controlled();
+  const failed = [reader.read('key_1')];
+  const read = await begun(1);
+  failed.push(reader.read('key_2'));
+  read.end.reject(new Error('down'));
+  for (const { status } of await Promise.allSettled(failed)) assert.equal(status, 'rejected');
+  assert.equal(reader.isFailing, true);
+  const asked = reader.read('key_2');
+  (await begun(2)).end.resolve([memoryOf('key_2')]);
+  assert.deepEqual(await asked, memoryOf('key_2'));
+  assert.equal(reader.isFailing, false);
+});

@@ -1,0 +1,66 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CatalogError } from '../../catalog/error.ts';
+import type { LimiterMemory, LimitStorage } from '../../catalog/limit.ts';
+import { within } from '../../stdx/within.ts';
+
+const KEYS_PER_READ = 500;
+/** A read that takes longer has failed for those who wait for it. */
+const READ_MS = 2_000;
+
+/**
+ * Reads what storage remembers of keys, many at a time: after a new connection to Redis every key is read at its next
+ * request. Keys asked for during a read share the next one, which begins after they were asked for.
+ */
+export class MemoryReader {
+  readonly #limits: Pick<LimitStorage, 'memories'>;
+  #waiting = new Map<string, PromiseWithResolvers<LimiterMemory>>();
+  #isReading = false;
+  #isFailing = false;
+
+  constructor(limits: Pick<LimitStorage, 'memories'>) {
+    this.#limits = limits;
+  }
+
+  /** Whether the last read failed. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** What storage remembers of a key. Rejects with `unavailable`, after 2 s for one read at most. */
+  read(keyId: string): Promise<LimiterMemory> {
+    const waiting = this.#waiting.get(keyId) ?? Promise.withResolvers<LimiterMemory>();
+    this.#waiting.set(keyId, waiting);
+    if (!this.#isReading) void this.#readAll();
+    return waiting.promise;
+  }
+
+  async #readAll(): Promise<void> {
+    this.#isReading = true;
+    while (this.#waiting.size > 0) {
+      // What is asked for in the same turn shares a read.
+      await nextTurn();
+      await this.#readSome();
+    }
+    this.#isReading = false;
+  }
+
+  async #readSome(): Promise<void> {
+    const some = [...this.#waiting.entries().take(KEYS_PER_READ)];
+    for (const [keyId] of some) this.#waiting.delete(keyId);
+    try {
+      const memories = await within(READ_MS, this.#limits.memories(some.map(([keyId]) => keyId)), lateness);
+      this.#isFailing = false;
+      for (const [index, [, { resolve }]] of some.entries()) resolve(memories[index] as LimiterMemory);
+    } catch (error) {
+      this.#isFailing = true;
+      for (const [, { reject }] of some) reject(error);
+      // Those behind would wait for a deadline each.
+      for (const { reject } of this.#waiting.values()) reject(error);
+      this.#waiting.clear();
+    }
+  }
+}
+
+function lateness(): CatalogError {
+  return new CatalogError('unavailable', 'The storage does not answer in time; retry after a second');
+}

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** Longer than a server takes for an answer, and shorter than from one sign of life to the next. */
+const QUIET_MS = 200;
+
+/** A port that leads to one server and later to another, as a failover behind one address does. */
+export interface SwitchProxy extends AsyncDisposable {
+  readonly port: number;
+  /** Leads new connections elsewhere, and live ones too, without their noticing, once nothing is under way on them. */
+  turnTo(port: number): Promise<void>;
+}
+
+/** Stands on a free port of the loopback before the server on `port`. */
+export async function openSwitchProxy(port: number): Promise<SwitchProxy> {
+  const clients = new Map<Socket, { upstream: Socket }>();
+  let target = port;
+  let lastBytesMs = 0;
+  const lead = (client: Socket) => {
+    const upstream = connect({ host: '127.0.0.1', port: target, noDelay: true });
+    upstream.on('data', (bytes) => {
+      lastBytesMs = performance.now();
+      client.write(bytes);
+    });
+    upstream.on('error', () => {});
+    upstream.on('close', () => clients.get(client)?.upstream === upstream && client.destroy());
+    clients.set(client, { upstream });
+  };
+  const server = createServer({ noDelay: true }, (client) => {
+    lead(client);
+    client.on('data', (bytes) => {
+      lastBytesMs = performance.now();
+      clients.get(client)?.upstream.write(bytes);
+    });
+    client.on('error', () => {});
+    client.on('close', () => {
+      const upstream = clients.get(client)?.upstream;
+      clients.delete(client);
+      upstream?.destroy();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async turnTo(next) {
+      target = next;
+      while (performance.now() - lastBytesMs < QUIET_MS) await wait(10);
+      for (const [client, { upstream }] of clients) {
+        lead(client);
+        upstream.destroy();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const client of clients.keys()) client.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

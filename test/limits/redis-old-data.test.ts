@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import type { Limits } from '../../src/catalog/plan.ts';
+import type { DatabaseAddress } from '../../src/config.ts';
+import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { manualClock } from '../kit/clock.ts';
+import { openSwitchProxy } from '../kit/faults/switch-proxy.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
+import { openProxy } from '../kit/proxy.ts';
+import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
+import { recordedEvents, temporaryFolder } from '../kit/service.ts';
+import { untilTrue } from '../kit/storage-contract.ts';
+
+/** A Redis that comes back with less than what was counted: nothing spent is given twice, and no ban is forgotten. */
+
+const SPENT: Limits = { minute: 40, day: 1_000 };
+const SPENT_DAY: Limits = { minute: 1_000, day: 40 };
+const BANNED: Limits = { minute: 5, day: 1_000 };
+/** One read of a database that hangs is waited for so long, and what a busy machine adds. */
+const HANGING_READ_MS_MAX = 5_000;
+
+const options = { skip: redisServerMissing(), timeout: 90_000 };
+
+test('a snapshot from before re-opens no window and lifts no ban', options, async () => {
+  await using bench = await oldDataBench();
+  const keys = await bench.spendSome();
+  await bench.redis.command('SAVE');
+  await bench.spendTheRest(keys);
+  await bench.saveAll();
+  await bench.redis.kill();
+  await bench.until('degraded');
+  await bench.redis.start();
+  await bench.until('ok');
+  await bench.assertNothingIsGivenAgain(keys);
+});
+
+test('a replica that lagged and was promoted re-opens no window and lifts no ban', options, async () => {
+  await using bench = await oldDataBench();
+  await using lagging = await openProxy({ host: '127.0.0.1', port: bench.redis.port });
+  await using replica = await startRedis('--replicaof', `127.0.0.1 ${lagging.port}`);
+  const keys = await bench.spendSome();
+  await untilTrue(async () => (await bench.redis.command('WAIT', '1', '1000')) === 1);
+  lagging.swallow();
+  await bench.spendTheRest(keys);
+  await bench.saveAll();
+  await bench.redis.kill();
+  await bench.until('degraded');
+  await replica.command('REPLICAOF', 'NO', 'ONE');
+  lagging.cut();
+  await bench.proxy.turnTo(replica.port);
+  await bench.until('ok');
+  await bench.assertNothingIsGivenAgain(keys);
+});
+
+test('another server on the same connection is noticed within a second', options, async () => {
+  await using bench = await oldDataBench();
+  const keys = await bench.spendSome();
+  await using other = await startRedis();
+  await bench.spendTheRest(keys);
+  await bench.saveAll();
+  // What it begins with is older than what was counted.
+  for (const key of Object.values(keys)) await other.command('SET', `pet-catalog:{${key.id}}`, '0 0 0 0 0 0 ');
+  await bench.proxy.turnTo(other.port);
+  await untilTrue(() => bench.refuses(keys));
+  await bench.assertNothingIsGivenAgain(keys);
+  assert.deepEqual(bench.lost, [], 'the connections stayed');
+});
+
+test('while storage hangs Redis is believed, but for what this process knows itself; then they are merged', {
+  ...options,
+  skip: options.skip ?? noPostgresPrograms,
+}, async () => {
+  await using postgres = await startPostgres();
+  await using bench = await oldDataBench({ engine: 'postgres', url: postgres.url });
+  const keys = await bench.spendSome();
+  const own = await bench.issue(SPENT);
+  await bench.spend(own, 10);
+  await bench.redis.command('SAVE');
+  await bench.spendTheRest(keys);
+  await bench.saveAll();
+  postgres.freeze();
+  await bench.spend(own, 30);
+  await bench.redis.kill();
+  await bench.until('degraded');
+  await bench.redis.start();
+  await bench.until('ok');
+
+  const [one] = bench.limiters;
+  const startedMs = performance.now();
+  assert.equal((await one.charge(keys.spent)).refusal, undefined, 'Redis is believed');
+  assert.equal((await one.charge(keys.spentDay)).refusal, undefined);
+  assert.ok(performance.now() - startedMs < HANGING_READ_MS_MAX, 'one hanging read is waited for, not each');
+  assert.equal((await one.charge(own)).refusal, 'rate_limit_exceeded', 'what is not saved yet is known');
+
+  postgres.thaw();
+  await untilTrue(() => bench.refuses(keys));
+  await bench.assertNothingIsGivenAgain(keys);
+});
+
+interface Keys {
+  readonly spent: ApiKey;
+  readonly spentDay: ApiKey;
+  readonly banned: ApiKey;
+}
+
+/** Two instances on one database and a Redis of their own, which can be exchanged, by a clock that stands still. */
+async function oldDataBench(database?: DatabaseAddress) {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(temporaryFolder());
+  const clock = manualClock();
+  const redis = stack.use(await startRedis());
+  const proxy = stack.use(await openSwitchProxy(redis.port));
+  const file = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
+  const storage = stack.use(
+    await openStorage(database ?? file, { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 1_000_000 }),
+  );
+  const lost: unknown[] = [];
+  const events = { ...recordedEvents(), limiterDegraded: (error: unknown) => lost.push(error) };
+  const start = async () => {
+    const url = `redis://127.0.0.1:${proxy.port}`;
+    const time = { clock: clock.now, time: clock.now };
+    const limiter = new RedisLimiter({ storage, ...time, events, banAfter: 60, url, instances: 2 });
+    await limiter.connect();
+    return limiter;
+  };
+  const limiters = [stack.use(await start()), stack.use(await start())] as const;
+  const [one, two] = limiters;
+  const issue = async (limits: Limits) => {
+    const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
+    await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+    return key;
+  };
+  const spend = async (key: ApiKey, requests: number) => {
+    for (let i = 0; i < requests; i += 1) assert.equal((await one.charge(key)).refusal, undefined);
+  };
+  const refuses = async ({ spent, spentDay, banned }: Keys) => {
+    const peeks = limiters.flatMap((limiter) => [spent, spentDay, banned].map((key) => limiter.peek(key)));
+    const decisions = await Promise.all(peeks);
+    return decisions.every(({ refusal }) => refusal !== undefined);
+  };
+  const running = stack.move();
+  return {
+    ...{ redis, proxy, limiters, lost, issue, spend, refuses },
+    until: (state: string) => untilTrue(() => limiters.every((limiter) => limiter.state === state)),
+    saveAll: () => Promise.all(limiters.map((limiter) => limiter.save())),
+    async spendSome(): Promise<Keys> {
+      const keys = { spent: await issue(SPENT), spentDay: await issue(SPENT_DAY), banned: await issue(BANNED) };
+      for (const key of Object.values(keys)) await spend(key, 3);
+      return keys;
+    },
+    async spendTheRest({ spent, spentDay, banned }: Keys) {
+      await spend(spent, 37);
+      await spend(spentDay, 37);
+      // The other instance bans, so that the first one knows nothing of it.
+      for (let i = 0; i < 3; i += 1) await two.charge(banned);
+      clock.advance(2);
+      for (let i = 0; i < 60; i += 1) await two.charge(banned);
+      assert.equal((await two.charge(banned)).refusal, 'key_banned');
+    },
+    async assertNothingIsGivenAgain({ spent, spentDay, banned }: Keys) {
+      await using fresh = await start();
+      for (const limiter of [one, two, fresh]) {
+        assert.equal((await limiter.charge(spent)).refusal, 'rate_limit_exceeded');
+        assert.equal((await limiter.charge(spentDay)).refusal, 'daily_quota_exceeded');
+        assert.equal((await limiter.charge(banned)).refusal, 'key_banned');
+      }
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
