@@ -49,7 +49,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'node:timers/promises',
     'node:zlib',
   ],
-  telemetry: ['telemetry/', 'catalog/', 'stdx/', 'pino', 'prom-client', '@opentelemetry/api', 'node:timers/promises'],
+  telemetry: [
+    'telemetry/',
+    'catalog/',
+    'stdx/',
+    'pino',
+    'prom-client',
+    '@opentelemetry/api',
+    'node:crypto',
+    'node:timers/promises',
+  ],
   limits: [
     'limits/',
     'catalog/',

@@ -38,8 +38,8 @@ export interface LimitStorage {
    */
   raiseCounts(counts: readonly WindowCounts[]): Promise<void>;
   /** Shifts the open windows and the bans by the seconds that the system clock was stepped. */
-  move(seconds: number): Promise<void>;
-  insertBan(ban: Ban): Promise<void>;
+  move(seconds: number, attempt?: string): Promise<void>;
+  insertBan(ban: Ban, attempt?: string): Promise<void>;
   /** The bans that have not ended by `now` and were not lifted. */
   listBans(now: number): Promise<Ban[]>;
   /** Ends the key's active ban, so that it does not lengthen later ones. False without an active ban. */

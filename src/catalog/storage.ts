@@ -13,7 +13,7 @@ import type { UsageStorage } from './usage.ts';
  *
  * Failures are `CatalogError`s: `unavailable` if the engine cannot do it now (locked, full, unreachable) and nothing
  * was stored, `outcome_unknown` if it did not confirm either way, and those that a method names. Anything else thrown
- * is a defect.
+ * is a defect. A method with an `attempt` (any unique text) does its work once per attempt: a retry passes the same.
  */
 export interface Storage extends AsyncDisposable {
   readonly categories: CategoryStorage;
@@ -29,7 +29,7 @@ export interface Storage extends AsyncDisposable {
    * changes made here, within a second for those of another process.
    */
   watch(onChange: (change: Change) => Promise<void>): Promise<void>;
-  /** Deletes create outcomes older than `IDEMPOTENCY_SECONDS`. */
+  /** Deletes create outcomes and attempts older than `IDEMPOTENCY_SECONDS`. */
   purgeOutcomes(): Promise<void>;
   /** Fulfilled if the engine answers. */
   check(): Promise<void>;

@@ -42,7 +42,7 @@ export function usagePeriod(seconds: number): UsagePeriod {
 
 export interface UsageStorage {
   /** Adds the counts of the minute that starts at `minute` to those of other instances. */
-  add(minute: number, records: readonly UsageRecord[]): Promise<void>;
+  add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void>;
   /** The usage per key since a moment, rounded down to a period, busiest first; of one key if it is named. */
   byKey(query: { since: number; now: number; keyId?: string; limit?: number }): Promise<KeyUsage[]>;
   /** The usage of one key, or `ALL_KEYS`, in each period that has any. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
 import type { Ban, LimiterMemory, WindowCounts } from '../catalog/limit.ts';
@@ -33,10 +34,13 @@ export class LocalLimiter implements Limiter {
   readonly #states: BoundedMap<WindowState>;
   readonly #reading = new Map<string, Promise<void>>();
   readonly #unsaved = new Set<string>();
-  readonly #unsavedBans = new Map<string, BanState>();
+  /** By key; each ban keeps one attempt for all retries. */
+  readonly #unsavedBans = new Map<string, { readonly ban: BanState; readonly attempt: string }>();
   readonly #timer: NodeJS.Timeout;
   /** Unix time minus steady time, in seconds, with which the stored moments were written. */
   #storedOffset: number;
+  /** A move that is not confirmed yet; it is retried unchanged. */
+  #moving: { readonly seconds: number; readonly attempt: string } | undefined;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
 
@@ -103,22 +107,27 @@ export class LocalLimiter implements Limiter {
 
   /** Stores a ban before the client is told of it, unless storage is unavailable. */
   async #keepBan(key: ApiKey, ban: BanState): Promise<void> {
-    this.#unsavedBans.set(key.id, ban);
+    this.#unsavedBans.set(key.id, { ban, attempt: randomUUID() });
     this.#options.events.keyBanned(toBan(key.id, ban, offset(this.#options.clock())), key.plan);
     await this.save();
   }
 
   /** Moves stored Unix moments along when the system clock was stepped, so that durations stay. */
   async #followClock(): Promise<void> {
-    const now = offset(this.#options.clock());
-    if (now === this.#storedOffset) return;
-    await this.#options.storage.limits.move(now - this.#storedOffset);
-    this.#storedOffset = now;
+    for (;;) {
+      const seconds = offset(this.#options.clock()) - this.#storedOffset;
+      if (seconds !== 0) this.#moving ??= { seconds, attempt: randomUUID() };
+      if (!this.#moving) return;
+      const { seconds: moved, attempt } = this.#moving;
+      await this.#options.storage.limits.move(moved, attempt);
+      this.#storedOffset += moved;
+      this.#moving = undefined;
+    }
   }
 
   async #saveBans(): Promise<void> {
-    for (const [keyId, ban] of this.#unsavedBans) {
-      await this.#options.storage.limits.insertBan(toBan(keyId, ban, this.#storedOffset));
+    for (const [keyId, { ban, attempt }] of this.#unsavedBans) {
+      await this.#options.storage.limits.insertBan(toBan(keyId, ban, this.#storedOffset), attempt);
       this.#unsavedBans.delete(keyId);
     }
   }

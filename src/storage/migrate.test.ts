@@ -40,6 +40,7 @@ async function countBytes(address: DatabaseAddress): Promise<void> {
 async function undo(address: DatabaseAddress): Promise<void> {
   const { db } = await openEngine(address);
   await sql`drop table category_changes`.execute(db);
+  await sql`drop table attempts`.execute(db);
   await sql`alter table category_counter drop column bytes`.execute(db);
   await sql`delete from kysely_migration where name > '006'`.execute(db);
   await db.destroy();

@@ -11,6 +11,7 @@ const MIGRATIONS = {
   '005-session-last-seen': async () => (await import('./migrations/005-session-last-seen.ts')).sessionLastSeen,
   '006-catalog-bytes': async () => (await import('./migrations/006-catalog-bytes.ts')).catalogBytes,
   '007-category-changes': async () => (await import('./migrations/007-category-changes.ts')).categoryChanges,
+  '008-attempts': async () => (await import('./migrations/008-attempts.ts')).attempts,
 };
 
 /** The names under which a database records the migrations applied to it. */

@@ -23,6 +23,7 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   window_counts: 'empty',
   bans: 'empty',
   create_outcomes: 'empty',
+  attempts: 'empty',
   usage: 'empty',
   audit_entries: 'empty',
   console_logins: 'empty',

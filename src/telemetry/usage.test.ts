@@ -7,10 +7,12 @@ import { UsageRecorder } from './usage.ts';
 function bench() {
   const clock = manualClock();
   const added: { minute: number; records: readonly UsageRecord[] }[] = [];
+  const tried: { attempt: string | undefined; records: readonly UsageRecord[] }[] = [];
   const failures: unknown[] = [];
   let isDown = false;
   const usage: UsageStorage = {
-    async add(minute, records) {
+    async add(minute, records, attempt) {
+      tried.push({ attempt, records: structuredClone(records) });
       if (isDown) throw new Error('down');
       added.push({ minute, records: structuredClone(records) });
     },
@@ -26,7 +28,7 @@ function bench() {
   const goDown = (down: boolean) => {
     isDown = down;
   };
-  return { clock, added, failures, recorder, goDown };
+  return { clock, added, tried, failures, recorder, goDown };
 }
 
 const total = (records: readonly UsageRecord[]) =>
@@ -58,13 +60,16 @@ test('answers are counted by key, minute and outcome, and all keys together', as
   ]);
 });
 
-test('usage that cannot be stored is merged with later usage and stored once', async () => {
-  const { added, failures, recorder, goDown } = bench();
+test('usage that cannot be stored is retried unchanged as the same attempt, then later usage is stored', async () => {
+  const { added, tried, failures, recorder, goDown } = bench();
   goDown(true);
   for (let i = 0; i < 1_200; i += 1) recorder.record(`key_${i}`, 200);
   await recorder.flush();
   assert.deepEqual([added.length, failures.length], [0, 3]);
   recorder.record('key_1', 500);
+  await recorder.flush();
+  assert.deepEqual(tried.slice(3), tried.slice(0, 3));
+  assert.equal(new Set(tried.map(({ attempt }) => attempt)).size, 3);
   goDown(false);
   await recorder.flush();
   await recorder.flush();
@@ -73,6 +78,9 @@ test('usage that cannot be stored is merged with later usage and stored once', a
   assert.equal(total(records), 2 * 1_201);
   assert.deepEqual(
     records.filter(({ keyId }) => keyId === 'key_1').map(({ served, serverErrors }) => [served, serverErrors]),
-    [[1, 1]],
+    [
+      [1, 0],
+      [0, 1],
+    ],
   );
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ALL_KEYS, type UsageRecord, type UsageStorage } from '../catalog/usage.ts';
 import type { Clock } from '../stdx/clock.ts';
@@ -7,11 +8,18 @@ import { oneAtATime } from '../stdx/one-at-a-time.ts';
 
 /** The most usage that a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;
-/** Keys in memory while the storage fails; further keys count in the total only. */
+/** Keys in memory between two successful flushes; further keys count in the total only. */
 const KEYS_MAX = 200_000;
 const PURGE_INTERVAL_MS = 3_600_000;
 
 type Counting = { -readonly [Name in keyof UsageRecord]: UsageRecord[Name] };
+
+/** The usage that one transaction stores. */
+interface Part {
+  readonly minute: number;
+  readonly records: readonly UsageRecord[];
+  readonly attempt: string;
+}
 
 export interface UsageRecorderOptions {
   readonly storage: { readonly usage: UsageStorage };
@@ -27,6 +35,8 @@ export class UsageRecorder implements AsyncDisposable {
   /** Counts by minute and key. */
   #minutes = new Map<number, Map<string, Counting>>();
   #keys = 0;
+  /** Usage on its way to storage. A failed part may be stored already, so it is retried unchanged. */
+  #parts: Part[] = [];
   /** Stores everything counted before the call. Never rejects. */
   readonly flush = oneAtATime(() => this.#flush());
 
@@ -52,10 +62,18 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   async #flush(): Promise<void> {
-    const minutes = this.#minutes;
+    await this.#storeParts();
+    // Later usage stays in memory until all earlier parts are stored.
+    if (this.#parts.length > 0) return;
+    for (const [minute, counted] of this.#minutes) {
+      for (const keyIds of partsInKeyOrder(counted.keys())) {
+        const records = keyIds.flatMap((keyId) => counted.get(keyId) ?? []);
+        this.#parts.push({ minute, records, attempt: randomUUID() });
+      }
+    }
     this.#minutes = new Map();
     this.#keys = 0;
-    for (const [minute, counted] of minutes) await this.#store(minute, counted);
+    await this.#storeParts();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -78,44 +96,22 @@ export class UsageRecorder implements AsyncDisposable {
     record.last = now;
   }
 
-  async #store(minute: number, counted: ReadonlyMap<string, Counting>): Promise<void> {
-    for (const keyIds of partsInKeyOrder(counted.keys())) {
+  async #storeParts(): Promise<void> {
+    const failed: Part[] = [];
+    for (const part of this.#parts) {
       // Yields, so that requests are served in between.
       await nextTurn();
-      const some = keyIds.flatMap((keyId) => counted.get(keyId) ?? []);
       try {
-        await this.#options.storage.usage.add(minute, some);
+        await this.#options.storage.usage.add(part.minute, part.records, part.attempt);
       } catch (error) {
         this.#options.onFailure(error);
-        this.#keep(minute, some);
+        failed.push(part);
       }
     }
-  }
-
-  /** Merges records that could not be stored back into the current counts. */
-  #keep(minute: number, kept: readonly Counting[]): void {
-    const counted = this.#minutes.get(minute) ?? new Map<string, Counting>();
-    this.#minutes.set(minute, counted);
-    for (const record of kept) {
-      const since = counted.get(record.keyId);
-      counted.set(record.keyId, since ? sum(record, since) : record);
-    }
-    this.#keys += kept.length;
+    this.#parts = failed;
   }
 
   #purge(): void {
     this.#options.storage.usage.purge(this.#options.clock().unix).catch(this.#options.onFailure);
   }
-}
-
-function sum(earlier: Counting, later: Counting): Counting {
-  return {
-    keyId: earlier.keyId,
-    served: earlier.served + later.served,
-    clientErrors: earlier.clientErrors + later.clientErrors,
-    refused: earlier.refused + later.refused,
-    serverErrors: earlier.serverErrors + later.serverErrors,
-    first: earlier.first,
-    last: later.last,
-  };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { Ban, WindowCounts } from '../../catalog/limit.ts';
@@ -55,6 +56,8 @@ interface Refused {
 /** A ban decided here that is still to be stored, and then marked as stored in Redis. */
 interface NewBan {
   readonly keyId: string;
+  /** One attempt at storing it, however often it is retried. */
+  readonly attempt: string;
   readonly ban: SharedBan;
   /** The ban that Redis holds until then. */
   inRedis: SharedBan | undefined;
@@ -280,7 +283,7 @@ export class RedisLimiter implements Limiter {
       }
       this.#options.events.keyBanned(toRow(key.id, ban), key.plan);
       const inRedis = replaced === 'replaced' ? ban : last;
-      const newBan: NewBan = { keyId: key.id, ban, inRedis, isStored: false, isUnderWay: false };
+      const newBan = { keyId: key.id, attempt: randomUUID(), ban, inRedis, isStored: false, isUnderWay: false };
       this.#newBans.add(newBan);
       await this.#keepBan(newBan).catch(this.#options.events.countsNotSaved);
       return result.decision;
@@ -288,11 +291,11 @@ export class RedisLimiter implements Limiter {
   }
 
   async #keepBan(newBan: NewBan): Promise<void> {
-    const { keyId, ban } = newBan;
+    const { keyId, ban, attempt } = newBan;
     if (newBan.isUnderWay) return;
     newBan.isUnderWay = true;
     try {
-      if (!newBan.isStored) await this.#options.storage.limits.insertBan(toRow(keyId, ban));
+      if (!newBan.isStored) await this.#options.storage.limits.insertBan(toRow(keyId, ban), attempt);
       newBan.isStored = true;
       const stored = { ...ban, isStored: true };
       const replaced = await this.#redis.replaceBan(keyId, newBan.inRedis, stored);

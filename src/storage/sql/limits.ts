@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
 import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../../catalog/limit.ts';
+import type { Clock } from '../../stdx/clock.ts';
 import { recordAudit } from './audit.ts';
+import { onceByAttempt } from './outcomes.ts';
 import { RowsInsert, Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -9,6 +12,7 @@ import type { Transactions } from './transactions.ts';
 /** The limiter's counts and bans in SQL. */
 export class SqlLimits implements LimitStorage {
   readonly #transactions: Transactions;
+  readonly #clock: Clock;
   readonly #findCounts = new Statement((db, keyId: string) =>
     db.selectFrom('window_counts').selectAll().where('key_id', '=', keyId),
   );
@@ -48,8 +52,9 @@ export class SqlLimits implements LimitStorage {
       ),
   );
 
-  constructor(transactions: Transactions) {
+  constructor(transactions: Transactions, clock: Clock) {
     this.#transactions = transactions;
+    this.#clock = clock;
   }
 
   memory(keyId: string): Promise<LimiterMemory> {
@@ -96,27 +101,31 @@ export class SqlLimits implements LimitStorage {
     return this.#transactions.transactUnlocked((trx) => this.#raiseCounts.run(trx, inOrder.map(fromCounts)));
   }
 
-  move(seconds: number): Promise<void> {
-    return this.#transactions.transact(async (trx) => {
-      await trx
-        .updateTable('window_counts')
-        .set((set) => ({ minute_ends: set('minute_ends', '+', seconds) }))
-        .execute();
-      await trx
-        .updateTable('bans')
-        .set((set) => ({ started_at: set('started_at', '+', seconds), ends_at: set('ends_at', '+', seconds) }))
-        .execute();
-    });
+  move(seconds: number, attempt: string = randomUUID()): Promise<void> {
+    return this.#transactions.transact((trx) =>
+      onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
+        await trx
+          .updateTable('window_counts')
+          .set((set) => ({ minute_ends: set('minute_ends', '+', seconds) }))
+          .execute();
+        await trx
+          .updateTable('bans')
+          .set((set) => ({ started_at: set('started_at', '+', seconds), ends_at: set('ends_at', '+', seconds) }))
+          .execute();
+      }),
+    );
   }
 
-  insertBan(ban: Ban): Promise<void> {
-    return this.#transactions.transactUnlocked(async (trx) => {
-      const { keyId, startedAt, endsAt, level, reason } = ban;
-      await trx
-        .insertInto('bans')
-        .values({ key_id: keyId, started_at: startedAt, ends_at: endsAt, level, reason, lifted_at: null })
-        .execute();
-    });
+  insertBan(ban: Ban, attempt: string = randomUUID()): Promise<void> {
+    return this.#transactions.transactUnlocked((trx) =>
+      onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
+        const { keyId, startedAt, endsAt, level, reason } = ban;
+        await trx
+          .insertInto('bans')
+          .values({ key_id: keyId, started_at: startedAt, ends_at: endsAt, level, reason, lifted_at: null })
+          .execute();
+      }),
+    );
   }
 
   listBans(now: number): Promise<Ban[]> {

@@ -5,6 +5,8 @@ import { type Created, IDEMPOTENCY_SECONDS, type Origin } from '../../catalog/id
 import { quote } from '../../catalog/validate.ts';
 import type { Tables } from './tables.ts';
 
+const PURGED_AT_ONCE = 200;
+
 /**
  * Creates a resource, or replays the outcome if the origin's Idempotency-Key already created it. Stores the outcome in
  * the same transaction as the resource, so that a crash leaves both or neither. Throws `idempotency_key_reused`.
@@ -41,6 +43,35 @@ export async function createOnce<T>(
 /** Clients put secrets into keys, such as the token of a payment, so only a digest is stored. */
 function digestOf(key: string): string {
   return hash('sha256', key, 'base64url');
+}
+
+/**
+ * Does something unless an earlier transaction of the same attempt did it: a retry of what failed with
+ * `outcome_unknown` names the attempt again. The id is kept in the transaction that it is about, and for as long as
+ * outcomes of creates are. An earlier transaction that is still under way on the server is waited for.
+ */
+export async function onceByAttempt(
+  trx: Transaction<Tables>,
+  { attempt, now }: { attempt: string; now: number },
+  work: () => Promise<void>,
+): Promise<void> {
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('attempts')
+    .values({ id: attempt, at: now })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .executeTakeFirstOrThrow();
+  if (numInsertedOrUpdatedRows === 1n) await work();
+}
+
+/** Forgets some attempts that are too old to be retried, and returns how many. */
+export async function purgeSomeAttempts(trx: Transaction<Tables>, now: number): Promise<number> {
+  const old = trx
+    .selectFrom('attempts')
+    .select('id')
+    .where('at', '<=', now - IDEMPOTENCY_SECONDS)
+    .limit(PURGED_AT_ONCE);
+  const { numDeletedRows } = await trx.deleteFrom('attempts').where('id', 'in', old).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }
 
 function reused(key: string): CatalogError {

@@ -9,6 +9,7 @@ import { RowGuard } from './checksum.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
 import { SqlOrders } from './orders.ts';
+import { purgeSomeAttempts } from './outcomes.ts';
 import { SqlPets } from './pets.ts';
 import { SqlSessions } from './sessions.ts';
 import { type StorageEvents, Transactions } from './transactions.ts';
@@ -48,8 +49,8 @@ export class SqlStorage implements Storage {
     this.pets = new SqlPets(this.#transactions, { guard, clock });
     this.orders = new SqlOrders(this.#transactions, { guard, clock });
     this.keys = new SqlKeys(this.#transactions, { guard, clock });
-    this.limits = new SqlLimits(this.#transactions);
-    this.usage = new SqlUsage(this.#transactions);
+    this.limits = new SqlLimits(this.#transactions, clock);
+    this.usage = new SqlUsage(this.#transactions, clock);
     this.audit = new SqlAudit(this.#transactions);
     this.sessions = new SqlSessions(this.#transactions);
   }
@@ -59,8 +60,10 @@ export class SqlStorage implements Storage {
   }
 
   async purgeOutcomes(): Promise<void> {
-    const oldest = this.#clock().unix - IDEMPOTENCY_SECONDS;
-    while ((await this.#purgeSome(oldest)) > 0) await nextTurn();
+    const now = this.#clock().unix;
+    while ((await this.#purgeSome(now - IDEMPOTENCY_SECONDS)) > 0) await nextTurn();
+    const purgeAttempts = () => this.#transactions.transactUnlocked((trx) => purgeSomeAttempts(trx, now));
+    while ((await purgeAttempts()) > 0) await nextTurn();
   }
 
   /** Deletes a few at a time, so that requests are served in between. */

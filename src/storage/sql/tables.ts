@@ -62,6 +62,8 @@ export interface Tables {
     resource: string;
     created_at: number;
   };
+  /** Attempts at writing that were stored, for retries of those whose outcome was lost. */
+  attempts: { id: string; at: number };
   api_keys: {
     id: string;
     name: string;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import {
@@ -10,6 +11,8 @@ import {
   type UsageStorage,
   usagePeriod,
 } from '../../catalog/usage.ts';
+import type { Clock } from '../../stdx/clock.ts';
+import { onceByAttempt } from './outcomes.ts';
 import { RowsInsert } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -19,23 +22,27 @@ const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
 /** Usage in SQL. Each record is added to its minute, hour and day, so that a read needs no aggregation over time. */
 export class SqlUsage implements UsageStorage {
   readonly #transactions: Transactions;
+  readonly #clock: Clock;
   readonly #addRows = new RowsInsert(addRows);
 
-  constructor(transactions: Transactions) {
+  constructor(transactions: Transactions, clock: Clock) {
     this.#transactions = transactions;
+    this.#clock = clock;
   }
 
-  add(minute: number, records: readonly UsageRecord[]): Promise<void> {
+  add(minute: number, records: readonly UsageRecord[], attempt: string = randomUUID()): Promise<void> {
     // In key order, so that two instances that add to the same rows cannot deadlock.
     const sorted = records.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    return this.#transactions.transactUnlocked(async (trx) => {
-      for (const period of PERIODS) {
-        await this.#addRows.run(
-          trx,
-          sorted.map((record) => fromRecord(period, minute, record)),
-        );
-      }
-    });
+    return this.#transactions.transactUnlocked((trx) =>
+      onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
+        for (const period of PERIODS) {
+          await this.#addRows.run(
+            trx,
+            sorted.map((record) => fromRecord(period, minute, record)),
+          );
+        }
+      }),
+    );
   }
 
   byKey({ since, now, keyId, limit }: Parameters<UsageStorage['byKey']>[0]): Promise<KeyUsage[]> {
