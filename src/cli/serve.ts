@@ -7,7 +7,7 @@ import { openLimiter } from '../limits/open.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
 import { type Service, startService } from '../service.ts';
 import { systemClock } from '../stdx/clock.ts';
-import { claimForService, openStorage } from '../storage/open.ts';
+import { awaitDatabase, claimForService, openStorage } from '../storage/open.ts';
 import { createEvents } from '../telemetry/events.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { asksForTraces, NO_TRACING, startTracing } from '../telemetry/tracing.ts';
@@ -49,6 +49,8 @@ async function serve(
   const metrics = createMetrics();
   const events = createEvents({ log, write, accessLog: config.accessLog, metrics });
   await using tracing = asksForTraces(invocation.env) ? await startTracing(VERSION) : NO_TRACING;
+  await awaitDatabase(config.database, { stop, onWait: events.databaseAwaited });
+  if (stop.aborted) return close();
   await using _claim = await claimForService(config.database, { together: config.redis !== undefined });
   await using storage = await openStorage(config.database, {
     clock,

@@ -1,5 +1,6 @@
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import type { Engine } from './engine.ts';
+import type { ServerWait } from './postgres/connection.ts';
 import { SqlStorage, type SqlStorageOptions } from './sql/storage.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { claimFile } from './sqlite/file.ts';
@@ -14,6 +15,13 @@ export async function openEngine(database: DatabaseAddress, { patient = false } 
   if (database.engine === 'sqlite') return openSqlite(database.file);
   const { openPostgres } = await import('./postgres/engine.ts');
   return openPostgres(database.url, { patient });
+}
+
+/** Waits for a database server that is restarting. Throws `DatabaseNotOpened` if it stays down. */
+export async function awaitDatabase(database: DatabaseAddress, options: ServerWait): Promise<void> {
+  if (database.engine === 'sqlite') return;
+  const { awaitServer } = await import('./postgres/connection.ts');
+  await awaitServer(database.url, options);
 }
 
 /**

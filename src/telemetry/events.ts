@@ -54,6 +54,8 @@ export interface Events {
   storageRecovered(work: 'read' | 'write'): void;
   /** A row is not as it was written; it is left out from now on. Told once for each. */
   rowDamaged(table: string, id: string): void;
+  /** The start waits for a database server that is away, for so long at most. */
+  databaseAwaited(wait: { server: string; seconds: number; error: unknown }): void;
   /** Counts or bans stay in memory until the next try. */
   countsNotSaved(error: unknown): void;
   /** A request was counted in Redis. */
@@ -177,6 +179,9 @@ function storageEvents({ log, metrics }: EventSinks) {
     rowDamaged(table, id) {
       metrics.damagedRows.inc({ table });
       log.error({ event: 'row_damaged', table, id });
+    },
+    databaseAwaited({ server, seconds, error }) {
+      log.warn({ event: 'database_awaited', server, seconds, err: error });
     },
     usageNotStored(error) {
       log.error({ event: 'usage_not_stored', err: error });

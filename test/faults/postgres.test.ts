@@ -176,14 +176,16 @@ test('a server that cannot be used is told in one line, without the password', o
   using folder = temporaryFolder();
   const password = 'kept-to-itself';
   const postgres = await startPostgres({ password });
-  const start = (url: string) => run(['serve', '--port', '0'], { cwd: folder.path, env: { DATABASE_URL: url } });
+  const command = (args: string[]) => (url: string) => run(args, { cwd: folder.path, env: { DATABASE_URL: url } });
+  const [start, migrate] = [command(['serve', '--port', '0']), command(['migrate'])];
   const wrong: [string, RegExp][] = [
     [postgres.url.replace(password, 'other'), /password authentication failed .*DATABASE_URL\n$/],
     [postgres.url.replace(/postgres$/, 'nowhere'), /database "nowhere" does not exist; create it, .*DATABASE_URL\n$/],
   ];
   const tried = await Promise.all(wrong.map(([url]) => start(url)));
   await postgres[Symbol.asyncDispose]();
-  tried.push(await start(postgres.url), await start('postgres://postgres:kept-to-itself@localhost:1/postgres'));
+  // A service would wait for these.
+  tried.push(await migrate(postgres.url), await migrate('postgres://postgres:kept-to-itself@localhost:1/postgres'));
   for (const [index, { code, stdout, stderr }] of tried.entries()) {
     assert.deepEqual([code, stdout], [1, '']);
     assert.match(stderr, /^pet-catalog: Cannot open the database postgres:\/\/postgres:\*\*\*@[^\n]*\n$/);

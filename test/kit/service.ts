@@ -42,6 +42,7 @@ export function recordedEvents(): RecordedEvents {
     rowDamaged: () => {},
     descriptorsExhausted: (error) => failures.push(error),
     descriptorsFreed: () => {},
+    databaseAwaited: () => {},
     countsNotSaved: (error) => failures.push(error),
     requestCounted: () => {},
     refusedFromMemory: () => {

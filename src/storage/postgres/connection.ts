@@ -4,6 +4,9 @@ import { withoutPassword } from '../../config.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 
 export const CONNECT_TIMEOUT_MS = 2_000;
+/** How long a starting service waits for a server that is down: a restart takes seconds, a crash recovery longer. */
+const START_WAIT_MS = 30_000;
+const START_RETRY_MS = 250;
 /** Client-side deadline of a statement, for when the server or the network hangs. */
 export const ANSWER_TIMEOUT_MS = 6_000;
 /** How long to wait for a connection to close. */
@@ -43,13 +46,56 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
   }
 }
 
+/** Codes of errors that may pass: the server is unreachable, starting, stopping, or out of connections. */
+const MAY_PASS = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EAI_AGAIN|ENOTFOUND|57P0[123]|53300)$/;
+
+export interface ServerWait {
+  /** Called once if the server is down: its address without the password, and the longest wait. */
+  readonly onWait: (wait: { server: string; seconds: number; error: unknown }) => void;
+  /** Aborts the wait. */
+  readonly stop: AbortSignal;
+  /** For tests. */
+  readonly waitMs?: number;
+}
+
+/**
+ * Waits until a server accepts connections, for half a minute at most: it may be restarting. Throws
+ * `DatabaseNotOpened` after that, and at once if waiting cannot help.
+ */
+export async function awaitServer(url: string, { onWait, stop, waitMs = START_WAIT_MS }: ServerWait): Promise<void> {
+  const startedMs = performance.now();
+  const seconds = Math.ceil(waitMs / 1000);
+  for (let tries = 1; !stop.aborted; tries += 1) {
+    try {
+      await endSoon(await connect(url, 'start'));
+      return;
+    } catch (error) {
+      if (!mayPass(error)) notOpened(url)(error as Error);
+      if (performance.now() - startedMs > waitMs) notOpened(url, `; it was waited for ${seconds} s`)(error as Error);
+      if (tries === 1) onWait({ server: withoutPassword(url), seconds, error });
+      await wait(START_RETRY_MS, undefined, { signal: stop }).catch(() => {});
+    }
+  }
+}
+
+/** A connection that the server closed, or did not answer in time, fails without a code. */
+function mayPass(error: unknown): boolean {
+  const { code } = firstOf(error);
+  return code === undefined || MAY_PASS.test(code);
+}
+
+/** A refused connection to a name with several addresses has no code and message of its own. */
+function firstOf(error: unknown): { readonly code?: string; readonly message: string } {
+  return (error instanceof AggregateError ? error.errors[0] : error) as { code?: string; message: string };
+}
+
 /** Closes a connection or a pool, without waiting for one that hangs. */
 export async function endSoon(connection: pg.Client | pg.Pool): Promise<void> {
   await Promise.race([connection.end().catch(() => {}), wait(END_TIMEOUT_MS, undefined, { ref: false })]);
 }
 
-/** Makes a handler that throws `DatabaseNotOpened`, saying why the server cannot be used and what to do. */
-export function notOpened(url: string): (error: Error) => never {
+/** Makes a handler that throws `DatabaseNotOpened`, saying why the server cannot be used, `more`, and what to do. */
+export function notOpened(url: string, more = ''): (error: Error) => never {
   return (error) => {
     const hints: Record<string, string> = {
       '3D000': '; create it, or correct DATABASE_URL',
@@ -59,10 +105,8 @@ export function notOpened(url: string): (error: Error) => never {
       SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
       UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
     };
-    // A refused connection to a name with several addresses has no message of its own.
-    const { code = '', message } = error instanceof AggregateError ? error.errors[0] : (error as pg.DatabaseError);
-    throw new DatabaseNotOpened(`Cannot open the database ${withoutPassword(url)}: ${message}${hints[code] ?? ''}`, {
-      cause: error,
-    });
+    const { code = '', message } = firstOf(error);
+    const reason = `${message}${more}${hints[code] ?? ''}`;
+    throw new DatabaseNotOpened(`Cannot open the database ${withoutPassword(url)}: ${reason}`, { cause: error });
   };
 }

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { awaitServer } from '../../src/storage/postgres/connection.ts';
+import { noPostgresPrograms, type PostgresServer, startPostgres } from '../kit/postgres-server.ts';
+import { COMMAND } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+import { untilTrue } from '../kit/storage-contract.ts';
+
+const options = { skip: noPostgresPrograms, timeout: 90_000 };
+const PASSWORD = 's3cret';
+
+test('an instance that starts while the server restarts says so, waits, and starts with it', options, async () => {
+  await using postgres = await startPostgres({ password: PASSWORD });
+  await postgres.stop();
+  await using starting = await startWithout(postgres);
+  await postgres.start();
+  await untilTrue(() => /^listening on /m.test(starting.said()));
+  assert.equal(await starting.end(), 0);
+});
+
+test('an instance that waits for the server stops when it is told to', options, async () => {
+  await using postgres = await startPostgres({ password: PASSWORD });
+  await postgres.stop();
+  await using starting = await startWithout(postgres);
+  assert.equal(await starting.end(), 0);
+  assert.doesNotMatch(starting.said(), /Cannot open/);
+});
+
+test('the waiting has an end, with a message that names the server and no password', options, async () => {
+  await using postgres = await startPostgres({ password: PASSWORD });
+  const { port } = postgres;
+  await postgres.stop();
+  const waits: { server: string }[] = [];
+  const stop = new AbortController().signal;
+  const waiting = { onWait: (each: { server: string }) => waits.push(each), stop, waitMs: 1_000 };
+  const server = `postgres://postgres:***@127.0.0.1:${port}/postgres`;
+  await assert.rejects(awaitServer(postgres.url, waiting), {
+    message: `Cannot open the database ${server}: connect ECONNREFUSED 127.0.0.1:${port}; it was waited for 1 s; start the server, or correct DATABASE_URL`,
+  });
+  assert.deepEqual(
+    waits.map((each) => each.server),
+    [server],
+  );
+
+  await postgres.start();
+  await assert.rejects(awaitServer(postgres.url.replace(PASSWORD, 'wrong'), waiting), /correct the password/);
+  assert.equal(waits.length, 1, 'a wrong password is not waited for');
+});
+
+/** A service that was started without its server, and has said that it waits. */
+async function startWithout(postgres: PostgresServer) {
+  const folder = temporaryFolder();
+  const env = { PATH: process.env.PATH ?? '', PORT: '0', DATABASE_URL: postgres.url };
+  const child = spawn(process.execPath, [COMMAND, 'serve'], {
+    cwd: folder.path,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const closed = once(child, 'close').then(([code]) => code as number | null);
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  await untilTrue(() => said.includes('database_awaited'));
+  assert.doesNotMatch(said, new RegExp(PASSWORD));
+  assert.match(said, new RegExp(`127\\.0\\.0\\.1:${postgres.port}`));
+  return {
+    said: () => said,
+    end() {
+      child.kill('SIGTERM');
+      return closed;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await closed;
+      folder[Symbol.dispose]();
+    },
+  };
+}
