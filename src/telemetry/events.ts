@@ -64,6 +64,8 @@ export interface Events {
   refusedFromMemory(): void;
   /** A Redis call or connection failed or timed out. */
   redisFailed(error: unknown): void;
+  /** Redis missed its deadline: requests are decided by this instance's share until it reconnects. */
+  redisLate(): void;
   /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
   limiterDegraded(error: unknown): void;
   limiterRecovered(): void;
@@ -146,6 +148,9 @@ function limitEvents({ log, metrics }: EventSinks) {
     },
     redisFailed() {
       metrics.redisFailures.inc();
+    },
+    redisLate() {
+      metrics.redisDeadlines.inc();
     },
     limiterDegraded(error) {
       metrics.limiterDegraded.set(1);

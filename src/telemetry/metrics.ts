@@ -61,6 +61,11 @@ function limitMetrics(registers: Registry[]) {
       help: 'Redis calls and connection attempts that failed or timed out',
       registers,
     }),
+    redisDeadlines: new Counter({
+      name: 'pet_catalog_redis_deadlines_total',
+      help: 'Times that Redis missed its 50 ms, so that requests were admitted by the share of this instance',
+      registers,
+    }),
     countDuration: new Histogram({
       name: 'pet_catalog_redis_count_duration_seconds',
       help: 'Time to count a request in Redis, including the round trip',

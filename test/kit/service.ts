@@ -49,6 +49,7 @@ export function recordedEvents(): RecordedEvents {
       fromMemory += 1;
     },
     redisFailed: () => {},
+    redisLate: () => {},
     limiterDegraded: () => {},
     limiterRecovered: () => {},
     usageNotStored: (error) => failures.push(error),

@@ -7,7 +7,9 @@ import type { Limits } from '../../src/catalog/plan.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { manualClock } from '../kit/clock.ts';
+import { freePort } from '../kit/deploy/port.ts';
 import { OPERATOR } from '../kit/operator.ts';
+import { serveProcess } from '../kit/process.ts';
 import { openProxy, type TestProxy } from '../kit/proxy.ts';
 import { type RedisServer, redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { type RecordedEvents, recordedEvents, temporaryFolder } from '../kit/service.ts';
@@ -160,6 +162,21 @@ test('a process that is busy itself does not take Redis for slow', { skip }, asy
   }
   assert.deepEqual(bench.lost, []);
   assert.equal((await one.peek(key)).remaining, LIMITS.minute - 250);
+});
+
+test('each deadline that Redis missed is counted for the operator', { skip }, async () => {
+  await using server = await startRedis();
+  using folder = temporaryFolder();
+  const operatorPort = await freePort();
+  const env = { REDIS_URL: server.url, INSTANCES: '1', OPERATOR_PORT: `${operatorPort}` };
+  await using _service = await serveProcess([], { cwd: folder.path, env });
+  const deadlines = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
+    return Number(/^pet_catalog_redis_deadlines_total (\d+)$/m.exec(text)?.[1]);
+  };
+  const before = await deadlines();
+  server.freeze();
+  await eventually('the deadline', 10_000, async () => (await deadlines()) > before);
 });
 
 test('a password opens Redis, and no failure shows it', { skip }, async () => {

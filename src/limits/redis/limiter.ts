@@ -97,6 +97,7 @@ export class RedisLimiter implements Limiter {
       ...options,
       keyPrefix,
       onFailure: events.redisFailed,
+      onLate: events.redisLate,
       onLost: (error) => {
         events.limiterDegraded(error);
         this.refreshBans().catch(events.changeNotRead);

@@ -27,6 +27,8 @@ export interface RedisLinkOptions {
   readonly keyPrefix: string;
   /** A call or a connection attempt failed or timed out. */
   readonly onFailure: (error: unknown) => void;
+  /** The connection in use missed the deadline of a call, and is closed. */
+  readonly onLate: () => void;
   /** Redis was lost, or could not be reached at the start. */
   readonly onLost: (error: unknown) => void;
   readonly onBack: () => void;
@@ -215,6 +217,7 @@ export class RedisLink implements AsyncDisposable {
         clearInterval(this.#tick);
         this.#tick = undefined;
       } else if (this.#elapsedMs - oldest.since >= this.#answerMs) {
+        if (oldest.client === this.#client) this.#options.onLate();
         this.#giveUp(oldest.client, lateness(this.#answerMs)());
       }
     }, TICK_MS);
