@@ -111,6 +111,21 @@ test('creates that arrive together take as many statements as one alone', async 
   assert.equal((await statementsFor(64)).length, alone.length);
 });
 
+test('creates that arrive together on the embedded database are listed without reading them back', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue({ plan: 'business' });
+  const headers = { 'content-type': 'application/json' };
+  const create = (name: string) =>
+    service.call(secret, '/categories', { method: 'POST', headers, body: JSON.stringify({ name }) });
+  using statements = countStatements();
+  const created = await Promise.all(Array.from({ length: 64 }, (_, index) => create(`${index}`)));
+  assert.ok(created.every(({ status }) => status === 201));
+  assert.deepEqual(
+    statements.seen.filter((sql) => /from "categories"/.test(sql)),
+    [],
+  );
+});
+
 test('creates that arrive together share their fsyncs', (t) => {
   if (spawnSync('strace', ['-V']).status !== 0) {
     t.skip('strace is not installed: fsyncs were not counted');

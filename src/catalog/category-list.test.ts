@@ -103,6 +103,19 @@ test('a category that others overtook appears in its place, even much later', ()
   assert.equal(list.etag, new CategoryList(stored).etag);
 });
 
+test('a stored category is appended only behind all smaller ids', async () => {
+  const stored = [1, 2, 3].map((id) => ({ id, name: `category ${id}` }));
+  const [first, second, third] = stored;
+  assert.ok(first && second && third);
+  const list = new CategoryList();
+  assert.equal(list.append(first), true);
+  assert.equal(list.append(third), false);
+  assert.equal(bodyOf(list), JSON.stringify([first]));
+  await list.catchUp(async (after) => stored.filter(({ id }) => id > after));
+  assert.equal(list.append(second), true, 'it is there already');
+  assert.equal(bodyOf(list), JSON.stringify(stored));
+});
+
 test('a reload that fails leaves the list as it was', async () => {
   const list = new CategoryList([{ id: 1, name: 'a' }]);
   await assert.rejects(list.reload(() => Promise.reject(new Error('no'))));

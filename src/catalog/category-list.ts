@@ -25,9 +25,10 @@ export type LoadCategories = (after: number) => Promise<readonly Category[]>;
  * Every category as the bytes of one JSON array, ids ascending, ready to send. An append serialises only the new item,
  * a rename or deletion copies one chunk; the body and its strong ETag need no walk of the list.
  *
- * With one instance, ids arrive in order. With several, an instance may learn of its own id before a smaller one of
- * another instance: such items are pending, apart from the settled bytes, until the gap is filled. Settled bytes are
- * append-only or replaced by a copy, so a body never changes while it is being sent.
+ * Ids are committed in order. With several instances, one may learn of its own id before a smaller one of another:
+ * then `append` leaves it to `catchUp`, so that the list never has a hole. Items beyond deleted ids are pending, apart
+ * from the settled bytes, until `catchUp` has read that far. Settled bytes are append-only or replaced by a copy, so a
+ * body never changes while it is being sent.
  */
 export class CategoryList {
   /** The first one begins with the opening bracket, and stays when it has no item; the others have at least one. */
@@ -48,6 +49,16 @@ export class CategoryList {
 
   constructor(categories: Iterable<Category> = []) {
     for (const category of categories) this.#append(itemOf(category));
+  }
+
+  /**
+   * Adds a category that was just stored, unless ids below it are missing here: then returns false, and `catchUp` must
+   * add it. A client that remembers the highest id it saw would never see those that appear below it later.
+   */
+  append(category: Category): boolean {
+    if (category.id > this.#complete + 1) return false;
+    this.add(category);
+    return true;
   }
 
   /** Adds a category that was just stored; ignores one that the list already holds. */

@@ -61,8 +61,8 @@ export const createCategory: Operation = {
   async handle({ storage, categories, catchUp }, exchange) {
     const created = await storage.categories.insert(newCategory(exchange.body), originOf(exchange));
     // A replayed category may have been stored by another instance and renamed since, so read it again.
-    if (created.isReplay) await catchUp().catch(() => {});
-    else categories.add(created.resource);
+    // Behind smaller ids of other instances, which are all committed by now, its own would leave a hole: read them.
+    if (created.isReplay || !categories.append(created.resource)) await catchUp().catch(() => {});
     return createdAnswer(PATH, created);
   },
 };

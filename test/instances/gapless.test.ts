@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Category } from '../../src/catalog/category.ts';
+import { send } from '../kit/faults/creating.ts';
+import { create, names, UNLIMITED } from '../kit/faults/outage.ts';
+import { startInstances } from '../kit/instances.ts';
+import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
+import { query } from '../kit/postgres-server.ts';
+import { redisServerMissing } from '../kit/redis-server.ts';
+import { testService } from '../kit/service.ts';
+
+const CREATES = 50;
+
+const options = { skip: noPostgres || redisServerMissing(), timeout: 90_000 };
+
+test(
+  'a list shows no own create before a smaller id of another instance that it has not heard of',
+  options,
+  async () => {
+    await using database = await temporaryDatabase();
+    await using service = await testService({ DATABASE_URL: database.url });
+    const { secret } = await service.issue(UNLIMITED);
+    for (let round = 1; round <= 5; round += 1) {
+      // Another instance's create, whose notification is late.
+      await query(
+        database.url,
+        `with given as (update category_counter set last_id = last_id + 1, count = count + 1 returning last_id)
+       insert into categories (id, name, created_at, created_by) select last_id, 'other ' || last_id, 0, 'k' from given`,
+      );
+      assert.equal((await create(service, secret, `own ${2 * round}`)).status, 201);
+      const expected = Array.from({ length: round }, (_, i) => [`other ${2 * i + 1}`, `own ${2 * i + 2}`]).flat();
+      assert.deepEqual(await names(service, secret), expected);
+    }
+  },
+);
+
+test('readers that remember the highest id miss none of what two instances create at once', options, async (t) => {
+  await using instances = await startInstances(2);
+  const unlimited = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
+  const secret = await instances.command('keys', 'create', '--name', 'test', ...unlimited);
+  const agent = new Agent({ keepAlive: true });
+  const list = async (url: string) => JSON.parse((await send(agent, `${url}/categories`, secret)).body) as Category[];
+  let isOver = false;
+  let reads = 0;
+  const readNew = async (url: string) => {
+    const met: number[] = [];
+    for (let isLast = false; !isLast; reads += 1) {
+      isLast = isOver;
+      const highest = met.at(-1) ?? 0;
+      for (const { id } of await list(url)) if (id > highest) met.push(id);
+      await nextTurn();
+    }
+    return met;
+  };
+  const createSome = async (url: string) => {
+    for (let i = 0; i < CREATES; i += 1) {
+      const { status, body } = await send(agent, `${url}/categories`, secret, { name: `${i}` });
+      assert.equal(status, 201);
+      const { id } = JSON.parse(body) as Category;
+      assert.ok(
+        (await list(url)).some((category) => category.id === id),
+        'its instance lists it at once',
+      );
+    }
+  };
+  const urls = instances.services.map(({ url }) => url);
+  const reading = Promise.all(urls.map(readNew));
+  await Promise.all(urls.flatMap((url) => [createSome(url), createSome(url)]));
+  isOver = true;
+  const all = Array.from({ length: 4 * CREATES }, (_, index) => index + 1);
+  const behind = async () => (await Promise.all(urls.map(list))).some(({ length }) => length < all.length);
+  while (await behind()) await nextTurn();
+  for (const met of await reading) assert.deepEqual(met, all.slice(0, met.length), 'one was skipped');
+  t.diagnostic(`${reads} lists were read beside ${all.length} creates`);
+  agent.destroy();
+});
