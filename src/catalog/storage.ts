@@ -31,8 +31,8 @@ export interface Storage extends AsyncDisposable {
   watch(onChange: (change: Change) => Promise<void>): Promise<void>;
   /** Deletes create outcomes and attempts older than `IDEMPOTENCY_SECONDS`. */
   purgeOutcomes(): Promise<void>;
-  /** Fulfilled if the engine answers. */
-  check(): Promise<void>;
+  /** Fulfilled if the engine answers a read; tells whether writes fail now. */
+  check(): Promise<{ readonly isWriteFailing: boolean }>;
 }
 
 /**

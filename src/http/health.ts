@@ -12,7 +12,7 @@ export class Health {
   readonly #limiter: Limiter;
   /** Whether the limiter counts in Redis. */
   readonly #usesRedis: boolean;
-  #check: Promise<void> | undefined;
+  #check: ReturnType<Storage['check']> | undefined;
   #checkedAtMs = 0;
   #stopping = false;
 
@@ -34,7 +34,7 @@ export class Health {
 
   /**
    * /readyz: 200 if requests can be served. Redis is not needed: without it each instance admits its share of every
-   * limit. Throws `unavailable` with the reason otherwise.
+   * limit. Nor are writes, as on a full disk: readers are still served. Throws `unavailable` with the reason otherwise.
    */
   async ready(): Promise<Answer> {
     if (this.#stopping) throw new CatalogError('unavailable', 'The service is stopping');
@@ -43,12 +43,11 @@ export class Health {
       this.#check = this.#storage.check();
       this.#check.catch(() => {});
     }
-    try {
-      await this.#check;
-    } catch {
+    const { isWriteFailing } = await this.#check.catch(() => {
       throw new CatalogError('unavailable', 'The database does not answer');
-    }
+    });
+    const writes = isWriteFailing ? { writes: 'failing' } : {};
     const redis = this.#usesRedis ? { redis: this.#limiter.state } : {};
-    return { status: 200, body: JSON.stringify({ status: 'ready', database: 'ok', ...redis }) };
+    return { status: 200, body: JSON.stringify({ status: 'ready', database: 'ok', ...writes, ...redis }) };
   }
 }

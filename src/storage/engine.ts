@@ -2,14 +2,16 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Tables } from './sql/tables.ts';
 
 /**
- * `busy`: another transaction holds a lock, retry at once. `unavailable`: an immediate retry is no use.
- * `unknown`: the write may or may not have been stored.
+ * `busy`: another transaction holds a lock, retry at once. `unavailable`: an immediate retry is no use. `full`: nothing
+ * was stored, because the disk is full. `unknown`: the write may or may not have been stored.
  */
-export type Failure = 'busy' | 'unavailable' | 'unknown';
+export type Failure = 'busy' | 'unavailable' | 'full' | 'unknown';
 
 /** What differs between the database engines. */
 export interface Engine {
   readonly db: Kysely<Tables>;
+  /** The file or the address, without its password, for messages to operators. */
+  readonly place: string;
   /** Classifies an error of this engine by its code; undefined for a defect. */
   classify(error: unknown): Failure | undefined;
   /** Takes the writers' lock until the transaction ends: one holder at a time, in all processes. */

@@ -8,10 +8,13 @@ import { MIGRATION_NAMES } from './migrate.ts';
 import { NUMBERS } from './postgres/connection.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
+import { isDiskFull } from './sqlite/failure.ts';
 import { findDamagedRows, findReadOnlyMount } from './sqlite/soundness.ts';
 import { inspectLog } from './sqlite/wal.ts';
 
 const DATABASE = 'database';
+/** Below this the log of the database may find no room, and creates are refused. */
+const FREE_BYTES_NEEDED = 16 * 1024 * 1024;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 5_000;
 const ROUND_TRIP_MS_MAX = 20;
@@ -67,6 +70,7 @@ function fileContent(file: string): Finding[] {
   } catch (error) {
     const { message } = error as Error;
     if (/no such table/.test(message)) return problem(`${file} holds no catalog`, 'set DATABASE_URL to the right file');
+    if (isDiskFull(file, error)) return problem(`${file} cannot be read: its disk is full`, 'make room');
     return problem(`${file} cannot be read: ${message}`, `check its permissions; if it is damaged, ${restore}`);
   }
 }
@@ -105,9 +109,10 @@ function freeSpace(file: string): Finding {
   const check = 'disk';
   const { bavail, bsize } = statfsSync(dirname(resolve(file)));
   const free = bavail * bsize;
-  const finding = `${Math.floor(free / 1024 / 1024)} MiB are free beside the database`;
+  const finding = `${Math.floor(free / 1024 / 1024)} MiB are free beside ${file}`;
   if (free >= FREE_BYTES_MIN) return { check, status: 'ok', finding };
-  return { check, status: 'warning', finding, advice: 'make room: when the disk is full, creates are refused' };
+  const status = free < FREE_BYTES_NEEDED ? 'problem' : 'warning';
+  return { check, status, finding, advice: 'make room: when the disk is full, creates are refused' };
 }
 
 interface Server {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ErrorCode } from '../catalog/error.ts';
+import { CatalogError, type ErrorCode } from '../catalog/error.ts';
 import type { Ban } from '../catalog/limit.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Metrics } from './metrics.ts';
@@ -32,6 +32,15 @@ export interface StoredBatch {
   readonly waiting: number;
 }
 
+/** Why storage fails. */
+interface StorageProblem {
+  /** The file or the address, without its password. */
+  readonly database: string;
+  /** The class of the error; `full` if the disk is. */
+  readonly failure: string;
+  readonly error: unknown;
+}
+
 interface StartedService {
   readonly url: string;
   readonly operatorUrl: string;
@@ -50,13 +59,13 @@ export interface Events {
   /** A read went to storage; reads from memory are not reported. */
   storageRead(durationMs: number): void;
   /** Reads or writes fail from now on, until `storageRecovered`. */
-  storageFailing(work: 'read' | 'write', error: unknown): void;
+  storageFailing(work: 'read' | 'write', problem: StorageProblem): void;
   storageRecovered(work: 'read' | 'write'): void;
   /** A row is not as it was written; it is left out from now on. Told once for each. */
   rowDamaged(table: string, id: string): void;
   /** The start waits for a database server that is away, for so long at most. */
   databaseAwaited(wait: { server: string; seconds: number; error: unknown }): void;
-  /** Counts or bans stay in memory until the next try. */
+  /** Counts or bans stay in memory until the next try. The log tells of it by `storageFailing`, once. */
   countsNotSaved(error: unknown): void;
   /** A request was counted in Redis. */
   requestCounted(durationMs: number): void;
@@ -69,9 +78,9 @@ export interface Events {
   /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
   limiterDegraded(error: unknown): void;
   limiterRecovered(): void;
-  /** Usage stays in memory until the next try. */
+  /** Usage stays in memory until the next try. Logged as `countsNotSaved` is. */
   usageNotStored(error: unknown): void;
-  /** Expired create outcomes stay until the next try. */
+  /** Expired create outcomes stay until the next try. Logged as `countsNotSaved` is. */
   outcomesNotPurged(error: unknown): void;
   /** A change could not be reloaded; it is retried. */
   changeNotRead(error: unknown): void;
@@ -138,7 +147,7 @@ function limitEvents({ log, metrics }: EventSinks) {
     },
     countsNotSaved(error) {
       metrics.unsavedCounts.inc();
-      log.error({ event: 'counts_not_saved', err: error });
+      if (!isReported(error)) log.error({ event: 'counts_not_saved', err: error });
     },
     requestCounted(durationMs) {
       metrics.countDuration.observe(durationMs / 1000);
@@ -173,9 +182,10 @@ function storageEvents({ log, metrics }: EventSinks) {
     storageRead(durationMs) {
       metrics.readDuration.observe(durationMs / 1000);
     },
-    storageFailing(work, error) {
+    storageFailing(work, { database, failure, error }) {
       metrics.storageFailing.set({ work }, 1);
-      log.error({ event: 'storage_failing', work, err: error });
+      const reason = failure === 'full' ? { reason: 'the disk is full; make room' } : { err: error };
+      log.error({ event: 'storage_failing', work, database, ...reason });
     },
     storageRecovered(work) {
       metrics.storageFailing.set({ work }, 0);
@@ -189,15 +199,20 @@ function storageEvents({ log, metrics }: EventSinks) {
       log.warn({ event: 'database_awaited', server, seconds, err: error });
     },
     usageNotStored(error) {
-      log.error({ event: 'usage_not_stored', err: error });
+      if (!isReported(error)) log.error({ event: 'usage_not_stored', err: error });
     },
     outcomesNotPurged(error) {
-      log.error({ event: 'outcomes_not_purged', err: error });
+      if (!isReported(error)) log.error({ event: 'outcomes_not_purged', err: error });
     },
     changeNotRead(error) {
       log.error({ event: 'change_not_read', err: error });
     },
   } satisfies Partial<Events>;
+}
+
+/** Whether `storageFailing` told of it already: what is tried twice a second would fill the log. */
+function isReported(error: unknown): boolean {
+  return error instanceof CatalogError;
 }
 
 function lifeEvents({ log, metrics }: EventSinks) {

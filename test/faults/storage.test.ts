@@ -17,8 +17,9 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createWithoutPause, send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
-import { run, serveProcess } from '../kit/process.ts';
+import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
+import { untilTrue } from '../kit/storage-contract.ts';
 
 const PAGE_BYTES = 4_096;
 const WAL_FRAME_BYTES = PAGE_BYTES + 24;
@@ -79,19 +80,58 @@ test('a full disk refuses creates and serves reads, and everything goes on when 
     refused = await create(`${i}`);
   }
   assert.deepEqual([refused.status, JSON.parse(refused.body).code], [503, 'unavailable']);
+  assert.match(JSON.parse(refused.body).message, /disk is full/);
   for (let i = 0; i < 20; i += 1) assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
   // The counts cannot be saved either; that is tried twice a second, and must not turn reads into errors.
-  await wait(1_200);
+  const operator = async (path: string) => (await fetch(operatorUrl(service) + path)).text();
+  const failedSaves = async () =>
+    Number(/^pet_catalog_count_save_failures_total (\d+)$/m.exec(await operator('/metrics'))?.[1]);
+  await untilTrue(async () => (await failedSaves()) >= 3);
   assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
+  assert.equal(await operator('/readyz'), '{"status":"ready","database":"ok","writes":"failing"}');
+  const doctor = await run(['doctor'], options);
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.stdout, /PROBLEM disk: 0 MiB are free beside \.\/data\/pet-catalog\.db\n +→ make room/);
+  const command = await run(['keys', 'create', '--name', 'late'], options);
+  assert.deepEqual([command.code, command.stdout], [1, '']);
+  assert.match(command.stderr, /^pet-catalog: .*disk is full.*\n$/);
 
   rmSync(filler);
   assert.equal((await create('last')).status, 201);
+  await untilTrue(async () => (await operator('/readyz')) === '{"status":"ready","database":"ok"}');
+  const problems = service.output.stderr.split('\n').filter((line) => /"level":[45]0/.test(line));
+  assert.deepEqual(
+    problems.map((line) => JSON.parse(line).event),
+    ['storage_failing', 'storage_recovered'],
+  );
+  assert.match(problems[0] ?? '', /"database":"\.\/data\/pet-catalog\.db","reason":"the disk is full; make room"\}$/);
   agent.destroy();
   assert.equal(await service.end('SIGTERM'), 0);
   await using restarted = await serveProcess([], options);
   const { body } = await send(new Agent(), `${restarted.url}/categories`, secret);
   const names = JSON.parse(body).map(({ name }: { name: string }) => name);
   assert.deepEqual(names, [...acknowledged, 'last']);
+});
+
+test('what cannot start on a full disk names the disk in one line', async (t) => {
+  using folder = temporaryFolder();
+  using disk = smallDisk(t, folder.path);
+  if (!disk) return;
+  await issueKey(folder.path);
+  fill(join(disk.path, 'filler'));
+  for (const command of [
+    ['serve', '--port', '0'],
+    ['keys', 'list'],
+    ['backup', 'data/copy.db'],
+  ]) {
+    const { code, stdout, stderr } = await run(command, { cwd: folder.path });
+    assert.deepEqual([code, stdout], [1, ''], stderr);
+    assert.match(stderr, /^pet-catalog: .*\.db: its disk is full; make room.*\n$/);
+  }
+  assert.match(
+    (await run(['doctor'], { cwd: folder.path })).stdout,
+    /PROBLEM database: .* its disk is full\n +→ make room/,
+  );
 });
 
 test('a damaged database is not started on; the message names it and how to put a backup in its place', async () => {
@@ -204,6 +244,10 @@ function smallDisk(t: TestContext, folder: string): (Disposable & { readonly pat
     return null;
   }
   return { path, [Symbol.dispose]: () => spawnSync('umount', ['-l', path]) };
+}
+
+function operatorUrl({ output }: ServiceProcess): string {
+  return /"operatorUrl":"([^"]+)"/.exec(output.stderr)?.[1] ?? '';
 }
 
 /** Writes until there is no room left. */

@@ -37,7 +37,7 @@ export function recordedEvents(): RecordedEvents {
     keyBanned: (ban) => bans.push(ban),
     batchStored: () => {},
     storageRead: () => {},
-    storageFailing: (_work, error) => failures.push(error),
+    storageFailing: (_work, { error }) => failures.push(error),
     storageRecovered: () => {},
     rowDamaged: () => {},
     descriptorsExhausted: (error) => failures.push(error),

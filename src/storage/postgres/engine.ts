@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Kysely, PostgresDialect, PostgresDriver, type PostgresPoolClient, sql, type Transaction } from 'kysely';
 import pg from 'pg';
+import { withoutPassword } from '../../config.ts';
 import type { Engine, Failure } from '../engine.ts';
 import { migrate } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -53,6 +54,7 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
   const db = new Kysely<Tables>({ dialect: new CheckedDialect(pool) });
   return {
     db,
+    place: withoutPassword(url),
     classify,
     lockWriters: async (trx) => {
       await sql`select pg_advisory_xact_lock(${sql.lit(WRITERS_LOCK)})`.execute(trx);
@@ -123,6 +125,8 @@ function classify(error: unknown): Failure | undefined {
   const { code = '' } = error;
   // serialization_failure, deadlock_detected, lock_not_available
   if (['40001', '40P01', '55P03'].includes(code)) return 'busy';
+  // disk_full
+  if (code === '53100') return 'full';
   // read_only_sql_transaction: a standby, around a failover. 25P03, 25P04: transaction timeouts.
   if (['25006', '25P03', '25P04'].includes(code)) return 'unavailable';
   // Connection exceptions, authorization, no such database, resources, operator intervention, system errors.

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { CatalogError } from '../../catalog/error.ts';
 import { type Created, IDEMPOTENCY_SECONDS, type Origin } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
@@ -63,15 +63,18 @@ export async function onceByAttempt(
   if (numInsertedOrUpdatedRows === 1n) await work();
 }
 
-/** Forgets some attempts that are too old to be retried, and returns how many. */
-export async function purgeSomeAttempts(trx: Transaction<Tables>, now: number): Promise<number> {
-  const old = trx
-    .selectFrom('attempts')
-    .select('id')
-    .where('at', '<=', now - IDEMPOTENCY_SECONDS)
-    .limit(PURGED_AT_ONCE);
-  const { numDeletedRows } = await trx.deleteFrom('attempts').where('id', 'in', old).executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
+/** Selects some attempts that are too old to be retried. */
+export function selectOldAttempts(db: Kysely<Tables>, oldest: number) {
+  return db.selectFrom('attempts').select('id').where('at', '<=', oldest).limit(PURGED_AT_ONCE).execute();
+}
+
+/** Forgets attempts. */
+export async function deleteAttempts(
+  trx: Transaction<Tables>,
+  attempts: readonly { readonly id: string }[],
+): Promise<void> {
+  const ids = attempts.map(({ id }) => id);
+  await trx.deleteFrom('attempts').where('id', 'in', ids).execute();
 }
 
 function reused(key: string): CatalogError {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
 import type { Change, Storage } from '../../catalog/storage.ts';
 import type { Clock } from '../../stdx/clock.ts';
@@ -9,9 +10,10 @@ import { RowGuard } from './checksum.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
 import { SqlOrders } from './orders.ts';
-import { purgeSomeAttempts } from './outcomes.ts';
+import { deleteAttempts, selectOldAttempts } from './outcomes.ts';
 import { SqlPets } from './pets.ts';
 import { SqlSessions } from './sessions.ts';
+import type { Tables } from './tables.ts';
 import { type StorageEvents, Transactions } from './transactions.ts';
 import { SqlUsage } from './usage.ts';
 
@@ -60,37 +62,54 @@ export class SqlStorage implements Storage {
   }
 
   async purgeOutcomes(): Promise<void> {
-    const now = this.#clock().unix;
-    while ((await this.#purgeSome(now - IDEMPOTENCY_SECONDS)) > 0) await nextTurn();
-    const purgeAttempts = () => this.#transactions.transactUnlocked((trx) => purgeSomeAttempts(trx, now));
-    while ((await purgeAttempts()) > 0) await nextTurn();
+    const oldest = this.#clock().unix - IDEMPOTENCY_SECONDS;
+    await purgeAll(
+      () => this.#transactions.read((db) => selectOld(db, oldest)),
+      (old) => this.#purge(old, oldest),
+    );
+    await purgeAll(
+      () => this.#transactions.read((db) => selectOldAttempts(db, oldest)),
+      (old) => this.#transactions.transactUnlocked((trx) => deleteAttempts(trx, old)),
+    );
   }
 
-  /** Deletes a few at a time, so that requests are served in between. */
-  #purgeSome(oldest: number): Promise<number> {
+  #purge(old: Awaited<ReturnType<typeof selectOld>>, oldest: number): Promise<void> {
     return this.#transactions.transact(async (trx) => {
-      const old = await trx
-        .selectFrom('create_outcomes')
-        .select(['key_id', 'idempotency_key'])
-        .where('created_at', '<=', oldest)
-        .limit(PURGE_BATCH)
-        .execute();
       for (const { key_id, idempotency_key } of old) {
         await trx
           .deleteFrom('create_outcomes')
           .where('key_id', '=', key_id)
           .where('idempotency_key', '=', idempotency_key)
+          .where('created_at', '<=', oldest)
           .execute();
       }
-      return old.length;
     });
   }
 
-  async check(): Promise<void> {
+  async check(): Promise<{ isWriteFailing: boolean }> {
     await this.#transactions.read((db) => db.selectFrom('category_counter').selectAll().execute());
+    return { isWriteFailing: this.#transactions.isWriteFailing };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#transactions[Symbol.asyncDispose]();
   }
+}
+
+/** Purges what is old, some at a time, and writes nothing where there is nothing to purge. */
+async function purgeAll<T>(select: () => Promise<T[]>, purge: (old: T[]) => Promise<void>): Promise<void> {
+  for (let old = await select(); old.length > 0; old = await select()) {
+    await purge(old);
+    await nextTurn();
+  }
+}
+
+/** Selects a few at a time, so that requests are served in between. */
+function selectOld(db: Kysely<Tables>, oldest: number) {
+  return db
+    .selectFrom('create_outcomes')
+    .select(['key_id', 'idempotency_key'])
+    .where('created_at', '<=', oldest)
+    .limit(PURGE_BATCH)
+    .execute();
 }

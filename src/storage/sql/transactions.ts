@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Change } from '../../catalog/storage.ts';
 import type { Events } from '../../telemetry/events.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine, Failure } from '../engine.ts';
 import { type Following, followChanges, readVersions } from './change-feed.ts';
 import type { Tables } from './tables.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -11,6 +11,8 @@ import { WriteQueue } from './write-queue.ts';
 /** How long to wait for a lock that another process holds before failing. */
 const LOCK_WAIT_MS = 900;
 const LOCK_RETRY_MS = 10;
+/** Work counts as recovered after this long without a failure: on a full disk a small write succeeds now and then. */
+const RECOVERY_MS = 1_000;
 
 type Work = 'read' | 'write';
 type Job = (trx: Transaction<Tables>) => Promise<unknown>;
@@ -30,7 +32,8 @@ export class Transactions {
   readonly #engine: Engine;
   readonly #events: StorageEvents | undefined;
   readonly #jobs: WriteQueue<Job, { value: unknown }>;
-  readonly #failing = new Set<Work>();
+  /** The work that fails, with the timer of its recovery from the first success on. */
+  readonly #failing = new Map<Work, NodeJS.Timeout | undefined>();
   #onChange: (change: Change) => Promise<void> = async () => {};
   #following: Following | undefined;
   #unwatch = async () => {};
@@ -39,6 +42,11 @@ export class Transactions {
     this.#engine = engine;
     this.#events = events;
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
+  }
+
+  /** Whether writes fail now. */
+  get isWriteFailing(): boolean {
+    return this.#failing.has('write');
   }
 
   /** Runs a read. Waits for short locks without blocking the event loop. Throws `unavailable`. */
@@ -119,6 +127,7 @@ export class Transactions {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#unwatch();
+    for (const recovery of this.#failing.values()) clearTimeout(recovery);
     await this.#engine.db.destroy();
   }
 
@@ -128,7 +137,7 @@ export class Transactions {
       try {
         const result = await work();
         if (kind === 'read') this.#events?.storageRead?.(performance.now() - startedMs);
-        if (this.#failing.delete(kind)) this.#events?.storageRecovered?.(kind);
+        if (this.#failing.has(kind)) this.#recover(kind);
         return result;
       } catch (error) {
         const failure = this.#engine.classify(error);
@@ -137,16 +146,35 @@ export class Transactions {
           await wait(LOCK_RETRY_MS);
           continue;
         }
-        if (!this.#failing.has(kind)) this.#events?.storageFailing?.(kind, error);
-        this.#failing.add(kind);
-        throw failure === 'unknown' && kind === 'write' ? outcomeUnknown(error) : unavailable(error);
+        this.#fail(kind, failure, error);
+        throw failure === 'unknown' && kind === 'write' ? outcomeUnknown(error) : unavailable(failure, error);
       }
     }
   }
+
+  #fail(kind: Work, failure: Failure, error: unknown): void {
+    const isNew = !this.#failing.has(kind);
+    clearTimeout(this.#failing.get(kind));
+    this.#failing.set(kind, undefined);
+    if (isNew) this.#events?.storageFailing?.(kind, { database: this.#engine.place, failure, error });
+  }
+
+  #recover(kind: Work): void {
+    if (this.#failing.get(kind)) return;
+    const recovery = setTimeout(() => {
+      this.#failing.delete(kind);
+      this.#events?.storageRecovered?.(kind);
+    }, RECOVERY_MS).unref();
+    this.#failing.set(kind, recovery);
+  }
 }
 
-function unavailable(cause: unknown): CatalogError {
-  return new CatalogError('unavailable', 'The storage cannot do this now; retry after a second', { cause });
+function unavailable(failure: Failure, cause: unknown): CatalogError {
+  const message =
+    failure === 'full'
+      ? "The database's disk is full, so nothing was stored; retry when it has room again"
+      : 'The storage cannot do this now; retry after a second';
+  return new CatalogError('unavailable', message, { cause });
 }
 
 function outcomeUnknown(cause: unknown): CatalogError {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { SqliteStatement } from 'kysely';
 import { DatabaseNotOpened } from '../engine.ts';
+import { failureOf } from './failure.ts';
 import { assertLogSound, findReadOnlyMount } from './soundness.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
@@ -156,7 +157,7 @@ export function notOpened(file: string, error: unknown): DatabaseNotOpened {
   const mount = findReadOnlyMount(file);
   const why = mount
     ? `${mount.finding}: ${mount.advice}`
-    : `Cannot open the database ${file}: ${(error as Error).message}`;
+    : `Cannot open the database ${file}: ${failureOf(file, error)}`;
   return new DatabaseNotOpened(why, { cause: error });
 }
 

@@ -23,8 +23,9 @@ const WATCH_INTERVAL_MS = 250;
 
 /** BUSY, LOCKED: primary result codes (sqlite.org/rescode.html). */
 const BUSY_CODES = new Set([5, 6]);
-/** READONLY, FULL, CANTOPEN, PROTOCOL: nothing was stored. */
-const UNAVAILABLE_CODES = new Set([8, 13, 14, 15]);
+const FULL_CODE = 13;
+/** READONLY, CANTOPEN, PROTOCOL: nothing was stored. */
+const UNAVAILABLE_CODES = new Set([8, 14, 15]);
 const IOERR = 10;
 /**
  * Of the I/O errors those that come before the last frame of a transaction is whole in the log: READ, SHORT_READ,
@@ -51,6 +52,7 @@ export async function openSqlite(file: string): Promise<Engine> {
   connection.waitNoMore();
   return {
     db,
+    place: file,
     classify,
     // BEGIN IMMEDIATE already takes the write lock, and changes of other processes are found by polling.
     lockWriters: async () => {},
@@ -68,6 +70,7 @@ function classify(error: unknown): Failure | undefined {
   if (typeof errcode !== 'number') return undefined;
   const code = errcode & 0xff;
   if (BUSY_CODES.has(code)) return 'busy';
+  if (code === FULL_CODE) return 'full';
   if (code === IOERR) return NOTHING_STORED.has(errcode) ? 'unavailable' : 'unknown';
   return UNAVAILABLE_CODES.has(code) ? 'unavailable' : undefined;
 }

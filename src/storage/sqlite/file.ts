@@ -14,7 +14,15 @@ import { dirname, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { createPrivately, PRIVATE_FILE_MODE } from './connection.ts';
-import { assertLogSound, assertMountedForWriting, assertSound, findDamagedRows, hasLog } from './soundness.ts';
+import { failureOf } from './failure.ts';
+import {
+  assertLogSound,
+  assertMountedForWriting,
+  assertSound,
+  findDamage,
+  findDamagedRows,
+  hasLog,
+} from './soundness.ts';
 
 const SQLITE_BUSY = 5;
 const IN_MEMORY = ':memory:';
@@ -45,22 +53,23 @@ export function claimFile(file: string): Disposable {
 export async function backUp(file: string, to: string): Promise<void> {
   if (!existsSync(file)) throw new DatabaseNotOpened(`There is no database ${file}`);
   assertApart(to, file);
-  const unfinished = `${to}.unfinished`;
-  rmSync(unfinished, { force: true });
   assertLogSound(file);
-  createPrivately(unfinished);
-  const source = new DatabaseSync(file, { readOnly: true });
+  const unfinished = `${to}.unfinished`;
+  let damaged: string[];
   try {
+    rmSync(unfinished, { force: true });
+    createPrivately(unfinished);
+    using source = new DatabaseSync(file, { readOnly: true });
     await backup(source, unfinished);
+    assertSound(unfinished, file);
+    damaged = damagedRowsOf(unfinished);
+    putInPlace(unfinished, damaged.length > 0 ? `${to}.damaged` : to);
   } catch (error) {
+    rmSync(unfinished, { force: true });
+    if (error instanceof DatabaseNotOpened) throw error;
     assertMountedForWriting(file);
-    throw error;
-  } finally {
-    source.close();
+    throw new DatabaseNotOpened(`Cannot back ${file} up to ${to}: ${failureOf(to, error)}`, { cause: error });
   }
-  assertSound(unfinished);
-  const damaged = damagedRowsOf(unfinished);
-  putInPlace(unfinished, damaged.length > 0 ? `${to}.damaged` : to);
   if (damaged.length === 0) return;
   throw new DatabaseNotOpened(
     `The database ${file} has damaged rows (${damaged.length}): the copy is ${to}.damaged, and \`pet-catalog doctor\` names them`,
@@ -79,11 +88,19 @@ function damagedRowsOf(file: string): string[] {
 export function restore(from: string, file: string, now: number): string | undefined {
   if (!existsSync(from)) throw new DatabaseNotOpened(`There is no backup ${from}`);
   assertApart(from, file);
-  assertSound(from);
+  const damage = findDamage(from);
+  if (damage !== undefined) {
+    throw new DatabaseNotOpened(`The backup ${from} is damaged: ${damage}; restore another one`);
+  }
   using _claim = claimLock(file);
   const unfinished = `${file}.unfinished`;
-  rmSync(unfinished, { force: true });
-  copyPrivately(from, unfinished);
+  try {
+    rmSync(unfinished, { force: true });
+    copyPrivately(from, unfinished);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw new DatabaseNotOpened(`Cannot copy ${from} to ${file}: ${failureOf(file, error)}`, { cause: error });
+  }
   const kept = existsSync(file) ? `${file}.replaced-${now}` : undefined;
   if (kept) {
     for (const part of ['', '-wal', '-shm'].filter((each) => existsSync(file + each))) {
@@ -161,7 +178,7 @@ export function claimLock(file: string): DatabaseSync {
     throw new DatabaseNotOpened(
       isHeld
         ? `Another service runs on the database ${file}: stop it, or set DATABASE_URL to another file`
-        : `Cannot use the folder of the database ${file}: ${(error as Error).message}; set DATABASE_URL to a writable place`,
+        : `Cannot use the folder of the database ${file}: ${failureOf(file, error)}, or set DATABASE_URL to a writable place`,
       { cause: error },
     );
   }

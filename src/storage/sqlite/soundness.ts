@@ -15,13 +15,17 @@ export function assertLogSound(file: string): void {
 }
 
 /**
- * Makes sure that the log and the pages of a database file are sound, and changes neither. Throws `DatabaseNotOpened`.
+ * Makes sure that the log and the pages of a database file are sound, and changes neither. Throws `DatabaseNotOpened`,
+ * which calls the file by a name that the operator knows.
  */
-export function assertSound(file: string): void {
-  if (!existsSync(file)) return;
-  assertLogSound(file);
-  const damage = findPageDamage(file);
-  if (damage !== undefined) throw damaged(file, damage);
+export function assertSound(file: string, name = file): void {
+  const damage = findDamage(file);
+  if (damage !== undefined) throw damaged(name, damage);
+}
+
+/** What is wrong with the log or the pages of a file, if it is there. */
+export function findDamage(file: string): string | undefined {
+  return existsSync(file) ? (inspectLog(file).damage ?? findPageDamage(file)) : undefined;
 }
 
 function damaged(file: string, damage: string): DatabaseNotOpened {
