@@ -9,6 +9,7 @@ import {
   limitHeaders,
   type Serve,
 } from './exchange.ts';
+import { namesAnotherProtocol } from './protocol.ts';
 import type { Turns } from './turns.ts';
 import { isConnectionFull } from './unsent-bytes.ts';
 
@@ -44,6 +45,7 @@ export class Connection {
   readonly #waiting: Exchange[] = [];
   /** The last exchange begun, as long as its input is unread or it ends the connection. */
   #latest: Exchange | undefined;
+  #hasBegun = false;
   #failed = false;
   #finalError: CatalogError | undefined;
   #discarding = false;
@@ -71,6 +73,9 @@ export class Connection {
       this.fail(tooManyWaiting());
       return;
     }
+    // Only these, because looking copies the packet: other protocols show at once, or by another version.
+    if (!this.#hasBegun || exchange.request.httpVersion !== '1.1') refuseOtherProtocols(exchange);
+    this.#hasBegun = true;
     this.#latest = exchange;
     if (this.#running.length === 0 && this.#waiting.length === 0 && !this.#ended) {
       this.#serve(exchange);
@@ -212,6 +217,11 @@ export class Connection {
     });
     return `${head}\r\n${answer.body}`;
   }
+}
+
+function refuseOtherProtocols(exchange: Exchange): void {
+  if (!namesAnotherProtocol(exchange.request)) return;
+  exchange.fail(new CatalogError('malformed_request', 'The request line names another protocol; send HTTP/1.1'));
 }
 
 function tooManyWaiting(): CatalogError {
