@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../src/catalog/category.ts';
+import { readContract } from './kit/contract.ts';
 import { issueKey } from './kit/faults/kills.ts';
 import { serveProcess } from './kit/process.ts';
 import { json, type TestService, temporaryFolder, testService } from './kit/service.ts';
@@ -81,10 +82,18 @@ describe('Idempotency-Key', () => {
     assert.deepEqual([after.status, after.headers.get('idempotency-replayed')], [201, null]);
   });
 
-  test('a name is 1 to 255 printable ASCII characters', async () => {
-    for (const wrong of ['""', 'x'.repeat(256), 'é']) assert.equal((await create(wrong, '{"name":"Dog"}')).status, 400);
-    for (const right of ['x', 'x'.repeat(255), `"${'y'.repeat(255)}"`, 'with space ~!']) {
+  test('a name is 1 to 255 printable ASCII characters, and the pattern in the contract says so', async () => {
+    const contract = readContract<{
+      components: { parameters: { IdempotencyKey: { schema: { pattern: string } } } };
+    }>();
+    const pattern = new RegExp(contract.components.parameters.IdempotencyKey.schema.pattern, 'u');
+    for (const wrong of ['""', 'x'.repeat(256), `"${'y'.repeat(256)}"`, 'é']) {
+      assert.equal((await create(wrong, '{"name":"Dog"}')).status, 400);
+      assert.doesNotMatch(wrong, pattern);
+    }
+    for (const right of ['x', 'x'.repeat(255), `"${'y'.repeat(255)}"`, 'with space ~!', 'a"b"']) {
       assert.equal((await create(right, '{"name":"Dog"}')).status, 201);
+      assert.match(right, pattern);
     }
   });
 

@@ -66,7 +66,17 @@ describe('pets and the store', () => {
     assert.deepEqual(counts, [5, 5, 2]);
     assert.ok(items.every(({ status }) => status === 'pending'));
     await assertError(send('GET', '/pets?status=dead'), 400, 'validation_failed');
-    assert.equal((await send('GET', '/pets?unknown=1')).status, 200);
+    for (const query of ['limit=01', 'limit=%2B1', 'cursor=after_01', 'cursor=after_0', 'limit=1&limit=1']) {
+      await assertError(send('GET', `/pets?${query}`), 400, 'validation_failed');
+    }
+    for (const query of ['cursor=after_1&cursor=after_2', 'status=sold&limit=1&status=sold']) {
+      await assertError(send('GET', `/pets?${query}`), 400, 'validation_failed');
+    }
+    assert.equal((await send('GET', '/pets?unknown=1&unknown=2')).status, 200);
+    await assertError(send('GET', '/categories?limit=5&limit=5'), 400, 'validation_failed');
+    for (const id of ['01', '%2B1', '1.0', '1e0', '0', '-1', '0x1', '9007199254740993', '9'.repeat(30)]) {
+      await assertError(send('GET', `/pets/${id}`), 404, 'not_found');
+    }
   });
 
   test('getPet: deprecated on every answer, and gone from the sunset on', async () => {

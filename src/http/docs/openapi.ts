@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
 import { ERROR_CODES, type ErrorCode } from '../../catalog/error.ts';
 import { STATUS_OF } from '../errors.ts';
+import { IDEMPOTENCY_KEY } from '../operations/idempotency.ts';
 import type { Operation, Parameter } from '../operations/operation.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
 
@@ -259,8 +260,8 @@ const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Identifies this create, unique per API key. A retry with the same key, path and body within 24 hours returns the first outcome instead of a second resource.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+    'Identifies this create, unique per API key: 1 to 255 printable ASCII characters, quoted or not. A retry with the same key, path and body within 24 hours returns the first outcome instead of a second resource.',
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
 };
 
 const NOT_MODIFIED = {

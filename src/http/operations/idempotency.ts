@@ -4,7 +4,8 @@ import type { Created, Origin } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 
-const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
+/** Printable ASCII. The IETF draft quotes the key, most clients do not; `"k"` and `k` are the same key. */
+export const IDEMPOTENCY_KEY = /^("[ -~]{1,255}"|[!#-~][ -~]{0,254})$/;
 
 /**
  * The key that a create comes from, and its `Idempotency-Key` if it has one. A retry must repeat method, path and body
@@ -17,14 +18,13 @@ export function originOf(exchange: Exchange): Origin {
   if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1) {
     throw new CatalogError('validation_failed', 'There are several Idempotency-Key headers; send one');
   }
-  // The IETF draft quotes the key, most clients do not; both spellings mean the same key.
-  const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
-  if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
+  if (!IDEMPOTENCY_KEY.test(String(header))) {
     throw new CatalogError(
       'validation_failed',
-      `Idempotency-Key is ${quote(header)}; send 1 to 255 printable ASCII characters`,
+      `Idempotency-Key is ${quote(header)}; send 1 to 255 printable ASCII characters, quoted or not`,
     );
   }
+  const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
   const fingerprint = createHash('sha256').update(`${request.method} ${path}\n`).update(bodyBytes).digest('base64url');
   return { keyId: key.id, idempotency: { key: idempotencyKey, fingerprint } };
 }

@@ -7,7 +7,7 @@ import type { Parameter } from './operation.ts';
 /** Items per page: at most, and by default. No answer grows with what is stored. */
 const PAGE_ITEMS_MAX = 100;
 const PAGE_ITEMS = 20;
-const CURSOR_PATTERN = /^after_([0-9a-z]{1,11})$/;
+const CURSOR_PATTERN = /^after_([1-9a-z][0-9a-z]{0,10})$/;
 
 /** The parameter that bounds a page. */
 export function pageLimit(limitMax: number, limitDefault?: number): Parameter {
@@ -40,11 +40,18 @@ export function asksForPage(query: URLSearchParams): boolean {
 
 /** The requested page, or the first. Throws `validation_failed`. */
 export function readPage(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, limitDefault = PAGE_ITEMS): PageQuery {
-  const [limit, cursor] = [query.get('limit'), query.get('cursor')];
+  const [limit, cursor] = [readParameter(query, 'limit'), readParameter(query, 'cursor')];
   return {
     limit: limit === null ? limitDefault : readLimit(limit, limitMax),
     after: cursor === null ? 0 : readCursor(cursor),
   };
+}
+
+/** A query parameter, or null without it. Throws `validation_failed` if it is given twice. */
+export function readParameter(query: URLSearchParams, name: string): string | null {
+  const [value = null, ...more] = query.getAll(name);
+  if (more.length === 0) return value;
+  throw new CatalogError('validation_failed', `${name} is given ${more.length + 1} times; send it once`);
 }
 
 interface Found<T> {
@@ -72,7 +79,7 @@ export function readId(text: string | undefined): number | undefined {
 }
 
 function readLimit(text: string, limitMax: number): number {
-  const limit = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
+  const limit = /^[1-9][0-9]{0,8}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= limitMax) return limit;
   throw new CatalogError('validation_failed', `limit is ${quote(text)}; send a whole number from 1 to ${limitMax}`);
 }

@@ -3,7 +3,7 @@ import { NewPet, newPet, PET_STATUSES, Pet, PetStatus } from '../../catalog/pet.
 import { quote } from '../../catalog/validate.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { PAGE_PARAMETERS, pageAnswer, readId, readPage } from './paging.ts';
+import { PAGE_PARAMETERS, pageAnswer, readId, readPage, readParameter } from './paging.ts';
 
 const PATH = '/pets';
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
@@ -34,7 +34,7 @@ export const listPets: Operation = {
   errors: ['validation_failed'],
   async handle({ storage }, { query }) {
     const page = readPage(query);
-    const status = readStatus(query.get('status'));
+    const status = readStatus(readParameter(query, 'status'));
     const found = await storage.pets.list({ after: page.after, limit: page.limit + 1, ...(status && { status }) });
     return pageAnswer(PATH, page, { found, idOf: ({ id }) => id, ...(status && { filter: { status } }) });
   },
