@@ -72,6 +72,9 @@ export async function startService(
   started.use(purgeNowAndThen(storage, events));
   started.use(watchDescriptors(events));
 
+  for (const { method, path, success } of OPERATIONS) {
+    metrics.requests.declare({ method, route: `/v1${path}`, status: success.status });
+  }
   const pages = new Map(healthPages(health));
   const serve = createApp({
     operations: OPERATIONS.map((operation) => tracing.trace(operation.id, operation)),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -9,11 +10,13 @@ import { parse } from 'yaml';
 import { SETTINGS } from '../../src/config.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { freePort } from '../kit/deploy/port.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
 import { anchorsOf } from '../kit/deploy/runbook.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const noPromtool = missingPrograms('promtool');
 const BAN_MS_MAX = 30_000;
 /** What Prometheus adds to whatever it reads. */
 const ADDED_LABELS = ['job', 'instance'];
@@ -69,19 +72,22 @@ suite('alerts and dashboard on a running service', () => {
   let service: ServiceProcess;
   /** The labels of each metric that the service tells, by the metric's name in a query. */
   let told: Map<string, Set<string>>;
+  /** What Prometheus reads before the first request. */
+  let atStart = '';
 
   before(async () => {
     const settings = { DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}`, BAN_AFTER_REFUSALS: '1' };
     const operatorPort = `${await freePort()}`;
     const options = { cwd: folder.path, env: { ...settings, OPERATOR_PORT: operatorPort } };
     service = await serveProcess([], options);
+    const metrics = async () => (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
+    atStart = await metrics();
     const enterprise = ['--plan', 'enterprise', '--per-minute', '3', '--per-day', '1000000'];
     const { stdout } = await run(['keys', 'create', '--name', 'test', ...enterprise], options);
     const headers = { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json' };
     await fetch(`${service.url}/categories`, { method: 'POST', headers, body: '{"name":"Dog"}' });
     for (const each of [{}, { authorization: 'Bearer petcat_live_wrong' }])
       await fetch(`${service.url}/categories`, { headers: each });
-    const metrics = async () => (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
     const startedMs = performance.now();
     let text = '';
     do {
@@ -89,7 +95,7 @@ suite('alerts and dashboard on a running service', () => {
       await Promise.all(Array.from({ length: 10 }, () => fetch(`${service.url}/categories`, { headers })));
       await wait(100);
       text = await metrics();
-    } while (!/^pet_catalog_bans_total\{/m.test(text));
+    } while (!/^pet_catalog_bans_total\{.*\} [1-9]/m.test(text));
     told = labelsByMetric(text);
   });
   after(async () => {
@@ -114,6 +120,25 @@ suite('alerts and dashboard on a running service', () => {
     ])
       assert.ok((told.get(name)?.size ?? 0) > 0, name);
     assert.ok(told.get('pet_catalog_request_duration_seconds_bucket')?.has('route'));
+  });
+
+  test('every metric has a sample from the start', () => {
+    const names = [...atStart.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
+    assert.ok(names.length > 30);
+    const sampled = new Set([...atStart.matchAll(/^(\w+)(?:\{.*\})? \S+$/gm)].map(([, name = '']) => name));
+    assert.deepEqual(
+      names.filter((name) => !sampled.has(name) && !sampled.has(`${name}_count`)),
+      [],
+    );
+  });
+
+  test('Prometheus itself finds nothing to say against the metrics', (t) => {
+    if (noPromtool) return t.skip(noPromtool);
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
+      input: atStart,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stdout + stderr);
   });
 
   test('every alert names metrics and labels that there are', () => {
