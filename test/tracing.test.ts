@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { issueKey } from './kit/faults/kills.ts';
-import { serveProcess } from './kit/process.ts';
+import { run, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** A collector of the test's own, which speaks OTLP over HTTP as far as the service does. */
@@ -84,14 +84,18 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   assert.deepEqual([listed?.traceId, listed?.parentSpanId], [TRACE_ID, PARENT_ID]);
   const told = new Map(listed?.attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
   assert.deepEqual([told.get('http.response.status_code'), told.get('http.route')], [200, '/v1/categories']);
+  const [{ id: keyId }] = JSON.parse((await run(['keys', 'list', '--json'], { cwd: folder.path })).stdout);
+  assert.deepEqual([told.get('url.path'), told.get('pet_catalog.key_id')], ['/v1/categories', keyId]);
   const below = (parent: CollectedSpan | undefined) =>
     spans.filter(({ parentSpanId }) => parentSpanId === parent?.spanId).map(({ name }) => name);
-  assert.deepEqual(below(listed).sort(), ['authenticator.authenticate', 'limiter.charge', 'listCategories.handle']);
+  const gates = ['authenticator.authenticate', 'limiter.charge', 'limiter.current'];
+  assert.deepEqual(below(listed).sort(), [...gates, 'listCategories.handle']);
   const handled = spans.find(({ name }) => name === 'createCategory.handle');
   assert.deepEqual(below(handled), ['storage.categories.insert']);
   const services = new Map(collected.services().map(({ key, value }) => [key, value.stringValue]));
   assert.equal(services.get('service.name'), 'pet-catalog');
   assert.equal(services.get('deployment.environment.name'), 'test');
+  assert.match(services.get('service.instance.id') ?? '', /^[\da-f]{8}-[\da-f-]{27}$/);
   assert.ok(!collected.text().includes(secret), 'no key is in a trace');
 
   const lines = service.output.stderr.split('\n').filter((line) => line.includes('"event":"request"'));

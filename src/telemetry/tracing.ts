@@ -10,6 +10,8 @@ interface TracedRequest {
   readonly requestId: string;
   /** The route's template. */
   readonly route: string;
+  /** The id of the caller's key, once it is known. */
+  readonly keyId: string | undefined;
   /** The status of the response; undefined without one. */
   readonly status: number | undefined;
   /** The request's trace, if known. */
@@ -60,7 +62,7 @@ export async function startTracing(version: string): Promise<Tracing> {
   const propagator = new core.W3CTraceContextPropagator();
   const provider = new sdk.BasicTracerProvider({
     resource: resources
-      .resourceFromAttributes({ 'service.name': 'pet-catalog', 'service.version': version })
+      .resourceFromAttributes(describeService(version))
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
     spanProcessors: [new sdk.BatchSpanProcessor(new exporter.OTLPTraceExporter())],
   });
@@ -114,12 +116,23 @@ export async function startTracing(version: string): Promise<Tracing> {
   };
 }
 
-/** Attributes by OpenTelemetry's HTTP conventions, but never the URL: that may hold anything, even a key. */
-function describe({ request, requestId, route, status }: TracedRequest): Attributes {
+/** The resource of every span; the instance gets a new id at each start. */
+function describeService(version: string): Attributes {
+  return {
+    'service.name': 'pet-catalog',
+    'service.version': version,
+    'service.instance.id': crypto.randomUUID(),
+  };
+}
+
+/** Attributes by OpenTelemetry's HTTP conventions. The path is the route's template: a URL may hold even a key. */
+function describe({ request, requestId, route, keyId, status }: TracedRequest): Attributes {
   return {
     'http.request.method': request.method ?? '',
     'http.route': route,
+    'url.path': route,
     ...(status !== undefined && { 'http.response.status_code': status }),
+    ...(keyId !== undefined && { 'pet_catalog.key_id': keyId }),
     'pet_catalog.request_id': requestId,
   };
 }

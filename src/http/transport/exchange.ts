@@ -195,7 +195,7 @@ export class Exchange implements UnsentAnswer {
     if (!this.isSent) this.#keepUnsent(typeof body === 'string' ? bytes : 0, bytes);
     this.#options.events.requestAnswered({
       requestId: this.requestId,
-      keyId: this.#key?.id,
+      keyId: this.keyId,
       plan: this.#key?.plan,
       method: this.request.method ?? '',
       route: this.route,
