@@ -4,9 +4,7 @@ import { offerLogin } from '../operator/session/session.ts';
 import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-
-/** Wildcard listen addresses, and the loopback address to connect to instead. */
-const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+import { findOperatorUrl, requireDatabase } from './running.ts';
 
 /** Adds `console login`. */
 export function addConsoleCommand(program: Command, invocation: Invocation): void {
@@ -14,11 +12,12 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
   const login = group
     .command('login')
     .description('Print a link that opens one session of the console, within ten minutes')
-    .option('--url <address>', 'where you reach the operator listener, if it is not at OPERATOR_HOST and OPERATOR_PORT')
+    .option('--url <address>', 'where you reach the operator listener, if it is not where the service listens')
     .option('--json', 'print JSON')
     .action(async (_options: unknown, self: Command) => {
       const { url, json } = self.opts<{ url?: string; json?: true }>();
       const config = settings(self, invocation);
+      requireDatabase(config.database);
       const address = url === undefined ? operatorAddress(config) : readAddress(url);
       const clock = systemClock();
       await using storage = await openStorage(config.database, {
@@ -33,14 +32,16 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
   withSettings(login, ['DATABASE_URL', 'OPERATOR_HOST', 'OPERATOR_PORT']);
 }
 
-function operatorAddress({ operatorHost, operatorPort }: Config): string {
-  if (operatorPort === 0) {
+/** The running service's address, else that of the settings; a wildcard is reached on the loopback address. */
+function operatorAddress({ database, operatorHost, operatorPort }: Config): string {
+  const host = operatorHost.includes(':') ? `[${operatorHost}]` : operatorHost;
+  const address = findOperatorUrl(database) ?? `http://${host}:${operatorPort}`;
+  if (address.endsWith(':0')) {
     throw new UsageError(
       'OPERATOR_PORT is 0, so the port is only in the log of the service; add --url http://HOST:PORT',
     );
   }
-  const host = WILDCARDS[operatorHost] ?? operatorHost;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${operatorPort}`;
+  return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
 function readAddress(text: string): string {

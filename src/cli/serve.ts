@@ -14,6 +14,7 @@ import { asksForTraces, NO_TRACING, startTracing } from '../telemetry/tracing.ts
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, sources, systemOperator, withSettings } from './invocation.ts';
 import { openLog } from './log.ts';
+import { noteOperatorUrl } from './running.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
 
@@ -73,6 +74,7 @@ async function serve(
       tracing,
       settings: options.shown,
     });
+    using _note = noteOperatorUrl(config.database, service.operatorUrl);
     if (options.bootstrap) await issueFirstKey(storage, { config, service, now: clock().unix, invocation });
     if (config.tls) invocation.onReload(() => service.reloadCertificate());
     invocation.tell(`listening on ${service.url}`);

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { run } from '../kit/process.ts';
+import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
+import { untilTrue } from '../kit/storage-contract.ts';
 
 test('`console login` prints a link to the operator listener as it is set, or as it is reached', async () => {
   using folder = temporaryFolder();
+  await run(['migrate'], { cwd: folder.path });
   const login = (...args: string[]) => run(['console', 'login', ...args], { cwd: folder.path });
   const token = /^(http\S+)\/console\/login\?token=[\w-]{43}\n$/;
   const links = await Promise.all([
@@ -23,9 +25,26 @@ test('`console login` prints a link to the operator listener as it is set, or as
 
 test('`console login` says what to do where it cannot know the port', async () => {
   using folder = temporaryFolder();
+  await run(['migrate'], { cwd: folder.path });
   const login = (...args: string[]) => run(['console', 'login', ...args], { cwd: folder.path });
   const [free, wrong] = await Promise.all([login('--operator-port', '0'), login('--url', 'somewhere')]);
   assert.deepEqual([free.code, free.stdout, wrong.code, wrong.stdout], [2, '', 2, '']);
   assert.match(free.stderr, /--url http:/);
   assert.match(wrong.stderr, /--url is "somewhere"/);
+});
+
+test('`console login` prints the port that the running service has, however the service was told', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  const link = async () => (await run(['console', 'login'], options)).stdout;
+  for (const flags of [[], ['--operator-host', '0.0.0.0']]) {
+    await using service = await serveProcess(flags, options);
+    await untilTrue(() => service.output.stderr.includes('operatorUrl'));
+    const [, port] = /"operatorUrl":"http:\/\/[\d.]+:(\d+)"/.exec(service.output.stderr) ?? [];
+    const opened = await fetch((await link()).trim());
+    assert.equal(opened.status, 200);
+    assert.ok(opened.url.startsWith(`http://127.0.0.1:${port}/console/login`), opened.url);
+    assert.equal(await service.end('SIGTERM'), 0);
+    assert.match(await link(), /^http:\/\/127\.0\.0\.1:8081\//, 'once it has ended, the settings count again');
+  }
 });

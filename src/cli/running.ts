@@ -1,0 +1,42 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { DatabaseAddress } from '../config.ts';
+import { UsageError } from './invocation.ts';
+
+const IN_MEMORY = ':memory:';
+const PRIVATE_MODE = 0o600;
+
+/** Throws `UsageError` unless the embedded database is there: opening it would make an empty one. */
+export function requireDatabase(database: DatabaseAddress): void {
+  if (database.engine !== 'sqlite' || database.file === IN_MEMORY || existsSync(database.file)) return;
+  throw new UsageError(
+    `There is no database ${resolve(database.file)}; run this in the folder of the service, or name its database with DATABASE_URL or --database-url`,
+    1,
+  );
+}
+
+/**
+ * Writes the operator listener's address beside an embedded database until disposed of, so that commands find it: flags
+ * and free ports are known to the service alone. After a crash it stays, and the next start replaces it.
+ */
+export function noteOperatorUrl(database: DatabaseAddress, url: string): Disposable {
+  const file = noteOf(database);
+  const remove = () => file !== undefined && rmSync(file, { force: true });
+  try {
+    if (file !== undefined) writeFileSync(file, `${url}\n`, { mode: PRIVATE_MODE });
+  } catch {
+    // On a full disk the service starts all the same, and commands go by the settings.
+    remove();
+  }
+  return { [Symbol.dispose]: remove };
+}
+
+/** The operator listener's address that the running service noted, if it did. */
+export function findOperatorUrl(database: DatabaseAddress): string | undefined {
+  const file = noteOf(database);
+  return file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').trim() || undefined : undefined;
+}
+
+function noteOf(database: DatabaseAddress): string | undefined {
+  return database.engine === 'sqlite' && database.file !== IN_MEMORY ? `${database.file}.operator` : undefined;
+}
