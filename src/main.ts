@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
 import { parseEnv } from 'node:util';
 import { CatalogError } from './catalog/error.ts';
 import { type Invocation, UsageError } from './cli/invocation.ts';
@@ -18,6 +19,7 @@ const stop = new AbortController();
 const invocation: Invocation = {
   env: process.env,
   envFile: readEnvFile,
+  input: () => buffer(process.stdin),
   print: (text) => process.stdout.write(`${text}\n`),
   tell: (text) => process.stderr.write(`${text}\n`),
   progress: showProgress,
@@ -28,9 +30,11 @@ const invocation: Invocation = {
 
 // The reader of stdout may close it early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (error.code !== 'EPIPE') invocation.tell(`pet-catalog: Cannot write to stdout: ${error.message}`);
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
 });
+// Nothing is left to report on.
+process.stderr.on('error', () => {});
 
 const askToStop = (exitCode: number) => {
   if (!invocation.stopsGracefully || stop.signal.aborted) process.exit(exitCode);
@@ -92,6 +96,10 @@ function report(error: unknown): number {
   if (error instanceof CatalogError || NOT_STARTED.some((kind) => error instanceof kind)) {
     invocation.tell(`pet-catalog: ${(error as Error).message}`);
     return error instanceof CatalogError && error.code === 'validation_failed' ? 2 : 1;
+  }
+  if (error instanceof Error && 'syscall' in error) {
+    invocation.tell(`pet-catalog: ${error.message}`);
+    return 1;
   }
   invocation.tell(`pet-catalog: ${error instanceof Error ? (error.stack ?? error.message) : error}`);
   return 1;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { type Finished, run, serveProcess } from './kit/process.ts';
+import { COMMAND, type Finished, run, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 import { untilTrue } from './kit/storage-contract.ts';
 
@@ -23,6 +24,7 @@ async function bench() {
   const call = (path: string, init: RequestInit = {}) => fetch(service.url + path, { ...init, headers });
   return {
     service,
+    path: folder.path,
     database: join(folder.path, 'data/pet-catalog.db'),
     file: (name: string, content: string | Uint8Array) => writeFileSync(join(folder.path, name), content),
     command: (...args: string[]): Promise<Finished> => run(args, { cwd: folder.path }),
@@ -124,7 +126,7 @@ test('the audit tells who changed what, by which way, before and after', async (
     actor: string;
     via: string;
     before: unknown;
-    after: unknown;
+    after: Record<string, unknown>;
   }[];
   assert.deepEqual(
     entries.map(({ action }) => action),
@@ -134,7 +136,95 @@ test('the audit tells who changed what, by which way, before and after', async (
   assert.deepEqual(entries[2]?.before, { plan: 'free', limits: { minute: 60, day: 1_000 } });
   assert.deepEqual(entries[2]?.after, { plan: 'pro', limits: { minute: 300, day: 10_000 } });
   assert.ok(!stdout.includes(made.key));
+  const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+  assert.match(String(entries[0]?.after.revokedAt), TIME);
+  assert.match(String(entries[1]?.after.oldEndsAt), TIME);
   assert.match((await place.command('audit')).stdout, /key\.revoke +key_/);
+});
+
+test('a revoked key is left as it is, and a change of its plan refused', async () => {
+  await using place = await bench();
+  const { id } = JSON.parse((await place.command('keys', 'create', '--name', 'shop', '--json')).stdout);
+  await place.command('keys', 'revoke', id);
+  const { code, stdout, stderr } = await place.command('keys', 'set-plan', id, 'pro');
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.equal(stderr, `pet-catalog: The key ${id} is revoked; issue a new one\n`);
+  assert.equal(JSON.parse((await place.command('keys', 'show', id)).stdout).plan, 'free');
+});
+
+test('commands that read make no database, and say which file they looked for', async () => {
+  using folder = temporaryFolder();
+  const commands = ['keys list', 'keys show x', 'usage', 'audit', 'categories list', 'categories export'];
+  for (const command of [...commands, 'console login', 'backup copy.db', 'keys revoke x', 'categories delete 1']) {
+    const { code, stdout, stderr } = await run(command.split(' '), { cwd: folder.path });
+    assert.deepEqual([code, stdout], [1, ''], command);
+    const looked = join(realpathSync(folder.path), 'data/pet-catalog.db');
+    assert.match(stderr, /^pet-catalog: There is no database .*DATABASE_URL.*\n$/, command);
+    assert.ok(stderr.includes(` ${looked};`), stderr);
+  }
+  assert.deepEqual(readdirSync(folder.path), []);
+});
+
+test('categories are imported from stdin, and bad records there are named', async () => {
+  using folder = temporaryFolder();
+  const load = (input: string, ...args: string[]) =>
+    spawnSync(process.execPath, [COMMAND, 'categories', 'import', '-', ...args], {
+      cwd: folder.path,
+      input,
+      encoding: 'utf8',
+    });
+  const { status, stderr } = load('name\nDog\nCat\n', '--format', 'csv');
+  assert.deepEqual([status, stderr], [0, 'Imported 2 categories\n']);
+  assert.match(load('{"name":""}\n', '--format', 'ndjson').stderr, /^stdin:1: name is empty/);
+  const unnamed = load('[]');
+  assert.equal(unnamed.status, 2);
+  assert.match(unnamed.stderr, /stdin .*--format/);
+});
+
+test('a full stdout is told in one line', async () => {
+  using folder = temporaryFolder();
+  const full = openSync('/dev/full', 'w');
+  try {
+    for (const command of [['openapi'], ['keys', 'create', '--name', 'x']]) {
+      const { status, stderr } = spawnSync(process.execPath, [COMMAND, ...command], {
+        cwd: folder.path,
+        stdio: ['ignore', full, 'pipe'],
+        encoding: 'utf8',
+      });
+      assert.equal(status, 1);
+      assert.match(stderr, /^pet-catalog: Cannot write to stdout: .*no space left.*\n$/);
+    }
+  } finally {
+    closeSync(full);
+  }
+});
+
+test('a backup replaces no file unless forced, and messages name the files that were given', async () => {
+  await using place = await bench();
+  assert.equal((await place.command('backup', 'one.db')).code, 0);
+  const again = await place.command('backup', 'one.db');
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /^pet-catalog: one\.db is there already; .*--force.*\n$/);
+  assert.equal((await place.command('backup', 'one.db', '--force')).code, 0);
+  const nowhere = await place.command('backup', '/nonexist/x');
+  assert.equal(nowhere.code, 1);
+  assert.match(nowhere.stderr, /^pet-catalog: There is no folder \/nonexist for the backup; .*\n$/);
+  const folder = await place.command('backup', 'data', '--force');
+  assert.match(folder.stderr, /^pet-catalog: Cannot back \.\/data\/pet-catalog\.db up to data: .*\n$/);
+  assert.doesNotMatch(folder.stderr, /unfinished/);
+  place.file('bad.db', 'x'.repeat(10_000));
+  const { code, stderr } = await place.command('restore', 'bad.db');
+  assert.equal(code, 1);
+  assert.match(stderr, /^pet-catalog: The backup bad\.db is damaged: .*\n$/);
+  assert.ok(!readdirSync(place.path).some((name) => name.includes('unfinished')));
+});
+
+test('--version prints what `version` prints', async () => {
+  using folder = temporaryFolder();
+  const [flag, command] = await Promise.all(
+    [['--version'], ['version']].map((args) => run(args, { cwd: folder.path })),
+  );
+  assert.deepEqual([flag?.code, flag?.stdout], [0, command?.stdout]);
 });
 
 test('the doctor finds nothing wrong with a database in use, and says so', async () => {

@@ -72,7 +72,7 @@ test('files with data are their owner’s alone, whatever the umask and wherever
       await using _service = await serveProcess([], options);
       for (const ending of ['', '-wal', '-shm', '.lock']) assert.equal(modeOf(path(`pets.db${ending}`)), 0o600, ending);
       writeFileSync(path('pets.backup'), '', { mode: 0o644 });
-      assert.equal((await run(['backup', 'pets.backup'], options)).code, 0);
+      assert.equal((await run(['backup', 'pets.backup', '--force'], options)).code, 0);
       assert.equal(modeOf(path('pets.backup')), 0o600, 'also in the place of one that others may read');
       await _service.end('SIGKILL');
     }

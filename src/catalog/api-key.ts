@@ -171,7 +171,7 @@ export interface KeyStorage {
   list(): Promise<ApiKey[]>;
   /** A page of the keys whose name, id or prefix contains a text, newest first, and the count of all matches. */
   search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
-  /** This and the next two return the updated key, or undefined if the id is unknown. */
+  /** This and the next two return the updated key, or undefined if the id is unknown. A revoked key stays as it is. */
   update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined>;
   /** Adds a secret; earlier ones end at `oldEndAt` at the latest. Returns a revoked key unchanged. */
   rotate(id: string, secret: SecretRecord, rotation: Rotation): Promise<ApiKey | undefined>;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { newCategory } from '../catalog/category.ts';
+import { type NewCategory, newCategory } from '../catalog/category.ts';
 import {
   FILE_FORMATS,
   type FileFormat,
@@ -13,9 +13,11 @@ import type { Storage } from '../catalog/storage.ts';
 import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, tellOfDamage, UsageError, withSettings } from './invocation.ts';
+import { requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
+const STDIN = '-';
 
 /** Adds `categories …`. */
 export function addCategoriesCommand(program: Command, invocation: Invocation): void {
@@ -38,20 +40,16 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     );
 
   withFormat(
-    add('import <file>', 'Add the categories of a file: all of them, or none'),
+    add('import <file>', 'Add the categories of a file, or of stdin (-): all of them, or none'),
     "by the file's extension",
   ).action(async (file: string, { format }: { format?: string }, self: Command) => {
-    const read = await readFile(file, format);
-    for (const { line, message } of read.mistakes) invocation.tell(`${file}:${line}: ${message}`);
-    if (read.mistakes.length > 0) {
-      throw new UsageError(`Nothing was imported: ${read.mistakes.length} of the records of ${file} are invalid`, 1);
-    }
-    return open(self, async (storage) => {
-      const total = read.categories.length;
-      const onProgress = (done: number) => invocation.progress('Importing', done, total);
-      await storage.categories.import(read.categories, systemOperator(), onProgress);
-      invocation.tell(`Imported ${total} categories`);
-    });
+    const read = await readRecords(file, format, invocation);
+    const work = async (storage: Storage) => {
+      const onProgress = (done: number) => invocation.progress('Importing', done, read.length);
+      await storage.categories.import(read, systemOperator(), onProgress);
+      invocation.tell(`Imported ${read.length} categories`);
+    };
+    return open(self, work, { mayCreate: true });
   });
 
   withFormat(add('export', 'Print all categories as a file'), 'json').action(
@@ -78,19 +76,39 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     }),
   );
 
-  async function open(self: Command, work: (storage: Storage) => Promise<void>): Promise<void> {
+  async function open(
+    self: Command,
+    work: (storage: Storage) => Promise<void>,
+    { mayCreate = false } = {},
+  ): Promise<void> {
     const { database, categoriesMax, categoriesBytesMax } = settings(self, invocation);
+    if (!mayCreate) requireDatabase(database);
     const options = { clock: systemClock(), categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
     await using storage = await openStorage(database, options);
     await work(storage);
   }
 }
 
-async function readFile(file: string, format: string | undefined): Promise<ReadCategories> {
+/** Reads the categories of a file, or reports every bad record and throws. */
+async function readRecords(
+  file: string,
+  format: string | undefined,
+  invocation: Invocation,
+): Promise<readonly NewCategory[]> {
+  const { categories, mistakes } = await readFile(file, format, invocation);
+  if (mistakes.length === 0) return categories;
+  const name = file === STDIN ? 'stdin' : file;
+  for (const { line, message } of mistakes) invocation.tell(`${name}:${line}: ${message}`);
+  throw new UsageError(`Nothing was imported: ${mistakes.length} of the records of ${name} are invalid`, 1);
+}
+
+async function readFile(file: string, format: string | undefined, { input }: Invocation): Promise<ReadCategories> {
   const named = format === undefined ? formatOf(file) : readFormat(format);
+  if (!named && file === STDIN)
+    throw new UsageError('What stdin holds has no extension to tell its format; add --format');
   if (!named) throw new UsageError(`Cannot tell the format of ${file} by its extension; add --format`);
   try {
-    return await readCategories(readFileSync(file), named);
+    return await readCategories(file === STDIN ? await input() : readFileSync(file), named);
   } catch (error) {
     throw new UsageError(`Cannot read ${file}: ${(error as Error).message}`, 1);
   }

@@ -4,6 +4,7 @@ import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
 import { backUp, restore } from '../storage/sqlite/file.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
+import { requireDatabase } from './running.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {
@@ -16,13 +17,14 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     invocation.tell('The tables are up to date');
   });
 
-  add('backup <file>', 'Back the database up to a file; the service may run meanwhile').action(
-    async (file: string, _options: unknown, self: Command) => {
+  add('backup <file>', 'Back the database up to a file; the service may run meanwhile')
+    .option('--force', 'replace the file if it is there already')
+    .action(async (file: string, { force = false }: { force?: boolean }, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_dump');
-      await backUp(database.file, file);
+      requireDatabase(database);
+      await backUp(database.file, file, { force });
       invocation.tell(`The backup ${file} is complete and verified`);
-    },
-  );
+    });
 
   add('restore <file>', 'Replace the database with a backup; no service may run on it').action(
     (file: string, _options: unknown, self: Command) => {
@@ -34,7 +36,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
 }
 
 /** Requires an embedded database. PostgreSQL has its own tools, which include its users and extensions. */
-function fileOf(database: DatabaseAddress, tool: string): { file: string } {
+function fileOf(database: DatabaseAddress, tool: string): DatabaseAddress & { engine: 'sqlite' } {
   if (database.engine === 'sqlite') return database;
   throw new UsageError(`This command needs an embedded database; for PostgreSQL use ${tool}`);
 }

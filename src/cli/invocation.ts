@@ -9,6 +9,8 @@ export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads `.env`. Throws `ConfigMistakes`. */
   envFile(): Readonly<Record<string, string | undefined>>;
+  /** Reads stdin to its end. */
+  input(): Promise<Uint8Array>;
   /** Writes data to stdout. */
   print(text: string): void;
   /** Writes messages to stderr. */

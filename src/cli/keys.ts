@@ -19,6 +19,7 @@ import { systemClock, utc } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, systemOperator, tellOfDamage, UsageError, withSettings } from './invocation.ts';
+import { requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
 interface CommandContext {
@@ -54,7 +55,9 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     .option('--plan <plan>', PLAN_NAMES.join(', '), 'free')
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
-    .action((options: CreateOptions, self: Command) => run(self, (context) => create(context, options)));
+    .action((options: CreateOptions, self: Command) =>
+      run(self, (context) => create(context, options), { mayCreate: true }),
+    );
 
   add('list', 'List the keys').action((_options: unknown, self: Command) =>
     run(self, async ({ storage, now }) => {
@@ -95,8 +98,10 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   async function run(
     self: Command,
     work: (context: CommandContext) => Promise<{ json: unknown; text: string }>,
+    { mayCreate = false } = {},
   ): Promise<void> {
     const config = settings(self, invocation);
+    if (!mayCreate) requireDatabase(config.database);
     const clock = systemClock();
     const { database, categoriesMax, categoriesBytesMax } = config;
     const options = { clock, categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
@@ -135,7 +140,9 @@ async function create({ storage, config, now, by }: CommandContext, options: Cre
 async function setPlan(context: CommandContext, id: string, plan: string, options: LimitOptions) {
   const name = readPlan(plan);
   const changes = { plan: name, limits: planLimits(name, readLimits(options)) };
-  return shown(context, await context.storage.keys.update(id, changes, context.by), id);
+  const key = await context.storage.keys.update(id, changes, context.by);
+  if (key) refuseRevoked(key);
+  return shown(context, key, id);
 }
 
 async function rotate({ storage, config, now, by }: CommandContext, id: string, grace: string) {
@@ -146,14 +153,15 @@ async function rotate({ storage, config, now, by }: CommandContext, id: string, 
   if (key.environment !== config.environment) {
     throw new UsageError(`The key ${id} belongs to ${key.environment}; set ENVIRONMENT to ${key.environment}`);
   }
-  const refuseRevoked = ({ revokedAt }: ApiKey) => {
-    if (revokedAt !== null) throw new CatalogError('gone', `The key ${id} is revoked; issue a new one`);
-  };
   refuseRevoked(key);
   const rotated = found(await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt: now + seconds, by }), id);
   // It may have been revoked meanwhile, which makes the new secret useless.
   refuseRevoked(rotated);
   return { json: { ...keyAsJson(rotated, await banOf(storage, id, now)), key: secret }, text: secret };
+}
+
+function refuseRevoked({ id, revokedAt }: ApiKey): void {
+  if (revokedAt !== null) throw new CatalogError('gone', `The key ${id} is revoked; issue a new one`);
 }
 
 async function shown({ storage, now }: CommandContext, key: ApiKey | undefined, id: string) {

@@ -1,4 +1,5 @@
 import { Command, type CommanderError } from 'commander';
+import { VERSION } from '../version.ts';
 import { type Invocation, UsageError } from './invocation.ts';
 
 type AddCommands = (program: Command, invocation: Invocation) => void;
@@ -23,6 +24,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
 export async function createProgram(invocation: Invocation, asked: string | undefined): Promise<Command> {
   const program = new Command('pet-catalog')
     .description('The pet catalog service and its tools')
+    .version(VERSION, '--version', 'print the version')
     .configureOutput({
       writeOut: (text) => invocation.print(text.trimEnd()),
       writeErr: (text) => invocation.tell(text.trimEnd()),

@@ -5,6 +5,7 @@ import { systemClock, utc } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, tellOfDamage, UsageError, withSettings } from './invocation.ts';
+import { requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
 /** Entries per page of the audit log; all pages are printed. */
@@ -57,17 +58,13 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
           via: operator.via,
           action: change.action,
           target: change.target,
-          before: change.before,
-          after: change.after,
+          before: withTimes(change.before),
+          after: withTimes(change.after),
         }));
         if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(entries));
         if (entries.length === 0) return invocation.tell(`No changes in the last ${since}`);
-        const rows = entries.map(({ at, actor, via, action, target, before, after }) => [
-          at,
-          actor,
-          via,
-          action,
-          target,
+        const rows = entries.map(({ before, after, ...others }) => [
+          ...Object.values(others),
           `${JSON.stringify(before)} → ${JSON.stringify(after)}`,
         ]);
         invocation.print(table(['AT', 'ACTOR', 'VIA', 'ACTION', 'TARGET', 'CHANGE'], rows));
@@ -76,6 +73,7 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
 
   async function open(self: Command, work: (storage: Storage, now: number) => Promise<void>): Promise<void> {
     const { database, categoriesMax, categoriesBytesMax } = settings(self, invocation);
+    requireDatabase(database);
     const clock = systemClock();
     const options = { clock, categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
     await using storage = await openStorage(database, options);
@@ -87,6 +85,13 @@ function readSince(text: string): number {
   const seconds = parseDuration(text);
   if (!seconds) throw new UsageError(`--since is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
   return seconds;
+}
+
+/** Writes the times in what was changed as RFC 3339; storage has Unix seconds. Their names end in `At`. */
+function withTimes(changed: unknown): unknown {
+  return JSON.parse(JSON.stringify(changed), (name, value) =>
+    name.endsWith('At') && typeof value === 'number' ? utc(value) : value,
+  );
 }
 
 async function readAudit(storage: Storage, since: number): Promise<AuditEntry[]> {

@@ -96,7 +96,7 @@ test('the doctor names damaged rows, a backup of them replaces none, and command
     doctor.stdout,
     /PROBLEM rows: Damaged rows \(3\): categories 3, api_key_secrets key_\w+, api_key_secrets/,
   );
-  const backup = await run(['backup', 'copy.db'], options);
+  const backup = await run(['backup', 'copy.db', '--force'], options);
   assert.equal(backup.code, 1);
   assert.match(backup.stderr, /The database .* has damaged rows \(3\): the copy is copy\.db\.damaged/);
   assert.deepEqual(readFileSync(join(folder.path, 'copy.db')), good);

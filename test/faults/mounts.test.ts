@@ -41,7 +41,7 @@ test('a file system that is mounted read-only is told as such, and no backup is 
   disk.remount('ro');
   await isTold(['serve', '--port', '0']);
   await isTold(['keys', 'list']);
-  await isTold(['backup', 'late.db']);
+  await isTold(['backup', 'late.db', '--force']);
   disk.remount('rw');
   assert.equal((await run(['keys', 'list'], options)).code, 0);
 });

@@ -106,7 +106,7 @@ export class SqlKeys implements KeyStorage {
   update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined> {
     return this.#transactions.change('keys', async (trx) => {
       const key = await this.#readKey(trx, id);
-      if (!key) return undefined;
+      if (!key || key.revokedAt !== null) return key;
       const names = Object.keys(changes) as (keyof KeyChanges)[];
       const changed = names.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
       if (changed.length === 0) return key;

@@ -7,9 +7,12 @@ const IOERR = 10;
 /** SQLite needs at least the 32 KiB of that memory. */
 const FREE_BYTES_MIN = 64 * 1024;
 
-/** Says why a file cannot be used, for operators: SQLite calls a full disk an I/O error. */
+/**
+ * Says why a file cannot be used, for operators: SQLite calls a full disk an I/O error, and the system's errors end in
+ * the files that the service works with, which the operator did not name.
+ */
 export function failureOf(file: string, error: unknown): string {
-  return isDiskFull(file, error) ? 'its disk is full; make room' : (error as Error).message;
+  return isDiskFull(file, error) ? 'its disk is full; make room' : (error as Error).message.replace(/, \w+ '.*$/, '');
 }
 
 /** Whether work on a file failed because its disk is full. */

@@ -47,12 +47,16 @@ export function claimFile(file: string): Disposable {
 }
 
 /**
- * Copies the database online and checks the copy's integrity. Replaces `to`; a copy with damaged rows goes to
- * `to.damaged` instead. Throws `DatabaseNotOpened`.
+ * Copies a database that is there online and checks the copy's integrity. Replaces `to` only with `force`; a copy with
+ * damaged rows goes to `to.damaged` instead. Throws `DatabaseNotOpened`.
  */
-export async function backUp(file: string, to: string): Promise<void> {
-  if (!existsSync(file)) throw new DatabaseNotOpened(`There is no database ${file}`);
+export async function backUp(file: string, to: string, { force }: { force: boolean }): Promise<void> {
   assertApart(to, file);
+  if (!force && existsSync(to)) {
+    throw new DatabaseNotOpened(`${to} is there already; name another file, or add --force to replace it`);
+  }
+  if (!existsSync(dirname(to)))
+    throw new DatabaseNotOpened(`There is no folder ${dirname(to)} for the backup; make it`);
   assertLogSound(file);
   const unfinished = `${to}.unfinished`;
   let damaged: string[];
