@@ -271,18 +271,14 @@ describe('connections', () => {
   });
 
   for (const halfClosed of [false, true]) {
-    const manner = halfClosed ? 'too many creates and half-closes' : 'creates without an end';
-    test(`whoever pipelines ${manner} is told to wait and cut off`, async () => {
+    const end = halfClosed ? ' and half-closes' : '';
+    test(`a client that pipelines more creates than may wait${end} gets all of them answered`, async () => {
       await using raw = await openRaw(service.url);
       const { secret: busy } = await service.issue({ plan: 'enterprise', limits: { minute: 100_000, day: 100_000 } });
       const sent = raw.send(withKey(post(BODY, LENGTH).repeat(1_500), busy));
       if (halfClosed) raw.finish();
-      const answers = await raw.answersUntilClosed();
+      for (let i = 0; i < 1_500; i += 1) assert.equal((await raw.answer()).status, 201);
       await sent;
-      const last = answers.pop();
-      assert.equal(last?.status, 503);
-      assertAnswer(last);
-      assert.ok(answers.length >= 1_000 && answers.every(({ status }) => status === 201));
     });
   }
 

@@ -19,8 +19,8 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 /** Lingering close: input discarded after the last answer, so that no reset overtakes it (RFC 9112, section 9.6). */
 const LINGER_MS = 2_000;
 const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
-/** Pipelined requests queued on a connection; the limiter counts them only when they run, so it cannot bound them. */
-const WAITING_MAX = 1_000;
+/** With so many pipelined requests waiting, nothing more is read: what is beyond them is one packet at most. */
+const WAITING_MAX = 100;
 
 /** Pipelined requests that run concurrently; each may hold a large answer until it can be sent. */
 const RUNNING_MAX = 8;
@@ -69,10 +69,6 @@ export class Connection {
   /** Queues a request whose head was read, or serves it. Ignored if an earlier one ends the connection. */
   begin(exchange: Exchange): void {
     if (this.#failed || this.#latest?.isLast) return;
-    if (this.#waiting.length >= WAITING_MAX) {
-      this.fail(tooManyWaiting());
-      return;
-    }
     // Only these, because looking copies the packet: other protocols show at once, or by another version.
     if (!this.#hasBegun || exchange.request.httpVersion !== '1.1') refuseOtherProtocols(exchange);
     this.#hasBegun = true;
@@ -82,6 +78,7 @@ export class Connection {
     } else {
       this.#waiting.push(exchange);
       if (this.#waiting.length === 1) this.#serveWaiting();
+      if (this.#waiting.length >= WAITING_MAX) this.#socket.pause();
     }
   }
 
@@ -113,6 +110,7 @@ export class Connection {
     for (let next = this.#waiting[0]; next && this.#mayRun(next); next = this.#waiting[0]) {
       if (!this.#options.turns.take(this.#resume)) return;
       this.#waiting.shift();
+      if (this.#waiting.length === WAITING_MAX - 1) this.#socket.resume();
       this.#serve(next);
     }
   }
@@ -222,13 +220,6 @@ export class Connection {
 function refuseOtherProtocols(exchange: Exchange): void {
   if (!namesAnotherProtocol(exchange.request)) return;
   exchange.fail(new CatalogError('malformed_request', 'The request line names another protocol; send HTTP/1.1'));
-}
-
-function tooManyWaiting(): CatalogError {
-  return new CatalogError(
-    'unavailable',
-    `${WAITING_MAX} requests are queued on this connection; read responses before you send more`,
-  );
 }
 
 /** Whether a request may run beside others. Not if it awaits `100 Continue`: its answer can end the connection. */
