@@ -4,9 +4,9 @@ import { closeSync, openSync, readdirSync, realpathSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { untilTrue } from './kit/clock.ts';
 import { COMMAND, type Finished, run, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
-import { untilTrue } from './kit/storage-contract.ts';
 
 /** The operator's commands, beside a service that runs. */
 

@@ -11,11 +11,11 @@ import { fileURLToPath } from 'node:url';
 import { readConfig } from '../src/config.ts';
 import { systemClock } from '../src/stdx/clock.ts';
 import { openStorage } from '../src/storage/open.ts';
+import { untilTrue } from './kit/clock.ts';
 import { OPERATOR } from './kit/operator.ts';
 import { run, serveProcess } from './kit/process.ts';
 import { type RedisServer, redisServerMissing, startRedis } from './kit/redis-server.ts';
 import { temporaryFolder, testService } from './kit/service.ts';
-import { untilTrue } from './kit/storage-contract.ts';
 
 /** Work that is counted instead of timed, so that a loss of speed shows on a busy machine too. */
 

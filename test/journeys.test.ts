@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
+import { untilTrue } from './kit/clock.ts';
 import { run, type ServiceProcess, serveProcess } from './kit/process.ts';
 import { json, temporaryFolder } from './kit/service.ts';
-import { untilTrue } from './kit/storage-contract.ts';
 
 interface KeyJson {
   readonly id: string;

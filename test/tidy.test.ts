@@ -151,9 +151,12 @@ test('files have kebab-case names, none of them vague, and no barrels', () => {
 });
 
 test('no file and no function outgrows its reader', () => {
-  for (const file of [...production, ...client, ...bench].filter((each) => !each.includes('/migrations/'))) {
+  const code = [...production, ...client, ...bench].filter((each) => !each.includes('/migrations/'));
+  for (const file of [...code, ...tests]) {
     const lines = read(file).split('\n');
     assert.ok(lines.length <= FILE_LINES_MAX, `${file} has ${lines.length} lines`);
+    // A suite is one function that registers many tests: only its file is held to a length.
+    if (tests.includes(file)) continue;
     let start: number | undefined;
     for (const [index, line] of lines.entries()) {
       if (/^(export )?(async )?function\b|^ {2}(static |override |async |#|get |set )*[#\w]+\(.*\{$/.test(line))

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KEY_PATTERN } from '../../src/catalog/api-key.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { fillWithLife } from '../kit/console/life.ts';
 import { ACTOR, type SignedIn, send, signIn } from '../kit/console/visitor.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 /** What operators do in the console, without scripts, and what the service then does. */
 

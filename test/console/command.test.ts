@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { untilTrue } from '../kit/clock.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 test('`console login` prints a link to the operator listener as it is set, or as it is reached', async () => {
   using folder = temporaryFolder();

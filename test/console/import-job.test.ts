@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
 import { Imports } from '../../src/operator/catalog/import-job.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { ACTOR } from '../kit/console/visitor.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 const BY = { actor: ACTOR, via: 'console' } as const;
 

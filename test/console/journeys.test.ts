@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { browse, browseSignedIn, DESKTOP, draw, faults, openConsole } from '../kit/console/browsing.ts';
 import { fillWithLife, pagesOf } from '../kit/console/life.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 /** What operators come to the console for, clicked through in a real browser. */
 

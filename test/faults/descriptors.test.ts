@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { untilTrue } from '../kit/clock.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { COMMAND } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 const DESCRIPTORS_MAX = 64;
 const CONNECTIONS = 100;

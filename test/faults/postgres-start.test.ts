@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { awaitServer } from '../../src/storage/postgres/connection.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { noPostgresPrograms, type PostgresServer, startPostgres } from '../kit/postgres-server.ts';
 import { COMMAND } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 const options = { skip: noPostgresPrograms, timeout: 90_000 };
 const PASSWORD = 's3cret';

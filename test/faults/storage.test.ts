@@ -15,11 +15,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { untilTrue } from '../kit/clock.ts';
 import { createWithoutPause, send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 const PAGE_BYTES = 4_096;
 const WAL_FRAME_BYTES = PAGE_BYTES + 24;

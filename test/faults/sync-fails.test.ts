@@ -3,12 +3,12 @@ import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { failingSync, noFailingSync } from '../kit/faults/failing-sync.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 test('after a sync of the log that failed, an outcome is unknown, and nothing is written until the log was synced', {
   skip: noFailingSync,

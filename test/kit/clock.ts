@@ -1,4 +1,7 @@
+import assert from 'node:assert/strict';
 import type { Clock } from '../../src/stdx/clock.ts';
+
+const UNTIL_MS_MAX = 10_000;
 
 /** A clock that stands still until a test turns it. */
 export interface ManualClock {
@@ -22,4 +25,13 @@ export function manualClock(unix = Date.UTC(2026, 0, 1, 12) / 1000): ManualClock
       stepped += seconds;
     },
   };
+}
+
+/** Waits until something is true that is promised within a second, with patience for a machine that is busy testing. */
+export async function untilTrue(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const startedMs = performance.now();
+  while (!(await condition())) {
+    assert.ok(performance.now() - startedMs < UNTIL_MS_MAX, 'it did not come true in time');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COUNT, REPLACE_BAN } from '../../src/limits/redis/scripts.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { temporaryFolder } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 const options = { skip: redisServerMissing(), timeout: 60_000 };
 

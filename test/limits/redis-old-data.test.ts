@@ -6,14 +6,13 @@ import type { Limits } from '../../src/catalog/plan.ts';
 import type { DatabaseAddress } from '../../src/config.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { manualClock } from '../kit/clock.ts';
+import { manualClock, untilTrue } from '../kit/clock.ts';
 import { openSwitchProxy } from '../kit/faults/switch-proxy.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { openProxy } from '../kit/proxy.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { recordedEvents, temporaryFolder } from '../kit/service.ts';
-import { untilTrue } from '../kit/storage-contract.ts';
 
 /** A Redis that comes back with less than what was counted: nothing spent is given twice, and no ban is forgotten. */
 

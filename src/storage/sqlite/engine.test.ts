@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { manualClock } from '../../../test/kit/clock.ts';
+import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { storageContract, untilTrue } from '../../../test/kit/storage-contract.ts';
+import { storageContract } from '../../../test/kit/storage-contract.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openStorage } from '../open.ts';
 

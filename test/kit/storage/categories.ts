@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import type { NewCategory } from '../../../src/catalog/category.ts';
+import { CatalogError } from '../../../src/catalog/error.ts';
+import type { Change } from '../../../src/catalog/storage.ts';
+import { untilTrue } from '../clock.ts';
+import { OPERATOR } from '../operator.ts';
+import { type Check, insert } from './bench.ts';
+
+/** Registers the checks of categories: text, bounds, pages, imports, renames and deletions. */
+export function categoriesContract(check: Check): void {
+  check('200 simultaneous creates get 200 distinct, ascending ids and are all kept', async (bench) => {
+    const names = Array.from({ length: 200 }, (_, index) => `category ${index}`);
+    const created = await Promise.all(names.map((each) => insert(bench.storage, { name: each })));
+    assert.equal(new Set(created.map(({ id }) => id)).size, 200);
+    await bench.reopen();
+    assert.deepEqual(await bench.storage.categories.list(), created);
+  });
+
+  check('strings come back as they were', async ({ storage }) => {
+    const strings = [
+      'é',
+      'e\u0301',
+      '🐕‍🦺',
+      '\u{10FFFF}',
+      "'; drop table categories; --",
+      '\\u0041',
+      '\u2028',
+      '%00',
+      '﷽',
+    ];
+    for (const text of strings) {
+      const sample: Required<NewCategory> = { name: text, description: text };
+      const { id } = await insert(storage, sample);
+      assert.deepEqual(await storage.categories.find(id), { id, ...sample });
+      assert.deepEqual((await storage.categories.list()).at(-1), { id, ...sample });
+    }
+  });
+
+  check('an empty description is kept, a missing one stays missing', async ({ storage }) => {
+    const empty = await insert(storage, { name: 'a', description: '' });
+    const missing = await insert(storage, { name: 'b' });
+    assert.deepEqual(await storage.categories.find(empty.id), { id: empty.id, name: 'a', description: '' });
+    assert.deepEqual(await storage.categories.find(missing.id), { id: missing.id, name: 'b' });
+  });
+
+  check('the bound holds, also within one batch', async ({ storage, categoriesMax }) => {
+    const tried = await Promise.allSettled(
+      Array.from({ length: categoriesMax + 5 }, (_, index) => insert(storage, { name: `${index}` })),
+    );
+    const refused = tried.filter((result) => result.status === 'rejected');
+    assert.equal(refused.length, 5);
+    for (const { reason } of refused) assert.ok(reason instanceof CatalogError && reason.code === 'catalog_full');
+    await assert.rejects(insert(storage, { name: 'late' }), { code: 'catalog_full' });
+    assert.equal((await storage.categories.list()).length, categoriesMax);
+  });
+
+  check('the bound of the list’s bytes holds to the byte, whichever process creates', async (bench) => {
+    const { storage, categoriesBytesMax } = bench;
+    await using other = await bench.another();
+    const long = { name: 'é"', description: '\n🐕'.repeat(999) };
+    const tried = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, index) => insert(index % 2 === 0 ? storage : other, long)),
+    );
+    const made = tried.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    for (const result of tried) assert.ok(result.status === 'fulfilled' || result.reason.code === 'catalog_full');
+    const room = categoriesBytesMax - Buffer.byteLength(JSON.stringify(await storage.categories.list()));
+    assert.ok(made.length > 10 && room >= 0 && room < 7_000, `${room} bytes are left of ${categoriesBytesMax}`);
+    const [first, second] = made;
+    assert.equal(await other.categories.delete(first?.id ?? 0, OPERATOR), 'deleted');
+    await bench.reopen();
+    const { categories } = bench.storage;
+    // The next id has as many digits as the last one.
+    const frame = Buffer.byteLength(JSON.stringify({ id: made.at(-1)?.id, name: 'x', description: '' })) + 1;
+    const rest = categoriesBytesMax - frame - Buffer.byteLength(JSON.stringify(await categories.list()));
+    const full = { code: 'catalog_full', message: /CATEGORIES_BYTES_MAX/ };
+    await assert.rejects(insert(other, { name: 'x', description: 'x'.repeat(rest + 1) }), full);
+    const last = await insert(other, { name: 'x', description: 'x'.repeat(rest) });
+    await assert.rejects(categories.rename(last.id, 'xy', OPERATOR), full);
+    assert.deepEqual(await categories.find(last.id), last);
+    assert.ok(await categories.rename(second?.id ?? 0, 'é', OPERATOR));
+    assert.ok(await other.categories.rename(last.id, 'xyz', OPERATOR));
+    assert.equal(Buffer.byteLength(JSON.stringify(await categories.list())), categoriesBytesMax);
+    await assert.rejects(other.categories.rename(last.id, 'xyzé', OPERATOR), full);
+  });
+
+  check('pages follow each other without gap or overlap', async ({ storage }) => {
+    for (let i = 0; i < 7; i += 1) await insert(storage, { name: `${i}` });
+    const pages = [];
+    for (let after = 0; ; ) {
+      const page = await storage.categories.list({ after, limit: 3 });
+      pages.push(page.map((category) => category.name));
+      const last = page.at(-1);
+      if (!last) break;
+      after = last.id;
+    }
+    assert.deepEqual(pages, [['0', '1', '2'], ['3', '4', '5'], ['6'], []]);
+  });
+
+  check(
+    'an import is whole or not at all, and other processes hear of it',
+    async ({ storage, another, categoriesMax, categoriesBytesMax }) => {
+      const seen: Change[] = [];
+      await storage.watch(async (change) => {
+        seen.push(change);
+      });
+      await using other = await another();
+      const some = Array.from({ length: categoriesMax - 10 }, (_, index) => ({ name: `imported ${index}` }));
+      const heard: number[] = [];
+      await other.categories.import(some, OPERATOR, (count) => heard.push(count));
+      assert.equal(heard.at(-1), some.length);
+      await untilTrue(() => seen.includes('new-categories'));
+      await assert.rejects(other.categories.import(some, OPERATOR), {
+        code: 'catalog_full',
+        message: `The catalog holds ${categoriesMax} categories, which is its bound (CATEGORIES_MAX); of the ${some.length} categories the first 10 would fit`,
+      });
+      const long = Array.from({ length: 10 }, () => ({ name: '🐕'.repeat(255), description: '🐕'.repeat(2_000) }));
+      const message = new RegExp(
+        `have ${categoriesBytesMax} bytes.*CATEGORIES_BYTES_MAX.*of the 10 categories the first 9 would fit`,
+      );
+      await assert.rejects(other.categories.import(long, OPERATOR), { code: 'catalog_full', message });
+      assert.deepEqual(
+        await storage.categories.list(),
+        some.map(({ name }, index) => ({ id: index + 1, name })),
+      );
+      const [entry] = await storage.audit.list({ since: 0, limit: 10 });
+      assert.deepEqual(entry?.after, { count: some.length, firstId: 1, lastId: some.length });
+    },
+  );
+
+  check('a category is renamed, and deleted when no pet belongs to it; its id is not given again', async (bench) => {
+    const { storage } = bench;
+    const seen: Change[] = [];
+    await storage.watch(async (change) => {
+      seen.push(change);
+    });
+    const first = await insert(storage, { name: 'a', description: 'kept' });
+    const second = await insert(storage, { name: 'b' });
+    assert.deepEqual(await storage.categories.rename(first.id, 'A', OPERATOR), { ...first, name: 'A' });
+    assert.deepEqual(await storage.categories.rename(first.id, 'A', OPERATOR), { ...first, name: 'A' });
+    assert.equal(await storage.categories.rename(99, 'A', OPERATOR), undefined);
+    await storage.pets.insert({ name: 'Rex', categoryId: first.id, status: 'available' }, { keyId: 'key_1' });
+    assert.equal(await storage.categories.delete(first.id, OPERATOR), 'in use');
+    assert.equal(await storage.categories.delete(second.id, OPERATOR), 'deleted');
+    assert.equal(await storage.categories.delete(second.id, OPERATOR), 'not found');
+    assert.ok(seen.filter((change) => change === 'categories').length >= 3, 'whoever lists categories is told');
+    assert.equal((await insert(storage, { name: 'c' })).id, second.id + 1);
+    const actions = (await storage.audit.list({ since: 0, limit: 10 })).map(({ action, target }) => [action, target]);
+    assert.deepEqual(actions, [
+      ['category.delete', `${second.id}`],
+      ['category.rename', `${first.id}`],
+    ]);
+  });
+
+  check(
+    'renames and deletions are told one by one to those who missed some, and no longer when they are many',
+    async (bench) => {
+      const { storage } = bench;
+      await using other = await bench.another();
+      const made = [];
+      for (const name of ['a', 'b', 'c']) made.push(await insert(storage, { name, description: name }));
+      const [first, second, third] = made.map(({ id }) => id) as [number, number, number];
+      const { version, changed } = await other.categories.changesSince(undefined);
+      assert.equal(changed, undefined, 'those who know nothing read everything');
+      assert.deepEqual((await other.categories.changesSince(version)).changed, []);
+      await storage.categories.rename(second, 'B', OPERATOR);
+      await other.categories.delete(third, OPERATOR);
+      await storage.categories.rename(second, 'BB', OPERATOR);
+      const since = await other.categories.changesSince(version);
+      const renamed = { id: second, category: { id: second, name: 'BB', description: 'b' } };
+      assert.deepEqual(since, {
+        version: version + 3,
+        changed: [renamed, { id: third, category: undefined }],
+      });
+      assert.deepEqual((await storage.categories.changesSince(version + 2)).changed, [renamed]);
+      assert.equal((await storage.categories.changesSince(version + 4)).changed, undefined, 'a version of the future');
+      for (let more = 0; more < 98; more += 1) await storage.categories.delete(first + 1_000, OPERATOR);
+      assert.equal((await storage.categories.changesSince(version)).changed, undefined);
+      assert.equal((await storage.categories.changesSince(version + 1)).changed?.length, 3);
+    },
+  );
+}

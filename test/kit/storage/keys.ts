@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { secretRecord } from '../../../src/catalog/api-key.ts';
+import { PLANS } from '../../../src/catalog/plan.ts';
+import { OPERATOR } from '../operator.ts';
+import { type Check, issue, NOW } from './bench.ts';
+
+/** Registers the checks of API keys, their search and the audit of their changes. */
+export function keysContract(check: Check): void {
+  check('a key is found by its secret, with everything that was said of it', async (bench) => {
+    const { key, secret } = await issue(bench.storage, {
+      plan: 'enterprise',
+      limits: { minute: 7, day: 9 },
+      scopes: ['pets:read'],
+    });
+    await bench.reopen();
+    assert.deepEqual(await bench.storage.keys.findBySecret(secretRecord(secret).hash), { key, endsAt: null });
+    assert.deepEqual(await bench.storage.keys.list(), [key]);
+  });
+
+  check('a rotation keeps the old secret until its grace ends', async ({ storage }) => {
+    const { key, secret } = await issue(storage);
+    const second = secretRecord('petcat_live_second');
+    const rotated = await storage.keys.rotate(key.id, second, { now: NOW + 10, oldEndAt: NOW + 100, by: OPERATOR });
+    assert.deepEqual(rotated, { ...key, prefix: second.prefix });
+    assert.equal((await storage.keys.findBySecret(secretRecord(secret).hash))?.endsAt, NOW + 100);
+    assert.deepEqual(await storage.keys.findBySecret(second.hash), { key: rotated, endsAt: null });
+    // A later rotation does not give an old secret more time.
+    await storage.keys.rotate(key.id, secretRecord('petcat_live_third'), {
+      now: NOW + 20,
+      oldEndAt: NOW + 500,
+      by: OPERATOR,
+    });
+    assert.equal((await storage.keys.findBySecret(secretRecord(secret).hash))?.endsAt, NOW + 100);
+    assert.equal((await storage.keys.findBySecret(second.hash))?.endsAt, NOW + 500);
+  });
+
+  check('a revocation is for good and keeps its first moment', async ({ storage }) => {
+    const { key } = await issue(storage);
+    assert.equal((await storage.keys.revoke(key.id, NOW + 1, OPERATOR))?.revokedAt, NOW + 1);
+    assert.equal((await storage.keys.revoke(key.id, NOW + 2, OPERATOR))?.revokedAt, NOW + 1);
+    const rotated = await storage.keys.rotate(key.id, secretRecord('petcat_live_new'), {
+      now: NOW + 3,
+      oldEndAt: NOW + 4,
+      by: OPERATOR,
+    });
+    assert.equal(rotated?.revokedAt, NOW + 1);
+    assert.equal(await storage.keys.findBySecret(secretRecord('petcat_live_new').hash), undefined);
+  });
+
+  check('a plan change is kept', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const changed = await storage.keys.update(key.id, { plan: 'business', limits: PLANS.business }, OPERATOR);
+    assert.deepEqual(changed, { ...key, plan: 'business', limits: PLANS.business });
+    assert.deepEqual(await storage.keys.find(key.id), changed);
+  });
+
+  check('what operators do with keys and bans is written down, whole and in order', async ({ storage }) => {
+    const { key, secret } = await issue(storage);
+    const changes = { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 } as const;
+    await storage.keys.update(key.id, { ...changes, name: key.name }, OPERATOR);
+    await storage.keys.update(key.id, changes, OPERATOR);
+    await storage.limits.insertBan({ keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' });
+    await storage.limits.liftBan(key.id, NOW + 1, { actor: 'ops', via: 'console' });
+    await storage.limits.liftBan(key.id, NOW + 1, OPERATOR);
+    await storage.keys.revoke(key.id, NOW + 2, OPERATOR);
+    const entries = await storage.audit.list({ since: 0, limit: 10, target: key.id });
+    assert.deepEqual(
+      entries.map(({ action, operator }) => [action, operator.via]),
+      [
+        ['key.revoke', 'cli'],
+        ['ban.lift', 'console'],
+        ['key.update', 'cli'],
+        ['key.create', 'cli'],
+      ],
+    );
+    assert.deepEqual(entries[2]?.before, { plan: 'free', limits: PLANS.free, expiresAt: null });
+    assert.deepEqual(entries[2]?.after, { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 });
+    assert.ok(!JSON.stringify(entries).includes(secret));
+    const ids = entries.map(({ id }) => id);
+    assert.deepEqual(await storage.audit.list({ since: 0, limit: 2, before: ids[1] ?? 0 }), entries.slice(2));
+    const [ban] = await storage.limits.banHistory(key.id, 10);
+    assert.deepEqual([ban?.reason, ban?.liftedAt], ['r', NOW + 1]);
+  });
+
+  check('keys are searched by name, id and prefix, a page at a time', async ({ storage }) => {
+    for (let index = 0; index < 25; index += 1) await issue(storage, { name: `Shop ${index} 100%_` });
+    const { key } = await issue(storage, { name: 'other Ärzte' });
+    const page = await storage.keys.search({ text: 'sHOP', offset: 20, limit: 10 });
+    assert.deepEqual([page.count, page.keys.length], [25, 5]);
+    assert.equal((await storage.keys.search({ text: '', offset: 0, limit: 10 })).count, 26);
+    assert.equal((await storage.keys.search({ text: '0%_', offset: 0, limit: 10 })).count, 25);
+    for (const text of [key.id, key.prefix, 'OTHER', 'Ärzte', 'other Ä']) {
+      assert.deepEqual((await storage.keys.search({ text, offset: 0, limit: 10 })).keys, [key]);
+    }
+  });
+}

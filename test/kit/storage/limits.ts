@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { OPERATOR } from '../operator.ts';
+import { type Check, issue, issueMany, NOW } from './bench.ts';
+
+/** Registers the checks of counts and bans. */
+export function limitsContract(check: Check): void {
+  check('counts are replaced, for many keys at once', async ({ storage }) => {
+    const keys = await issueMany(storage, 250);
+    for (const used of [1, 2]) {
+      await storage.limits.saveCounts(
+        keys.map(({ key }) => ({ keyId: key.id, minuteEnds: NOW, minuteUsed: used, day: 3, dayUsed: used })),
+      );
+    }
+    for (const { key } of keys) {
+      const { counts } = await storage.limits.memory(key.id);
+      assert.deepEqual(counts, { keyId: key.id, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 2 });
+    }
+  });
+
+  check('counts are raised by whatever comes later, in any order, and never lowered', async ({ storage }) => {
+    const keys = await issueMany(storage, 150);
+    const counts = ([minuteEnds, minuteUsed, day, dayUsed]: readonly [number, number, number, number]) =>
+      keys.map(({ key }) => ({ keyId: key.id, minuteEnds, minuteUsed, day, dayUsed }));
+    for (const [told, kept] of [
+      [
+        [NOW, 5, 3, 5],
+        [NOW, 5, 3, 5],
+      ],
+      [
+        [NOW, 4, 3, 7],
+        [NOW, 5, 3, 7],
+      ],
+      [
+        [NOW + 60, 1, 3, 6],
+        [NOW + 60, 1, 3, 7],
+      ],
+      [
+        [NOW, 9, 3, 8],
+        [NOW + 60, 1, 3, 8],
+      ],
+      [
+        [NOW + 60, 2, 4, 1],
+        [NOW + 60, 2, 4, 1],
+      ],
+      [
+        [NOW + 60, 2, 3, 99],
+        [NOW + 60, 2, 4, 1],
+      ],
+    ] as const) {
+      // Two at once, as two instances do it.
+      await Promise.all([
+        storage.limits.raiseCounts(counts(told)),
+        storage.limits.raiseCounts(counts(told).toReversed()),
+      ]);
+      const [first, last] = [keys[0]?.key.id, keys.at(-1)?.key.id];
+      for (const keyId of [first ?? '', last ?? '']) {
+        const [minuteEnds, minuteUsed, day, dayUsed] = kept;
+        assert.deepEqual((await storage.limits.memory(keyId)).counts, { keyId, minuteEnds, minuteUsed, day, dayUsed });
+      }
+    }
+  });
+
+  check('the last ban that was not lifted is remembered', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const ban = (startedAt: number, level: number) => ({
+      keyId: key.id,
+      startedAt,
+      endsAt: startedAt + 60,
+      level,
+      reason: 'r',
+    });
+    await storage.limits.insertBan(ban(NOW, 1));
+    await storage.limits.insertBan(ban(NOW + 100, 2));
+    assert.deepEqual((await storage.limits.memory(key.id)).ban, ban(NOW + 100, 2));
+    assert.deepEqual(await storage.limits.listBans(NOW + 120), [ban(NOW + 100, 2)]);
+    assert.equal(await storage.limits.liftBan(key.id, NOW + 120, OPERATOR), true);
+    assert.equal(await storage.limits.liftBan(key.id, NOW + 121, OPERATOR), false);
+    assert.deepEqual((await storage.limits.memory(key.id)).ban, ban(NOW, 1));
+    assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW, 1)]);
+  });
+
+  check('many keys are remembered at once as each is alone', async ({ storage }) => {
+    const keys = (await issueMany(storage, 4)).map(({ key }) => key.id);
+    const [counted = '', banned = '', lifted = ''] = keys;
+    await storage.limits.saveCounts([{ keyId: counted, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 4 }]);
+    const ban = { level: 1, reason: 'r' };
+    for (const keyId of [banned, lifted]) {
+      await storage.limits.insertBan({ keyId, startedAt: NOW - 100, endsAt: NOW - 40, ...ban });
+      await storage.limits.insertBan({ keyId, startedAt: NOW, endsAt: NOW + 60, ...ban });
+    }
+    await storage.limits.liftBan(lifted, NOW, OPERATOR);
+    const alone = await Promise.all(keys.map((keyId) => storage.limits.memory(keyId)));
+    assert.deepEqual(await storage.limits.memories(keys), alone);
+    assert.deepEqual(
+      alone.map((memory) => [memory.counts?.dayUsed, memory.ban?.startedAt]),
+      [
+        [4, undefined],
+        [undefined, NOW],
+        [undefined, NOW - 100],
+        [undefined, undefined],
+      ],
+    );
+  });
+
+  check('open windows and bans move with a stepped clock', async ({ storage }) => {
+    const { key } = await issue(storage);
+    await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: NOW, minuteUsed: 1, day: 3, dayUsed: 1 }]);
+    await storage.limits.insertBan({ keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' });
+    await storage.limits.move(-10);
+    const { counts, ban } = await storage.limits.memory(key.id);
+    assert.deepEqual([counts?.minuteEnds, counts?.day, ban?.startedAt, ban?.endsAt], [NOW - 10, 3, NOW - 10, NOW + 50]);
+  });
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import type { Storage } from '../../../src/catalog/storage.ts';
+import { type Check, issue, NOW } from './bench.ts';
+
+/** Registers the checks of retries: an insert with an idempotency key, and an attempt that is repeated. */
+export function retriesContract(check: Check): void {
+  check('an insert with a name of its own happens once, whoever retries it and however often', async (bench) => {
+    const origin = (fingerprint: string) => ({ keyId: 'key_1', idempotency: { key: 'mine', fingerprint } });
+    const tries = await Promise.all(
+      Array.from({ length: 10 }, () => bench.storage.categories.insert({ name: 'Dog' }, origin('a'))),
+    );
+    assert.equal(tries.filter(({ isReplay }) => !isReplay).length, 1);
+    assert.equal(new Set(tries.map(({ resource }) => resource.id)).size, 1);
+    await bench.reopen();
+    const { storage } = bench;
+    assert.equal((await storage.categories.insert({ name: 'Dog' }, origin('a'))).isReplay, true);
+    await assert.rejects(storage.categories.insert({ name: 'Cat' }, origin('b')), { code: 'idempotency_key_reused' });
+    const other = { keyId: 'key_2', idempotency: { key: 'mine', fingerprint: 'b' } };
+    assert.equal((await storage.categories.insert({ name: 'Cat' }, other)).isReplay, false);
+    assert.equal((await storage.categories.list()).length, 2);
+  });
+
+  check('a failed insert keeps no outcome, and leaves others of the same moment alone', async ({ storage }) => {
+    const origin = { keyId: 'key_1', idempotency: { key: 'pet', fingerprint: 'a' } };
+    const pet = { name: 'Rex', categoryId: 1, status: 'available' as const };
+    const [failed, made] = await Promise.allSettled([
+      storage.pets.insert(pet, origin),
+      storage.categories.insert({ name: 'Dog' }, { ...origin, idempotency: { key: 'dog', fingerprint: 'a' } }),
+    ]);
+    assert.equal(failed.status === 'rejected' && failed.reason.code, 'validation_failed');
+    assert.equal(made.status, 'fulfilled');
+    assert.equal((await storage.pets.insert(pet, origin)).isReplay, false);
+  });
+
+  check('what is retried as the same attempt is done once, whoever retries it', async ({ storage, another }) => {
+    const { key } = await issue(storage);
+    await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: NOW, minuteUsed: 1, day: 3, dayUsed: 1 }]);
+    const ban = { keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' };
+    const usage = { keyId: key.id, served: 5, clientErrors: 0, refused: 0, serverErrors: 0, first: NOW, last: NOW };
+    await using other = await another();
+    for (const attempt of ['first', 'second']) {
+      const retry = (each: Storage) => [
+        each.limits.insertBan(ban, `ban ${attempt}`),
+        each.usage.add(NOW - (NOW % 60), [usage], `usage ${attempt}`),
+      ];
+      await Promise.all([storage, other, storage].flatMap(retry));
+      for (const each of [storage, other, storage]) await each.limits.move(-10, `move ${attempt}`);
+    }
+    assert.equal((await storage.limits.memory(key.id)).counts?.minuteEnds, NOW - 20);
+    assert.equal((await storage.limits.banHistory(key.id, 10)).length, 2);
+    const [used] = await storage.usage.byKey({ since: NOW - 60, now: NOW });
+    assert.equal(used?.served, 10);
+  });
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { OPERATOR } from '../operator.ts';
+import { type Check, NOW } from './bench.ts';
+
+/** Registers the checks of console logins and sessions. */
+export function sessionsContract(check: Check): void {
+  check('a login opens one session, and a session can be ended', async ({ storage }) => {
+    await storage.sessions.offer('login', { endsAt: NOW + 600, actor: 'ops' });
+    await storage.sessions.offer('late', { endsAt: NOW + 1, actor: 'ops' });
+    const wanted = { hash: 'session', now: NOW + 1, endsAt: NOW + 3_600 };
+    assert.equal(await storage.sessions.open('late', wanted), undefined);
+    assert.equal(await storage.sessions.open('unknown', wanted), undefined);
+    const session = await storage.sessions.open('login', wanted);
+    assert.deepEqual([session?.actor, session?.openedAt, session?.endsAt], ['ops', NOW + 1, NOW + 3_600]);
+    assert.equal(await storage.sessions.open('login', { ...wanted, hash: 'another' }), undefined);
+    assert.deepEqual(await storage.sessions.find('session', NOW + 3_599), session);
+    assert.equal(await storage.sessions.find('session', NOW + 3_600), undefined);
+    assert.deepEqual(await storage.sessions.list(NOW + 2), [session]);
+    assert.equal(await storage.sessions.revoke(session?.id ?? '', NOW + 3, OPERATOR), true);
+    assert.equal(await storage.sessions.revoke(session?.id ?? '', NOW + 3, OPERATOR), false);
+    assert.equal(await storage.sessions.find('session', NOW + 4), undefined);
+  });
+
+  check('a session that is not used for an hour ends', async ({ storage }) => {
+    const open = async (hash: string, now: number) => {
+      await storage.sessions.offer(`login of ${hash}`, { endsAt: now + 600, actor: 'ops' });
+      const session = await storage.sessions.open(`login of ${hash}`, { hash, now, endsAt: now + 40_000 });
+      return session?.id ?? '';
+    };
+    const [used, idle] = [await open('used', NOW), await open('idle', NOW)];
+    await storage.sessions.touch(used, NOW + 3_599);
+    assert.deepEqual((await storage.sessions.find('idle', NOW + 3_599))?.lastSeenAt, NOW);
+    assert.equal(await storage.sessions.find('idle', NOW + 3_600), undefined);
+    assert.equal((await storage.sessions.find('used', NOW + 7_198))?.lastSeenAt, NOW + 3_599);
+    assert.deepEqual(
+      (await storage.sessions.list(NOW + 3_600)).map(({ id }) => id),
+      [used],
+    );
+    assert.equal(await storage.sessions.revoke(idle, NOW + 3_600, OPERATOR), false);
+    await open('third', NOW + 3_600);
+    assert.equal(await storage.sessions.find('idle', NOW + 3_599), undefined, 'removed when the next one is opened');
+    assert.equal(await storage.sessions.find('used', NOW + 7_199), undefined);
+  });
+}
