@@ -12,10 +12,10 @@ import { openStorage } from '../src/storage/open.ts';
 export const CATEGORIES_MAX = 1_000_000;
 export const CATEGORIES_BYTES_MAX = 1_073_741_824;
 const CATEGORIES_AT_ONCE = 5_000;
-/** Who the audit log says issued the keys. */
+/** The operator recorded for the keys. */
 const OPERATOR: Operator = { actor: 'bench', via: 'cli' };
 const BAN_SECONDS = 3_600;
-/** Limits that no load reaches. */
+/** Limits above any load. */
 const UNREACHED: Limits = { minute: LIMIT_MAX, day: LIMIT_MAX };
 
 /** Puts categories into a database that no service has open. */

@@ -9,7 +9,7 @@ import { serve, type Workshop } from './workshop.ts';
 const LIST = '/v1/categories';
 const SETTLE_MS = 1_000;
 
-/** Something measured that is not a rate. */
+/** A measurement that is not a rate. */
 export interface Figure {
   readonly name: string;
   readonly unit: 'ms' | 'MB' | 'keys/s';
@@ -17,7 +17,7 @@ export interface Figure {
   readonly atMost?: number;
 }
 
-/** From the start of the process to its first answer, and what it holds in memory then. */
+/** Time from the start of the process to its first answer, and its memory then. */
 export async function startFigures({ machine, folder }: Workshop, starts: number): Promise<Figure[]> {
   const file = await databaseFile(folder, 20);
   const secret = await addKey(`sqlite:${file}`);
@@ -39,7 +39,7 @@ export async function startFigures({ machine, folder }: Workshop, starts: number
   ];
 }
 
-/** What it holds in memory after so many different keys have called, each once, and how fast those were. */
+/** Memory after many different keys have called once each, and the rate of those calls. */
 export async function distinctKeysFigures(shop: Workshop, keys: number): Promise<Figure[]> {
   const file = await databaseFile(shop.folder, 20);
   const calls = addKeys(file, keys).map((key) => ({ method: 'GET' as const, path: LIST, key }));

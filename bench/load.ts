@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { BENCH, type Machine } from './machine.ts';
 import { installed, pinned } from './servers.ts';
 
-/** The core that makes the load; the servers have the other. */
+/** The core of the load generator; the servers have the other. */
 const LOAD_CORE = 0;
 
 /** One request of a load. */
@@ -27,7 +27,7 @@ export interface Load {
   readonly seconds: number;
 }
 
-/** What came of a load. */
+/** The results of a load. */
 export interface Measured {
   readonly requests: number;
   readonly seconds: number;
@@ -50,7 +50,7 @@ export function writeCalls(file: string, calls: readonly Call[]): string {
 
 /**
  * Sends every call once, over so many connections, and returns how many were answered with 200 and in how many seconds.
- * No load generator does that, and none is needed: what is sent for the first time is slow to answer.
+ * Load generators cannot do that; one is not needed, as first requests are slow to answer.
  */
 export async function sendOnce(origin: string, calls: readonly Call[], connections: number) {
   const { hostname, port } = new URL(origin);

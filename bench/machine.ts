@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 export const BENCH = fileURLToPath(new URL('.', import.meta.url));
 
-/** What the figures were measured on and with. Programs that are not installed are undefined. */
+/** The machine and programs of the measurement. Programs that are not installed are undefined. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
@@ -49,7 +49,7 @@ export function pinnedVersions(peer: string): string {
     .join(', ');
 }
 
-/** What a program says that matches, or undefined if it says no such thing or is not there. */
+/** The part of a program's output that matches, or undefined without a match or the program. */
 function printed(command: string, args: readonly string[], pattern: RegExp): string | undefined {
   const { stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8', cwd: BENCH });
   if (error) return undefined;

@@ -6,7 +6,7 @@ import type { Point } from './shapes.ts';
 import { number, type Spread, spread } from './statistics.ts';
 import type { Workload } from './workloads.ts';
 
-/** Everything that a run found. */
+/** The results of a run. */
 export interface Run {
   readonly machine: Machine;
   readonly scale: Scale;

@@ -6,7 +6,7 @@ import type { Contender, Workshop } from './workshop.ts';
 
 const BYTES_PER_MB = 1e6;
 
-/** How much of everything a run does. */
+/** The sizes of a run. */
 export interface Scale {
   readonly rounds: number;
   readonly seconds: number;
@@ -14,7 +14,7 @@ export interface Scale {
   readonly warmUpSeconds: number;
 }
 
-/** What one contender did in each round. */
+/** The results of one contender in each round. */
 export interface Series {
   readonly name: string;
   readonly x: number | undefined;

@@ -13,7 +13,7 @@ const READY_MS_MAX = 20_000;
 const READY_CHECK_INTERVAL_MS = 2;
 const INSTALL_MS_MAX = 120_000;
 
-/** A server that runs, on the servers' core. Disposing of it ends it. */
+/** A running server on the servers' core. Disposing ends it. */
 export interface Server extends AsyncDisposable {
   readonly origin: string;
   readonly pid: number;
@@ -30,7 +30,7 @@ export function startService(machine: Machine, folder: string, settings: Record<
   return start(machine, command, { cwd: folder, folder, env: { PORT: '0', ...settings } });
 }
 
-/** What a peer is given to work with, as files. */
+/** The input of a peer, as files. */
 export interface PeerFiles {
   readonly folder: string;
   readonly list: string;
@@ -92,7 +92,7 @@ async function start(
   const descriptor = openSync(output, 'a');
   const child = spawn(program, args, { cwd, env: { PATH, ...env }, stdio: ['ignore', descriptor, descriptor] });
   closeSync(descriptor);
-  // However the benchmark ends, its servers do not outlive it.
+  // Servers must not outlive the benchmark.
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   const ended = once(child, 'close').finally(() => process.off('exit', kill));
@@ -133,7 +133,7 @@ export function pinned(machine: Machine, core: number, command: readonly string[
   return machine.pins ? ['taskset', '-c', `${core}`, ...command] : command;
 }
 
-/** What a process holds in memory, in MB (proc_pid_status(5), VmRSS); NaN where the system does not tell. */
+/** The resident memory of a process, in MB (proc_pid_status(5), VmRSS); NaN where the system does not tell. */
 export function residentMb(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;

@@ -7,10 +7,10 @@ export interface Point {
   readonly mbPerSecond: number;
 }
 
-/** What a curve should look like, and the words for whether it does. */
+/** The expected shape of a curve, and the text for whether it fits. */
 export interface Shape {
   readonly expected: string;
-  /** What is drawn upwards. */
+  /** The vertical axis. */
   readonly y: 'requests per second' | 'microseconds per answer';
   judge(points: readonly Point[]): { readonly holds: boolean; readonly sentence: string };
 }

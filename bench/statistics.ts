@@ -1,4 +1,4 @@
-/** The middle of some numbers, and between which they lie. */
+/** Median, minimum and maximum of some numbers. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -13,7 +13,7 @@ export function spread(values: readonly number[]): Spread {
   return { median, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
 }
 
-/** A number as people read it: three digits that count, thousands apart. */
+/** Formats a number with three significant digits and thousands separators. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Math.abs(value) >= 1_000) return Math.round(value).toLocaleString('en');

@@ -157,7 +157,7 @@ const REFUSALS: Workload = {
     const good = await addKey(databaseUrl);
     const spent = await addKey(databaseUrl, { minute: 1, day: 1 });
     const banned = await addBannedKey(databaseUrl);
-    // Without bans, or the flood would turn into that of a banned key.
+    // Without bans, or the flood would measure a banned key.
     const server = await serve(shop, { DATABASE_URL: databaseUrl, BAN_AFTER_REFUSALS: '0' });
     await fetch(server.origin + LIST, { headers: { authorization: `Bearer ${spent}` } });
     const flood = (name: string, status: number, call: Call) =>
@@ -201,7 +201,7 @@ const KEYS: Workload = {
   },
 };
 
-/** How the service's work grows with what it is asked and what it holds. */
+/** How cost grows with load and catalog size. */
 const CURVES: readonly Workload[] = [
   {
     name: 'list-size',
@@ -281,7 +281,7 @@ const SERVERS: Workload = {
 /** Every workload, in the order of a run. */
 export const WORKLOADS: readonly Workload[] = [...LISTS, ...CREATES, MIXED, REFUSALS, KEYS, ...CURVES, SERVERS];
 
-/** The service and peers that send its very list. */
+/** The service, and peers that send the same list. */
 async function besidePeers(
   shop: Workshop,
   categories: number,

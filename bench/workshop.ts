@@ -5,7 +5,7 @@ import { type Call, type Load, writeCalls } from './load.ts';
 import type { Machine } from './machine.ts';
 import { NotHere, type Server, startPeer, startService } from './servers.ts';
 
-/** One of those that a workload compares: a server and what is sent to it. */
+/** A contender of a workload: a server and its requests. */
 export interface Contender {
   readonly name: string;
   readonly server: Server;
@@ -23,7 +23,7 @@ export interface RunningService {
   readonly databaseUrl: string;
 }
 
-/** Where a workload gets its servers from; what it started ends with it. */
+/** Starts the servers of a workload; disposing ends them. */
 export interface Workshop {
   readonly machine: Machine;
   readonly folder: string;

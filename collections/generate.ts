@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BASE_URL = 'http://127.0.0.1:8080/v1';
 const POSTMAN_SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 
-/** What is read of the contract; it has much more. */
+/** The parts of the contract that are read. */
 export interface Contract {
   readonly info: { readonly title: string; readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -48,7 +48,7 @@ interface Request {
   readonly title: string;
   readonly folder: string;
   readonly method: string;
-  /** With `{name}` for what is filled in. */
+  /** With `{name}` for variables. */
   readonly path: string;
   readonly inPath: readonly Parameter[];
   readonly inQuery: readonly Parameter[];
@@ -84,7 +84,7 @@ function requestsOf({ paths, components }: Contract): Request[] {
   );
 }
 
-/** The example of the contract, without fixed moments: those pass, and what they stand for is over then. */
+/** The example of the contract, without fixed dates, which would expire. */
 function bodyOf({ schema, example }: JsonContent, schemas: Contract['components']['schemas']): string {
   const properties = schemas[schema.$ref.split('/').at(-1) ?? '']?.properties ?? {};
   const lasting = Object.entries(example).filter(([name]) => properties[name]?.format !== 'date-time');

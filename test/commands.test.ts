@@ -75,7 +75,7 @@ test('an import with bad records names each with its line and changes nothing', 
   assert.equal((await place.command('categories', 'import', 'bad.ndjson', '--format', 'xml')).code, 2);
 });
 
-test('a category with pets stays, and what is not there is told so', async () => {
+test('a category with pets is not deleted, and a missing one is reported', async () => {
   await using place = await bench();
   place.file('one.json', '[{"name":"Dog"}]');
   await place.command('categories', 'import', 'one.json');
@@ -90,7 +90,7 @@ test('a category with pets stays, and what is not there is told so', async () =>
   assert.equal((await place.command('categories', 'delete', 'x')).code, 2);
 });
 
-test('usage tells what keys called for, to the last request of a service that was stopped', async () => {
+test('usage is complete to the last request of a stopped service', async () => {
   await using place = await bench();
   for (let i = 0; i < 7; i += 1) await place.list();
   const [key] = JSON.parse((await place.command('keys', 'list', '--json')).stdout) as { id: string }[];
@@ -104,7 +104,7 @@ test('usage tells what keys called for, to the last request of a service that wa
   assert.equal((await place.command('usage', '--since', 'long')).code, 2);
 });
 
-test('a service that is killed has stored its usage but for the last seconds', async () => {
+test('a killed service loses at most the last seconds of usage', async () => {
   await using place = await bench();
   await place.list();
   const served = async () => JSON.parse((await place.command('usage', '--json')).stdout)[0]?.served;
@@ -114,7 +114,7 @@ test('a service that is killed has stored its usage but for the last seconds', a
   assert.equal(await served(), 1);
 });
 
-test('the audit tells who changed what, by which way, before and after', async () => {
+test('the audit shows who changed what, how, before and after', async () => {
   await using place = await bench();
   const made = JSON.parse((await place.command('keys', 'create', '--name', 'shop', '--json')).stdout);
   await place.command('keys', 'set-plan', made.id, 'pro');
@@ -142,7 +142,7 @@ test('the audit tells who changed what, by which way, before and after', async (
   assert.match((await place.command('audit')).stdout, /key\.revoke +key_/);
 });
 
-test('a revoked key is left as it is, and a change of its plan refused', async () => {
+test('a revoked key stays unchanged, and a change of its plan is refused', async () => {
   await using place = await bench();
   const { id } = JSON.parse((await place.command('keys', 'create', '--name', 'shop', '--json')).stdout);
   await place.command('keys', 'revoke', id);
@@ -152,7 +152,7 @@ test('a revoked key is left as it is, and a change of its plan refused', async (
   assert.equal(JSON.parse((await place.command('keys', 'show', id)).stdout).plan, 'free');
 });
 
-test('commands that read make no database, and say which file they looked for', async () => {
+test('reading commands create no database, and name the file that is missing', async () => {
   using folder = temporaryFolder();
   const commands = ['keys list', 'keys show x', 'usage', 'audit', 'categories list', 'categories export'];
   for (const command of [...commands, 'console login', 'backup copy.db', 'keys revoke x', 'categories delete 1']) {
@@ -181,7 +181,7 @@ test('categories are imported from stdin, and bad records there are named', asyn
   assert.match(unnamed.stderr, /stdin .*--format/);
 });
 
-test('a full stdout is told in one line', async () => {
+test('a full stdout is reported in one line', async () => {
   using folder = temporaryFolder();
   const full = openSync('/dev/full', 'w');
   try {
@@ -199,7 +199,7 @@ test('a full stdout is told in one line', async () => {
   }
 });
 
-test('a backup replaces no file unless forced, and messages name the files that were given', async () => {
+test('a backup overwrites no file unless forced, and messages name the given files', async () => {
   await using place = await bench();
   assert.equal((await place.command('backup', 'one.db')).code, 0);
   const again = await place.command('backup', 'one.db');
@@ -263,7 +263,7 @@ test('the doctor explains what is wrong and what to do, and changes nothing', as
   assert.ok(!`${unreachable.stdout}${unreachable.stderr}`.includes('hidden'));
 });
 
-test('a database of a later version is left alone, by the doctor and by the service', async () => {
+test('the doctor and the service do not touch a database of a later version', async () => {
   await using place = await bench();
   await place.service.end('SIGTERM');
   using database = new DatabaseSync(place.database);

@@ -85,7 +85,7 @@ describe('the published interface', () => {
     assert.deepEqual(Object.keys(await json<Category>(response)), ['id', 'name']);
   });
 
-  test('Authentication: the scheme is Bearer, in any case, with one or more spaces; nothing else opens', async () => {
+  test('Authentication: the scheme is Bearer, in any case, with one or more spaces; no other scheme works', async () => {
     const status = async (authorization: string) =>
       (await fetch(`${service.url}/categories`, { headers: { authorization } })).status;
     assert.equal(await status(`bEARER   ${secret}`), 200);
@@ -101,7 +101,7 @@ describe('the published interface', () => {
     assert.equal((await fetch(`${service.url}/categories?api_key=${secret}`)).status, 401);
   });
 
-  test('Authentication: a 401 carries a bearer challenge and tells nothing of the key', async () => {
+  test('Authentication: a 401 carries a bearer challenge and reveals nothing about the key', async () => {
     const staging = (await service.issue({ environment: 'staging' })).secret;
     const expired = (await service.issue({ expiresAt: service.clock.now().unix + 1 })).secret;
     service.clock.advance(1);
@@ -201,7 +201,7 @@ describe('the published interface', () => {
     await assertError(refused, 429, 'daily_quota_exceeded');
   });
 
-  test('Limits, rule 4: repeated requests after a 429 lead to a temporary ban, told with its end', async () => {
+  test('Limits, rule 4: repeated requests after a 429 lead to a temporary ban with its end', async () => {
     const key = (await service.issue()).secret;
     for (let i = 0; i < 61; i += 1) await service.call(key, '/categories');
     service.clock.advance(2);
@@ -217,7 +217,7 @@ describe('the published interface', () => {
     assert.equal((await service.call(key, '/categories')).status, 200);
   });
 
-  test('Limits, rule 5: a higher limit is had by changing plan', async () => {
+  test('Limits, rule 5: a change of plan raises the limit', async () => {
     const { key, secret: free } = await service.issue();
     for (let i = 0; i < 61; i += 1) await service.call(free, '/categories');
     await service.storage.keys.update(key.id, { plan: 'pro', limits: { minute: 300, day: 10_000 } }, OPERATOR);

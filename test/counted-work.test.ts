@@ -17,7 +17,7 @@ import { run, serveProcess } from './kit/process.ts';
 import { type RedisServer, redisServerMissing, startRedis } from './kit/redis-server.ts';
 import { temporaryFolder, testService } from './kit/service.ts';
 
-/** Work that is counted instead of timed, so that a loss of speed shows on a busy machine too. */
+/** Counts work instead of timing it, so that a regression shows on a busy machine too. */
 
 const COMMAND = fileURLToPath(new URL('../bin/pet-catalog.js', import.meta.url));
 const INSERTING = fileURLToPath(new URL('./kit/inserting.ts', import.meta.url));
@@ -25,7 +25,7 @@ const REQUESTS = 20_000;
 const PIPELINED = 10;
 /** A quarter above what a list of no categories takes, with the memory of the start shared out among the requests. */
 const ALLOCATED_BYTES_MAX = 15_500;
-/** Signs of life of the service, and what the test itself sends. */
+/** Keep-alives of the service, and commands of the test itself. */
 const NOT_COUNTED = /\{beat\}|"(ECHO|HELLO|CLIENT|INFO)"/i;
 /** Some more than there are; half of them are Kysely's. */
 const MODULES_MAX = 520;
@@ -51,20 +51,20 @@ test('a start reads no more modules than it did', async () => {
   assert.ok(modules.length <= MODULES_MAX, `${modules.length} modules: ${counted}`);
 });
 
-test('a list asks the database nothing', async () => {
+test('a list runs no database statement', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });
   assert.equal((await service.call(secret, '/categories')).status, 200);
   using statements = countStatements();
   for (let i = 0; i < 20; i += 1) assert.equal((await service.call(secret, '/categories')).status, 200);
-  // What runs by the clock is no request's: looking for changes, and saving counts and usage.
+  // Excludes periodic work: polling for changes, saving counts and usage.
   const asked = statements.seen.filter((sql) =>
     /\b(categories|category_counter|api_keys|api_key_secrets|bans)\b/.test(sql),
   );
   assert.deepEqual(asked, []);
 });
 
-test('a rename or a deletion reads what it changes and not the list, also where another process made it', async (t) => {
+test('a rename or a deletion, also by another process, reads its own row and not the whole list', async (t) => {
   await using service = await testService();
   const { config, storage, clock } = service;
   if (config.database.engine !== 'sqlite') return t.skip('rows are counted in the embedded database');
@@ -147,7 +147,7 @@ test('creates that arrive together share their fsyncs', (t) => {
   assert.equal(syncsFor(200), alone);
 });
 
-test('what an import wrote goes from the log into the database in another thread than that of the service', (t) => {
+test('the log of an import is checkpointed outside the main thread', (t) => {
   if (spawnSync('strace', ['-V']).status !== 0) {
     t.skip('strace is not installed: writes were not counted');
     return;
@@ -273,7 +273,7 @@ async function watchRedis(server: RedisServer): Promise<Disposable & { commands(
     while (!told.includes(mark)) await once(socket, 'data');
     const lines = told.split('\n');
     told = '';
-    // Neither what scripts call in turn, nor signs of life, which come by the clock, nor connections of this test.
+    // Excludes calls made by scripts, periodic keep-alives and connections of this test.
     return lines.filter((line) => /^\+[\d.]+ \[\d+ [^l]/.test(line) && !NOT_COUNTED.test(line));
   };
   await commands();

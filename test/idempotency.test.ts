@@ -26,7 +26,7 @@ describe('Idempotency-Key', () => {
     });
   const count = async () => (await json<Category[]>(service.call(secret, '/categories'))).length;
 
-  test('a retry gives the first outcome again, and says so', async () => {
+  test('a retry replays the first outcome, and says so', async () => {
     const first = await create('one', '{"name":"Dog"}');
     const before = await count();
     const again = await create('one', '{"name":"Dog"}');
@@ -47,7 +47,7 @@ describe('Idempotency-Key', () => {
     assert.equal(await count(), before + 1);
   });
 
-  test('the same name for another body or path is 422', async () => {
+  test('the same key for another body or path is 422', async () => {
     await create('two', '{"name":"Dog"}');
     for (const other of [
       create('two', '{"name":"Cat"}'),
@@ -64,14 +64,14 @@ describe('Idempotency-Key', () => {
     assert.equal((await create('quoted', '{"name":"Dog"}')).headers.get('idempotency-replayed'), 'true');
   });
 
-  test('each API key has names of its own', async () => {
+  test('idempotency keys are separate per API key', async () => {
     const { secret: other } = await service.issue();
     await create('mine', '{"name":"Dog"}');
     const theirs = await create('mine', '{"name":"Cat"}', { key: other });
     assert.deepEqual([theirs.status, theirs.headers.get('idempotency-replayed')], [201, null]);
   });
 
-  test('a failure is not kept: the name may be used again', async () => {
+  test('a failure is not stored: the key may be used again', async () => {
     assert.equal((await create('later', '{"name":""}')).status, 400);
     assert.equal((await create('later', '{"name":"Dog"}')).status, 201);
     const { secret: tiny } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 9 } });
@@ -82,7 +82,7 @@ describe('Idempotency-Key', () => {
     assert.deepEqual([after.status, after.headers.get('idempotency-replayed')], [201, null]);
   });
 
-  test('a name is 1 to 255 printable ASCII characters, and the pattern in the contract says so', async () => {
+  test('a key is 1 to 255 printable ASCII characters, and the pattern in the contract says so', async () => {
     const contract = readContract<{
       components: { parameters: { IdempotencyKey: { schema: { pattern: string } } } };
     }>();
@@ -109,7 +109,7 @@ describe('Idempotency-Key', () => {
     assert.equal(new Set(await Promise.all(answers.map((answer) => answer.text()))).size, 1);
   });
 
-  test('a name is kept for a day, and then purged', async () => {
+  test('a key is kept for a day, and then purged', async () => {
     await create('old', '{"name":"Dog"}');
     service.clock.advance(86_399);
     assert.equal((await create('old', '{"name":"Dog"}')).headers.get('idempotency-replayed'), 'true');

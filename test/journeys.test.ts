@@ -90,7 +90,7 @@ test('an operator looks after keys while the service runs, and no secret is left
   assert.notEqual((await keysJson('revoke', made.id)).revokedAt, null);
   await untilTrue(async () => (await status(again.key)) === 401);
 
-  // A key in a place where it does not belong must not get into the log by it.
+  // A misplaced key must not get into the log.
   await fetch(`${service.url}/categories/${plain}?key=${plain}`, {
     headers: { 'x-request-id': plain, referer: plain },
   });
@@ -186,7 +186,7 @@ test('every mistake in the settings is reported at once, by name, before anythin
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
-test('a port that is taken is told in one line that names it', async () => {
+test('a port in use is reported in one line that names it', async () => {
   using folder = temporaryFolder();
   const other = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
@@ -197,10 +197,10 @@ test('a port that is taken is told in one line that names it', async () => {
   assert.equal(code, 1);
   assert.equal(stderr.trim().split('\n').length, 1);
   assert.ok(stderr.includes(`${port}`) && stderr.includes('PORT'), stderr);
-  assert.equal(stdout, '', 'no key was issued that nobody could use');
+  assert.equal(stdout, '', 'no unusable key was issued');
 });
 
-test('commands that all find no database yet make one together', async () => {
+test('concurrent commands without a database create one together', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
   const made = await Promise.all(
@@ -235,7 +235,7 @@ function create(service: ServiceProcess, secret: string, category: unknown): Pro
   });
 }
 
-test('whoever ends `npm start` ends the service', async () => {
+test('ending `npm start` ends the service', async () => {
   using folder = temporaryFolder();
   const root = fileURLToPath(new URL('..', import.meta.url));
   const env = { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${folder.path}/pets.db` };
@@ -255,5 +255,5 @@ test('whoever ends `npm start` ends the service', async () => {
   // The pipe closes when the last that holds it is gone: npm, its shell and the service.
   await closed;
   assert.match(told, /"event":"stopped"/);
-  await assert.rejects(fetch(url), 'nobody listens any more');
+  await assert.rejects(fetch(url), 'the port is closed');
 });

@@ -17,7 +17,7 @@ import { temporaryFolder, testService } from './kit/service.ts';
 
 /** What other users of the machine can read, or have executed. */
 
-test('compiled code is kept in a folder of the user alone, and never where others could have put some', async () => {
+test('compiled code is cached in a folder private to the user, never in a shared one', async () => {
   using folder = temporaryFolder();
   const place = (name: string, mode = 0o700) => {
     const path = join(folder.path, name);
@@ -60,7 +60,7 @@ test('compiled code is kept in a folder of the user alone, and never where other
   assert.deepEqual(readdirSync(temporary), [], 'nothing is kept where everybody may write');
 });
 
-test('files with data are their owner’s alone, whatever the umask and wherever they are put', async () => {
+test('data files are readable by their owner only, under any umask and in any folder', async () => {
   const before = process.umask(0);
   try {
     using folder = temporaryFolder();
@@ -92,7 +92,7 @@ test('files with data are their owner’s alone, whatever the umask and wherever
   }
 });
 
-test('an Idempotency-Key is not in the database, where a thief would find the secrets that people put into it', async () => {
+test('the database does not hold the plain Idempotency-Key, which may contain a secret', async () => {
   await using service = await testService();
   const { secret } = await service.issue();
   const create = () =>

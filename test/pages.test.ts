@@ -11,7 +11,7 @@ import { json, type TestService, testService } from './kit/service.ts';
 
 const PAGES = ['/docs', '/docs/errors', '/docs/limits', '/docs/deprecations'];
 
-test('every page of the documentation is HTML under a strict policy, for a while and with a validator', async () => {
+test('every page of the documentation is HTML with a strict policy, a lifetime and a validator', async () => {
   await using service = await testService();
   for (const path of PAGES) {
     const response = await get(service, path);
@@ -108,7 +108,7 @@ test('the plans on the page are the plans that are enforced, and bans are descri
   assert.doesNotMatch(await page(lenient, '/docs/limits'), /id="bans"/);
 });
 
-test('the link of a deprecated operation leads to its place on the page, which tells the same dates', async () => {
+test('the link of a deprecated operation leads to its section, which has the same dates', async () => {
   await using service = await testService();
   const { secret } = await service.issue();
   const deprecated = OPERATIONS.filter(({ deprecation }) => deprecation);
@@ -124,7 +124,7 @@ test('the link of a deprecated operation leads to its place on the page, which t
   }
 });
 
-test('what is unstable or deprecated is said in the description, where every tool shows it', async () => {
+test('unstable and deprecated operations say so in their description', async () => {
   await using service = await testService();
   const contract = await json<{ paths: Record<string, Record<string, Record<string, string>>> }>(
     get(service, '/openapi.json'),
@@ -137,7 +137,7 @@ test('what is unstable or deprecated is said in the description, where every too
   }
 });
 
-test('/ leads a browser to the documentation, and tells programs where everything is', async () => {
+test('/ redirects a browser to the documentation and gives programs an index', async () => {
   await using service = await testService();
   const browser = await get(service, '/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   assert.deepEqual([browser.status, browser.headers.get('location')], [303, '/docs']);

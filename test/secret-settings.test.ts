@@ -39,7 +39,7 @@ const MALFORMED = {
   ],
 };
 
-test('an address that is not understood is told by its name, and not shown', async () => {
+test('an invalid address is reported by the name of its setting, and not shown', async () => {
   for (const [name, values] of Object.entries(MALFORMED)) {
     for (const value of values) {
       const env = { INSTANCES: '1', [name]: value };

@@ -161,7 +161,7 @@ function pickKey(made: ReadonlyMap<number, unknown>, pick: number): number {
   return ids[pick % (ids.length + 1)] ?? NOWHERE;
 }
 
-test('several callers at once, doing anything in any order, find what a small model says', async () => {
+test('random concurrent callers get the results of a small model', async () => {
   await using service = await testService();
   let runs = 0;
   const run = fc.asyncProperty(

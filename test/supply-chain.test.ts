@@ -43,7 +43,7 @@ test('every package that runs in production has a licence of the list', () => {
   );
 });
 
-test('the licences of the lockfile are those that the installed packages name', () => {
+test('the licences in the lockfile match the installed packages', () => {
   const installed = production.filter(([path]) => existsSync(join(ROOT, path, 'package.json')));
   assert.ok(installed.length >= 20);
   for (const [path, { license, version }] of installed) {
@@ -52,7 +52,7 @@ test('the licences of the lockfile are those that the installed packages name', 
   }
 });
 
-test('what is copied into the package out of development dependencies has a licence of the list, and its text', () => {
+test('code copied from development dependencies has an allowed licence, with its text', () => {
   const script = readFileSync(join(ROOT, 'copy-assets.ts'), 'utf8');
   const copied = [...script.matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)/g)].map(([, name = '']) => name);
   assert.deepEqual(copied, ['swagger-ui-dist', 'uplot']);

@@ -127,7 +127,7 @@ test('without OTEL_… the caller’s trace is in the log all the same, and a ma
   assert.deepEqual(logged, [TRACE_ID, TRACE_ID, undefined, undefined, undefined, undefined]);
 });
 
-test('a collector that does not answer costs traces, and neither requests nor the end', async () => {
+test('a collector that does not answer loses traces, and requests and the stop still work', async () => {
   using folder = temporaryFolder();
   const secret = await issueKey(folder.path);
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_BSP_SCHEDULE_DELAY: '50' };

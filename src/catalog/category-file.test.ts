@@ -91,7 +91,7 @@ test('a foreign file is read only as far as needed to reject it', async () => {
   }
 });
 
-test('a description that is missing and one that is empty stay apart in CSV', async () => {
+test('CSV distinguishes a missing description from an empty one', async () => {
   assert.deepEqual((await readText('name,description\na,\nb,""\n', 'csv')).categories, [
     { name: 'a' },
     { name: 'b', description: '' },

@@ -30,7 +30,7 @@ test('the body is the JSON of the categories by id, in any order of arrival, and
   );
 });
 
-test('each change gives another tag, and the same list the same', () => {
+test('each change gives another tag, and equal lists have equal tags', () => {
   const list = new CategoryList();
   const tags = new Set([list.etag]);
   for (let id = 1; id <= 500; id += 1) {
@@ -76,7 +76,7 @@ test('categories added during a reload are not lost', async () => {
   ]);
 });
 
-test('catching up adds what others stored, in any order of its own, and loads nothing twice', async () => {
+test('catching up adds categories stored by others, and loads none twice', async () => {
   const stored = Array.from({ length: 5_000 }, (_, index) => ({ id: index + 1, name: `category ${index}` }));
   const list = new CategoryList(stored.slice(0, 10));
   for (const own of stored.slice(4_000, 4_100)) list.add(own);
@@ -93,7 +93,7 @@ test('catching up adds what others stored, in any order of its own, and loads no
   assert.equal(asked.at(-1), 5_001);
 });
 
-test('a category that others overtook appears in its place, even much later', () => {
+test('a category committed late appears at its place by id', () => {
   const stored = Array.from({ length: 3_000 }, (_, index) => ({ id: index + 1, name: `category ${index}` }));
   const list = new CategoryList();
   const late = new Set([5, 1_500, 2_999]);

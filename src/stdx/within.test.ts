@@ -4,7 +4,7 @@ import { within } from './within.ts';
 
 const lateness = () => new Error('late');
 
-test('work that is in time settles as it would alone', async () => {
+test('work within its time settles unchanged', async () => {
   assert.equal(await within(60_000, Promise.resolve(7), lateness), 7);
   await assert.rejects(within(60_000, Promise.reject(new Error('failed')), lateness), /failed/);
 });

@@ -10,12 +10,12 @@ import { openEngine, openStorage } from './open.ts';
 
 const OPTIONS = { clock: manualClock().now, categoriesMax: 3_000, categoriesBytesMax: 1_000_000 };
 
-test('a catalog from before its bytes were counted has them counted, on SQLite', async () => {
+test('the migration counts the bytes of an existing catalog, on SQLite', async () => {
   using folder = temporaryFolder();
   await countBytes({ engine: 'sqlite', file: join(folder.path, 'x.db') });
 });
 
-test('a catalog from before its bytes were counted has them counted, on PostgreSQL', async (t: TestContext) => {
+test('the migration counts the bytes of an existing catalog, on PostgreSQL', async (t: TestContext) => {
   if (noPostgres) return t.skip(noPostgres);
   await using database = await temporaryDatabase();
   await countBytes({ engine: 'postgres', url: database.url });

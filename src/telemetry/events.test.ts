@@ -23,7 +23,7 @@ const REFUSED: AnsweredRequest = {
   traceId: undefined,
 };
 
-test('an answered request has the line in the log that pino would write', () => {
+test('the log line of an answered request equals what pino would write', () => {
   for (const answered of [LISTED, REFUSED]) {
     let written = '';
     const write = (line: string) => {
@@ -35,6 +35,6 @@ test('an answered request has the line in the log that pino would write', () => 
   }
 });
 
-test('a duration is told to the microsecond', () => {
+test('a duration is logged to the microsecond', () => {
   assert.equal(JSON.parse(accessLine({ ...LISTED, durationMs: 0.123456789 })).durationMs, 0.123);
 });

@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { findChromium, launchChromium } from '../kit/chromium.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
-/** The documentation as a reader has it, and the API as a script of another site has it, in a real browser. */
+/** The documentation, and the API called by a script of another site, in a real browser. */
 
 const OWN_PAGES = ['/docs/errors', '/docs/limits', '/docs/deprecations'];
 const PHONE = { width: 390, height: 844 };

@@ -57,7 +57,7 @@ describe('the client', () => {
   const unavailable = (headers: Record<string, string> = {}) =>
     Response.json({ code: 'unavailable', message: 'Busy', status: 503 }, { status: 503, headers });
 
-  test('makes a journey through the catalog and the store', async () => {
+  test('runs through the catalog and the store', async () => {
     const catalog = client({ onDeprecation: () => {} });
     const category = await catalog.categories.create({ name: 'Fish' });
     assert.deepEqual(await catalog.categories.get(category.id), category);
@@ -73,7 +73,7 @@ describe('the client', () => {
     assert.equal((await catalog.rateLimit()).plan, 'business');
   });
 
-  test('gives every page, one after the other, and nothing twice', async () => {
+  test('iterates over every page in order, each item once', async () => {
     const catalog = client();
     const { id: categoryId } = await catalog.categories.create({ name: 'Bird' });
     for (let made = 0; made < 7; made += 1)
@@ -120,7 +120,7 @@ describe('the client', () => {
     assert.deepEqual([second.at(-1)?.id, third.at(-1)?.id], [id - 1, id]);
   });
 
-  test('takes an id for a number, whatever it is given', async () => {
+  test('converts every id to a number', async () => {
     const { requests, fetch } = answering();
     const id = '../rate_limit' as unknown as number;
     await assert.rejects(client({ fetch }).categories.get(id), { code: 'not_found' });
@@ -189,7 +189,7 @@ describe('the client', () => {
     assert.ok(Date.now() - started < 4_000);
   });
 
-  test('tells by its errors what failed, and which operation', async () => {
+  test('its errors name what failed and which operation', async () => {
     const catalog = client();
     const error = await catalog.categories.get(999_999).catch((thrown: unknown) => thrown);
     assert.ok(error instanceof ApiError && error instanceof PetCatalogError && error instanceof Error);
@@ -261,7 +261,7 @@ describe('the client', () => {
     assert.equal(sent, 2);
   });
 
-  test('tells the hook of every answer, and survives whatever a hook does', async () => {
+  test('calls the hook for every answer, and survives a failing hook', async () => {
     const events: ResponseEvent[] = [];
     const { fetch } = answering(unavailable());
     const { clock } = noWaits();
@@ -308,7 +308,7 @@ describe('the client', () => {
     assert.match(inspect(warn.mock.calls[0]?.arguments), /getPet/);
   });
 
-  test('shows the key to nobody but the service', async () => {
+  test('sends the key only to the service', async () => {
     const { message } = await Promise.reject(new Error(`sent Bearer ${secret}`)).catch((error: Error) => error);
     const quoting = Object.assign(new TypeError(message, { cause: new Error(message) }), { headers: message });
     const refusing = { code: 'malformed_request', message: `no ${secret}`, status: 400 };

@@ -7,7 +7,7 @@ import { readContract } from '../kit/contract.ts';
 
 const openapi = readContract<OpenApi>();
 
-test('the types are what openapi.json says; `npm run contract -w client` writes them anew', () => {
+test('the types match openapi.json; `npm run contract -w client` rewrites them', () => {
   const committed = readFileSync(new URL('../../client/src/contract.ts', import.meta.url), 'utf8');
   assert.equal(committed, contractSource(openapi));
 });

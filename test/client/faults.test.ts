@@ -60,7 +60,7 @@ test('a create whose answer is lost is created once', async () => {
   assert.deepEqual([...(await catalog.categories.list())], [made]);
 });
 
-test('an order whose cancellation is told too late is cancelled; one that was never there is not found', async () => {
+test('an order whose cancellation answer is lost is cancelled; an unknown one is not found', async () => {
   await using service = await testService();
   const { secret } = await service.issue();
   const direct = new PetCatalog({ baseUrl: service.url, apiKey: secret });
@@ -76,7 +76,7 @@ test('an order whose cancellation is told too late is cancelled; one that was ne
   await assert.rejects(catalog.orders.cancel(order.id), { code: 'not_found', operation: 'cancelOrder' });
 });
 
-test('a stock that is set over a line that drops is set', async () => {
+test('a stock update over a connection that drops is applied', async () => {
   await using service = await testService();
   const { secret } = await service.issue();
   await using proxy = await proxyTo(service.url);
@@ -90,7 +90,7 @@ test('a stock that is set over a line that drops is set', async () => {
   assert.equal((await catalog.inventory.list())[0]?.quantity, 9);
 });
 
-test('an answer that does not come is not waited for longer than an attempt may take, nor a call than its deadline', async () => {
+test('a missing answer ends the attempt at its timeout, and the call at its deadline', async () => {
   await using service = await testService();
   const { secret } = await service.issue();
   await using proxy = await proxyTo(service.url);
@@ -108,7 +108,7 @@ test('an answer that does not come is not waited for longer than an attempt may 
   await assert.rejects(once.categories.list(), { name: 'TimeoutError', message: /no answer within 300 ms/ });
 });
 
-test('a service that is away is a ConnectionError that says why', async () => {
+test('an unreachable service is a ConnectionError that says why', async () => {
   const baseUrl = `http://127.0.0.1:${await closedPort()}/v1`;
   const catalog = new PetCatalog({ baseUrl, apiKey: 'petcat_test_key', maxAttempts: 1 });
   await assert.rejects(catalog.categories.list(), { name: 'ConnectionError', message: /ECONNREFUSED/ });

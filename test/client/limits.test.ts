@@ -7,7 +7,7 @@ import { type VirtualTime, virtualTime } from '../kit/client/virtual-time.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
-/** Limits and bans of the real service, on a clock that passes when everybody waits. */
+/** Limits and bans of the real service, on a clock that advances when all clients wait. */
 
 const MINUTE_MS = 60_000;
 const CLIENTS = 20;
@@ -67,7 +67,7 @@ for (const [how, concurrent, usedUp] of started) {
   });
 }
 
-test('calls at once on one client wait for the same moment, and meet next to no refusal', async () => {
+test('concurrent calls on one client wait for the same reset and get almost no refusals', async () => {
   await using service = await testService();
   const { secret } = await service.issue();
   const time = virtualTime(service.clock);
@@ -120,7 +120,7 @@ test('a ban fails every call at once, is asked about once a minute, and is over 
   assert.deepEqual([...(await time.run(catalog.categories.list()))], []);
 });
 
-test('a call that waits for its turn is told of a ban instead of waiting through it', async () => {
+test('a queued call fails on a ban instead of waiting through it', async () => {
   await using service = await testService();
   const { secret } = await service.issue();
   const time = virtualTime(service.clock);
@@ -156,7 +156,7 @@ test('a lifted ban is noticed by asking for the limits, which is always sent', a
   assert.deepEqual([...(await time.run(catalog.categories.list()))], []);
 });
 
-test('a day that is used up fails at once, until the next one', async () => {
+test('an exhausted day fails at once, until the next one', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1_000, day: 5 } });
   const time = virtualTime(service.clock);

@@ -70,7 +70,7 @@ test('everything that the package exports is explained', () => {
   assert.deepEqual(silent, []);
 });
 
-test('publint finds nothing to say', async () => {
+test('publint finds no problem', async () => {
   const { buffer, byteOffset, byteLength } = readFileSync(tarball);
   const packed = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
   const { messages, pkg } = await publint({ pack: { tarball: packed }, strict: true });
@@ -80,7 +80,7 @@ test('publint finds nothing to say', async () => {
   );
 });
 
-test('the types are right for every way of import but require, which an ESM package has not', async () => {
+test('the types are correct for every way of import except require, which an ESM package lacks', async () => {
   const { buffer, byteOffset, byteLength } = readFileSync(tarball);
   const packed = createPackageFromTarballData(new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength));
   const analysis = await checkPackage(packed);

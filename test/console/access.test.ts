@@ -7,7 +7,7 @@ import { fillWithLife, HOSTILE_NAMES, pagesOf } from '../kit/console/life.ts';
 import { ACTOR, loginLink, send, signIn } from '../kit/console/visitor.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
-/** Who gets into the console and who does not, over real HTTP. */
+/** Access to the console, over real HTTP. */
 
 const LOGIN_SECONDS = 600;
 const SESSION_SECONDS = 12 * 3_600;
@@ -40,7 +40,7 @@ test('without a session every page leads to the login, and every form is refused
   assert.equal((await fetch(service.operatorUrl, { redirect: 'manual' })).headers.get('location'), '/console');
 });
 
-test('an API key opens nothing, neither as a header nor as a cookie nor as a login', async () => {
+test('an API key gives no access, neither as a header nor as a cookie nor as a login', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });
   for (const headers of [{ authorization: `Bearer ${secret}` }, { cookie: `pet_catalog_console=${secret}` }]) {
@@ -72,7 +72,7 @@ test('looking at the link spends nothing; its button opens one session, once, wi
   assert.equal((await login(service, old)).status, 403);
 });
 
-test('of two who press the button at once, one gets in', async () => {
+test('only one of two simultaneous logins with the same link succeeds', async () => {
   await using service = await testService();
   const { token } = await loginLink(service);
   const both = await Promise.all([login(service, token), login(service, token)]);
@@ -130,7 +130,7 @@ test('a guessed login waits for no writer', { skip }, async () => {
   assert.equal((await login(service, 'x'.repeat(43))).status, 403);
 });
 
-test('a session that somebody planted is not taken over at the login', async () => {
+test('a planted session id is not adopted at the login', async () => {
   await using service = await testService();
   const planted = `pet_catalog_console=${'a'.repeat(43)}`;
   const { token } = await loginLink(service);
@@ -241,7 +241,7 @@ test('every page is under a strict policy, is not kept, and holds no secret, no 
   }
 });
 
-test('what is not there, or not like this, is told on a page', async () => {
+test('missing pages and wrong methods get an error page', async () => {
   await using service = await testService();
   const operator = await signIn(service);
   for (const path of [
@@ -268,12 +268,12 @@ test('what is not there, or not like this, is told on a page', async () => {
   for (const method of ['PUT', 'DELETE', 'OPTIONS']) {
     const response = await send(service, '/login', { method });
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, POST']);
-    assert.equal((await send(service, '/keys', { method })).status, 403, 'and nobody is led elsewhere with it');
+    assert.equal((await send(service, '/keys', { method })).status, 403, 'and it does not redirect');
   }
   assert.equal(service.events.failures.length, 0);
 });
 
-test('who opened a session and who ended it is written down', async () => {
+test('the audit records who opened and who ended a session', async () => {
   await using service = await testService();
   const operator = await signIn(service);
   await operator.post('/logout');

@@ -36,7 +36,7 @@ test('a key that is created in the console is shown once, and works', async () =
   assert.deepEqual([entry?.action, entry?.operator], ['key.create', { actor: ACTOR, via: 'console' }]);
 });
 
-test('a form that does not make sense is shown again with what was typed and what is wrong', async () => {
+test('an invalid form is shown again with the input and the error', async () => {
   await using service = await testService();
   const operator = await signIn(service);
   const good = { name: 'Shop', plan: 'free', perMinute: '', perDay: '', scopes: 'pets:read', expires: '' };
@@ -101,7 +101,7 @@ test('plan, limits, name, scopes and expiry of a key are changed, each only if i
   assert.equal((await service.storage.keys.find(key.id))?.expiresAt, null);
 });
 
-test('of two operators who change a key at once, the second is shown what the first did', async () => {
+test('when two operators change a key at once, the second is shown the first one’s change', async () => {
   await using service = await testService();
   const { key } = await service.issue();
   const [one, other] = [await signIn(service), await signIn(service)];
@@ -210,7 +210,7 @@ test('a category is renamed, and deleted once no pet belongs to it', async () =>
   assert.equal(await service.storage.categories.find(2), undefined);
 });
 
-test('a file is imported whole, with its progress, and exported as it was', async () => {
+test('a file is imported whole, with its progress, and exported unchanged', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });
   const operator = await signIn(service);
@@ -237,7 +237,7 @@ test('a file is imported whole, with its progress, and exported as it was', asyn
   assert.deepEqual(last, { id: 12_000, ...categories.at(-1) });
 });
 
-test('of a file with mistakes nothing is imported, and each is told with its line', async () => {
+test('a file with errors imports nothing and reports each with its line', async () => {
   await using service = await testService({ CATEGORIES_MAX: '10' });
   const operator = await signIn(service);
   const lines = [{ name: 'Dog' }, { name: '' }, { title: '<b>' }].map((each) => JSON.stringify(each)).join('\n');
@@ -267,7 +267,7 @@ test('of a file with mistakes nothing is imported, and each is told with its lin
   assert.equal((await service.storage.categories.list()).length, 0);
 });
 
-test('what would make the list longer than its bound is refused, by whatever way it comes, and says which bound', async () => {
+test('every way to exceed the bound of the list is refused and names the bound', async () => {
   await using service = await testService({ CATEGORIES_BYTES_MAX: '1024' });
   const { secret } = await service.issue();
   const operator = await signIn(service);
@@ -309,7 +309,7 @@ test('an upload needs the token of the session too', async () => {
   assert.equal((await service.storage.categories.list()).length, 0);
 });
 
-test('the audit is filtered by time and paged, and tells what became of what', async () => {
+test('the audit is filtered by time and paged, and shows values before and after', async () => {
   await using service = await testService();
   const { key } = await service.issue({ name: 'first' });
   for (let number = 0; number < 60; number += 1) {

@@ -33,7 +33,7 @@ test('`console login` says what to do where it cannot know the port', async () =
   assert.match(wrong.stderr, /--url is "somewhere"/);
 });
 
-test('`console login` prints the port that the running service has, however the service was told', async () => {
+test('`console login` prints the port of the running service, from whichever setting it came', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
   const link = async () => (await run(['console', 'login'], options)).stdout;

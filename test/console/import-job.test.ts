@@ -8,7 +8,7 @@ import { ACTOR } from '../kit/console/visitor.ts';
 
 const BY = { actor: ACTOR, via: 'console' } as const;
 
-test('imports run one at a time, tell how far they are, and what stopped them', async () => {
+test('imports run one at a time and report their progress and errors', async () => {
   let progress: (inserted: number) => void = () => {};
   let end = Promise.withResolvers<void>();
   const defects: unknown[] = [];

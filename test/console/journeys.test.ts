@@ -19,60 +19,52 @@ before(async () => {
 });
 after(() => browser?.close());
 
-test(
-  'from the first start to the own request on the chart: a link, a button and a line to paste',
-  needsBrowser,
-  async () => {
-    using folder = temporaryFolder();
-    await using service = await serveProcess(['--bootstrap', '--access-log', 'all'], { cwd: folder.path });
-    const { stdout } = service.output;
-    const link = /http:\S+\/console\/login\?token=\S+/.exec(stdout)?.[0] ?? '';
-    const [, secret = '', url = ''] = /curl -H 'Authorization: Bearer (\S+)' (\S+)/.exec(stdout) ?? [];
-    await using browsing = await browse(browser);
-    const { page } = browsing;
-    await openConsole(page, link);
-    await page.waitForSelector('text=No requests in the last five minutes');
-    assert.equal(await page.textContent('#requests .served'), '0 served');
+test('from the first start to a request on the chart: a link, a button and a line to paste', needsBrowser, async () => {
+  using folder = temporaryFolder();
+  await using service = await serveProcess(['--bootstrap', '--access-log', 'all'], { cwd: folder.path });
+  const { stdout } = service.output;
+  const link = /http:\S+\/console\/login\?token=\S+/.exec(stdout)?.[0] ?? '';
+  const [, secret = '', url = ''] = /curl -H 'Authorization: Bearer (\S+)' (\S+)/.exec(stdout) ?? [];
+  await using browsing = await browse(browser);
+  const { page } = browsing;
+  await openConsole(page, link);
+  await page.waitForSelector('text=No requests in the last five minutes');
+  assert.equal(await page.textContent('#requests .served'), '0 served');
 
-    assert.equal((await fetch(url, { headers: { authorization: `Bearer ${secret}` } })).status, 200);
-    await page.waitForSelector('#requests .served:text-is("1 served")');
-    await page.waitForSelector('#busiest tbody th:has-text("bootstrap")');
-    await page.click('nav >> text=Settings');
-    assert.match((await page.textContent('tr:has-text("ACCESS_LOG")')) ?? '', /all\s*--access-log/);
-    await draw(page, `settings-told-light-${DESKTOP.width}`);
-    assert.deepEqual(await faults(page), []);
+  assert.equal((await fetch(url, { headers: { authorization: `Bearer ${secret}` } })).status, 200);
+  await page.waitForSelector('#requests .served:text-is("1 served")');
+  await page.waitForSelector('#busiest tbody th:has-text("bootstrap")');
+  await page.click('nav >> text=Settings');
+  assert.match((await page.textContent('tr:has-text("ACCESS_LOG")')) ?? '', /all\s*--access-log/);
+  await draw(page, `settings-told-light-${DESKTOP.width}`);
+  assert.deepEqual(await faults(page), []);
 
-    await page.click('text=Sign out');
-    const login = await run(['console', 'login', '--url', new URL(link).origin], { cwd: folder.path });
-    await openConsole(page, login.stdout.trim());
-    assert.doesNotMatch(service.output.stderr, /token=/, 'no login is in the log');
-  },
-);
+  await page.click('text=Sign out');
+  const login = await run(['console', 'login', '--url', new URL(link).origin], { cwd: folder.path });
+  await openConsole(page, login.stdout.trim());
+  assert.doesNotMatch(service.output.stderr, /token=/, 'no login is in the log');
+});
 
-test(
-  'a hammering client is banned; it is seen without a reload, explained, and lifted by two clicks',
-  needsBrowser,
-  async () => {
-    await using service = await testService({ BAN_AFTER_REFUSALS: '5' });
-    const { secret } = await service.issue({ name: 'Hammer', plan: 'enterprise', limits: { minute: 2, day: 100 } });
-    await using browsing = await browseSignedIn(browser, service);
-    const { page } = browsing;
-    await page.waitForSelector('text=No key is banned');
-    for (let request = 0; request < 20; request += 1) {
-      await service.call(secret, '/categories');
-      if (request === 3) service.clock.advance(3);
-    }
-    assert.equal(service.events.bans.length, 1);
-    await page.click('#bans a:has-text("Hammer")');
-    const panel = (await page.textContent('#ban')) ?? '';
-    assert.match(panel, /Banned for another \d+ s/);
-    assert.match(panel, /It was refused \d+ more times within a minute of a 429/);
-    await page.click('text=Lift the ban');
-    await page.waitForSelector('.notice:has-text("The ban was lifted")');
-    service.clock.advance(60);
-    await untilTrue(async () => (await service.call(secret, '/categories')).status === 200);
-  },
-);
+test('a ban appears without a reload, is explained, and is lifted with two clicks', needsBrowser, async () => {
+  await using service = await testService({ BAN_AFTER_REFUSALS: '5' });
+  const { secret } = await service.issue({ name: 'Hammer', plan: 'enterprise', limits: { minute: 2, day: 100 } });
+  await using browsing = await browseSignedIn(browser, service);
+  const { page } = browsing;
+  await page.waitForSelector('text=No key is banned');
+  for (let request = 0; request < 20; request += 1) {
+    await service.call(secret, '/categories');
+    if (request === 3) service.clock.advance(3);
+  }
+  assert.equal(service.events.bans.length, 1);
+  await page.click('#bans a:has-text("Hammer")');
+  const panel = (await page.textContent('#ban')) ?? '';
+  assert.match(panel, /Banned for another \d+ s/);
+  assert.match(panel, /It was refused \d+ more times within a minute of a 429/);
+  await page.click('text=Lift the ban');
+  await page.waitForSelector('.notice:has-text("The ban was lifted")');
+  service.clock.advance(60);
+  await untilTrue(async () => (await service.call(secret, '/categories')).status === 200);
+});
 
 test('a key is created, copied, used, changed, rotated and revoked', needsBrowser, async () => {
   await using service = await testService();
@@ -177,7 +169,7 @@ test('everything works with scripts off', needsBrowser, async () => {
   await page.waitForSelector('h1:has-text("You are not signed in")');
 });
 
-test('a page tells when its session has ended', needsBrowser, async () => {
+test('a page shows that its session has ended', needsBrowser, async () => {
   await using service = await testService();
   await using browsing = await browseSignedIn(browser, service);
   const now = service.clock.now().unix;

@@ -19,7 +19,7 @@ after(() => browser?.close());
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(
-    `every page is accessible, fits a phone and runs nothing but its own, ${colorScheme}`,
+    `every page is accessible, fits a phone and runs only its own scripts, ${colorScheme}`,
     needsBrowser,
     async () => {
       await using service = await testService();
@@ -45,7 +45,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   );
 }
 
-test('a console in which nothing is yet says what to do next', needsBrowser, async () => {
+test('an empty console says what to do next', needsBrowser, async () => {
   await using service = await testService();
   await using browsing = await browseSignedIn(browser, service);
   const { page } = browsing;

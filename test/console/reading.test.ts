@@ -6,7 +6,7 @@ import { browseSignedIn } from '../kit/console/browsing.ts';
 import { fillWithLife } from '../kit/console/life.ts';
 import { testService } from '../kit/service.ts';
 
-/** Moments, numbers and the way of the focus on the console's pages, in a real browser. */
+/** Times, numbers and the focus order on the console's pages, in a real browser. */
 
 const found = findChromium();
 const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-test('moments are in the zone of the operator, and in UTC on hover', needsBrowser, async () => {
+test('times are in the operator’s time zone, and in UTC on hover', needsBrowser, async () => {
   await using service = await testService();
   const life = await fillWithLife(service);
   await using browsing = await browseSignedIn(browser, service, { timezoneId: 'Asia/Kolkata' });

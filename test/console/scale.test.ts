@@ -16,7 +16,7 @@ const PAGE_BYTES_MAX = 256 * 1024;
 const ROUNDS = 5;
 const DAY_SECONDS = 86_400;
 
-test('every page is short and quick however much there is', { timeout: 600_000 }, async (t) => {
+test('every page stays short and fast with much data', { timeout: 600_000 }, async (t) => {
   await using service = await testService();
   const { database } = service.config;
   if (database.engine !== 'sqlite') return t.skip('it is filled by writing the file of an embedded database');
@@ -29,7 +29,7 @@ test('every page is short and quick however much there is', { timeout: 600_000 }
   t.diagnostic(`the busiest keys, which the overview finds every few seconds: ${found.toFixed(0)} ms`);
   const keyId = `key_${'0'.repeat(15)}0`;
   const pages = [
-    ...['', '/keys', `/keys?page=${Math.floor(KEYS / 25)}`, '/keys?q=shop+7', '/keys?q=nobody', `/keys/${keyId}`],
+    ...['', '/keys', `/keys?page=${Math.floor(KEYS / 25)}`, '/keys?q=shop+7', '/keys?q=unmatched', `/keys/${keyId}`],
     ...[
       `/keys/${keyId}?span=long`,
       `/keys/${keyId}/revoke`,

@@ -14,7 +14,7 @@ const operations = Object.values(contract.paths).flatMap((methods) =>
   Object.values(methods).map(({ operationId }) => operationId),
 );
 
-test('the collections are those of the contract; `npm run collections` writes them anew', () => {
+test('the collections match the contract; `npm run collections` rewrites them', () => {
   const committed = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
     .map((entry) => relative(FOLDER, join(entry.parentPath, entry.name)))

@@ -31,7 +31,7 @@ type Content = Record<string, { schema: object; example?: unknown; examples?: Re
 const committed: Contract = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
 const resolved = readContract<Contract>();
 
-test('openapi.json is what the routes say; `npm run openapi` writes it anew', () => {
+test('openapi.json matches the routes; `npm run openapi` rewrites it', () => {
   const generated = openApiDocument(OPERATIONS, PUBLISHED_SERVERS);
   assert.deepEqual(committed, JSON.parse(JSON.stringify(generated)));
 });

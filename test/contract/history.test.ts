@@ -5,10 +5,10 @@ import { readContract } from '../kit/contract.ts';
 import { breakingChanges, type Contract } from '../kit/contract-history.ts';
 
 /**
- * What clients were written for is not taken away. `contracts/` holds the contract of the last release: at a release,
- * copy openapi.json there under the new version of the interface and remove the file before it. A breaking change
- * within /v1 is only for what is experimental, for what is beta and was announced, and for what is past its sunset.
- * docs/versioning.md is the policy.
+ * The contract stays compatible with its last release. `contracts/` holds the contract of the last release: at a
+ * release, copy openapi.json there under the new version of the interface and remove the file before it. A breaking
+ * change within /v1 is only for what is experimental, for what is beta and was announced, and for what is past its
+ * sunset. docs/versioning.md is the policy.
  */
 
 /** Breaking changes to beta operations, by the sentence that the comparison gives, announced in CHANGELOG.md. */
@@ -17,7 +17,7 @@ const ANNOUNCED: readonly string[] = [];
 const [releasedFile = '', ...others] = readdirSync(new URL('../contracts/', import.meta.url));
 const released = readContract<Contract>(`test/contracts/${releasedFile}`);
 
-test('the contract takes nothing away that the last release promised, unless it was announced', () => {
+test('the contract breaks nothing that the last release promised, unless announced', () => {
   assert.deepEqual(others, [], 'only the contract of the last release is kept');
   const present = readContract<Contract>();
   const today = new Date().toISOString().slice(0, 10);

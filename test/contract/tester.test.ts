@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { readContract } from '../kit/contract.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
-/** Generates requests from openapi.json alone, good ones and bad ones, and holds every answer against it. */
+/** Generates valid and invalid requests from openapi.json alone, and checks every answer against it. */
 
 interface Schema {
   readonly $ref?: string;
@@ -71,7 +71,7 @@ describe('a tester that knows only the contract', () => {
     const bodySchema =
       operation.requestBody && resolve(operation.requestBody.content['application/json']?.schema ?? {});
 
-    test(`${operation.operationId}: good requests get answers that the contract foresees`, async () => {
+    test(`${operation.operationId}: valid requests get answers that the contract declares`, async () => {
       const query = Object.fromEntries(
         (operation.parameters ?? [])
           .filter((each) => each.in === 'query')
@@ -108,7 +108,7 @@ describe('a tester that knows only the contract', () => {
     });
   }
 
-  test('every path refuses the methods that the contract does not give it, and names those that it does', async () => {
+  test('every path refuses undeclared methods and names the declared ones', async () => {
     for (const [path, methods] of Object.entries(contract.paths)) {
       const given = new Set(Object.keys(methods).map((method) => method.toUpperCase()));
       if (given.has('GET')) given.add('HEAD');

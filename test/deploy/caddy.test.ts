@@ -48,7 +48,7 @@ suite('the Caddyfile', { skip }, () => {
   });
 });
 
-/** Caddy with the delivered file on a free port, without TLS: the name in it is nobody's. */
+/** Caddy with the delivered file on a free port, without TLS: its host name is an example. */
 async function startCaddy(servicePort: string): Promise<AsyncDisposable & { readonly url: string }> {
   const folder = temporaryFolder();
   const port = await freePort();

@@ -73,7 +73,7 @@ test('every image is pinned to a version', () => {
       );
 });
 
-test('the service runs without rights, on a root that cannot be written to, and has time to stop', () => {
+test('the service runs unprivileged on a read-only root and has time to stop', () => {
   for (const service of instances()) {
     assert.equal(service.read_only, true);
     assert.deepEqual([service.cap_drop, service.security_opt], [['ALL'], ['no-new-privileges:true']]);
@@ -84,7 +84,7 @@ test('the service runs without rights, on a root that cannot be written to, and 
   }
 });
 
-test('only this machine reaches the single instance, and only the proxy is published of several', () => {
+test('the single instance listens on the loopback only, and of several only the proxy is published', () => {
   assert.deepEqual(single.services['pet-catalog']?.ports, ['127.0.0.1:8080:8080']);
   const published = Object.entries(scaled.services).filter(([, { ports }]) => ports);
   assert.deepEqual(
@@ -113,13 +113,13 @@ test('several instances have settings that the service takes, and count as many 
   }
 });
 
-test('no password stands in the files, and a missing one is told by name', () => {
+test('no password is in the files, and a missing one is reported by name', () => {
   for (const text of ['compose.yaml', 'compose.scaled.yaml'].map((file) => readFileSync(join(FOLDER, file), 'utf8')))
     for (const [, value = ''] of text.matchAll(/^\s*\w*PASSWORD\w*: (.*)$/gm))
       assert.match(value, /^\$\{\w+:\?set it in deploy\/\.env\}$/);
 });
 
-test('the proxy passes requests to the very instances', () => {
+test('the proxy forwards to exactly these instances', () => {
   const upstream = readFileSync(join(FOLDER, 'nginx/upstream.scaled.conf'), 'utf8');
   const servers = [...upstream.matchAll(/^\s*server ([\w-]+):8080 /gm)].map(([, name]) => name);
   assert.deepEqual(

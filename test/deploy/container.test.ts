@@ -18,7 +18,7 @@ const stages = stagesOf(parseContainerfile(text));
 const final = stages.get('final') ?? [];
 const last = (name: string) => final.findLast((instruction) => instruction.name === name)?.text ?? '';
 
-test('every stage stands on the Node.js that the checkout is pinned to', () => {
+test('every stage uses the Node.js version pinned by the checkout', () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'runtime/package.json'), 'utf8'));
   assert.equal(stages.size, 3);
   for (const [{ text: base } = { text: '' }] of stages.values())
@@ -37,7 +37,7 @@ test('the image runs as a user of its own, given as a number, and its process ge
   assert.equal(last('VOLUME'), '/data');
 });
 
-test('nothing that was built, kept or is secret gets into the build', () => {
+test('no build output, data or secret gets into the build context', () => {
   const files = contextFiles(ROOT, ignore);
   assert.ok(files.length > 50);
   for (const file of files)

@@ -80,7 +80,7 @@ test('the kustomization names files that are there', () => {
   assert.equal(status, 0, stderr);
 });
 
-test('the pods keep to what Kubernetes calls restricted', () => {
+test('the pods comply with the restricted Pod Security Standard', () => {
   for (const { securityContext, containers, automountServiceAccountToken, volumes = [] } of pods) {
     const { runAsNonRoot, runAsUser, seccompProfile } = securityContext as Record<string, unknown>;
     assert.deepEqual([runAsNonRoot, runAsUser, seccompProfile], [true, 1000, { type: 'RuntimeDefault' }]);
@@ -118,14 +118,14 @@ test('the settings are ones that the service takes, and fit the manifests', () =
   assert.ok(pod.terminationGracePeriodSeconds * 1000 > shutdownGraceMs + lifecycle.preStop.sleep.seconds * 1000);
 });
 
-test('the secret is an example, and its addresses are nobody’s', () => {
+test('the secret is an example with reserved addresses', () => {
   for (const value of Object.values(secrets)) {
     assert.match(new URL(value).hostname, /\.example\.internal$/);
     assert.equal(new URL(value).password, 'PASSWORD');
   }
 });
 
-/** The same data, with an account of what was never looked at: a schema looks at every member that it knows. */
+/** The same data, recording which members were never read: a schema reads every member it knows. */
 function watched(data: object): { read: unknown; unread: () => string[] } {
   const unread = new Set<string>();
   const watch = (value: unknown, path: string): unknown => {

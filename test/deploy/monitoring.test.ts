@@ -18,7 +18,7 @@ import { temporaryFolder } from '../kit/service.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const noPromtool = missingPrograms('promtool');
 const BAN_MS_MAX = 30_000;
-/** What Prometheus adds to whatever it reads. */
+/** Labels that Prometheus adds to every scrape. */
 const ADDED_LABELS = ['job', 'instance'];
 
 interface Rule {
@@ -44,7 +44,7 @@ const rules = groups.flatMap((group) => group.rules);
 const dashboard: Dashboard = JSON.parse(readFileSync(join(ROOT, 'deploy/grafana/dashboard.json'), 'utf8'));
 const targets = dashboard.panels.flatMap((panel) => panel.targets);
 
-/** What an expression of PromQL names. Throws if it is none. */
+/** The metrics and labels of a PromQL expression. Throws if it is invalid. */
 function namesIn(expression: string) {
   const text = expression.replaceAll('$__rate_interval', '5m');
   const metrics = new Set<string>();
@@ -112,7 +112,7 @@ suite('alerts and dashboard on a running service', () => {
     return known;
   };
 
-  test('the service tells enough to compare with', () => {
+  test('the service exposes enough metrics to compare', () => {
     for (const name of [
       'pet_catalog_bans_total',
       'pet_catalog_refusals_total',
@@ -132,7 +132,7 @@ suite('alerts and dashboard on a running service', () => {
     );
   });
 
-  test('Prometheus itself finds nothing to say against the metrics', (t) => {
+  test('promtool finds no problem in the metrics', (t) => {
     if (noPromtool) return t.skip(noPromtool);
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input: atStart,
@@ -181,7 +181,7 @@ test('every alert has a severity, and a page of the runbook that is there', () =
   assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
 });
 
-test('the panels do not lie upon each other, and each has its own number', () => {
+test('no panels overlap, and each has its own id', () => {
   const { panels } = dashboard;
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>

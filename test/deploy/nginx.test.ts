@@ -18,7 +18,7 @@ const LIMIT_HEADERS = [
   'ratelimit',
   'ratelimit-policy',
 ];
-/** Those that speak of one answer or one connection. */
+/** Headers of one answer or one connection. */
 const PASSING = ['date', 'x-request-id', 'connection', 'keep-alive', 'server', 'strict-transport-security', 'vary'];
 
 suite('the nginx of deploy/nginx', { skip }, () => {
@@ -43,7 +43,7 @@ suite('the nginx of deploy/nginx', { skip }, () => {
   const unproxied = (path: string, sent: Sent = {}) => call(service.url, path, { ...sent, agent: direct });
   const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-  test('errors of the service pass as they are, limit headers included', async () => {
+  test('errors of the service pass unchanged, limit headers included', async () => {
     const wanted: [number, string, (headers: Record<string, string>) => Sent][] = [
       [401, '/v1/categories', () => ({})],
       [401, '/v1/categories', () => ({ headers: bearer('petcat_live_wrong') })],
@@ -125,7 +125,7 @@ suite('the nginx of deploy/nginx', { skip }, () => {
     assert.deepEqual(text.match(/(?<=x-request-id: ).*(?=\r)/gi), ['first', 'second', 'third']);
   });
 
-  test('what nginx answers itself has the form of the service, and no quota', async () => {
+  test('errors of nginx itself have the form of the service, without limit headers', async () => {
     const { secret } = await service.issue();
     const large = await proxied('/v1/categories', {
       method: 'POST',
@@ -158,7 +158,7 @@ function assertOwnError({ status, headers, body }: Answer, wanted: number, code:
   assert.ok(Math.abs(Number(headers['x-ratelimit-reset']) - Date.now() / 1000) < 60);
 }
 
-/** The headers that speak of the request and the key. */
+/** The headers about the request and the key. */
 function lasting(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !PASSING.includes(name)));
 }

@@ -28,7 +28,7 @@ const noRedis = redisServerMissing() ?? missingPrograms('redis-cli');
 const READY = 'curl -fs --retry 60 --retry-delay 1 --retry-all-errors';
 const KEY = 'npx pet-catalog keys create --name shop --plan';
 
-test('the links of the page lead somewhere, and the files that it names are there', () => {
+test('the links of the page resolve, and the files that it names exist', () => {
   const anchors = anchorsOf(page);
   for (const [, anchor = ''] of page.matchAll(/\]\(#([\w-]+)\)/g)) assert.ok(anchors.includes(anchor), anchor);
   const files = [...page.matchAll(/\b(?:deploy|test)\/[\w./-]+\.[a-z]+\b/g)].map(([file]) => file);
@@ -36,7 +36,7 @@ test('the links of the page lead somewhere, and the files that it names are ther
   for (const file of files) assert.ok(existsSync(join(ROOT, file)), file);
 });
 
-test('what root types is shell that can be read', () => {
+test('the commands for root are valid shell', () => {
   const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)];
   assert.equal(blocks.length, 1);
   for (const [, block = ''] of blocks) assert.equal(spawnSync('sh', ['-n'], { input: block }).status, 0, block);

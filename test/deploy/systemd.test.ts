@@ -39,7 +39,7 @@ test('a line that systemd does not understand would be found', { skip }, () => {
   assert.match(stderr, /NoSuchSetting/);
 });
 
-test('systemd finds little that the services lay open', { skip }, () => {
+test('systemd-analyze finds little exposure in the services', { skip }, () => {
   for (const unit of units.filter((file) => file.endsWith('.service'))) {
     using folder = temporaryFolder();
     const only = ['security', '--offline=yes', `--threshold=${EXPOSURE_MAX}`];

@@ -10,7 +10,7 @@ const WRONG = '400 validation_failed';
 const DEPTH = 100_000;
 const BODY_BYTES_MAX = 256 * 1024;
 
-/** A text with the value in a member that nobody reads. */
+/** JSON text with the value in an ignored member. */
 function beside(value: Text): Uint8Array {
   return Buffer.concat([Buffer.from('{"name":"Dog","x":'), Buffer.from(value as string), Buffer.from('}')]);
 }
@@ -25,7 +25,7 @@ function utf16(text: string, { bigEndian = false, bom = false } = {}): Uint8Arra
   return bigEndian ? bytes.swap16() : bytes;
 }
 
-/** Text in a member that nobody reads: JSON, so the create succeeds. */
+/** Values for an ignored member: valid JSON, so the create succeeds. */
 const VALUES: readonly [what: string, value: Text][] = [
   ['zero', '0'],
   ['minus zero', '-0'],
@@ -170,7 +170,7 @@ const WRONG_TEXTS: readonly [what: string, text: string, field: string][] = [
   ['a description with half of a pair', '{"name":"Dog","description":"\\udfff"}', 'description'],
 ];
 
-/** Names that must come back as they went in. */
+/** Names that must be returned unchanged. */
 const HOSTILE_NAMES = [
   "Robert'); DROP TABLE categories;--",
   '" OR ""="',
@@ -202,7 +202,7 @@ const HOSTILE_NAMES = [
   '🐕'.repeat(255),
 ];
 
-/** Content-Type and Content-Encoding, and what comes of a good body under them. */
+/** Content-Type and Content-Encoding, and the answer to a valid body sent with them. */
 const MEDIA: readonly [header: string, outcome: string][] = [
   ['Content-Type: application/json', '201'],
   ['Content-Type: APPLICATION/JSON', '201'],
@@ -287,7 +287,7 @@ describe('bodies', () => {
   }
 
   for (const [what, value] of VALUES) {
-    test(`a member that nobody reads may hold ${what}`, async () => {
+    test(`an ignored member may hold ${what}`, async () => {
       assert.equal(await outcome(beside(value)), '201');
     });
   }
@@ -310,12 +310,12 @@ describe('bodies', () => {
 
   for (const [header, expected] of MEDIA) {
     const shown = JSON.stringify(header.length > 70 ? `${header.slice(0, 70)}…` : header).slice(1, -1);
-    test(`a good body under ${shown} gets ${expected}`, async () => {
+    test(`a valid body under ${shown} gets ${expected}`, async () => {
       assert.equal(await outcome('{"name":"Dog"}', header), expected);
     });
   }
 
-  test('hostile names come back byte for byte, at once and from the list', async () => {
+  test('hostile names are returned byte for byte, by the create and by the list', async () => {
     for (const name of HOSTILE_NAMES) {
       const { status, body } = await send(JSON.stringify({ name, description: name }));
       assert.equal(status, 201, name);
@@ -332,7 +332,7 @@ describe('bodies', () => {
     for (const name of HOSTILE_NAMES) assert.ok(list.includes(JSON.stringify(name)), name);
   });
 
-  test('every character is stored as it is or refused, in a name and in a description', async () => {
+  test('every character is stored unchanged or refused, in a name and in a description', async () => {
     for (let unit = 0; unit < 0x100; unit++) {
       const character = String.fromCharCode(unit);
       for (const category of [{ name: `a${character}b` }, { name: 'a', description: character }]) {
@@ -345,7 +345,7 @@ describe('bodies', () => {
     }
   });
 
-  test('a member name twice counts as the last', async () => {
+  test('the last of two members with one name counts', async () => {
     const { body } = await send('{"name":1,"description":"a","name":"Dog","description":"b"}');
     const { name, description } = JSON.parse(body);
     assert.deepEqual([name, description], ['Dog', 'b']);
@@ -356,7 +356,7 @@ describe('bodies', () => {
     assert.equal(JSON.parse(body).name, 'Dog');
   });
 
-  test('names of the language’s own are members like any other, and pollute nothing', async () => {
+  test('names like __proto__ are ordinary members and pollute no prototype', async () => {
     const hostile = '{"polluted":true,"name":"Cat","toString":1}';
     const names = [
       '__proto__',
@@ -377,11 +377,11 @@ describe('bodies', () => {
     assert.equal(Reflect.get({}, 'polluted'), undefined);
   });
 
-  test('the deepest body that fits is dealt with at once', async () => {
+  test('the deepest body within the size limit is handled without delay', async () => {
     const depth = (BODY_BYTES_MAX - 30) / 2;
     const startedMs = performance.now();
     assert.equal(await outcome(beside('['.repeat(depth) + ']'.repeat(depth))), '201');
-    // Some fifty times what it takes, so that only a different order of growth is noticed.
+    // About fifty times the usual time: only a different order of growth fails.
     assert.ok(performance.now() - startedMs < 1_000);
   });
 

@@ -51,7 +51,7 @@ test('every response to an allowed origin exposes the limit headers, failures in
   }
 });
 
-test('another origin is told nothing, and by default nobody is', async () => {
+test('other origins get no CORS headers; without CORS_ORIGINS no origin does', async () => {
   await using service = await testService({ CORS_ORIGINS: SHOP });
   const other = await from('https://evil.example', `${service.url}/categories`, {});
   assert.equal(other.headers['access-control-allow-origin'], undefined);
@@ -63,7 +63,7 @@ test('another origin is told nothing, and by default nobody is', async () => {
   assert.equal(ordinary.headers['x-ratelimit-remaining'], '59', 'without CORS it is an ordinary request');
 });
 
-test('* lets any origin in', async () => {
+test('* allows any origin', async () => {
   await using service = await testService({ CORS_ORIGINS: '*' });
   const answer = await from('https://anywhere.example', `${service.url}/categories`, {});
   assert.equal(answer.headers['access-control-allow-origin'], 'https://anywhere.example');

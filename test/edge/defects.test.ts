@@ -9,7 +9,7 @@ import { openListener } from '../../src/http/transport/listener.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
-test('an operation that throws is a 500 with the limit headers, counted, and told with its request id', async () => {
+test('an operation that throws is a 500 with limit headers, counted and logged with its request id', async () => {
   await using service = await testService();
   await using door = await openDoor(service, () => {
     throw new TypeError('a defect');
@@ -25,7 +25,7 @@ test('an operation that throws is a 500 with the limit headers, counted, and tol
   assert.equal((await door.call('/defect', {})).headers.get('x-ratelimit-remaining'), '58');
 });
 
-test('an answer whose head cannot be written is a 500 as well, and the process lives', async () => {
+test('an answer whose head cannot be written is a 500, and the process survives', async () => {
   await using service = await testService();
   let isBroken = true;
   await using door = await openDoor(service, () => {
@@ -38,7 +38,7 @@ test('an answer whose head cannot be written is a 500 as well, and the process l
   assert.equal((await door.call('/defect', {})).status, 200);
 });
 
-/** A second door to a service's keys, with one operation behind it. */
+/** A second listener on a service's keys, with one operation. */
 async function openDoor(service: TestService, handle: Operation['handle']) {
   const { storage, clock, events, config } = service;
   const operation: Operation = {

@@ -8,7 +8,7 @@ import { type TestService, testService } from '../kit/service.ts';
 const BODY = '{"name":"Dog"}';
 const HEAD = post('', `Content-Length: ${BODY.length}`, 'Expect: 100-continue');
 
-describe('limit headers of answers that go out later than their request came', () => {
+describe('limit headers of delayed answers', () => {
   let service: TestService;
   before(async () => {
     service = await testService();
@@ -23,7 +23,7 @@ describe('limit headers of answers that go out later than their request came', (
     ['after the day', 86_400, BODY, { status: 201, remaining: 60, resetIn: 60, day: 1_000 }],
     ['after the window, refused', 100, 'x'.repeat(BODY.length), { status: 400, remaining: 60, resetIn: 60, day: 999 }],
   ] as const) {
-    test(`${title}: they are true at the second of the answer`, async () => {
+    test(`${title}: they are correct at the second of the answer`, async () => {
       const { secret } = await service.issue();
       await using raw = await openRaw(service.url);
       await raw.send(HEAD.replace('<key>', secret));
@@ -43,7 +43,7 @@ describe('limit headers of answers that go out later than their request came', (
     });
   }
 
-  test('a ban that takes seconds to store: Retry-After is told from the second of the answer', async (t) => {
+  test('a ban that takes seconds to store: Retry-After counts from the second of the answer', async (t) => {
     const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 1_000 } });
     const { limits } = service.storage;
     const insertBan = limits.insertBan.bind(limits);

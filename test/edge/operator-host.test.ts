@@ -51,12 +51,12 @@ test('HTTP/1.0 without a Host is served, and the public listener answers to ever
 const own = await lookup(hostname()).catch(() => undefined);
 const skip = own || process.env.CI ? false : 'the name of this machine leads nowhere';
 
-test('a name that the listener is told to listen on is good: it is in the links to it', { skip }, async () => {
+test('the name in the listen address is allowed: links use it', { skip }, async () => {
   await using service = await testService({ OPERATOR_HOST: hostname() });
   assert.equal((await ask(service.operatorUrl, '/livez', hostname())).status, 200);
 });
 
-test('what is no name in OPERATOR_HOSTS is told before anything starts', () => {
+test('an invalid name in OPERATOR_HOSTS is reported before anything starts', () => {
   for (const OPERATOR_HOSTS of ['https://ops.example', 'ops.example:8081', 'a b', '*']) {
     assert.throws(
       () => readConfig({ flags: { OPERATOR_HOSTS }, env: {}, file: {} }),

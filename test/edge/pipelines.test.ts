@@ -17,7 +17,7 @@ function refused(...headers: readonly string[]): string {
 describeCorpus('pipelines', [
   ['A good request and garbage', get() + GARBAGE, '200, 400 malformed_request, closed'],
   [
-    'A good request and a word that is no method',
+    'A valid request and an invalid method',
     `${get()}FOO / HTTP/1.1\r\n\r\n`,
     '200, 501 not_implemented, closed',
     { whole: true },
@@ -43,34 +43,34 @@ describeCorpus('pipelines', [
     '401 missing_api_key, 400 malformed_request, closed',
   ],
   [
-    'A good request and CONNECT',
+    'A valid request and CONNECT',
     `${get()}${request('CONNECT a:1 HTTP/1.1', HOST)}`,
     '200, 501 not_implemented, closed',
   ],
   [
-    'A good request and one without a Host',
+    'A valid request and one without a Host',
     `${get()}${request('GET /v1/categories HTTP/1.1', AUTHORIZATION)}`,
     '200, 400 malformed_request, closed',
   ],
   [
-    'A good request and one of HTTP/2.0',
+    'A valid request and one of HTTP/2.0',
     `${get()}${request('GET /v1/categories HTTP/2.0', HOST)}`,
     '200, 505 http_version_not_supported, closed',
   ],
   [
-    'A good request and a head that is too large',
+    'A valid request and a head that is too large',
     get() + get(`X: ${'a'.repeat(20_000)}`),
     '200, 431 headers_too_large, closed',
   ],
   [
-    'A good request and an address that is too long',
+    'A valid request and a target that is too long',
     `${get()}${request(`GET /v1/${'a'.repeat(9000)} HTTP/1.1`, HOST)}`,
     '200, 414 uri_too_long, closed',
   ],
   ['Garbage twice', GARBAGE + GARBAGE, '400 malformed_request, closed'],
   ['Garbage and a good request', GARBAGE + get(), '400 malformed_request, closed'],
   [
-    'An address that is too long and good requests',
+    'A target that is too long and valid requests',
     `${request(`GET /v1/${'a'.repeat(9000)} HTTP/1.1`, HOST)}${get()}${post(BODY, LENGTH)}`,
     '414 uri_too_long, closed',
   ],
@@ -78,11 +78,7 @@ describeCorpus('pipelines', [
   ['A wish to close and a good request', get('Connection: close') + get(), '200, closed'],
   ['A wish to close and garbage', get('Connection: close') + GARBAGE, '200, closed'],
   ['HTTP/1.0 and a good request', request('GET /v1/categories HTTP/1.0', AUTHORIZATION) + get(), '200, closed'],
-  [
-    'A wish to speak WebSocket and a good request',
-    get('Connection: Upgrade', 'Upgrade: websocket') + get(),
-    '200, closed',
-  ],
+  ['A WebSocket upgrade and a valid request', get('Connection: Upgrade', 'Upgrade: websocket') + get(), '200, closed'],
   ['A wish to speak WebSocket and garbage', get('Connection: Upgrade', 'Upgrade: websocket') + GARBAGE, '200, closed'],
   ['A good request and a bad chunk', `${get()}${post('xyz\r\n', CHUNKED)}`, '200, 400 malformed_request, closed'],
   [
@@ -103,7 +99,7 @@ describeCorpus('requests that break off', [
   ['A request line alone', 'GET /v1/categories HTTP/1.1\r\n', '400 malformed_request, closed', { halfClose: true }],
   ['Half a head', get().slice(0, -2), '400 malformed_request, closed', { halfClose: true }],
   [
-    'A good request and half of another',
+    'A valid request and half of another',
     get() + get().slice(0, 9),
     '200, 400 malformed_request, closed',
     { halfClose: true },
@@ -133,7 +129,7 @@ describeCorpus('requests that break off', [
   ['A wrong key over half a body', refused(LENGTH) + BODY.slice(5), '401 invalid_api_key, closed', { halfClose: true }],
 ] satisfies Row[]);
 
-describeCorpus('bodies that nobody reads', [
+describeCorpus('bodies that are not read', [
   ['A wrong key over a body', refused(LENGTH) + BODY, '401 invalid_api_key, open'],
   [
     'A wrong key over a body of 256 KiB',
@@ -171,7 +167,7 @@ describeCorpus('bodies that nobody reads', [
   ['A body over 256 KiB that never comes', post('', 'Content-Length: 262145'), '413 payload_too_large, closed'],
   ['A declared body beyond all bounds', post('', `Content-Length: ${2 ** 53}`), '413 payload_too_large, closed'],
   [
-    'A large body over which 100 is expected',
+    'A large body with Expect: 100-continue',
     post('', 'Content-Length: 262145', 'Expect: 100-continue'),
     '413 payload_too_large, closed',
   ],
@@ -256,7 +252,7 @@ describe('connections', () => {
     assert.ok((await raw.answer()).body.includes(made.join(',')));
   });
 
-  test('what is pipelined behind the last answer changes nothing', async () => {
+  test('requests pipelined behind the last answer change nothing', async () => {
     await using raw = await openRaw(service.url);
     const name = 'behind the last answer';
     const body = JSON.stringify({ name });
@@ -282,7 +278,7 @@ describe('connections', () => {
     });
   }
 
-  test('100 is said only when the key, the media type and the size are good', async () => {
+  test('100 is sent only when the key, the media type and the size are valid', async () => {
     await using raw = await openRaw(service.url);
     await raw.send(withKey(post('', LENGTH, 'Expect: 100-continue')));
     assert.equal((await raw.answer()).status, 100);
@@ -298,7 +294,7 @@ describe('connections', () => {
     ['10 MB in small chunks', post('', CHUNKED), Buffer.from(`400\r\n${'x'.repeat(1024)}\r\n`.repeat(10 * 1024))],
     ['10 MB with a wrong key', refused(`Content-Length: ${10 * MEBIBYTE}`), Buffer.alloc(10 * MEBIBYTE, 'x')],
   ] as const) {
-    test(`whoever sends ${title} before reading still reads the one answer`, async () => {
+    test(`a client that sends ${title} before reading still gets the one answer`, async () => {
       await using raw = await openRaw(service.url);
       raw.pause();
       await raw.send(withKey(head));
@@ -312,7 +308,7 @@ describe('connections', () => {
     });
   }
 
-  test('whoever sends without an end is answered and then cut off', async () => {
+  test('a client that never stops sending is answered and then cut off', async () => {
     await using raw = await openRaw(service.url);
     await raw.send(withKey(post('', CHUNKED)));
     const chunk = Buffer.from(`100000\r\n${'x'.repeat(MEBIBYTE)}\r\n`);
@@ -327,7 +323,7 @@ describe('connections', () => {
     assert.ok(sent >= 16 && sent < 256, `${sent} MB were taken`);
   });
 
-  test('a connection that is reset at any moment harms nobody', async () => {
+  test('a reset at any point affects no other connection', async () => {
     const beginnings = [get(), get().slice(0, 20), post('', LENGTH), post(BODY, LENGTH), GARBAGE, get() + GARBAGE];
     const connect = request('CONNECT a:1 HTTP/1.1', HOST);
     for (const bytes of [...beginnings, connect, get() + connect, refused(LENGTH), get('Connection: close'), '']) {

@@ -13,7 +13,7 @@ import { recordedEvents, type TestService, testService } from '../kit/service.ts
 const BODY = '{"name":"Dog"}';
 const LENGTH = `Content-Length: ${BODY.length}`;
 
-/** Short enough for a test. What is tested is that they end things, not when. */
+/** Short for the test, which checks that the timeouts apply, not their length. */
 const TIMEOUTS: Timeouts = { headMs: 300, requestMs: 600, checkIntervalMs: 20, keepAliveMs: 60_000 };
 
 describe('clients that take too long to send', { concurrency: true }, () => {
@@ -39,7 +39,7 @@ describe('clients that take too long to send', { concurrency: true }, () => {
     ['a good request and half a body', get() + post(BODY.slice(5), LENGTH), [200]],
     ['no body after 100', post('', LENGTH, 'Expect: 100-continue'), [100]],
   ] as const) {
-    test(`whoever sends ${title} and then nothing gets 408 and a close`, async () => {
+    test(`a client that sends ${title} and then nothing gets 408 and a close`, async () => {
       await using raw = await openRaw(url);
       await raw.send(bytes);
       const answers = await raw.answersUntilClosed();
@@ -57,7 +57,7 @@ describe('clients that take too long to send', { concurrency: true }, () => {
     ['a body', post('', 'Content-Length: 100000').replace('\r\n\r\n', '\r\n\r\n '), ' '],
     ['chunks', post('', 'Transfer-Encoding: chunked'), '1\r\n \r\n'],
   ] as const) {
-    test(`whoever sends ${title} a little at a time gets 408 and a close`, async () => {
+    test(`a client that trickles ${title} gets 408 and a close`, async () => {
       await using raw = await openRaw(url);
       await raw.send(head);
       const answer = raw.answer();
@@ -70,7 +70,7 @@ describe('clients that take too long to send', { concurrency: true }, () => {
     });
   }
 
-  test('whoever was answered before the body came is closed without another answer', async () => {
+  test('a client answered before its body arrived is closed without another answer', async () => {
     await using raw = await openRaw(url);
     await raw.send(request('POST /v1/categories HTTP/1.1', HOST, 'Authorization: Bearer wrong', LENGTH));
     const [answer, ...more] = await raw.answersUntilClosed();
@@ -78,19 +78,19 @@ describe('clients that take too long to send', { concurrency: true }, () => {
     assert.deepEqual(more, []);
   });
 
-  test('an idle connection is kept while it is within its time, whatever the other timeouts', async () => {
+  test('an idle connection is kept until its own timeout, independent of the others', async () => {
     await using raw = await openRaw(url);
     for (let i = 0; i < 2; i++) {
       await raw.send(get());
       assert.equal((await raw.answer()).status, 200);
-      // Somebody else runs into both timeouts meanwhile.
+      // Another connection reaches both timeouts first.
       await using other = await openRaw(url);
       await other.send(post('', LENGTH));
       assertTimeout(await other.answer());
     }
   });
 
-  test('an idle connection is closed after its time, without a word', async () => {
+  test('an idle connection is closed after its timeout, without an answer', async () => {
     const idle = await openImpatient({ ...TIMEOUTS, keepAliveMs: 1 });
     try {
       await using raw = await openRaw(`http://127.0.0.1:${idle.port}`);
@@ -153,7 +153,7 @@ describe('clients that are many or slow to read', () => {
     }
   });
 
-  test('a client that reads in sips gets the whole list while others are served', async () => {
+  test('a client that reads in small pieces gets the whole list while others are served', async () => {
     const whole = await (await service.call(secret, '/categories')).text();
     await using raw = await openRaw(service.url);
     raw.pause();
@@ -166,7 +166,7 @@ describe('clients that are many or slow to read', () => {
     assert.equal((await raw.answer()).body, whole);
   });
 
-  test('a list that grows while it is read slowly is read as it was', async () => {
+  test('a list that grows while it is read slowly is sent as it was at the start', async () => {
     const whole = await (await service.call(secret, '/categories')).text();
     const slow = await openMany(5);
     try {
@@ -190,7 +190,7 @@ describe('clients that are many or slow to read', () => {
     }
   });
 
-  test('a slow reader behind whom requests are pipelined gets all of their answers in order', async () => {
+  test('a slow reader that pipelines gets all its answers in order', async () => {
     await using raw = await openRaw(service.url);
     raw.pause();
     await raw.send(list() + post(BODY, LENGTH).replace('<key>', secret) + list());
@@ -201,7 +201,7 @@ describe('clients that are many or slow to read', () => {
     assert.equal(second.body, `${first.body.slice(0, -1)},${made.body}]`);
   });
 
-  test('a slow reader that gives up harms nobody', async () => {
+  test('a slow reader that disconnects affects no other client', async () => {
     const slow = await openMany(20);
     for (const raw of slow) {
       raw.pause();
@@ -249,7 +249,7 @@ function assertTimeout(answer: RawAnswer | undefined): void {
   assertAnswer(answer);
 }
 
-/** A door with timeouts of its own, which reads bodies, refuses wrong keys unread, and answers. */
+/** A listener with its own timeouts that reads bodies, refuses wrong keys unread, and answers. */
 function openImpatient(timeouts: Timeouts): Promise<Listener> {
   const respond = async (exchange: Exchange): Promise<Answer> => {
     if (exchange.request.headers.authorization === 'Bearer wrong') throw new CatalogError('invalid_api_key', 'No');

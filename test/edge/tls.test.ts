@@ -116,7 +116,7 @@ test('only ciphers with forward secrecy and authentication are spoken, before an
   await good();
 });
 
-test('browsers are told to stay with TLS by every answer over it, and by none without', { skip }, async () => {
+test('every answer over TLS has Strict-Transport-Security, and none over plain HTTP', { skip }, async () => {
   using folder = temporaryFolder();
   makeCertificate(folder.path, 'server');
   const ca = readFileSync(join(folder.path, 'server.crt'), 'utf8');
@@ -129,7 +129,7 @@ test('browsers are told to stay with TLS by every answer over it, and by none wi
   assert.equal((await fetch(new URL('/livez', plain.url))).headers.get('strict-transport-security'), null);
 });
 
-test('what is malformed is answered over TLS as it is without, and plain HTTP is not', { skip }, async () => {
+test('malformed requests get the same answers over TLS, and plain HTTP gets none', { skip }, async () => {
   using folder = temporaryFolder();
   makeCertificate(folder.path, 'server');
   const ca = readFileSync(join(folder.path, 'server.crt'), 'utf8');
@@ -147,7 +147,7 @@ test('what is malformed is answered over TLS as it is without, and plain HTTP is
   await assert.rejects(fetch(`http://127.0.0.1:${port}/v1`));
 });
 
-test('who connects and never begins the handshake does not hold up the end', { skip }, async () => {
+test('a connection that never begins the handshake does not delay the stop', { skip }, async () => {
   using folder = temporaryFolder();
   makeCertificate(folder.path, 'server');
   const env = { ...SETTINGS, SHUTDOWN_GRACE: '1s' };
@@ -160,7 +160,7 @@ test('who connects and never begins the handshake does not hold up the end', { s
   assert.ok(performance.now() - startedMs < 7_000, 'not after the 9 s that a handshake may take');
 });
 
-test('a certificate that is missing, or is none, is told in one line', { skip }, async () => {
+test('a missing or invalid certificate is reported in one line', { skip }, async () => {
   using folder = temporaryFolder();
   makeCertificate(folder.path, 'server');
   const serve = (env: Record<string, string>) => run(['serve', '--port', '0'], { cwd: folder.path, env });

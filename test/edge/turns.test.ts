@@ -8,10 +8,10 @@ import { openRaw } from '../kit/edge/raw.ts';
 import { recordedEvents } from '../kit/service.ts';
 
 const PIPELINED = 400;
-/** Several turns of all connections; a packet that is served in a row is three times as many. */
+/** Several turns of all connections; serving a whole packet at once takes three times as many. */
 const SERVED_BEFORE_MAX = 150;
 
-test('whoever pipelines takes turns with others, and every request is answered in order', async () => {
+test('a pipelining client takes turns with others, and every request is answered in order', async () => {
   const paths: string[] = [];
   const context = { clock: manualClock().now, events: recordedEvents() };
   const listener = await openListener(

@@ -62,7 +62,7 @@ describe('a connection that is not read from', () => {
     await sending;
   });
 
-  test('an answer that alone is larger than all may be together is not cut off', async () => {
+  test('a single answer larger than the total bound is not cut off', async () => {
     const body = 'x'.repeat(70 * MEBIBYTE);
     await using listener = await listenWith((exchange) => exchange.answer({ status: 200, body }));
     const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -76,7 +76,7 @@ describe('a connection that is not read from', () => {
     assert.ok((await promise) > body.length);
   });
 
-  test('nothing is held once it is gone, neither of answers that waited for their turn nor of later ones', async () => {
+  test('once it is closed no answer is held, neither waiting nor later ones', async () => {
     const seen: Exchange[] = [];
     const late = Promise.withResolvers<void>();
     const gone = Promise.withResolvers<void>();
@@ -87,7 +87,7 @@ describe('a connection that is not read from', () => {
       return seen.length % 2 === 1 ? late.promise.then(answer) : answer();
     });
     const raw = await openRaw(listener.url);
-    // So little that the service reads on, and so learns of the reset.
+    // Small enough that the service keeps reading and notices the reset.
     await raw.send(get().repeat(4));
     while (seen.length < 4) await nextTurn();
     const held = () => seen.map(({ unsentBytes }) => Math.floor(unsentBytes / 10_000));
@@ -135,7 +135,7 @@ describe('keys whose answers are not read', () => {
     assert.equal((await ask('/pets')).status, 200);
   });
 
-  test('over 64 MiB in all the keys that hold the most are cut off, and a slow reader is not', async () => {
+  test('over 64 MiB in total the keys that hold the most are cut off, and a slow reader is not', async () => {
     const slow = await issue(service);
     await using reader = await askForPage(service, slow, CATEGORIES / 2);
     await using stack = new AsyncDisposableStack();

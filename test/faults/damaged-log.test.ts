@@ -78,7 +78,7 @@ test('no command opens a database with a damaged log, and its files stay as they
   assert.ok(!existsSync(join(folder.path, 'copy.db')));
 });
 
-test('beside a running service no command takes what is being written for damage', async () => {
+test('beside a running service no command mistakes a write in progress for damage', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
   const secret = await issueKey(folder.path);
@@ -94,7 +94,7 @@ test('beside a running service no command takes what is being written for damage
   assert.ok(creating.acknowledged.length > 0);
 });
 
-test('the repair shows what is left and what a backup has, and writes it to a new file only when told to', async () => {
+test('the repair shows what is recoverable and what a backup has, and writes a new file only on request', async () => {
   using folder = temporaryFolder();
   const { options, file, secret, log, commits } = await crashed(folder.path);
   const damaged = Buffer.from(log);

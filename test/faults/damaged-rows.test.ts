@@ -43,7 +43,7 @@ async function filled(folder: string) {
   return { options, secret, other, file: join(folder, 'data', 'pet-catalog.db') };
 }
 
-test('a row with a flipped bit is left out, is 500 by its id, opens nothing, and is told; the service goes on', async () => {
+test('a row with a flipped bit is not listed, is a 500 by its id, authenticates nothing, and is reported', async () => {
   using folder = temporaryFolder();
   const { options, secret, other, file } = await filled(folder.path);
   for (const text of ['described-2', 'pet-2', '2020-01-02', 'damaged-key']) flip(file, text);
@@ -82,7 +82,7 @@ test('a row with a flipped bit is left out, is 500 by its id, opens nothing, and
   agent.destroy();
 });
 
-test('the doctor names damaged rows, a backup of them replaces none, and commands say what they leave out', async () => {
+test('the doctor names damaged rows, a backup of them overwrites none, and commands report what they skip', async () => {
   using folder = temporaryFolder();
   const { options, file } = await filled(folder.path);
   assert.match((await run(['doctor'], options)).stdout, /rows: Every row is as it was written/);
@@ -110,7 +110,7 @@ test('the doctor names damaged rows, a backup of them replaces none, and command
   assert.match(exported.stderr, /3 of categories is damaged and left out/);
 });
 
-test('every row has a checksum once it is written, whatever changed it since', async () => {
+test('every written row has a valid checksum, also after changes', async () => {
   using folder = temporaryFolder();
   const { options, secret, file } = await filled(folder.path);
   {

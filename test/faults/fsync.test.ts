@@ -13,7 +13,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const CREATES = 5;
 
-test('between a create’s write and its 201 stands an fsync of the log that holds it', async (t) => {
+test('the log is fsynced between a create’s write and its 201', async (t) => {
   if (spawnSync('strace', ['-V']).status !== 0) {
     t.skip('strace is not installed: the order of system calls was not looked at');
     return;

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
 
-test('a full disk under the log costs lines, and neither the service nor its end', async (t) => {
+test('a full log disk loses lines, and the service still serves and stops', async (t) => {
   if (!existsSync('/dev/full')) {
     t.skip('there is no /dev/full here: the log was not filled');
     return;
@@ -24,9 +24,9 @@ test('a full disk under the log costs lines, and neither the service nor its end
   closeSync(full);
 });
 
-test('a log reader that has stalled costs lines, and neither the service nor its end', async () => {
+test('a stalled log reader loses lines, and the service still serves and stops', async () => {
   await serveWithStderr('pipe', async (url, secret) => {
-    // More than a pipe and the waiting lines hold: nobody reads them here.
+    // More than the pipe and the queue of lines hold, because the pipe is not read.
     for (let round = 0; round < 30; round += 1) {
       const answers = await Promise.all(
         Array.from({ length: 30 }, () =>
@@ -41,7 +41,7 @@ test('a log reader that has stalled costs lines, and neither the service nor its
   });
 });
 
-/** Runs the service with a stderr that nobody reads, lets a caller work, and asserts that it ends when told. */
+/** Runs the service with an unread stderr, sends requests, and asserts that it stops when told to. */
 async function serveWithStderr(stderr: number | 'pipe', work: (url: string, secret: string) => Promise<void>) {
   using folder = temporaryFolder();
   const args = [COMMAND, 'serve', '--bootstrap', '--port', '0', '--access-log', 'all'];

@@ -9,7 +9,7 @@ import { issueKey } from '../kit/faults/kills.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
-test('a file system that is mounted read-only is told as such, and no backup is advised', async (t) => {
+test('a read-only file system is reported as such, without advice to restore a backup', async (t) => {
   using folder = temporaryFolder();
   using disk = mountedDisk(t, folder.path);
   if (!disk) return;

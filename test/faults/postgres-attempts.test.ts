@@ -12,7 +12,7 @@ import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { recordedEvents } from '../kit/service.ts';
 
-/** What is written in the background, and the answer to its COMMIT is lost: the retry must not do it again. */
+/** Background writes whose COMMIT answer is lost: a retry must not repeat them. */
 
 const options = { skip: noPostgres, timeout: 60_000 };
 
@@ -57,7 +57,10 @@ test('a ban is inserted once, though the outcome was lost', options, async () =>
   assert.equal((await storage.limits.banHistory(key.id, 10)).length, 1);
 });
 
-test('the same of a ban that instances share', { ...options, skip: noPostgres || redisServerMissing() }, async () => {
+test('a ban shared by instances is inserted once, though the outcome was lost', {
+  ...options,
+  skip: noPostgres || redisServerMissing(),
+}, async () => {
   await using bench = await attemptsBench();
   await using redis = await startRedis();
   const { storage, clock, key, events } = bench;

@@ -5,14 +5,14 @@ import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
-/** What is left to save is given up one after the other; a service manager waits for 30 s and more. */
+/** The pending writes time out one after the other; service managers wait 30 s or more. */
 const END_MS_MAX = 15_000;
-/** A new connection is given up after 2 s. */
+/** A new connection times out after 2 s. */
 const RECONNECT_MS_MAX = 5_000;
 const options = { skip: noPostgresPrograms, timeout: 110_000 };
 
 test(
-  'a server that hangs holds up nobody beyond the deadline, and neither the list nor the end',
+  'a server that hangs delays no request beyond the deadline, and neither the list nor the stop',
   options,
   async (t) => {
     using folder = temporaryFolder();
@@ -60,27 +60,23 @@ test(
   },
 );
 
-test(
-  'when every connection waits for a lock, whoever finds none free is refused within the deadline',
-  options,
-  async () => {
-    await using postgres = await startPostgres();
-    await using service = await testService({ DATABASE_URL: postgres.url });
-    const { secret } = await service.issue(UNLIMITED);
-    const holding = postgres.query('begin; lock table pets in access exclusive mode; select pg_sleep(4); commit');
-    await recovers(
-      async () =>
-        (await postgres.query(`select 1 from pg_locks where mode = 'AccessExclusiveLock' and granted`)).length > 0,
-    );
-    const answers = await Promise.all(Array.from({ length: 60 }, () => timed(`${service.url}/pets`, secret)));
-    for (const { status, durationMs } of answers) {
-      assert.equal(status, 503);
-      assert.ok(durationMs < DEADLINE_MS_MAX, `an answer took ${durationMs} ms`);
-    }
-    await holding;
-    await recovers(async () => (await timed(`${service.url}/pets`, secret)).status === 200);
-  },
-);
+test('when every connection waits for a lock, further requests are refused within the deadline', options, async () => {
+  await using postgres = await startPostgres();
+  await using service = await testService({ DATABASE_URL: postgres.url });
+  const { secret } = await service.issue(UNLIMITED);
+  const holding = postgres.query('begin; lock table pets in access exclusive mode; select pg_sleep(4); commit');
+  await recovers(
+    async () =>
+      (await postgres.query(`select 1 from pg_locks where mode = 'AccessExclusiveLock' and granted`)).length > 0,
+  );
+  const answers = await Promise.all(Array.from({ length: 60 }, () => timed(`${service.url}/pets`, secret)));
+  for (const { status, durationMs } of answers) {
+    assert.equal(status, 503);
+    assert.ok(durationMs < DEADLINE_MS_MAX, `an answer took ${durationMs} ms`);
+  }
+  await holding;
+  await recovers(async () => (await timed(`${service.url}/pets`, secret)).status === 200);
+});
 
 test('a server without a free connection refuses, and that is no defect', options, async () => {
   await using postgres = await startPostgres({

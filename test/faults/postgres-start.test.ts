@@ -28,7 +28,7 @@ test('an instance that waits for the server stops when it is told to', options, 
   assert.doesNotMatch(starting.said(), /Cannot open/);
 });
 
-test('the waiting has an end, with a message that names the server and no password', options, async () => {
+test('the wait times out with a message that names the server and no password', options, async () => {
   await using postgres = await startPostgres({ password: PASSWORD });
   const { port } = postgres;
   await postgres.stop();

@@ -52,7 +52,7 @@ test(
 );
 
 test(
-  'restarts and crashes of the server lose and double no create that is retried with its Idempotency-Key',
+  'restarts and crashes neither lose nor duplicate a create that is retried with its Idempotency-Key',
   options,
   async (t) => {
     const figures = await restartPostgresUnderCreates(3, () => 100);
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  'a COMMIT whose answer is lost is told as such, and a retry with the same key finds the first outcome',
+  'a lost COMMIT answer is reported as such, and a retry with the same key finds the first outcome',
   options,
   async () => {
     await using postgres = await startPostgres();
@@ -152,7 +152,7 @@ test(
   },
 );
 
-test('a server that only reads refuses creates, serves reads, and is written to again by itself', options, async () => {
+test('a read-only server refuses creates and serves reads; writes resume by themselves', options, async () => {
   await using postgres = await startPostgres();
   await using service = await testService({ DATABASE_URL: postgres.url });
   const { secret } = await service.issue(UNLIMITED);
@@ -172,7 +172,7 @@ test('a server that only reads refuses creates, serves reads, and is written to 
   await recovers(async () => (await create(service, secret, 'Bird')).status === 201);
 });
 
-test('a server that cannot be used is told in one line, without the password', options, async () => {
+test('an unusable server is reported in one line, without the password', options, async () => {
   using folder = temporaryFolder();
   const password = 'kept-to-itself';
   const postgres = await startPostgres({ password });
@@ -194,7 +194,7 @@ test('a server that cannot be used is told in one line, without the password', o
   }
 });
 
-test('a server is taken at its certificate', {
+test('a server is verified by its certificate', {
   ...options,
   skip: noPostgresPrograms || noOpenssl(),
 }, async () => {

@@ -59,7 +59,7 @@ test('while another process holds the lock, creates wait and are then refused, a
   agent.destroy();
 });
 
-test('a full disk refuses creates and serves reads, and everything goes on when there is room again', async (t) => {
+test('a full disk refuses creates and serves reads, and creates resume when there is space', async (t) => {
   using folder = temporaryFolder();
   using disk = smallDisk(t, folder.path);
   if (!disk) return;
@@ -113,7 +113,7 @@ test('a full disk refuses creates and serves reads, and everything goes on when 
   assert.deepEqual(names, [...acknowledged, 'last']);
 });
 
-test('what cannot start on a full disk names the disk in one line', async (t) => {
+test('commands that fail on a full disk name the disk in one line', async (t) => {
   using folder = temporaryFolder();
   using disk = smallDisk(t, folder.path);
   if (!disk) return;
@@ -134,7 +134,7 @@ test('what cannot start on a full disk names the disk in one line', async (t) =>
   );
 });
 
-test('a damaged database is not started on; the message names it and how to put a backup in its place', async () => {
+test('the service refuses a damaged database; the message names it and how to restore a backup', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
   const file = join(folder.path, 'data', 'pet-catalog.db');
@@ -172,7 +172,7 @@ test('a damaged database is not started on; the message names it and how to put 
   assert.equal((await run(['restore', 'good.db'], options)).code, 1, 'a live database is not overwritten');
 });
 
-test('a damaged log is told from one that a crash cut short', async () => {
+test('a damaged log is distinguished from one truncated by a crash', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
   const file = join(folder.path, 'data', 'pet-catalog.db');
@@ -224,7 +224,7 @@ test('one file serves one service; a killed one leaves nothing behind, and comma
   await using _third = await serveProcess([], options);
 });
 
-test('a data folder that cannot be had is told in one line', async () => {
+test('an unusable data folder is reported in one line', async () => {
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, 'file'), '');
   const { code, stderr } = await run(['serve', '--port', '0', '--database-url', 'sqlite:file/x.db'], {

@@ -10,7 +10,7 @@ import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
-test('after a sync of the log that failed, an outcome is unknown, and nothing is written until the log was synced', {
+test('after a failed sync the outcome is unknown, and nothing is written until a sync succeeds', {
   skip: noFailingSync,
 }, async () => {
   using folder = temporaryFolder();

@@ -36,7 +36,7 @@ test(
   },
 );
 
-test('readers that remember the highest id miss none of what two instances create at once', options, async (t) => {
+test('readers that remember the highest id miss no concurrent create of two instances', options, async (t) => {
   await using instances = await startInstances(2);
   const unlimited = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
   const secret = await instances.command('keys', 'create', '--name', 'test', ...unlimited);

@@ -48,7 +48,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
   const lists = (at: number, id: number, maxMs = CHANGE_MS_MAX) =>
     within(maxMs, async () => (await call(at, secret, '/categories')).body.includes(`{"id":${id},`));
 
-  test('what one creates all others list within a second, with the same validator', async (t) => {
+  test('a create on one is listed by all others within a second, with the same validator', async (t) => {
     const tookMs: number[] = [];
     for (let i = 0; i < CREATES_TO_WARM_UP + CREATES_MEASURED; i += 1) {
       const at = i % INSTANCES;
@@ -66,7 +66,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
     assert.equal(new Set(answers.map(({ headers, body }) => headers.etag + body)).size, 1);
   });
 
-  test('what the command line changes of a key reaches all within a second', async () => {
+  test('a change to a key by the command line reaches all within a second', async () => {
     const key = await issue('--plan', 'pro');
     const everywhere = (used: string, holds: (reply: Reply) => boolean) =>
       within(CHANGE_MS_MAX, async () => {
@@ -122,7 +122,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
       assert.deepEqual([...new Set(replies.map(({ status }) => status))], [201]);
       assert.equal(new Set(replies.map(({ body }) => body)).size, 1);
       assert.equal(replies.filter(({ headers: given }) => given['idempotency-replayed'] === undefined).length, 1);
-      // Whoever answered 201 lists it from then on, the first time or not.
+      // An instance that answered 201 lists it from then on, replay or not.
       const lists = await Promise.all(ALL.map((at) => call(at, secret, '/categories')));
       for (const { body } of lists) assert.ok(body.includes(`"name":"same ${round}"`));
     }
@@ -133,7 +133,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
     assert.equal(stored?.rows, 20);
   });
 
-  test('of two orders on two instances for the last animal, one gets it', async () => {
+  test('one of two orders on two instances gets the last animal', async () => {
     for (let round = 1; round <= 20; round += 1) {
       const pet = await call(0, secret, '/pets', { name: 'Rex', categoryId: 1 });
       const { id: petId } = JSON.parse(pet.body);
@@ -160,7 +160,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
   });
 });
 
-test('services that would count apart are not let on one database, in one line', { skip }, async () => {
+test('services that would count separately refuse to share a database, in one line', { skip }, async () => {
   using folder = temporaryFolder();
   await using database = await temporaryDatabase();
   const alone = { cwd: folder.path, env: { DATABASE_URL: database.url } };
@@ -197,7 +197,7 @@ function quantile(values: readonly number[], share: number): number {
   return values.toSorted((one, other) => one - other)[Math.floor((values.length - 1) * share)] ?? 0;
 }
 
-/** What is promised holds for the service; a machine that others keep busy is given twice the time. */
+/** Twice the promised time, for a busy machine. */
 async function within(maxMs: number, condition: () => Promise<boolean>): Promise<void> {
   const startedMs = performance.now();
   while (!(await condition())) {

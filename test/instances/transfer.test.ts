@@ -30,7 +30,7 @@ test('the transfer knows every table of either engine', options, async () => {
 });
 
 test(
-  'everything goes from the embedded database to PostgreSQL and back, and the service goes on with it',
+  'all data moves from the embedded database to PostgreSQL and back, and the service runs on it',
   options,
   async () => {
     using folder = temporaryFolder();
@@ -61,7 +61,7 @@ test(
   },
 );
 
-test('checksums go along, and the doctor finds a damaged row on either engine', options, async () => {
+test('checksums are transferred, and the doctor finds a damaged row on either engine', options, async () => {
   using folder = temporaryFolder();
   await using database = await temporaryDatabase();
   const file = join(folder.path, 'first.db');
@@ -82,7 +82,7 @@ test('checksums go along, and the doctor finds a damaged row on either engine', 
   assert.match(moved.stdout, /Damaged rows \(1\): pets 1/);
 });
 
-test('it refuses what it would spoil, in one line each', options, async () => {
+test('it refuses every unsafe transfer in one line', options, async () => {
   using folder = temporaryFolder();
   await using database = await temporaryDatabase();
   const options = { cwd: folder.path };
@@ -107,7 +107,7 @@ test('it refuses what it would spoil, in one line each', options, async () => {
   assert.match(await refusal(database.url, empty), /A service runs on the database postgres:.*: stop all/);
 });
 
-test('one that is broken off in the middle leaves the target empty, and can be run again', options, async () => {
+test('an interrupted transfer leaves the target empty and can be run again', options, async () => {
   using folder = temporaryFolder();
   const source = `sqlite:${join(folder.path, 'many.db')}`;
   await fill(source);
@@ -119,7 +119,7 @@ test('one that is broken off in the middle leaves the target empty, and can be r
       stdio: 'ignore',
     });
     const ended = once(child, 'exit');
-    // Only its own transaction sees what it wrote, but everybody sees that it is writing.
+    // Its rows are visible to its own transaction alone, but its activity is visible to all.
     const writing = `select 1 from pg_locks join pg_class on relation = pg_class.oid
       join pg_database on database = pg_database.oid and datname = current_database()
       where relname = 'categories' and mode = 'RowExclusiveLock'`;
@@ -172,8 +172,8 @@ async function fill(url: string): Promise<string> {
   await storage.keys.revoke(gone.id, now, OPERATOR);
   await storage.categories.rename(2, 'é', OPERATOR);
   await storage.limits.insertBan({ keyId: key.id, startedAt: now - 120, endsAt: now - 60, level: 1, reason: 'r' });
-  await storage.sessions.offer('login', { endsAt: now + 600, actor: 'somebody' });
-  await storage.sessions.offer('other', { endsAt: now + 600, actor: 'somebody' });
+  await storage.sessions.offer('login', { endsAt: now + 600, actor: 'ops' });
+  await storage.sessions.offer('other', { endsAt: now + 600, actor: 'ops' });
   await storage.sessions.open('other', { hash: 'session', now, endsAt: now + 3_600 });
   return secret;
 }

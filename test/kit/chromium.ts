@@ -22,7 +22,7 @@ export function findChromium(): { executable: string } | { missing: string } {
   return { missing };
 }
 
-/** Starts a browser that talks to nobody by itself. */
+/** Starts a browser with background network traffic turned off. */
 export function launchChromium(executable: string): Promise<Browser> {
   return chromium.launch({ executablePath: executable, args: ARGUMENTS });
 }

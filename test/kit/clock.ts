@@ -3,12 +3,12 @@ import type { Clock } from '../../src/stdx/clock.ts';
 
 const UNTIL_MS_MAX = 10_000;
 
-/** A clock that stands still until a test turns it. */
+/** A clock that moves only when a test moves it. */
 export interface ManualClock {
   readonly now: Clock;
   /** Time passes on both clocks. */
   advance(seconds: number): void;
-  /** Somebody sets the system clock: Unix time jumps, durations do not. */
+  /** Steps the system clock: Unix time jumps, durations do not. */
   step(seconds: number): void;
 }
 
@@ -27,7 +27,7 @@ export function manualClock(unix = Date.UTC(2026, 0, 1, 12) / 1000): ManualClock
   };
 }
 
-/** Waits until something is true that is promised within a second, with patience for a machine that is busy testing. */
+/** Polls until the condition holds. Fails after ten seconds, far above any promise, to tolerate a busy machine. */
 export async function untilTrue(condition: () => boolean | Promise<boolean>): Promise<void> {
   const startedMs = performance.now();
   while (!(await condition())) {

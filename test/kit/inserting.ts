@@ -2,7 +2,7 @@ import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/stdx/clock.ts';
 import { openStorage } from '../../src/storage/open.ts';
 
-/** A process that creates so many categories at once in a database file, for whoever counts its system calls. */
+/** A process that creates many categories at once in a database file, to be run under strace. */
 const [file = '', creates = '1'] = process.argv.slice(2);
 const { database } = readConfig({ flags: { DATABASE_URL: `sqlite:${file}` }, env: {}, file: {} });
 await using storage = await openStorage(database, {

@@ -11,7 +11,7 @@ export interface Instances extends AsyncDisposable {
   readonly redis: RedisServer;
   readonly services: readonly ServiceProcess[];
   readonly databaseUrl: string;
-  /** Runs a command beside them; its output, which must be a success. */
+  /** Runs a command beside them and returns its output. Fails if the command does. */
   command(...args: string[]): Promise<string>;
   /** How often an instance gave Redis up. */
   outages(): number;
@@ -19,7 +19,7 @@ export interface Instances extends AsyncDisposable {
   recovered(withinMs: number): Promise<void>;
 }
 
-/** So many real services, started at the same moment on a database that is empty, and one Redis, of their own. */
+/** Real services, started together on an empty database and a Redis of their own. */
 export async function startInstances(count: number, settings: Record<string, string> = {}): Promise<Instances> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(temporaryFolder());
@@ -85,7 +85,7 @@ export async function rush(
       during?.(waitsMs.length);
     }
   };
-  // Everybody knows the key before it begins: this is not about reading it.
+  // Every instance caches the key first, so that key look-ups are not measured.
   await Promise.all(services.map(({ url }) => send(agent, `${url}/rate_limit`, secret)));
   await Promise.all(Array.from({ length: connections }, (_, connection) => call(connection)));
   agent.destroy();

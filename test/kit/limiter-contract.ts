@@ -18,7 +18,7 @@ export interface LimiterBench extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-/** What every limiter must do, whatever it counts in. */
+/** The suite that every limiter must pass. */
 export function limiterContract(name: string, makeBench: () => Promise<LimiterBench>): void {
   const check = (title: string, body: (bench: LimiterBench, key: ApiKey) => Promise<void>) =>
     test(`${name}: ${title}`, async () => {
@@ -62,7 +62,7 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     assert.equal((await limiter.peek(key)).day.remaining, 940);
   });
 
-  check('of simultaneous requests at the last token one is admitted', async ({ limiter }, key) => {
+  check('one of several simultaneous requests gets the last token', async ({ limiter }, key) => {
     const decisions = await Promise.all(Array.from({ length: 300 }, () => limiter.charge(key)));
     assert.equal(decisions.filter((decision) => !decision.refusal).length, 60);
   });
@@ -82,7 +82,7 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     assert.equal((await limiter.peek(key)).remaining, 59);
   });
 
-  check('tells a decision later as the next request would meet it', async ({ limiter, clock }, key) => {
+  check('a decision reported later has the values that the next request would get', async ({ limiter, clock }, key) => {
     let told: Decision = await limiter.peek(key);
     const compareAfter = async (...waits: readonly number[]) => {
       for (const seconds of waits) {
@@ -107,7 +107,7 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     await compareAfter(0, 60, 86_400);
   });
 
-  check('tells a decision as it was within its second', async ({ limiter }, key) => {
+  check('a decision reported within its second is unchanged', async ({ limiter }, key) => {
     const decision = await limiter.charge(key);
     await limiter.charge(key);
     assert.equal(limiter.current(key, decision), decision);
@@ -164,7 +164,7 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     }
   });
 
-  check('a client that hammers on is banned for 1, 5, 15, 60 and 60 minutes', async ({ limiter, clock }, key) => {
+  check('a client that keeps sending is banned for 1, 5, 15, 60 and 60 minutes', async ({ limiter, clock }, key) => {
     for (const minutes of [1, 5, 15, 60, 60]) {
       const banned = await hammer(limiter, clock, key);
       assert.equal(banned.ban?.until, clock.now().unix + minutes * 60);
@@ -191,7 +191,7 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     assert.deepEqual([still.refusal, still.ban], ['key_banned', banned.ban]);
   });
 
-  check('a lifted ban is gone, and forgotten for the length of the next', async ({ limiter, clock, storage }, key) => {
+  check('a lifted ban is gone and does not lengthen the next one', async ({ limiter, clock, storage }, key) => {
     await hammer(limiter, clock, key);
     assert.equal(await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR), true);
     await limiter.refreshBans();
@@ -264,7 +264,7 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
   });
 }
 
-/** Runs a free key into its minute limit and on, until it is banned. */
+/** Sends with a free key beyond its minute limit until it is banned. */
 async function hammer(limiter: Limiter, clock: ManualClock, key: ApiKey) {
   for (let i = 0; i < 61; i += 1) await limiter.charge(key);
   clock.advance(2);

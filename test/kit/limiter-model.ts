@@ -4,7 +4,7 @@ import type { Limits } from '../../src/catalog/plan.ts';
 import type { Decision } from '../../src/limits/window.ts';
 import type { Moment } from '../../src/stdx/clock.ts';
 
-/** Published plans, and tiny ones that meet their limits often. */
+/** Published plans, and tiny ones that reach their limits often. */
 export const anyLimits = fc.oneof(
   fc.constantFrom<Limits>({ minute: 60, day: 1_000 }, { minute: 300, day: 10_000 }),
   fc.record({ minute: fc.integer({ min: 1, max: 8 }), day: fc.integer({ min: 1, max: 30 }) }),
@@ -35,14 +35,14 @@ export const anySteps = fc.array(
   { maxLength: 40, size: 'max' },
 );
 
-/** A second, simpler account of what was admitted; it knows nothing of the code under test. */
+/** A reference model of what was admitted, independent of the code under test. */
 export class LimiterModel {
   #windowOpened = Number.NEGATIVE_INFINITY;
   #inWindow = 0;
   #day = 0;
   #inDay = 0;
 
-  /** Holds a decision against the account, and counts it. Throws when they disagree. */
+  /** Compares a decision with the model, and counts it. Throws when they disagree. */
   check(decision: Decision, limits: Limits, now: Moment): void {
     assertConsistent(decision, now.unix);
     this.#turn(now);

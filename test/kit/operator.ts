@@ -1,4 +1,4 @@
 import type { Operator } from '../../src/catalog/audit.ts';
 
-/** Who changes things by hand in tests. */
+/** The operator recorded for manual changes in tests. */
 export const OPERATOR: Operator = { actor: 'test', via: 'cli' };

@@ -20,7 +20,7 @@ export const noPostgresPrograms: string | false = missing();
 
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
-  /** The address of its database `postgres`, where the test may do as it likes. */
+  /** The address of its database `postgres`, which belongs to the test. */
   readonly url: string;
   /** One statement as the superuser, on a connection of its own. */
   query(sql: string): Promise<Record<string, unknown>[]>;
@@ -28,13 +28,13 @@ export interface PostgresServer extends AsyncDisposable {
   stop(signal?: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
   /** Starts it again on the same port and data. */
   start(): Promise<void>;
-  /** Stops it and all that it started from running, without ending them, until `thaw`. */
+  /** Suspends it and its child processes until `thaw`. */
   freeze(): void;
   thaw(): void;
 }
 
 export interface PostgresServerOptions {
-  /** Without one, whoever connects is let in. */
+  /** Without one, every connection is accepted. */
   readonly password?: string;
   /** Certificate and key, PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -75,7 +75,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const start = async () => {
     launch();
     const startedMs = performance.now();
-    // After a crash the next start may come too early: what was killed still lets go of its memory.
+    // After a crash the next start can fail: the killed processes are still releasing shared memory.
     while (!(await answers(url))) {
       assert.ok(performance.now() - startedMs < START_MS_MAX, `PostgreSQL did not start in time: ${log}`);
       await wait(POLL_MS);
@@ -182,7 +182,7 @@ function sendTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It ended meanwhile.
+    // It has already ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -18,7 +18,7 @@ async function findServer(): Promise<string | false> {
   }
 }
 
-/** A database that goes with the test. */
+/** A database that is dropped with the test. */
 export async function temporaryDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
   const name = `pet_catalog_test_${randomBytes(8).toString('hex')}`;
   await administer(`create database ${name} template template0 encoding 'UTF8'`);

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A server's stand-in on a port of its own, in whose way a test can put itself. */
+/** A proxy in front of a server that a test can slow down or cut off. */
 export interface TestProxy extends AsyncDisposable {
   readonly port: number;
-  /** From now on what either side sends arrives so much later. */
+  /** Delays the bytes of both sides from now on. */
   delay(ms: number): void;
   /** Ends all connections by a reset. New ones are let in. */
   cut(): void;
-  /** Lets connections come and bytes leave, and passes nothing on: a network that swallows. */
+  /** Accepts connections and bytes but forwards nothing: a black hole. */
   swallow(): void;
-  /** Passes everything on at once again, what was swallowed first. */
+  /** Forwards again without delay, first the bytes held back. */
   resume(): void;
 }
 
@@ -21,7 +21,7 @@ export async function openProxy(target: { readonly host: string; readonly port: 
   let delayMs = 0;
   let isSwallowing = false;
 
-  /** Bytes, or the end, on their way. */
+  /** Bytes, or the end of the stream, in flight. */
   const pass = (deliver: () => void) => {
     if (isSwallowing) swallowed.push(deliver);
     else if (delayMs > 0) setTimeout(() => (isSwallowing ? swallowed.push(deliver) : deliver()), delayMs);

@@ -71,7 +71,7 @@ export interface RedisServer extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
   command(...command: string[]): Promise<unknown>;
-  /** Stops it from running without ending it, until `thaw`. */
+  /** Suspends it until `thaw`. */
   freeze(): void;
   thaw(): void;
   kill(): Promise<void>;

@@ -63,7 +63,7 @@ export function recordedEvents(): RecordedEvents {
   };
 }
 
-/** A folder that goes with the test. */
+/** A folder that is removed with the test. */
 export function temporaryFolder(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'pet-catalog-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
@@ -106,7 +106,7 @@ async function place(): Promise<AsyncDisposable & { readonly settings: Record<st
   return { settings, [Symbol.asyncDispose]: () => made.disposeAsync() };
 }
 
-/** The real service on a real port and a real database, with a clock that the test turns. */
+/** The real service on a real port and a real database, with a manual clock. */
 export async function testService(
   settings: Record<string, string> = {},
   clock: ManualClock = manualClock(),

@@ -13,7 +13,7 @@ import { sessionsContract } from './storage/sessions.ts';
 import { shopContract } from './storage/shop.ts';
 import { usageContract } from './storage/usage.ts';
 
-/** What every storage must do, whatever keeps the data. */
+/** The suite that every storage engine must pass. */
 export function storageContract(
   name: string,
   makePlace: () => Promise<DatabasePlace>,
@@ -32,7 +32,7 @@ export function storageContract(
   usageContract(check);
   sessionsContract(check);
 
-  check('what is not there is not found', async ({ storage }) => {
+  check('missing records are not found', async ({ storage }) => {
     assert.equal(await storage.categories.find(1), undefined);
     assert.equal(await storage.keys.findBySecret('none'), undefined);
     assert.equal(await storage.keys.find('key_none'), undefined);
@@ -42,7 +42,7 @@ export function storageContract(
     assert.deepEqual(await storage.limits.memory('key_none'), { counts: undefined, ban: undefined });
   });
 
-  check('another process’s changes are told within a second', async ({ storage, another }) => {
+  check('changes by another process are notified within a second', async ({ storage, another }) => {
     const seen: Change[] = [];
     await storage.watch(async (change) => {
       seen.push(change);
@@ -57,7 +57,7 @@ export function storageContract(
     await untilTrue(() => seen.includes('new-categories'));
   });
 
-  check('it says that it is well', async ({ storage }) => {
+  check('its health check passes', async ({ storage }) => {
     await storage.check();
   });
 }

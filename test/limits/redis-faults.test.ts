@@ -15,7 +15,7 @@ import { type RedisServer, redisServerMissing, startRedis } from '../kit/redis-s
 import { type RecordedEvents, recordedEvents, temporaryFolder } from '../kit/service.ts';
 
 const INSTANCES = 2;
-/** Nobody waits for longer than 100 ms; a machine that others keep busy is given more. */
+/** No request waits longer than 100 ms; the rest is slack for a busy machine. */
 const WAIT_MS_MAX = 1_000;
 /** As specified. */
 const RECOVERY_MS_MAX = 5_000;
@@ -25,7 +25,7 @@ const SHARE = LIMITS.minute / INSTANCES;
 
 const skip = redisServerMissing();
 
-test('a slow Redis is left after its deadline, and taken up again when it is quick', { skip }, async (t) => {
+test('a slow Redis is given up at its deadline and used again once it is fast', { skip }, async (t) => {
   await using bench = await faultBench();
   const load = bench.load();
   await load.some();
@@ -37,7 +37,7 @@ test('a slow Redis is left after its deadline, and taken up again when it is qui
   await load.end(t);
 });
 
-test('a Redis that stands still makes nobody wait', { skip }, async (t) => {
+test('a suspended Redis delays no request', { skip }, async (t) => {
   await using bench = await faultBench();
   const load = bench.load();
   await load.some();
@@ -51,7 +51,7 @@ test('a Redis that stands still makes nobody wait', { skip }, async (t) => {
   await load.end(t);
 });
 
-test('a Redis that was killed and comes back empty knows the counts again', { skip }, async (t) => {
+test('a Redis that was killed and returns empty is seeded with the counts', { skip }, async (t) => {
   await using bench = await faultBench();
   const load = bench.load();
   await load.some();
@@ -63,7 +63,7 @@ test('a Redis that was killed and comes back empty knows the counts again', { sk
   await load.end(t);
 });
 
-test('connections that are cut, and a network that swallows, cost nobody more than the deadline', {
+test('cut connections and a black hole delay no request beyond the deadline', {
   skip,
 }, async (t) => {
   await using bench = await faultBench();
@@ -79,7 +79,7 @@ test('connections that are cut, and a network that swallows, cost nobody more th
   await load.end(t);
 });
 
-test('a Redis that can no longer write is as good as none', { skip }, async (t) => {
+test('a Redis that cannot write is treated as down', { skip }, async (t) => {
   await using bench = await faultBench();
   const load = bench.load();
   await load.some();
@@ -92,7 +92,7 @@ test('a Redis that can no longer write is as good as none', { skip }, async (t) 
   await load.end(t);
 });
 
-test('FLUSHALL frees nobody: counts and bans come back from storage', { skip }, async (t) => {
+test('after FLUSHALL counts and bans are restored from storage', { skip }, async (t) => {
   await using bench = await faultBench();
   const banned = await bench.issue({ minute: 5, day: 1_000 });
   const [one, two] = bench.limiters;
@@ -150,7 +150,7 @@ test('a key that was refused before the outage stays refused in it', { skip }, a
   assert.equal((await one?.peek(key))?.remaining, 0);
 });
 
-test('a process that is busy itself does not take Redis for slow', { skip }, async () => {
+test('a busy process does not mistake its own delay for a slow Redis', { skip }, async () => {
   await using bench = await faultBench();
   const key = await bench.issue(LIMITS);
   const [one] = bench.limiters;
@@ -275,7 +275,7 @@ async function issue(storage: FaultBench['storage'], limits: Limits): Promise<Ap
   return key;
 }
 
-/** Callers without pause on one key, at all instances. */
+/** Calls all instances with one key, without pause. */
 function load(limiters: readonly RedisLimiter[], issued: Promise<ApiKey>, over: AbortSignal): Load {
   const waitsMs: number[] = [];
   let admitted = 0;

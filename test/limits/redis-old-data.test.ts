@@ -14,12 +14,12 @@ import { openProxy } from '../kit/proxy.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { recordedEvents, temporaryFolder } from '../kit/service.ts';
 
-/** A Redis that comes back with less than what was counted: nothing spent is given twice, and no ban is forgotten. */
+/** A Redis that returns with older data: no token is spent twice, and no ban is lost. */
 
 const SPENT: Limits = { minute: 40, day: 1_000 };
 const SPENT_DAY: Limits = { minute: 1_000, day: 40 };
 const BANNED: Limits = { minute: 5, day: 1_000 };
-/** One read of a database that hangs is waited for so long, and what a busy machine adds. */
+/** The timeout of one read of a database that hangs, plus slack for a busy machine. */
 const HANGING_READ_MS_MAX = 5_000;
 
 const options = { skip: redisServerMissing(), timeout: 90_000 };
@@ -69,7 +69,7 @@ test('another server on the same connection is noticed within a second', options
   assert.deepEqual(bench.lost, [], 'the connections stayed');
 });
 
-test('while storage hangs Redis is believed, but for what this process knows itself; then they are merged', {
+test('while storage hangs, Redis and local memory decide; afterwards all three are merged', {
   ...options,
   skip: options.skip ?? noPostgresPrograms,
 }, async () => {

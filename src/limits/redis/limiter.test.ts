@@ -75,7 +75,7 @@ test('of simultaneous requests to four instances, exactly as many are admitted a
   for (const limiter of shared.limiters) assert.equal((await limiter.peek(key)).day.remaining, 10_000 - 300);
 });
 
-test('what a key has spent is refused from memory, by each instance that learned it', { skip }, async () => {
+test('an exhausted key is refused from memory by each instance that has seen it', { skip }, async () => {
   await using shared = await bench(2);
   const key = await shared.issue();
   for (let i = 0; i < 61; i += 1) await at(shared.limiters, 0).charge(key);
@@ -93,14 +93,14 @@ test('what a key has spent is refused from memory, by each instance that learned
   assert.equal((await at(shared.limiters, 0).charge(key)).refusal, undefined);
 });
 
-test('a ban is shared by all instances, told once, and its lifting reaches all of them', { skip }, async () => {
+test('a ban is shared by all instances, reported once, and lifted on all of them', { skip }, async () => {
   await using shared = await bench(3);
   const key = await shared.issue();
   const [one, two, three] = [at(shared.limiters, 0), at(shared.limiters, 1), at(shared.limiters, 2)];
   for (let i = 0; i < 61; i += 1) await one.charge(key);
   await two.charge(key);
   shared.clock.advance(2);
-  // Both bring it to the brink, and then over it at once: only one ban comes of it.
+  // Both reach the threshold, then cross it at once: only one ban follows.
   for (let i = 0; i < 60; i += 1) for (const limiter of [one, two]) await limiter.charge(key);
   const banned = await Promise.all([one.charge(key), two.charge(key)]);
   assert.deepEqual(
@@ -145,7 +145,7 @@ test('a Redis that lost its data is seeded from storage: both windows and the ba
   assert.equal(decisions.filter(({ refusal }) => !refusal).length, 9);
 });
 
-test('a value that cannot be read costs its key nothing and other keys nothing', { skip }, async () => {
+test('an unreadable value affects neither its key nor others', { skip }, async () => {
   await using shared = await bench(1);
   const key = await shared.issue();
   for (let i = 0; i < 50; i += 1) await shared.limiter.charge(key);
@@ -155,7 +155,7 @@ test('a value that cannot be read costs its key nothing and other keys nothing',
   assert.equal(shared.limiter.state, 'ok');
 });
 
-test('by the time of the server, a wait is never too short, and its clock’s steps lock no client out', {
+test('by the server’s time, a wait is never too short, and clock steps lock out no client', {
   skip,
 }, async () => {
   await using shared = await bench(1);

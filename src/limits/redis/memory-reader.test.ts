@@ -44,7 +44,7 @@ test('keys asked for together are read together, 500 at a time, each once', asyn
   );
 });
 
-test('a key asked for during a read of it is read again: what was saved meanwhile counts', async () => {
+test('a key requested during a read of it is read again, to see what was saved since', async () => {
   const { reader, begun } = controlled();
   const first = reader.read('key_1');
   const before = await begun(1);
@@ -54,7 +54,7 @@ test('a key asked for during a read of it is read again: what was saved meanwhil
   assert.deepEqual([(await first).counts, (await second).counts?.keyId], [undefined, 'key_1']);
 });
 
-test('when a read fails, those that wait behind it fail as well, and the next one is tried', async () => {
+test('when a read fails, its waiters fail too, and the next read is tried', async () => {
   const { reader, begun } = controlled();
   const failed = [reader.read('key_1')];
   const read = await begun(1);

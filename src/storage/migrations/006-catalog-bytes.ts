@@ -5,7 +5,7 @@ const ROWS_AT_ONCE = 1_000;
 
 /** How many bytes the categories take in their list, each as JSON with what separates it from the next one. */
 export async function catalogBytes(db: Kysely<unknown>, int64: Int64): Promise<void> {
-  // From here on nobody creates: PostgreSQL locks the counter, which every create changes, SQLite the whole file.
+  // No create runs from here on: PostgreSQL locks the counter, which every create changes, SQLite the whole file.
   await db.schema
     .alterTable('category_counter')
     .addColumn('bytes', int64, (column) => column.notNull().defaultTo(0))

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Change } from '../../catalog/storage.ts';
 import { followChanges } from './change-feed.ts';
 
-test('a change that cannot be followed keeps no other from being followed, and is tried again', async () => {
+test('a change that cannot be followed blocks no other, and is retried', async () => {
   const versions = new Map<Change, number>([
     ['categories', 1],
     ['keys', 1],
@@ -28,7 +28,7 @@ test('a change that cannot be followed keeps no other from being followed, and i
   assert.deepEqual(seen, ['keys', 'new-categories', 'categories']);
 });
 
-test('ids that are gone again tell that an earlier state of the database was restored', async () => {
+test('ids that vanish reveal that an earlier state of the database was restored', async () => {
   const versions = new Map<Change, number>([['new-categories', 5]]);
   const seen: Change[] = [];
   const { look } = await followChanges(

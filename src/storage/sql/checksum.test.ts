@@ -43,7 +43,7 @@ function* flipped(value: string | number | null): Generator<string | number | nu
   }
 }
 
-test('every single bit that is flipped in a row is found, and so is one in its checksum', () => {
+test('every single flipped bit in a row or its checksum is found', () => {
   let tried = 0;
   for (const table of Object.keys(ROWS) as CheckedTable[]) {
     const row = seal(table, ROWS[table] as never);
@@ -60,7 +60,7 @@ test('every single bit that is flipped in a row is found, and so is one in its c
   assert.ok(tried > 1_500, `${tried}`);
 });
 
-test('what moves from one column to the next is found', () => {
+test('a value moved to the next column is found', () => {
   const row = seal('categories', { ...ROWS.categories, name: 'Dogs', description: 'loyal' });
   assert.ok(!isIntact('categories', { ...row, name: 'Dog', description: 'sloyal' }));
 });
@@ -69,7 +69,7 @@ test('a row that was written before there were checksums is intact', () => {
   assert.ok(isIntact('categories', { ...seal('categories', ROWS.categories), name: 'Dof', checksum: null } as never));
 });
 
-test('a page is full unless there are no more rows, and each damaged row is told once', async () => {
+test('a page is full unless there are no more rows, and each damaged row is reported once', async () => {
   const rows = Array.from({ length: 10 }, (_, index) => seal('categories', { ...ROWS.categories, id: index + 1 }));
   const damaged = rows.map((row) => ([2, 3, 10].includes(row.id) ? { ...row, name: 'Dof' } : row));
   const told: string[] = [];

@@ -15,7 +15,7 @@ storageContract('SqlStorage on SQLite', async () => {
   };
 });
 
-test('a disk that cannot be read while changes are looked for ends nothing, and they are found when it can', async () => {
+test('a read error while polling for changes is survived, and the changes are found afterwards', async () => {
   using folder = temporaryFolder();
   const open = () =>
     openStorage(

@@ -21,7 +21,7 @@ function writtenLog(folder: string): { file: string; log: Buffer } {
   return { file, log: readFileSync(`${file}-wal`) };
 }
 
-test('damage to whatever part of a frame is told from the end of the log, wherever a commit follows', () => {
+test('damage to any part of a frame is distinguished from the end of the log if a commit follows', () => {
   using folder = temporaryFolder();
   const { file, log } = writtenLog(folder.path);
   assert.equal(log.length, HEADER_BYTES + COMMITS * FRAME_BYTES);
@@ -45,7 +45,7 @@ test('damage to whatever part of a frame is told from the end of the log, wherev
   }
 });
 
-test('what only one reading finds was being written, and is no damage', () => {
+test('damage found by only one of two reads is a write in progress', () => {
   using folder = temporaryFolder();
   const { file, log } = writtenLog(folder.path);
   using another = temporaryFolder();
@@ -65,7 +65,7 @@ test('what only one reading finds was being written, and is no damage', () => {
   assert.equal(reading(damagedAt(1), otherRound, log), undefined, 'the same place, after the log began anew');
 });
 
-test('a log that a crash tore has no damage', () => {
+test('a log truncated by a crash is not damaged', () => {
   using folder = temporaryFolder();
   const { file, log } = writtenLog(folder.path);
   for (const bytes of [0, 20, HEADER_BYTES, HEADER_BYTES + 10, log.length - FRAME_BYTES, log.length - 1_000]) {

@@ -51,8 +51,8 @@ const PORTS_FROM = 10_000;
 const PORTS = 20_000;
 
 /**
- * A port that nobody listens on, below those that systems give to outgoing connections: so nobody is given it while a
- * service that had it is away.
+ * A port without a listener, below the ephemeral range, so that the system cannot give it to another process while a
+ * service that used it is down.
  */
 export async function closedPort(): Promise<number> {
   for (;;) {

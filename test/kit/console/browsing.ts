@@ -57,7 +57,7 @@ export async function draw(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
 }
 
-/** What keeps somebody from using the page, as axe finds it. */
+/** Accessibility violations on the page, as found by axe. */
 export async function faults(page: Page): Promise<string[]> {
   await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   const found = (await page.evaluate('axe.run()')) as {

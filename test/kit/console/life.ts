@@ -79,7 +79,7 @@ export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string
   return [
     ['overview', ''],
     ['keys', '/keys'],
-    ['keys-none', '/keys?q=nobody'],
+    ['keys-none', '/keys?q=unmatched'],
     ['key-new', '/keys/new'],
     ['key-busy', `/keys/${busyKey}`],
     ['key-long', `/keys/${busyKey}?span=long`],

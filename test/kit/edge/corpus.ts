@@ -16,13 +16,13 @@ export const HOST = 'Host: pets.example';
 export type Row = readonly [what: string, bytes: string, outcome: string, options?: RowOptions];
 
 interface RowOptions {
-  /** Nothing follows: the client half-closes. Otherwise a good request follows, whatever became of this. */
+  /** The client half-closes after this. Otherwise a valid request follows, whatever the outcome of this one. */
   readonly halfClose?: true;
   /** The first answer is to HEAD and has no body. */
   readonly toHead?: true;
   /** The answer is outside the API and has no limit headers. */
   readonly isOutside?: true;
-  /** What becomes of it depends on where packets end, so it is not tried in pieces. */
+  /** Not sent in pieces: the outcome depends on packet boundaries. */
   readonly whole?: true;
 }
 
@@ -43,7 +43,7 @@ export function post(body: string, ...headers: readonly string[]): string {
   return request('POST /v1/categories HTTP/1.1', HOST, AUTHORIZATION, ...headers) + body;
 }
 
-/** Tries every row on one service, in one write and in pieces, and sees that the service is none the worse for it. */
+/** Sends every row to one service, in one write and in pieces, and checks that the service still works afterwards. */
 export function describeCorpus(title: string, rows: readonly Row[]): void {
   describe(title, () => {
     let service: TestService;
@@ -120,7 +120,7 @@ function summary({ status, body }: RawAnswer): string {
   return status < 400 || body === '' ? `${status}` : `${status} ${JSON.parse(body).code}`;
 }
 
-/** What every answer has, whatever it is an answer to. */
+/** Checks that hold for every answer. */
 export function assertAnswer(answer: RawAnswer, { isOutside, toHead }: RowOptions = {}): void {
   const { status, headers, body } = answer;
   if (status < 200) return;

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** Far longer than any answer takes, so that only a missing one runs into it. */
+/** Far longer than any answer takes: only a missing answer times out. */
 const PATIENCE_MS = 8_000;
 const HEAD_END = '\r\n\r\n';
 
@@ -19,7 +19,7 @@ export interface RawAnswer {
 export class RawConnection implements AsyncDisposable {
   readonly #socket: Socket;
   #received = Buffer.alloc(0);
-  /** What has come since `#received` was put together; large answers come in many chunks. */
+  /** Chunks received since `#received` was last joined. */
   #chunks: Buffer[] = [];
   #chunkBytes = 0;
   /** How many bytes the next answer takes, as far as is known. */
@@ -66,12 +66,12 @@ export class RawConnection implements AsyncDisposable {
     }
   }
 
-  /** Says that nothing more will be sent, and goes on reading. */
+  /** Half-closes: sends no more, and keeps reading. */
   finish(): void {
     this.#socket.end();
   }
 
-  /** Stops taking what the service sends until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void {
     this.#socket.pause();
   }
@@ -80,7 +80,7 @@ export class RawConnection implements AsyncDisposable {
     this.#socket.resume();
   }
 
-  /** Takes a single byte of what has come, while paused. */
+  /** Reads a single byte while paused. */
   sip(): void {
     this.#socket.read(1);
   }
@@ -110,12 +110,12 @@ export class RawConnection implements AsyncDisposable {
     return answers;
   }
 
-  /** How many bytes have come that no answer was made of. */
+  /** Bytes received beyond the answers parsed so far. */
   get unreadBytes(): number {
     return this.#received.length + this.#chunkBytes;
   }
 
-  /** Breaks the connection off, so that the service's system learns it from a reset. */
+  /** Resets the connection. */
   async reset(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
     this.#socket.resetAndDestroy();

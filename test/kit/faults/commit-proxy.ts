@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 const NEW_CATEGORY = 'insert into "categories"';
 
-/** A PostgreSQL server's stand-in on a port of its own, which can take the answer to a COMMIT away. */
+/** A proxy in front of PostgreSQL that can lose the answer to a COMMIT. */
 export interface CommitProxy extends AsyncDisposable {
   readonly port: number;
   /**

@@ -31,7 +31,7 @@ export function send(
   });
 }
 
-/** Creates categories over so many connections at once until told to stop; what was acknowledged is collected. */
+/** Creates categories over several connections until told to stop; collects what was acknowledged. */
 export function createWithoutPause(url: string, secret: string, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const acknowledged: Category[] = [];

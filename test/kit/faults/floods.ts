@@ -13,7 +13,7 @@ const PIPELINED = 100;
 export interface WrongKeyFigures {
   readonly tries: number;
   readonly refused: number;
-  /** How much more memory the process held after the second half of the tries than after the first. */
+  /** Growth of the process's memory from the middle of the tries to their end. */
   readonly grownBytes: number;
   readonly goodStatus: number;
 }
@@ -61,7 +61,7 @@ async function guess(port: number, count: number): Promise<number> {
   return refused;
 }
 
-/** What a process holds in memory (proc_pid_status(5), VmRSS); NaN where the system does not tell. */
+/** The resident memory of a process (proc_pid_status(5), VmRSS); NaN where the system does not tell. */
 export function residentBytes(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;

@@ -18,7 +18,7 @@ const head = (line: string, ...more: readonly string[]) =>
 const filler = `{"name":"Dog","x":"`;
 const largest = `${filler}${'x'.repeat(BODY_BYTES - filler.length - 2)}"}`;
 
-/** What a connection sends at once, before it waits for as many answers; none: it never reads. */
+/** Requests sent at once before reading as many answers; with 0 it never reads. */
 const MANNERS: readonly { connections: number; bytes: string; answers: number }[] = [
   { connections: 6, bytes: head('GET /v1/store/orders?limit=100').repeat(PIPELINED), answers: PIPELINED },
   { connections: 4, bytes: head('GET /v1/categories?limit=1000').repeat(60), answers: 0 },

@@ -14,7 +14,7 @@ const CATEGORIES = 1_000;
 const DESCRIPTION_CHARACTERS = 1_000;
 const PETS = 1_000;
 const ORDERS = 20_000;
-/** Between two requests of the caller that is timed, so that it is a caller and not a load. */
+/** Pause between two requests of the timed caller, so that it adds no load of its own. */
 const PAUSE_MS = 10;
 /** The first requests of a process are slow by themselves. */
 const WARM_UP_SECONDS = 3;
@@ -25,7 +25,7 @@ export interface HostileFigures {
   readonly quietP99Ms: number;
   readonly besideP99Ms: number;
   readonly requests: number;
-  /** The most that the service held while it was attacked. */
+  /** Peak memory of the service during the attack. */
   readonly memoryBytesMax: number;
   /** Answers to the good key that were not 200. */
   readonly unexplained: number;
@@ -87,7 +87,7 @@ function times<T>(length: number, make: () => T): T[] {
   return Array.from({ length }, make);
 }
 
-/** One request after the other for so long. */
+/** Sends requests one after the other for this long. */
 async function timeFor(seconds: number, url: string, secret: string) {
   const agent = new Agent({ keepAlive: true });
   const timesMs: number[] = [];

@@ -60,7 +60,7 @@ export interface RestartFigures {
 
 /**
  * Stops the service by SIGTERM under load, again and again. A request counts as dropped if it was sent on a connection
- * that was accepted and got no answer; that nobody listens between two runs is no fault of theirs.
+ * that was accepted and got no answer; refused connections between two runs do not count.
  */
 export async function restartUnderLoad(restarts: number): Promise<RestartFigures> {
   using folder = temporaryFolder();
@@ -108,7 +108,7 @@ async function loadUntilRefused(url: string, secret: string) {
   return { acknowledged, answered, dropped, unexplained };
 }
 
-/** A key that no limit gets in the way of, issued by the command line. */
+/** Issues a key with limits too high to matter, by the command line. */
 export async function issueKey(cwd: string): Promise<string> {
   const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...ENTERPRISE], { cwd });
   assert.equal(code, 0, stderr);

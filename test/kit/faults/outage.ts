@@ -3,10 +3,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../../../src/catalog/category.ts';
 import { json, type TestService } from '../service.ts';
 
-/** What tests ask of a service whose database fails. */
+/** Checks for a service whose database fails. */
 
 export const RECOVERY_MS_MAX = 5_000;
-/** A statement is given up after 6 s, and a connection after 2 s; what it takes beyond that is the machine's. */
+/** A statement times out after 6 s, a connection after 2 s; the rest is slack for a busy machine. */
 export const DEADLINE_MS_MAX = 9_000;
 export const UNLIMITED = { plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } } as const;
 
@@ -44,7 +44,7 @@ export async function timed(
   return { status: response.status, durationMs: performance.now() - startedMs };
 }
 
-/** No answer so far was a 500: what the server does to the service is foreseen. */
+/** Asserts that no answer so far was a 500. */
 export function assertNoDefect({ events }: TestService): void {
   assert.deepEqual(
     events.answered.filter(({ status }) => status === 500),

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Longer than a server takes for an answer, and shorter than from one sign of life to the next. */
+/** Longer than a server takes to answer, and shorter than the interval between keep-alives. */
 const QUIET_MS = 200;
 
 /** A port that leads to one server and later to another, as a failover behind one address does. */
 export interface SwitchProxy extends AsyncDisposable {
   readonly port: number;
-  /** Leads new connections elsewhere, and live ones too, without their noticing, once nothing is under way on them. */
+  /** Switches new connections, and live ones once they are idle, without closing them. */
   turnTo(port: number): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export function categoriesContract(check: Check): void {
     assert.deepEqual(await bench.storage.categories.list(), created);
   });
 
-  check('strings come back as they were', async ({ storage }) => {
+  check('strings are returned unchanged', async ({ storage }) => {
     const strings = [
       'é',
       'e\u0301',
@@ -54,7 +54,7 @@ export function categoriesContract(check: Check): void {
     assert.equal((await storage.categories.list()).length, categoriesMax);
   });
 
-  check('the bound of the list’s bytes holds to the byte, whichever process creates', async (bench) => {
+  check('the bound of the list’s bytes holds to the byte across processes', async (bench) => {
     const { storage, categoriesBytesMax } = bench;
     await using other = await bench.another();
     const long = { name: 'é"', description: '\n🐕'.repeat(999) };
@@ -83,7 +83,7 @@ export function categoriesContract(check: Check): void {
     await assert.rejects(other.categories.rename(last.id, 'xyzé', OPERATOR), full);
   });
 
-  check('pages follow each other without gap or overlap', async ({ storage }) => {
+  check('consecutive pages have no gap and no overlap', async ({ storage }) => {
     for (let i = 0; i < 7; i += 1) await insert(storage, { name: `${i}` });
     const pages = [];
     for (let after = 0; ; ) {
@@ -97,7 +97,7 @@ export function categoriesContract(check: Check): void {
   });
 
   check(
-    'an import is whole or not at all, and other processes hear of it',
+    'an import is atomic, and other processes are notified',
     async ({ storage, another, categoriesMax, categoriesBytesMax }) => {
       const seen: Change[] = [];
       await storage.watch(async (change) => {
@@ -127,7 +127,7 @@ export function categoriesContract(check: Check): void {
     },
   );
 
-  check('a category is renamed, and deleted when no pet belongs to it; its id is not given again', async (bench) => {
+  check('a category is renamed, and deleted when no pet belongs to it; its id is never reused', async (bench) => {
     const { storage } = bench;
     const seen: Change[] = [];
     await storage.watch(async (change) => {
@@ -142,7 +142,10 @@ export function categoriesContract(check: Check): void {
     assert.equal(await storage.categories.delete(first.id, OPERATOR), 'in use');
     assert.equal(await storage.categories.delete(second.id, OPERATOR), 'deleted');
     assert.equal(await storage.categories.delete(second.id, OPERATOR), 'not found');
-    assert.ok(seen.filter((change) => change === 'categories').length >= 3, 'whoever lists categories is told');
+    assert.ok(
+      seen.filter((change) => change === 'categories').length >= 3,
+      'processes that list categories are notified',
+    );
     assert.equal((await insert(storage, { name: 'c' })).id, second.id + 1);
     const actions = (await storage.audit.list({ since: 0, limit: 10 })).map(({ action, target }) => [action, target]);
     assert.deepEqual(actions, [
@@ -152,7 +155,7 @@ export function categoriesContract(check: Check): void {
   });
 
   check(
-    'renames and deletions are told one by one to those who missed some, and no longer when they are many',
+    'a process that missed a few renames and deletions gets each of them; after many it reloads the list',
     async (bench) => {
       const { storage } = bench;
       await using other = await bench.another();
@@ -160,7 +163,7 @@ export function categoriesContract(check: Check): void {
       for (const name of ['a', 'b', 'c']) made.push(await insert(storage, { name, description: name }));
       const [first, second, third] = made.map(({ id }) => id) as [number, number, number];
       const { version, changed } = await other.categories.changesSince(undefined);
-      assert.equal(changed, undefined, 'those who know nothing read everything');
+      assert.equal(changed, undefined, 'without a version everything is read');
       assert.deepEqual((await other.categories.changesSince(version)).changed, []);
       await storage.categories.rename(second, 'B', OPERATOR);
       await other.categories.delete(third, OPERATOR);

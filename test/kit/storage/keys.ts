@@ -6,7 +6,7 @@ import { type Check, issue, NOW } from './bench.ts';
 
 /** Registers the checks of API keys, their search and the audit of their changes. */
 export function keysContract(check: Check): void {
-  check('a key is found by its secret, with everything that was said of it', async (bench) => {
+  check('a key is found by its secret, with all its fields', async (bench) => {
     const { key, secret } = await issue(bench.storage, {
       plan: 'enterprise',
       limits: { minute: 7, day: 9 },
@@ -17,7 +17,7 @@ export function keysContract(check: Check): void {
     assert.deepEqual(await bench.storage.keys.list(), [key]);
   });
 
-  check('a rotation keeps the old secret until its grace ends', async ({ storage }) => {
+  check('after a rotation the old secret works until its grace ends', async ({ storage }) => {
     const { key, secret } = await issue(storage);
     const second = secretRecord('petcat_live_second');
     const rotated = await storage.keys.rotate(key.id, second, { now: NOW + 10, oldEndAt: NOW + 100, by: OPERATOR });
@@ -34,7 +34,7 @@ export function keysContract(check: Check): void {
     assert.equal((await storage.keys.findBySecret(second.hash))?.endsAt, NOW + 500);
   });
 
-  check('a revocation is for good and keeps its first moment', async ({ storage }) => {
+  check('a revocation is permanent and keeps its first time', async ({ storage }) => {
     const { key } = await issue(storage);
     assert.equal((await storage.keys.revoke(key.id, NOW + 1, OPERATOR))?.revokedAt, NOW + 1);
     assert.equal((await storage.keys.revoke(key.id, NOW + 2, OPERATOR))?.revokedAt, NOW + 1);
@@ -47,14 +47,14 @@ export function keysContract(check: Check): void {
     assert.equal(await storage.keys.findBySecret(secretRecord('petcat_live_new').hash), undefined);
   });
 
-  check('a plan change is kept', async ({ storage }) => {
+  check('a plan change is stored', async ({ storage }) => {
     const { key } = await issue(storage);
     const changed = await storage.keys.update(key.id, { plan: 'business', limits: PLANS.business }, OPERATOR);
     assert.deepEqual(changed, { ...key, plan: 'business', limits: PLANS.business });
     assert.deepEqual(await storage.keys.find(key.id), changed);
   });
 
-  check('what operators do with keys and bans is written down, whole and in order', async ({ storage }) => {
+  check('the audit records every change to keys and bans, complete and in order', async ({ storage }) => {
     const { key, secret } = await issue(storage);
     const changes = { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 } as const;
     await storage.keys.update(key.id, { ...changes, name: key.name }, OPERATOR);

@@ -17,7 +17,7 @@ export function limitsContract(check: Check): void {
     }
   });
 
-  check('counts are raised by whatever comes later, in any order, and never lowered', async ({ storage }) => {
+  check('counts only rise, in whatever order updates arrive', async ({ storage }) => {
     const keys = await issueMany(storage, 150);
     const counts = ([minuteEnds, minuteUsed, day, dayUsed]: readonly [number, number, number, number]) =>
       keys.map(({ key }) => ({ keyId: key.id, minuteEnds, minuteUsed, day, dayUsed }));
@@ -60,7 +60,7 @@ export function limitsContract(check: Check): void {
     }
   });
 
-  check('the last ban that was not lifted is remembered', async ({ storage }) => {
+  check('the last ban that was not lifted is returned', async ({ storage }) => {
     const { key } = await issue(storage);
     const ban = (startedAt: number, level: number) => ({
       keyId: key.id,
@@ -79,7 +79,7 @@ export function limitsContract(check: Check): void {
     assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW, 1)]);
   });
 
-  check('many keys are remembered at once as each is alone', async ({ storage }) => {
+  check('reading many keys at once returns the same as reading each alone', async ({ storage }) => {
     const keys = (await issueMany(storage, 4)).map(({ key }) => key.id);
     const [counted = '', banned = '', lifted = ''] = keys;
     await storage.limits.saveCounts([{ keyId: counted, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 4 }]);

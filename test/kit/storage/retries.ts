@@ -4,7 +4,7 @@ import { type Check, issue, NOW } from './bench.ts';
 
 /** Registers the checks of retries: an insert with an idempotency key, and an attempt that is repeated. */
 export function retriesContract(check: Check): void {
-  check('an insert with a name of its own happens once, whoever retries it and however often', async (bench) => {
+  check('an insert with an idempotency key happens once, however often it is retried', async (bench) => {
     const origin = (fingerprint: string) => ({ keyId: 'key_1', idempotency: { key: 'mine', fingerprint } });
     const tries = await Promise.all(
       Array.from({ length: 10 }, () => bench.storage.categories.insert({ name: 'Dog' }, origin('a'))),
@@ -20,7 +20,7 @@ export function retriesContract(check: Check): void {
     assert.equal((await storage.categories.list()).length, 2);
   });
 
-  check('a failed insert keeps no outcome, and leaves others of the same moment alone', async ({ storage }) => {
+  check('a failed insert stores no outcome and does not fail others in its batch', async ({ storage }) => {
     const origin = { keyId: 'key_1', idempotency: { key: 'pet', fingerprint: 'a' } };
     const pet = { name: 'Rex', categoryId: 1, status: 'available' as const };
     const [failed, made] = await Promise.allSettled([
@@ -32,7 +32,7 @@ export function retriesContract(check: Check): void {
     assert.equal((await storage.pets.insert(pet, origin)).isReplay, false);
   });
 
-  check('what is retried as the same attempt is done once, whoever retries it', async ({ storage, another }) => {
+  check('a write retried with the same attempt id happens once, from any process', async ({ storage, another }) => {
     const { key } = await issue(storage);
     await storage.limits.saveCounts([{ keyId: key.id, minuteEnds: NOW, minuteUsed: 1, day: 3, dayUsed: 1 }]);
     const ban = { keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' };

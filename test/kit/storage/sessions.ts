@@ -21,7 +21,7 @@ export function sessionsContract(check: Check): void {
     assert.equal(await storage.sessions.find('session', NOW + 4), undefined);
   });
 
-  check('a session that is not used for an hour ends', async ({ storage }) => {
+  check('a session ends after an hour without use', async ({ storage }) => {
     const open = async (hash: string, now: number) => {
       await storage.sessions.offer(`login of ${hash}`, { endsAt: now + 600, actor: 'ops' });
       const session = await storage.sessions.open(`login of ${hash}`, { hash, now, endsAt: now + 40_000 });

@@ -3,7 +3,7 @@ import { type Check, insert } from './bench.ts';
 
 /** Registers the checks of pets, their stock and their orders. */
 export function shopContract(check: Check): void {
-  check('pets keep what was said of them, and are listed by id, page and status', async (bench) => {
+  check('pets are stored unchanged and listed by id, page and status', async (bench) => {
     const { id: categoryId } = await insert(bench.storage, { name: 'Dog' });
     const made = [];
     for (const status of ['available', 'sold', 'pending', 'sold'] as const) {
@@ -23,7 +23,7 @@ export function shopContract(check: Check): void {
     assert.equal(await pets.setQuantity(999, 1), undefined);
   });
 
-  check('stock goes with orders and comes back with their cancelling, once', async ({ storage }) => {
+  check('orders take stock, and cancelling returns it once', async ({ storage }) => {
     const { id: categoryId } = await insert(storage, { name: 'Dog' });
     const { resource: pet } = await storage.pets.insert(
       { name: 'Rex', categoryId, status: 'available' },
@@ -44,6 +44,6 @@ export function shopContract(check: Check): void {
       { petId: pet.id, quantity: 3, status: 'available' },
     ]);
     const { resource: next } = await order();
-    assert.ok(next.id > id, 'the id of a cancelled order is not given again');
+    assert.ok(next.id > id, 'the id of a cancelled order is not reused');
   });
 }

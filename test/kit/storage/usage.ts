@@ -3,7 +3,7 @@ import { type Check, NOW } from './bench.ts';
 
 /** Registers the checks of usage by key and by period. */
 export function usageContract(check: Check): void {
-  check('usage adds up, whoever adds it, and is told by key and by period', async ({ storage, another }) => {
+  check('usage from several processes adds up, and is reported by key and by period', async ({ storage, another }) => {
     const one = {
       keyId: 'key_1',
       served: 5,
