@@ -20,7 +20,7 @@ import { checkCsrf, checkOrigin, findSession } from './session/session.ts';
 import { settingsRoutes } from './settings.ts';
 
 const FORM_BYTES_MAX = 64 * 1024;
-const NO_FORM = new FormData();
+const NO_FORM = new URLSearchParams();
 const LOGIN_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 
 const ROUTES: readonly ConsoleRoute[] = [
@@ -70,9 +70,9 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     const context = { ...options, ...found, exchange, now, by, busiest };
     if (route.method === 'GET') return route.handle({ ...context, form: NO_FORM });
     checkOrigin(request);
-    const form = await readForm(exchange, route.bodyBytesMax ?? FORM_BYTES_MAX);
+    const { fields: form, file } = await readForm(exchange, route.bodyBytesMax ?? FORM_BYTES_MAX);
     checkCsrf(form, found.csrf);
-    return route.handle({ ...context, form });
+    return route.handle({ ...context, form, file });
   }
 }
 

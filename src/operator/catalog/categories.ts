@@ -85,7 +85,7 @@ async function rename(context: ConsoleContext): Promise<Answer> {
   const { storage, form, by } = context;
   const category = await categoryOf(context);
   // Not trimmed: the API allows surrounding spaces in a name.
-  const submitted = String(form.get('name') ?? '');
+  const submitted = form.get('name') ?? '';
   try {
     const { name } = newCategory({ name: submitted });
     if (name === category.name) return seeOther(`/categories/${category.id}`, 'unchanged');

@@ -40,9 +40,9 @@ ${wrong ?? ''}
 }
 
 async function begin(context: ConsoleContext): Promise<Answer> {
-  const { form, imports, by, events, exchange } = context;
+  const { imports, by, events, exchange } = context;
   try {
-    const { categories, mistakes } = await readUpload(form);
+    const { categories, mistakes } = await readUpload(context);
     if (mistakes.length > 0) return importPage(context, mistakeList(mistakes));
     if (categories.length === 0) throw new CatalogError('validation_failed', 'The file contains no categories');
     const job = imports.start(categories, by, (error) => events.requestFailed(exchange.requestId, error));
@@ -53,13 +53,11 @@ async function begin(context: ConsoleContext): Promise<Answer> {
   }
 }
 
-async function readUpload(form: FormData) {
-  const file = form.get('file');
-  if (!file || typeof file === 'string' || file.name === '')
-    throw new CatalogError('validation_failed', 'Choose a file');
+async function readUpload({ form, file }: ConsoleContext) {
+  if (!file?.name) throw new CatalogError('validation_failed', 'Choose a file');
   const format = FILE_FORMATS.find((each: FileFormat) => each === field(form, 'format')) ?? formatOf(file.name);
   if (!format) throw new CatalogError('validation_failed', 'The file name does not show the format; choose one');
-  return readCategories(await file.bytes(), format);
+  return readCategories(file.bytes, format);
 }
 
 function mistakeList(mistakes: readonly FileMistake[]): Html {

@@ -11,6 +11,7 @@ import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { Vitals } from '../overview/vitals.ts';
+import type { SentFile } from './multipart.ts';
 
 /** A setting as the console shows it, with secrets masked. */
 export interface ShownSetting {
@@ -47,7 +48,9 @@ export interface ConsoleContext extends ConsoleOptions {
   /** Unix seconds. */
   readonly now: number;
   /** The form of a POST; empty otherwise. */
-  readonly form: FormData;
+  readonly form: URLSearchParams;
+  /** The file that came with the form. */
+  readonly file?: SentFile | undefined;
   /** The keys with the most requests in the last minutes. */
   busiest(): Promise<readonly KeyUsage[]>;
 }
@@ -69,9 +72,8 @@ export function seeOther(path: string, done?: string): Answer {
 }
 
 /** The trimmed value of a form field; empty if it is missing. */
-export function field(form: FormData, name: string): string {
-  const value = form.get(name);
-  return typeof value === 'string' ? value.trim() : '';
+export function field(form: URLSearchParams, name: string): string {
+  return form.get(name)?.trim() ?? '';
 }
 
 /** A whole number from a query parameter; `least` if it is missing, malformed or smaller. */

@@ -1,22 +1,23 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { readBytes } from '../../http/transport/body.ts';
+import { readBytes, readInto } from '../../http/transport/body.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
+import { type Form, readMultipart } from './multipart.ts';
 
 const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*(;|$)/i;
+/** Parsed in one go, so it is small on every page. */
+const URL_ENCODED_BYTES_MAX = 64 * 1024;
 
 /**
  * Reads a form, URL-encoded or multipart. Throws `unsupported_media_type`, `malformed_request`, or as `readBytes` does.
  */
-export async function readForm(exchange: Exchange, bytesMax: number): Promise<FormData> {
+export async function readForm(exchange: Exchange, bytesMax: number): Promise<Form> {
   const contentType = exchange.request.headers['content-type'] ?? '';
-  if (!FORM_TYPE.test(contentType)) throw new CatalogError('unsupported_media_type', 'Only forms are accepted here');
+  const [, type] = FORM_TYPE.exec(contentType) ?? [];
+  if (!type) throw new CatalogError('unsupported_media_type', 'Only forms are accepted here');
   exchange.continue();
-  const bytes = await readBytes(exchange, bytesMax);
-  try {
-    return await new Response(bytes as Uint8Array<ArrayBuffer>, {
-      headers: { 'content-type': contentType },
-    }).formData();
-  } catch {
-    throw new CatalogError('malformed_request', 'The form cannot be read; send it again');
+  if (type.toLowerCase() === 'multipart/form-data') {
+    return readMultipart(await readInto(exchange, bytesMax), contentType);
   }
+  const bytes = await readBytes(exchange, Math.min(bytesMax, URL_ENCODED_BYTES_MAX));
+  return { fields: new URLSearchParams(bytes.toString('utf8')) };
 }

@@ -41,13 +41,13 @@ export function fieldsOf(key: ApiKey): KeyFields {
 }
 
 /** Reads the submitted fields. */
-export function readFields(form: FormData): KeyFields {
+export function readFields(form: URLSearchParams): KeyFields {
   return {
     name: field(form, 'name'),
     plan: field(form, 'plan'),
     perMinute: field(form, 'perMinute'),
     perDay: field(form, 'perDay'),
-    scopes: form.getAll('scopes').map(String),
+    scopes: form.getAll('scopes'),
     expires: field(form, 'expires'),
   };
 }

@@ -18,7 +18,8 @@ export function createLogin({ storage, clock }: ConsoleOptions): (exchange: Exch
   return async (exchange) => {
     if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '');
     checkOrigin(exchange.request);
-    const login = field(await readForm(exchange, FORM_BYTES_MAX), 'token');
+    const { fields } = await readForm(exchange, FORM_BYTES_MAX);
+    const login = field(fields, 'token');
     const { unix: now, steady } = clock();
     const { request } = exchange;
     const opened = await openSession(storage, { login, now, isSecure: isSecure(request) });

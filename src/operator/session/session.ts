@@ -89,8 +89,8 @@ export function checkOrigin({ headers }: IncomingMessage): void {
 }
 
 /** Throws `insufficient_scope` if the CSRF token of a form is not that of the session. */
-export function checkCsrf(form: FormData, csrf: string): void {
-  const sent = Buffer.from(String(form.get('csrf') ?? ''));
+export function checkCsrf(form: URLSearchParams, csrf: string): void {
+  const sent = Buffer.from(form.get('csrf') ?? '');
   const expected = Buffer.from(csrf);
   if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) {
     throw new CatalogError(
