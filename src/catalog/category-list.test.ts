@@ -14,7 +14,10 @@ const categories = fc.uniqueArray(
 const ascending = (items: readonly Category[]) => items.toSorted((a, b) => a.id - b.id);
 
 function bodyOf(list: CategoryList): string {
-  const { body } = list;
+  return textOf(list.body);
+}
+
+function textOf(body: CategoryList['body']): string {
   return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
 }
 
@@ -155,6 +158,66 @@ test('renames and deletions leave the bytes and the tag of a list that was read 
     }),
     { numRuns: 20 },
   );
+});
+
+test('pages are slices of the list, out of its own bytes, and unsent ones do not change', async () => {
+  const step = fc.record({
+    id: fc.integer({ min: 1, max: 90 }),
+    length: fc.constantFrom(1, 1, 40_000, 400_000),
+    isDeleted: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const stored = new Map<number, Category>();
+      for (let id = 1; id <= 60; id += 1) stored.set(id, { id, name: 'ä'.repeat((id % 7) * 9_000 + 1) });
+      const list = new CategoryList(stored.values());
+      const load = async (after: number) => ascending([...stored.values()]).filter(({ id }) => id > after);
+      const handedOut: [page: CategoryList['body'], text: string][] = [];
+      for (const { id, length, isDeleted } of steps) {
+        const category = isDeleted ? undefined : { id, name: 'é'.repeat(length) };
+        if (category) stored.set(id, category);
+        else stored.delete(id);
+        await list.change([{ id, category }]);
+        await list.catchUp(load);
+        const now = ascending([...stored.values()]);
+        const limit = 1 + (length % 7);
+        const above = now.filter((each) => each.id > id);
+        const { body, moreAfter } = list.page({ after: id, limit });
+        const text = textOf(body);
+        assert.ok(text === JSON.stringify(above.slice(0, limit)), 'the page is a slice');
+        assert.equal(moreAfter, above.length > limit ? above[limit - 1]?.id : undefined);
+        const all = list.page({ after: 0, limit: 1_000 });
+        assert.ok(textOf(all.body) === bodyOf(list), 'the longest page is the list');
+        assert.equal(all.moreAfter, undefined);
+        if (handedOut.length < 5) handedOut.push([body, text]);
+      }
+      for (const [body, text] of handedOut) assert.ok(textOf(body) === text, 'an unsent page has changed');
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a long page shares the memory of the list', () => {
+  const list = new CategoryList(Array.from({ length: 1_000 }, (_, id) => ({ id: id + 1, name: 'x'.repeat(9_000) })));
+  const shared = new Set((list.body as readonly Uint8Array[]).map(({ buffer }) => buffer));
+  const { body } = list.page({ after: 100, limit: 800 });
+  assert.ok(typeof body !== 'string');
+  const own = body.filter(({ buffer }) => !shared.has(buffer));
+  assert.ok(own.reduce((sum, { length }) => sum + length, 0) <= 2, 'only the brackets are its own');
+});
+
+test('a page ends before a gap, and the next one goes on once it is filled', async () => {
+  const stored = Array.from({ length: 10 }, (_, index) => ({ id: index + 1, name: `category ${index}` }));
+  const list = new CategoryList();
+  for (const category of stored) if (category.id !== 5) list.add(category);
+  assert.deepEqual(list.page({ after: 0, limit: 9 }), {
+    body: JSON.stringify(stored.slice(0, 4)),
+    moreAfter: undefined,
+  });
+  assert.deepEqual(list.page({ after: 7, limit: 9 }), { body: '[]', moreAfter: undefined });
+  await list.catchUp(async (after) => stored.filter(({ id }) => id > after));
+  assert.deepEqual(list.page({ after: 4, limit: 2 }), { body: JSON.stringify(stored.slice(4, 6)), moreAfter: 6 });
+  assert.deepEqual(new CategoryList().page({ after: 0, limit: 1 }), { body: '[]', moreAfter: undefined });
 });
 
 test('a rename or a deletion copies one chunk, however long the list is, and short chunks are joined', async () => {

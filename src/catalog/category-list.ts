@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Category, ChangedCategory } from './category.ts';
+import type { PageQuery } from './page.ts';
 
 const STRING_BODY_BYTES_MAX = 16 * 1024;
 const CHUNK_BYTES_MIN = 4 * 1024;
@@ -10,6 +11,8 @@ const CHUNK_BYTES = 1024 * 1024;
 const PENDING_MAX = 1_000;
 const COMMA = ',';
 const NO_BYTES = Buffer.alloc(0);
+const OPENING = Buffer.from('[');
+const CLOSING = Buffer.from(']');
 /** The 32-bit words of a SHA-256. */
 const HASH_WORDS = 8;
 
@@ -32,7 +35,7 @@ export type LoadCategories = (after: number) => Promise<readonly Category[]>;
  */
 export class CategoryList {
   /** The first one begins with the opening bracket, and stays when it has no item; the others have at least one. */
-  #chunks: Chunk[] = [new Chunk(Buffer.from('['))];
+  #chunks: Chunk[] = [new Chunk(OPENING)];
   #count = 0;
   /**
    * The sum of the SHA-256 of every item, by words. Items are put in and taken out of it in any order, so that the tag
@@ -122,6 +125,30 @@ export class CategoryList {
   get body(): string | readonly Uint8Array[] {
     this.#body ??= this.#makeBody();
     return this.#body;
+  }
+
+  /**
+   * A page of the list out of the same bytes, and its last id if more follow. It ends before a gap in the ids, so that
+   * a client that goes on from there misses nothing that appears in the gap later.
+   */
+  page({ after, limit }: PageQuery): { body: string | readonly Uint8Array[]; moreAfter: number | undefined } {
+    const { index, at, isFound } = this.#find(after);
+    const parts: Buffer[] = [];
+    let from = isFound ? at + 1 : at;
+    let left = limit;
+    let lastId: number | undefined;
+    for (let next = index; next < this.#chunks.length && left > 0; next += 1) {
+      const chunk = this.#chunks[next] as Chunk;
+      const to = Math.min(chunk.ids.length, from + left);
+      if (to > from) {
+        parts.push(chunk.items(from, to));
+        lastId = chunk.ids[to - 1];
+        left -= to - from;
+      }
+      from = 0;
+    }
+    const end = this.#last.ids.at(-1);
+    return { body: bodyOf(parts), moreAfter: lastId === end ? undefined : lastId };
   }
 
   /** The strong validator of exactly these bytes (RFC 9110, section 8.8.3); the same on every instance. */
@@ -247,6 +274,15 @@ export function categoryBytes(category: Category): number {
   return Buffer.byteLength(JSON.stringify(category)) + COMMA.length;
 }
 
+/** An array of items, each of which ends with a comma: a string while it is small, which sends faster. */
+function bodyOf(parts: Buffer[]): string | readonly Uint8Array[] {
+  const last = parts.pop();
+  if (!last) return '[]';
+  const all = [OPENING, ...parts, last.subarray(0, -COMMA.length), CLOSING];
+  const length = all.reduce((sum, part) => sum + part.length, 0);
+  return length < STRING_BODY_BYTES_MAX ? Buffer.concat(all).toString('utf8') : all;
+}
+
 function itemOf(category: Category): Item {
   return { id: category.id, json: JSON.stringify(category) };
 }
@@ -272,6 +308,11 @@ class Chunk {
 
   get written(): Buffer {
     return this.#bytes.subarray(0, this.#end);
+  }
+
+  /** The items from one place up to another, with the comma of the last. */
+  items(from: number, to: number): Buffer {
+    return this.#bytes.subarray(this.#startOf(from), this.#startOf(to));
   }
 
   json(at: number): string {

@@ -1,11 +1,11 @@
 import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
+import type { CategoryList } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Storage } from '../../catalog/storage.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer } from '../transport/exchange.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { asksForPage, CURSOR, pageAnswer, pageLimit, readId, readPage } from './paging.ts';
+import { asksForPage, CURSOR, nextPage, pageLimit, readId, readPage } from './paging.ts';
 
 const PATH = '/categories';
 const PAGE_ITEMS_MAX = 1_000;
@@ -31,8 +31,8 @@ export const listCategories: Operation = {
   },
   conditional: true,
   errors: ['validation_failed'],
-  handle({ storage, categories }, exchange) {
-    if (asksForPage(exchange.query)) return answerPage(storage, exchange.query);
+  handle({ categories }, exchange) {
+    if (asksForPage(exchange.query)) return answerPage(categories, exchange.query);
     const { etag } = categories;
     const fresh = { headers: ['ETag', etag], cacheControl: 'private, no-cache' };
     if (matches(exchange.request.headers['if-none-match'], etag)) return { status: 304, ...fresh };
@@ -88,10 +88,10 @@ export const getCategory: Operation = {
   },
 };
 
-async function answerPage(storage: Storage, query: URLSearchParams): Promise<Answer> {
+function answerPage(categories: CategoryList, query: URLSearchParams): Answer {
   const page = readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX);
-  const found = await storage.categories.list({ after: page.after, limit: page.limit + 1 });
-  return pageAnswer(PATH, page, { found, idOf: ({ id }) => id });
+  const { body, moreAfter } = categories.page(page);
+  return { status: 200, headers: moreAfter === undefined ? [] : nextPage(PATH, page.limit, moreAfter), body };
 }
 
 /** If-None-Match against a strong validator, compared weakly (RFC 9110, section 13.1.2). */

@@ -66,9 +66,13 @@ interface Found<T> {
 export function pageAnswer<T>(path: string, { limit }: PageQuery, { found, idOf, filter }: Found<T>): Answer {
   const last = found.length > limit ? found[limit - 1] : undefined;
   const body = JSON.stringify(found.slice(0, limit));
-  if (!last) return { status: 200, body };
-  const next = new URLSearchParams({ ...filter, limit: `${limit}`, cursor: `after_${idOf(last).toString(36)}` });
-  return { status: 200, headers: ['Link', `</v1${path}?${next}>; rel="next"`], body };
+  return { status: 200, headers: last ? nextPage(path, limit, idOf(last), filter) : [], body };
+}
+
+/** The `Link` to the page above an id. */
+export function nextPage(path: string, limit: number, after: number, filter?: Found<unknown>['filter']): string[] {
+  const next = new URLSearchParams({ ...filter, limit: `${limit}`, cursor: `after_${after.toString(36)}` });
+  return ['Link', `</v1${path}?${next}>; rel="next"`];
 }
 
 /** Parses an id from a path; undefined if it is not a possible id. */
