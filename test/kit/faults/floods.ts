@@ -53,7 +53,8 @@ async function guess(port: number, count: number): Promise<number> {
       packet += `GET /v1/categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${mintSecret('production')}\r\n\r\n`;
     }
     if (!socket.write(packet)) await new Promise((resolve) => socket.once('drain', resolve));
-    while (refused < sent - 10 * PIPELINED) await wait(1);
+    // Once the connection is closed, `answered` says so.
+    while (refused < sent - 10 * PIPELINED && !socket.destroyed) await wait(1);
   }
   await answered;
   socket.removeAllListeners('close');
