@@ -61,9 +61,15 @@ export class Connection {
     };
     // After CONNECT Node removes its own listener, and an unhandled reset would end the process.
     socket.on('error', () => {});
-    socket.once('close', () => {
-      this.#ended = true;
-    });
+    socket.once('close', () => this.#drop());
+  }
+
+  /** Nothing is served or sent any more. Of pipelined answers, Node tells only the one that was being sent. */
+  #drop(): void {
+    this.#ended = true;
+    for (const exchange of this.#running) this.#options.unsent.delete(exchange);
+    this.#running = [];
+    this.#waiting.length = 0;
   }
 
   /** Queues a request whose head was read, or serves it. Ignored if an earlier one ends the connection. */
