@@ -84,6 +84,8 @@ export interface Events {
   outcomesNotPurged(error: unknown): void;
   /** A change could not be reloaded; it is retried. */
   changeNotRead(error: unknown): void;
+  /** A connection was closed because unread answers and waiting requests hold too much; its key, if known. */
+  connectionCutOff(keyId: string | undefined): void;
   /** No file or connection can be opened from now on, until `descriptorsFreed`. */
   descriptorsExhausted(error: unknown): void;
   descriptorsFreed(): void;
@@ -217,6 +219,10 @@ function isReported(error: unknown): boolean {
 
 function lifeEvents({ log, metrics }: EventSinks) {
   return {
+    connectionCutOff(keyId) {
+      metrics.connectionsCutOff.inc();
+      log.warn({ event: 'connection_cut_off', keyId });
+    },
     descriptorsExhausted(error) {
       metrics.descriptorExhaustions.inc();
       log.error({ event: 'descriptors_exhausted', err: error });

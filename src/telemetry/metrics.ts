@@ -49,6 +49,11 @@ function requestMetrics(registers: Registry[]) {
       registers,
     }),
     requests: new RequestDurations(registers),
+    connectionsCutOff: new Counter({
+      name: 'pet_catalog_connections_cut_off_total',
+      help: 'Connections closed because unread answers and waiting requests held too much memory',
+      registers,
+    }),
     descriptorExhaustions: new Counter({
       name: 'pet_catalog_descriptor_exhaustions_total',
       help: 'Times that no file descriptor was left, so that connections were closed unanswered',

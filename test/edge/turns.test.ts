@@ -11,20 +11,16 @@ const PIPELINED = 400;
 /** Several turns of all connections; serving a whole packet at once takes three times as many. */
 const SERVED_BEFORE_MAX = 150;
 
+/** Longer than the time for one turn. */
+const SLOW_MS = 3;
+const SLOW_PIPELINED = 30;
+/** Once through both packets' first requests and a few turns; by count alone, a turn would serve 16. */
+const SLOW_SERVED_BEFORE_MAX = 12;
+
 test('a pipelining client takes turns with others, and every request is answered in order', async () => {
-  const paths: string[] = [];
-  const context = { clock: manualClock().now, events: recordedEvents() };
-  const listener = await openListener(
-    (exchange) => {
-      paths.push(exchange.request.url ?? '');
-      exchange.answer({ status: 200, body: 'x' });
-    },
-    context,
-    { host: '127.0.0.1', port: 0 },
-  );
+  await using listener = await pathsListener(() => {});
+  const { paths, url } = listener;
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => listener.stop(0));
-  const url = `http://127.0.0.1:${listener.port}/v1`;
   const other = stack.use(await openRaw(url));
   const greedy = [stack.use(await openRaw(url)), stack.use(await openRaw(url))];
   const packet = Array.from({ length: PIPELINED }, (_, i) => get(`X-Request-Id: n${i}`)).join('');
@@ -40,3 +36,35 @@ test('a pipelining client takes turns with others, and every request is answered
   }
   assert.equal(paths.length, 2 * PIPELINED + 1);
 });
+
+test('requests that take long are fewer in one turn', async () => {
+  await using listener = await pathsListener(() => {
+    for (const endMs = performance.now() + SLOW_MS; performance.now() < endMs; );
+  });
+  const { paths, url } = listener;
+  await using other = await openRaw(url);
+  await using greedy = await openRaw(url);
+  await greedy.send(get().repeat(SLOW_PIPELINED));
+  while (paths.length === 0) await nextTurn();
+  await other.send(request('GET /other HTTP/1.1', HOST));
+  assert.equal((await other.answer()).status, 200);
+  const served = paths.indexOf('/other');
+  assert.ok(served < SLOW_SERVED_BEFORE_MAX, `${served} requests were served before`);
+});
+
+/** Notes the order in which requests are served. */
+async function pathsListener(work: () => void) {
+  const paths: string[] = [];
+  const context = { clock: manualClock().now, events: recordedEvents() };
+  const listener = await openListener(
+    (exchange) => {
+      paths.push(exchange.request.url ?? '');
+      work();
+      exchange.answer({ status: 200, body: 'x' });
+    },
+    context,
+    { host: '127.0.0.1', port: 0 },
+  );
+  const url = `http://127.0.0.1:${listener.port}/v1`;
+  return { paths, url, [Symbol.asyncDispose]: () => listener.stop(0) };
+}

@@ -100,6 +100,27 @@ describe('a connection that is not read from', () => {
   });
 });
 
+test('beyond 64 MiB of waiting requests the connections that hold the most are cut off', async () => {
+  const events = recordedEvents();
+  const go = Promise.withResolvers<void>();
+  await using listener = await listenWith(
+    (exchange) => go.promise.then(() => exchange.answer({ status: 200, body: 'x' })),
+    events,
+  );
+  await using modest = await openRaw(listener.url);
+  await modest.send(request('POST / HTTP/1.1', HOST, 'Content-Length: 0').repeat(3));
+  await using stack = new AsyncDisposableStack();
+  // The shortest requests fill a packet with more than 3,000 of them, before reading stops.
+  for (let sent = 0; events.cutOff.length === 0 && sent < 100; sent += 1) {
+    const greedy = stack.use(await openRaw(listener.url));
+    await greedy.send('GET / HTTP/1.1\r\n\r\n'.repeat(3_000)).catch(() => {});
+    await nextTurn();
+  }
+  assert.ok(events.cutOff.length > 0);
+  go.resolve();
+  for (let i = 0; i < 3; i += 1) assert.equal((await modest.answer()).status, 200);
+});
+
 describe('keys whose answers are not read', () => {
   /** A page of this many holds more than 8 MiB, and of half of them more than a system takes without a reader. */
   const PETS = 100;
@@ -151,13 +172,17 @@ describe('keys whose answers are not read', () => {
     }
     // Beside the half page of the slow reader there is room for six whole ones.
     assert.equal(cutOff, 3);
+    assert.equal(service.events.cutOff.length, 3);
     reader.resume();
     assert.equal(JSON.parse((await reader.answer()).body).length, PETS / 2);
   });
 });
 
-async function listenWith(serve: Serve): Promise<AsyncDisposable & { readonly url: string }> {
-  const context = { clock: manualClock().now, events: recordedEvents() };
+async function listenWith(
+  serve: Serve,
+  events = recordedEvents(),
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const context = { clock: manualClock().now, events };
   const listener = await openListener(serve, context, { host: '127.0.0.1', port: 0 });
   return { url: `http://127.0.0.1:${listener.port}/v1`, [Symbol.asyncDispose]: () => listener.stop(0) };
 }

@@ -18,6 +18,8 @@ export interface RecordedEvents extends Events {
   readonly answered: AnsweredRequest[];
   readonly failures: unknown[];
   readonly bans: Ban[];
+  /** The keys of the connections that were cut off. */
+  readonly cutOff: (string | undefined)[];
   /** How many requests were refused without asking Redis. */
   readonly fromMemory: () => number;
 }
@@ -26,11 +28,13 @@ export function recordedEvents(): RecordedEvents {
   const answered: AnsweredRequest[] = [];
   const failures: unknown[] = [];
   const bans: Ban[] = [];
+  const cutOff: (string | undefined)[] = [];
   let fromMemory = 0;
   return {
     answered,
     failures,
     bans,
+    cutOff,
     fromMemory: () => fromMemory,
     requestAnswered: (request) => answered.push(request),
     requestFailed: (_requestId, error) => failures.push(error),
@@ -40,6 +44,7 @@ export function recordedEvents(): RecordedEvents {
     storageFailing: (_work, { error }) => failures.push(error),
     storageRecovered: () => {},
     rowDamaged: () => {},
+    connectionCutOff: (keyId) => cutOff.push(keyId),
     descriptorsExhausted: (error) => failures.push(error),
     descriptorsFreed: () => {},
     databaseAwaited: () => {},

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { recordedEvents } from '../../../test/kit/service.ts';
 import { Connection } from './connection.ts';
 import type { Exchange } from './exchange.ts';
@@ -15,7 +16,7 @@ const MEBIBYTE = 1024 * 1024;
 function held() {
   const finish: (() => void)[] = [];
   const exchange = (method: string) => {
-    const fields = { request: { method, httpVersion: '1.1', socket: {} }, isRead: true, unsentBytes: 0, keyId: 'key' };
+    const fields = { request: { method, httpVersion: '1.1', socket: {} }, isRead: true, unsentBytes: 0, holder: 'key' };
     return { ...fields, onClose: (listener: () => void) => finish.push(listener) } as unknown as Exchange;
   };
   const socket = new PassThrough() as unknown as Socket;
@@ -49,12 +50,46 @@ test('a connection that closes holds none of its unread answers, sent in part or
   );
 });
 
-test('a connection with a hundred requests waiting is not read from until they are fewer', () => {
+test('a connection with a hundred requests waiting is not read from until none waits', async () => {
   const { finish, exchange, socket, connection } = held();
+  socket.resume();
   for (let i = 0; i < 100; i += 1) connection.begin(exchange('POST'));
   assert.deepEqual([finish.length, socket.isPaused()], [1, false], 'one runs, and 99 wait');
   connection.begin(exchange('POST'));
   assert.equal(socket.isPaused(), true);
+  // As Node does for a request whose body was not read.
+  const resumed = once(socket, 'resume');
+  socket.resume();
+  await resumed;
+  assert.equal(socket.isPaused(), true);
+  for (let left = 100; left > 0; left -= 1) {
+    assert.equal(socket.isPaused(), true, `${left} wait`);
+    while (finish.length === 0) await nextTurn();
+    finish.shift()?.();
+  }
+  while (socket.isPaused()) await nextTurn();
+  assert.equal(finish.length, 1);
+});
+
+test('in one turn of the event loop one paused connection is read from again', async () => {
+  const turns = new Turns();
+  const resumed: string[] = [];
+  const ask = (name: string) => {
+    if (turns.takeRead(() => ask(name))) resumed.push(name);
+  };
+  for (const name of ['a', 'b', 'c']) ask(name);
+  for (const expected of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
+    assert.deepEqual(resumed, expected);
+    await nextTurn();
+  }
+});
+
+test('waiting requests count as memory of their connection until they are served', () => {
+  const { finish, exchange, connection } = held();
+  const exchanges = Array.from({ length: 5 }, () => exchange('POST'));
+  for (const each of exchanges) connection.begin(each);
+  const waiting = () => exchanges.filter(({ unsentBytes }) => unsentBytes > 2_000).length;
+  assert.equal(waiting(), 4);
   finish.shift()?.();
-  assert.deepEqual([finish.length, socket.isPaused()], [1, false]);
+  assert.equal(waiting(), 3);
 });

@@ -21,6 +21,8 @@ const LINGER_MS = 2_000;
 const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
 /** With so many pipelined requests waiting, nothing more is read: what is beyond them is one packet at most. */
 const WAITING_MAX = 100;
+/** What a waiting request holds in memory, without large headers. */
+const WAITING_BYTES = 2_560;
 
 /** Pipelined requests that run concurrently; each may hold a large answer until it can be sent. */
 const RUNNING_MAX = 8;
@@ -46,6 +48,9 @@ export class Connection {
   /** The last exchange begun, as long as its input is unread or it ends the connection. */
   #latest: Exchange | undefined;
   #hasBegun = false;
+  /** Not read from, because enough requests wait. */
+  #isPaused = false;
+  #guardsPause = false;
   #failed = false;
   #finalError: CatalogError | undefined;
   #discarding = false;
@@ -68,6 +73,7 @@ export class Connection {
   #drop(): void {
     this.#ended = true;
     for (const exchange of this.#running) this.#options.unsent.delete(exchange);
+    for (const exchange of this.#waiting) this.#options.unsent.delete(exchange);
     this.#running = [];
     this.#waiting.length = 0;
   }
@@ -83,9 +89,19 @@ export class Connection {
       this.#serve(exchange);
     } else {
       this.#waiting.push(exchange);
+      this.#options.unsent.add(exchange, WAITING_BYTES);
       if (this.#waiting.length === 1) this.#serveWaiting();
-      if (this.#waiting.length >= WAITING_MAX) this.#socket.pause();
+      if (this.#waiting.length === WAITING_MAX) this.#stopReading();
     }
+  }
+
+  #stopReading(): void {
+    this.#isPaused = true;
+    this.#socket.pause();
+    if (this.#guardsPause) return;
+    // Node resumes the socket for an answered request whose body was not read, even if it has none.
+    this.#socket.on('resume', () => this.#isPaused && this.#socket.pause());
+    this.#guardsPause = true;
   }
 
   /** Called when an answer was sent, or can no longer be sent. */
@@ -116,8 +132,12 @@ export class Connection {
     for (let next = this.#waiting[0]; next && this.#mayRun(next); next = this.#waiting[0]) {
       if (!this.#options.turns.take(this.#resume)) return;
       this.#waiting.shift();
-      if (this.#waiting.length === WAITING_MAX - 1) this.#socket.resume();
+      this.#options.unsent.delete(next);
       this.#serve(next);
+    }
+    if (this.#isPaused && this.#waiting.length === 0 && !this.#ended && this.#options.turns.takeRead(this.#resume)) {
+      this.#isPaused = false;
+      this.#socket.resume();
     }
   }
 
@@ -182,6 +202,7 @@ export class Connection {
   #discardInput(): void {
     if (this.#discarding) return;
     this.#discarding = true;
+    this.#isPaused = false;
     const socket = this.#socket;
     let left = DISCARDED_BYTES_MAX;
     socket.removeAllListeners('data');

@@ -5,7 +5,7 @@ import type { CatalogError, ErrorCode } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
-import type { UnsentAnswer, UnsentBytes } from './unsent-bytes.ts';
+import type { Unsent, UnsentBytes } from './unsent-bytes.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
 const SEND_MS_MIN = 30_000;
@@ -64,7 +64,7 @@ export type Serve = (exchange: Exchange) => void | Promise<void>;
  * One request and its answer. The gates fill in its fields; `answer` writes the status, every header that the contract
  * promises and the body, once.
  */
-export class Exchange implements UnsentAnswer {
+export class Exchange implements Unsent {
   readonly request: IncomingMessage;
   readonly requestId: string;
   /** Whether the answer carries the limit headers. */
@@ -85,7 +85,7 @@ export class Exchange implements UnsentAnswer {
   failure: CatalogError | undefined;
   /** The status of the answer; undefined until it is written. */
   status: number | undefined;
-  /** Counted by `UnsentBytes` while the answer is unsent. */
+  /** Counted by `UnsentBytes` while the request waits and while the answer is unsent. */
   unsentBytes = 0;
   /** The trace id, if the request is traced. */
   traceId: string | undefined;
@@ -124,6 +124,10 @@ export class Exchange implements UnsentAnswer {
     return this.#key?.id;
   }
 
+  get holder(): unknown {
+    return this.#key?.id ?? this.request.socket;
+  }
+
   /** Whether the key has too many unread answers to be served. */
   get isKeyFull(): boolean {
     return this.#options.unsent.isFull(this.key.id);
@@ -159,7 +163,9 @@ export class Exchange implements UnsentAnswer {
 
   /** Closes the connection at once. */
   cutOff(): void {
-    this.request.socket.destroy();
+    const { socket } = this.request;
+    if (!socket.destroyed) this.#options.events.connectionCutOff(this.keyId);
+    socket.destroy();
   }
 
   /** Records that the request cannot be read to its end, and rejects a pending read of the body. */
