@@ -37,30 +37,37 @@ test('a pipelining client takes turns with others, and every request is answered
   assert.equal(paths.length, 2 * PIPELINED + 1);
 });
 
-test('requests that take long are fewer in one turn', async () => {
-  await using listener = await pathsListener(() => {
-    for (const endMs = performance.now() + SLOW_MS; performance.now() < endMs; );
+for (const [manner, pause] of [
+  ['at once', undefined],
+  ['after a promise', () => Promise.resolve()],
+] as const) {
+  test(`requests that take long, ${manner}, are fewer in one turn`, async () => {
+    const spin = () => {
+      for (const endMs = performance.now() + SLOW_MS; performance.now() < endMs; );
+    };
+    await using listener = await pathsListener(() => (pause ? pause().then(spin) : spin()));
+    const { paths, url } = listener;
+    await using other = await openRaw(url);
+    await using greedy = await openRaw(url);
+    await greedy.send(get().repeat(SLOW_PIPELINED));
+    while (paths.length === 0) await nextTurn();
+    await other.send(request('GET /other HTTP/1.1', HOST));
+    assert.equal((await other.answer()).status, 200);
+    const served = paths.indexOf('/other');
+    assert.ok(served < SLOW_SERVED_BEFORE_MAX, `${served} requests were served before`);
   });
-  const { paths, url } = listener;
-  await using other = await openRaw(url);
-  await using greedy = await openRaw(url);
-  await greedy.send(get().repeat(SLOW_PIPELINED));
-  while (paths.length === 0) await nextTurn();
-  await other.send(request('GET /other HTTP/1.1', HOST));
-  assert.equal((await other.answer()).status, 200);
-  const served = paths.indexOf('/other');
-  assert.ok(served < SLOW_SERVED_BEFORE_MAX, `${served} requests were served before`);
-});
+}
 
 /** Notes the order in which requests are served. */
-async function pathsListener(work: () => void) {
+async function pathsListener(work: () => Promise<void> | void) {
   const paths: string[] = [];
   const context = { clock: manualClock().now, events: recordedEvents() };
   const listener = await openListener(
     (exchange) => {
       paths.push(exchange.request.url ?? '');
-      work();
-      exchange.answer({ status: 200, body: 'x' });
+      const answer = () => exchange.answer({ status: 200, body: 'x' });
+      const working = work();
+      return working ? working.then(answer) : answer();
     },
     context,
     { host: '127.0.0.1', port: 0 },

@@ -73,23 +73,27 @@ test('a connection with a hundred requests waiting is not read from until none w
 
 test('in one turn of the event loop one paused connection is read from again', async () => {
   const turns = new Turns();
-  const resumed: string[] = [];
-  const ask = (name: string) => {
-    if (turns.takeRead(() => ask(name))) resumed.push(name);
+  let resumed = 0;
+  const connect = () => {
+    const ask = () => {
+      if (turns.takeRead(ask)) resumed += 1;
+    };
+    ask();
   };
-  for (const name of ['a', 'b', 'c']) ask(name);
-  for (const expected of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
-    assert.deepEqual(resumed, expected);
+  for (let i = 0; i < 3; i += 1) connect();
+  for (const expected of [1, 2, 3, 3]) {
     await nextTurn();
+    assert.equal(resumed, expected);
   }
 });
 
-test('waiting requests count as memory of their connection until they are served', () => {
+test('waiting requests count as memory of their connection until they are served', async () => {
   const { finish, exchange, connection } = held();
   const exchanges = Array.from({ length: 5 }, () => exchange('POST'));
   for (const each of exchanges) connection.begin(each);
   const waiting = () => exchanges.filter(({ unsentBytes }) => unsentBytes > 2_000).length;
   assert.equal(waiting(), 4);
   finish.shift()?.();
+  while (finish.length === 0) await nextTurn();
   assert.equal(waiting(), 3);
 });

@@ -5,22 +5,25 @@ const TURN_MS = 2;
 
 /**
  * Shares the event loop among connections. Pipelined requests arrive by the hundred in one packet; served in a row,
- * they would keep every other caller waiting. Beyond a budget, connections take turns, first come, first served.
+ * they would keep every other caller waiting. Instead connections take turns, first come, first served. Each request
+ * has a callback of the event loop of its own, so that what it does in microtasks counts as its time.
  */
 export class Turns {
-  #left = 0;
-  #untilMs = 0;
-  #isOpen = false;
-  #hasRead = false;
   readonly #queue = new Set<() => void>();
+  /** Whether the callbacks of the turn to come are asked for. */
+  #isScheduled = false;
+  #untilMs = 0;
+  #isGranted = false;
+  #hasRead = false;
 
-  /** Whether one more may be served now. If not, `resume` is called, once, in a turn to come, to ask again. */
+  /** Whether one request may be served now. If not, `resume` is called, once, in a turn to come, to ask again. */
   take(resume: () => void): boolean {
-    if (this.#isLeft()) {
-      this.#left -= 1;
+    if (this.#isGranted) {
+      this.#isGranted = false;
       return true;
     }
     this.#queue.add(resume);
+    this.#schedule();
     return false;
   }
 
@@ -29,36 +32,36 @@ export class Turns {
    * `resume` is called as by `take`.
    */
   takeRead(resume: () => void): boolean {
-    if (this.#isLeft() && !this.#hasRead) {
-      this.#hasRead = true;
-      return true;
-    }
-    this.#queue.add(resume);
-    return false;
+    if (this.#hasRead) this.#isGranted = false;
+    if (!this.take(resume)) return false;
+    this.#hasRead = true;
+    return true;
   }
 
-  #isLeft(): boolean {
-    // After turns in which no one asked, nothing has opened this one.
-    if (!this.#isOpen) this.#open();
-    return this.#left > 0 && performance.now() < this.#untilMs;
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#begin);
+    for (let more = REQUESTS_PER_TURN - 1; more > 0; more -= 1) setImmediate(this.#grant);
   }
 
-  #open(): void {
-    this.#isOpen = true;
-    this.#left = REQUESTS_PER_TURN;
-    this.#untilMs = performance.now() + TURN_MS;
+  /** The first callback of a turn. Callbacks asked for from now on run in the next. */
+  readonly #begin = (): void => {
+    this.#isScheduled = false;
     this.#hasRead = false;
-    setImmediate(() => this.#close());
-  }
+    this.#untilMs = performance.now() + TURN_MS;
+    this.#grant();
+  };
 
-  /** Ends the budget of a turn, and lets those that wait begin the next. */
-  #close(): void {
-    this.#isOpen = false;
-    // Only those that wait now: each may ask again, and is then behind the others.
-    for (const resume of [...this.#queue]) {
-      if (!this.#isLeft()) break;
+  readonly #grant = (): void => {
+    const [resume] = this.#queue;
+    if (!resume) return;
+    if (performance.now() < this.#untilMs) {
       this.#queue.delete(resume);
+      this.#isGranted = true;
       resume();
+      this.#isGranted = false;
     }
-  }
+    if (this.#queue.size > 0) this.#schedule();
+  };
 }

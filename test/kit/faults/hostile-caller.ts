@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 
@@ -7,6 +8,8 @@ import { workerData } from 'node:worker_threads';
  * bodies and refusals, each over connections of its own, as fast as the service lets it, until it is terminated.
  */
 
+// Of this thread: the attacker shares the machine with the service, but must not take its cores from those it attacks.
+setPriority(constants.priority.PRIORITY_LOW);
 const { port, secret } = workerData as { port: number; secret: string };
 
 const PIPELINED = 100;
