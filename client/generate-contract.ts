@@ -91,7 +91,7 @@ function typeOf(schema: Schema): string {
   if (schema.enum) return schema.enum.map(quoted).join(' | ');
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ');
   if (schema.type === 'integer' || schema.type === 'number') return 'number';
-  if (schema.type === 'array' && schema.items) return `readonly (${typeOf(schema.items)})[]`;
+  if (schema.type === 'array' && schema.items) return `readonly ${typeOf(schema.items)}[]`;
   if (schema.type === 'object' && schema.properties) {
     const { properties, required = [] } = schema;
     const members = Object.entries(properties).map(

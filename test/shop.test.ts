@@ -37,7 +37,8 @@ describe('pets and the store', () => {
     const pet = await json<Pet>(response);
     assert.equal(response.status, 201);
     assert.deepEqual(pet, { id: pet.id, name: 'Rex', categoryId, status: 'available' });
-    assert.equal(response.headers.get('location'), `/v1/pets/${pet.id}`);
+    assert.equal(response.headers.get('location'), `/v1/pets?ids=${pet.id}`);
+    assert.deepEqual(await json(send('GET', `/pets?ids=${pet.id}`)), [pet]);
     assert.deepEqual(await stockOf(pet.id), { petId: pet.id, quantity: 1, status: 'available' });
   });
 
@@ -81,25 +82,28 @@ describe('pets and the store', () => {
 
   test('getPet: deprecated on every answer, and gone from the sunset on', async () => {
     const pet = await newPet();
-    const assertDeprecated = ({ headers }: Response) => {
+    const assertDeprecated = ({ headers }: Response, successor = `/v1/pets?ids=${pet.id}`) => {
       assert.equal(headers.get('deprecation'), '@1767225600');
       assert.equal(headers.get('sunset'), 'Thu, 05 Dec 2030 00:00:00 GMT');
       assert.equal(
         headers.get('link'),
-        '</v1/pets>; rel="successor-version", </docs/deprecations#getPet>; rel="deprecation"; type="text/html"',
+        `<${successor}>; rel="successor-version", </docs/deprecations#getPet>; rel="deprecation"; type="text/html"`,
       );
     };
     const found = await send('GET', `/pets/${pet.id}`);
     assert.deepEqual(await found.json(), pet);
-    for (const [response, status] of [
+    assert.deepEqual(await json(send('GET', `/pets?ids=${pet.id}`)), [pet], 'the successor replaces it');
+    for (const [response, status, successor] of [
       [found, 200],
-      [await send('GET', '/pets/999999'), 404],
-      [await send('GET', '/pets/x'), 404],
+      [await send('GET', '/pets/999999'), 404, '/v1/pets?ids=999999'],
+      [await send('GET', '/pets/x'), 404, '/v1/pets'],
+      [await send('GET', '/pets/1%3E%2C2'), 404, '/v1/pets'],
+      [await send('GET', '/pets/9007199254740992'), 404, '/v1/pets'],
       [await fetch(`${service.url}/pets/${pet.id}`), 401],
       [await send('HEAD', `/pets/${pet.id}`), 200],
     ] as const) {
       assert.equal(response.status, status);
-      assertDeprecated(response);
+      assertDeprecated(response, successor);
     }
     const { unix } = service.clock.now();
     service.clock.advance(SUNSET - unix - 1);
@@ -109,6 +113,8 @@ describe('pets and the store', () => {
     assertDeprecated(gone);
     await assertError(gone, 410, 'gone');
     await assertError(send('GET', '/pets/999999'), 410, 'gone');
+    assert.deepEqual(await json(send('GET', `/pets?ids=${pet.id}`)), [pet]);
+    assert.equal((await send('PATCH', `/pets/${pet.id}`, { name: 'Max' })).status, 200, 'only the GET is gone');
   });
 
   test('placeOrder takes the stock, and the last animal makes the pet sold', async () => {

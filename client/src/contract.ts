@@ -40,6 +40,16 @@ export interface NewPet {
   readonly status?: 'available' | 'pending' | 'sold' | undefined;
 }
 
+/** The members of a pet to be changed, at least one */
+export interface PetUpdate {
+  /** Pet name */
+  readonly name?: string | undefined;
+  /** The category of the pet */
+  readonly categoryId?: number | undefined;
+  /** How the pet stands in the store */
+  readonly status?: 'available' | 'pending' | 'sold' | undefined;
+}
+
 /** An order of the store */
 export interface Order {
   /** Unique identifier, assigned by the service */
@@ -109,16 +119,22 @@ export interface ListCategoriesQuery {
 
 /** The query of listPets. */
 export interface ListPetsQuery {
+  /** Only pets with one of these ids, at most 100, separated by commas; on one page unless `limit` is given */
+  readonly ids?: readonly number[] | undefined;
+  /** Only pets with this status */
+  readonly status?: 'available' | 'pending' | 'sold' | undefined;
+  /** Only pets of this category */
+  readonly categoryId?: number | undefined;
   /** How many items to return, 1 to 100 */
   readonly limit?: number | undefined;
   /** Opaque: copy it from the `Link` header of the previous page */
   readonly cursor?: string | undefined;
-  /** Only pets with this status */
-  readonly status?: 'available' | 'pending' | 'sold' | undefined;
 }
 
 /** The query of listOrders. */
 export interface ListOrdersQuery {
+  /** Only orders of this pet */
+  readonly petId?: number | undefined;
   /** How many items to return, 1 to 100 */
   readonly limit?: number | undefined;
   /** Opaque: copy it from the `Link` header of the previous page */
@@ -141,10 +157,13 @@ export type Operation =
   | 'listPets'
   | 'createPet'
   | 'getPet'
+  | 'updatePet'
   | 'listOrders'
   | 'placeOrder'
+  | 'getOrder'
   | 'cancelOrder'
   | 'listInventory'
+  | 'getInventory'
   | 'updateInventory'
   | 'getRateLimit';
 

@@ -11,6 +11,7 @@ import type {
   NewQuantity,
   Order,
   Pet,
+  PetUpdate,
   RateLimit,
 } from './contract.ts';
 import type { CallOptions, CreateOptions, PetCatalogOptions } from './options.ts';
@@ -123,10 +124,18 @@ class Pets {
 
   /**
    * One pet.
-   * @deprecated Removed on 5 December 2030. Use `list` or `pages`.
+   * @deprecated Removed on 5 December 2030. Use `list({ ids: [petId] })`.
    */
   get(petId: number, options?: CallOptions): Promise<Pet> {
     return this.#transport.value('getPet', { path: '/pets', id: petId, options });
+  }
+
+  /**
+   * Changes the given members of a pet, and the stock with its status.
+   * @experimental
+   */
+  update(petId: number, change: PetUpdate, options?: CallOptions): Promise<Pet> {
+    return this.#transport.value('updatePet', { method: 'PATCH', path: '/pets', id: petId, body: change, options });
   }
 }
 
@@ -157,6 +166,14 @@ class Orders {
   }
 
   /**
+   * One order.
+   * @experimental
+   */
+  get(orderId: number, options?: CallOptions): Promise<Order> {
+    return this.#transport.value('getOrder', { path: '/store/orders', id: orderId, options });
+  }
+
+  /**
    * Cancels an order and returns its stock. If the response to an attempt is lost and the retry finds no order, the
    * call succeeds.
    * @beta
@@ -182,6 +199,14 @@ class Inventory {
   /** The stock of every pet, page by page. Default: 100 per page. */
   pages(query?: ListInventoryQuery, options?: CallOptions): AsyncGenerator<Page<InventoryItem>, void, void> {
     return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
+  }
+
+  /**
+   * The stock of one pet.
+   * @experimental
+   */
+  get(petId: number, options?: CallOptions): Promise<InventoryItem> {
+    return this.#transport.value('getInventory', { path: '/inventory', id: petId, options });
   }
 
   /**

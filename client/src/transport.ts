@@ -44,7 +44,7 @@ interface Prepared {
   readonly url: string;
   readonly init: RequestInit;
   readonly isFree: boolean;
-  /** The cached list, used if the service responds with 304. */
+  /** The cached response, used if the service responds with 304. */
   readonly cached: Cached | undefined;
 }
 
@@ -59,7 +59,7 @@ type Sent = Pick<ResponseEvent, 'attempt' | 'durationMs'>;
 /** A received response. */
 interface Received extends Pick<ResponseEvent, 'status' | 'limits' | 'requestId'> {
   readonly headers: Headers;
-  /** The body; for a 304 that of the cached list. */
+  /** The body; for a 304 that of the cached response. */
   readonly text: string;
 }
 
@@ -73,8 +73,8 @@ export class Transport {
   readonly #deprecated = new Set<Operation>();
   /** The controllers that follow a signal. They share one listener, because Node.js warns of a leak above ten. */
   readonly #following = new WeakMap<AbortSignal, Set<AbortController>>();
-  /** The last list that came with an ETag. */
-  #cached: Cached | undefined;
+  /** The last response of each operation that came with an ETag and without a query. */
+  readonly #cached: { [operation in Operation]?: Cached } = {};
 
   /** Throws a TypeError if the address or the key is malformed. */
   constructor({ apiKey = '', ...options }: PetCatalogOptions) {
@@ -138,7 +138,8 @@ export class Transport {
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, value);
     }
-    const cached = method === 'GET' && this.#cached?.url === url.href ? this.#cached : undefined;
+    const last = this.#cached[operation];
+    const cached = last?.url === url.href ? last : undefined;
     const headers = new Headers({ Authorization: `Bearer ${this.#apiKey}` });
     if (body) headers.set('Content-Type', 'application/json');
     if (method === 'POST') headers.set('Idempotency-Key', options?.idempotencyKey ?? newIdempotencyKey());
@@ -188,7 +189,7 @@ export class Transport {
     });
   }
 
-  /** Converts a response to a result, or throws its error. Updates the throttle and the cached list. */
+  /** Converts a response to a result, or throws its error. Updates the throttle and the cache. */
   #interpret({ operation, url }: Prepared, received: Received, ticket: number): Answer {
     const { status, headers, text, limits, requestId } = received;
     const isGood = status < 300 || status === 304;
@@ -196,7 +197,8 @@ export class Transport {
     const value = parse(text);
     if (isGood && (value || status === 204)) {
       const etag = headers.get('ETag');
-      if (etag) this.#cached = { url, etag, text };
+      // Pages would evict the whole list.
+      if (etag && !url.includes('?')) this.#cached[operation] = { url, etag, text };
       return { value, next: readCursor(headers) };
     }
     const at = this.#clock.now();

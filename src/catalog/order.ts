@@ -9,6 +9,9 @@ const ORDER_QUANTITY_MAX = 1_000;
 /** RFC 3339, section 5.6, in UTC. */
 const UTC_DATE_TIME = '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?([Zz]|[+-]00:00)$';
 
+/** Far in the future, because an order whose ship date has passed cannot be cancelled. */
+export const EXAMPLE_SHIP_DATE = '2099-12-31T12:00:00Z';
+
 const fields = {
   petId: { ...Id, description: 'The pet that is ordered' },
   quantity: { type: 'integer', minimum: 1, maximum: ORDER_QUANTITY_MAX, description: 'How many of it', example: 1 },
@@ -16,9 +19,9 @@ const fields = {
     type: 'string',
     format: 'date-time',
     pattern: UTC_DATE_TIME,
-    'x-violation': 'send a date and time in UTC such as 2026-01-01T12:00:00Z',
+    'x-violation': `send a date and time in UTC such as ${EXAMPLE_SHIP_DATE}`,
     description: 'When the order ships, in UTC',
-    example: '2026-01-01T12:00:00Z',
+    example: EXAMPLE_SHIP_DATE,
   },
 } as const;
 
@@ -75,8 +78,9 @@ function isRealDate(text: string): boolean {
 export interface OrderStorage {
   /** Takes the quantity from stock. Throws `validation_failed` if there is no such pet, or `insufficient_stock`. */
   insert(order: NewOrder, origin: Origin): Promise<Created<Order>>;
-  /** A page of orders, ids ascending. */
-  list(page: PageQuery): Promise<Order[]>;
+  find(id: number): Promise<Order | undefined>;
+  /** A page of orders, ids ascending; of one pet if it is given. */
+  list(page: PageQuery & { readonly petId?: number | undefined }): Promise<Order[]>;
   /** Removes an order and returns its stock, once. False if there is none; throws `order_not_cancellable`. */
   cancel(id: number): Promise<boolean>;
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { Id, Name } from './category.ts';
+import { CatalogError } from './error.ts';
 import type { Created, Origin } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
 import { validator } from './validate.ts';
@@ -34,6 +35,22 @@ export interface NewPet {
   readonly name: string;
   readonly categoryId: number;
   readonly status: PetStatus;
+}
+
+/** The body that changes a pet. Unknown members are ignored. */
+export const PetUpdate = {
+  title: 'PetUpdate',
+  type: 'object',
+  minProperties: 1,
+  properties: { ...fields, status: PetStatus },
+  description: 'The members of a pet to be changed, at least one',
+} as const;
+
+/** A validated change of at least one member. */
+export interface PetUpdate {
+  readonly name?: string | undefined;
+  readonly categoryId?: number | undefined;
+  readonly status?: PetStatus | undefined;
 }
 
 /** A pet as clients see it. */
@@ -74,11 +91,22 @@ export const NewQuantity = {
 } as const;
 
 const checkPet = validator(NewPet);
+/** An empty body is refused below, together with one that has only unknown members. */
+const checkUpdate = validator({ ...PetUpdate, minProperties: 0 } as const);
 const checkQuantity = validator(NewQuantity);
 
 /** Reads a NewPet from parsed JSON. Throws `validation_failed`. */
 export function newPet(body: unknown): NewPet {
   const { name, categoryId, status = 'available' } = checkPet(body);
+  return { name, categoryId, status };
+}
+
+/** Reads a PetUpdate from parsed JSON. Throws `validation_failed`. */
+export function petUpdate(body: unknown): PetUpdate {
+  const { name, categoryId, status } = checkUpdate(body);
+  if (name === undefined && categoryId === undefined && status === undefined) {
+    throw new CatalogError('validation_failed', 'The body changes nothing; send name, categoryId or status');
+  }
   return { name, categoryId, status };
 }
 
@@ -98,12 +126,31 @@ export function statusAt(quantity: number, status: PetStatus): PetStatus {
   return status === 'sold' ? 'available' : status;
 }
 
+/** Keeps the stock in step with the status: a sold pet has none, any other at least one. */
+export function stockAt(status: PetStatus, quantity: number): number {
+  return status === 'sold' ? 0 : Math.max(quantity, 1);
+}
+
+/** Selects pets: those with one of the ids, of the status and of the category, as far as these are given. */
+export interface PetFilter {
+  /** Few: all of them are read. */
+  readonly ids?: readonly number[] | undefined;
+  readonly status?: PetStatus | undefined;
+  readonly categoryId?: number | undefined;
+}
+
 export interface PetStorage {
   /** Throws `validation_failed` if there is no such category. */
   insert(pet: NewPet, origin: Origin): Promise<Created<Pet>>;
   find(id: number): Promise<Pet | undefined>;
-  /** A page of pets, ids ascending; of one status if it is given. */
-  list(page: PageQuery & { readonly status?: PetStatus }): Promise<Pet[]>;
+  /** A page of pets, ids ascending. Its cost does not grow with the number of pets that the filter leaves out. */
+  list(page: PageQuery & PetFilter): Promise<Pet[]>;
+  /**
+   * Changes a pet, and the stock with its status. Undefined if there is no such pet. Throws `validation_failed` if
+   * there is no such category.
+   */
+  update(id: number, change: PetUpdate): Promise<Pet | undefined>;
+  findInventory(petId: number): Promise<InventoryItem | undefined>;
   /** A page of the stock of each pet, ids ascending. */
   listInventory(page: PageQuery): Promise<InventoryItem[]>;
   /** Sets the stock, and the status with it. Undefined if there is no such pet. */

@@ -4,6 +4,7 @@ import { type Authenticator, insufficientScope } from './authenticate.ts';
 import { conclude } from './conclude.ts';
 import { methodNotAllowed, overLimit, readAnswersFirst, refusal } from './errors.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
+import { readId } from './operations/paging.ts';
 import { type PageHandler, respondPage } from './pages.ts';
 import { createRouter, type Route } from './router.ts';
 import { readJson } from './transport/body.ts';
@@ -37,7 +38,8 @@ export function createApp(options: AppOptions): Serve {
   function respondApi(exchange: Exchange): Answer | Promise<Answer> {
     const route = findRoute(exchange);
     const operation = route?.operations[operationMethod(exchange)];
-    if (operation?.deprecation) exchange.ownHeaders = [...exchange.ownHeaders, ...deprecationHeaders(operation)];
+    if (operation?.deprecation)
+      exchange.ownHeaders = [...exchange.ownHeaders, ...deprecationHeaders(operation, exchange)];
     const isFree = operation?.free === true;
     return whenKnown(authenticator.authenticate(exchange.request), ({ key, refused }) => {
       if (refused) return refused;
@@ -84,15 +86,21 @@ function whenKnown<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<
 }
 
 /** Deprecation (RFC 9745) and sunset (RFC 8594) headers, sent with every answer of a deprecated operation. */
-function deprecationHeaders({ id, deprecation }: Operation): string[] {
+function deprecationHeaders({ id, deprecation }: Operation, { params }: Exchange): string[] {
   if (!deprecation) return [];
   const { since, sunset, successor } = deprecation;
   const links = [
-    `</v1${successor}>; rel="successor-version"`,
+    `</v1${fillIn(successor, params)}>; rel="successor-version"`,
     `</docs/deprecations#${id}>; rel="deprecation"; type="text/html"`,
   ];
   const end = new Date(sunset * 1000).toUTCString();
   return ['Deprecation', `@${since}`, 'Sunset', end, 'Link', links.join(', ')];
+}
+
+/** A path with its id filled in; without its query if the request names no possible id. */
+function fillIn(path: string, params: Exchange['params']): string {
+  const filled = path.replace(/\{(\w+)\}/, (_, name: string) => `${readId(params[name]) ?? ''}`);
+  return filled.replace(/\?.*=$/, '');
 }
 
 function isUnderV1(path: string): boolean {

@@ -3,10 +3,10 @@ import { type ContractServer, openApiDocument } from './docs/openapi.ts';
 import { type WellKnownOptions, wellKnownPages } from './docs/well-known.ts';
 import type { Health } from './health.ts';
 import { createCategory, getCategory, listCategories } from './operations/categories.ts';
-import { listInventory, updateInventory } from './operations/inventory.ts';
+import { getInventory, listInventory, updateInventory } from './operations/inventory.ts';
 import type { Operation } from './operations/operation.ts';
-import { cancelOrder, listOrders, placeOrder } from './operations/orders.ts';
-import { createPet, getPet, listPets } from './operations/pets.ts';
+import { cancelOrder, getOrder, listOrders, placeOrder } from './operations/orders.ts';
+import { createPet, getPet, listPets, updatePet } from './operations/pets.ts';
 import { getRateLimit } from './operations/rate-limit.ts';
 import type { PageHandler } from './pages.ts';
 
@@ -18,10 +18,13 @@ export const OPERATIONS: readonly Operation[] = [
   listPets,
   createPet,
   getPet,
+  updatePet,
   listOrders,
   placeOrder,
+  getOrder,
   cancelOrder,
   listInventory,
+  getInventory,
   updateInventory,
   getRateLimit,
 ];

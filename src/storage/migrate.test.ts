@@ -39,6 +39,8 @@ async function countBytes(address: DatabaseAddress): Promise<void> {
 /** Puts the tables back to what the fifth migration made. */
 async function undo(address: DatabaseAddress): Promise<void> {
   const { db } = await openEngine(address);
+  await sql`drop index pets_by_category_and_status`.execute(db);
+  await sql`drop index orders_by_pet`.execute(db);
   await sql`drop table category_changes`.execute(db);
   await sql`drop table attempts`.execute(db);
   await sql`alter table category_counter drop column bytes`.execute(db);

@@ -12,6 +12,7 @@ const MIGRATIONS = {
   '006-catalog-bytes': async () => (await import('./migrations/006-catalog-bytes.ts')).catalogBytes,
   '007-category-changes': async () => (await import('./migrations/007-category-changes.ts')).categoryChanges,
   '008-attempts': async () => (await import('./migrations/008-attempts.ts')).attempts,
+  '009-filter-indexes': async () => (await import('./migrations/009-filter-indexes.ts')).filterIndexes,
 };
 
 /** The names under which a database records the migrations applied to it. */

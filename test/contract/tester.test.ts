@@ -20,6 +20,10 @@ interface Schema {
   readonly maximum?: number;
   readonly properties?: Record<string, Schema>;
   readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minProperties?: number;
 }
 
 interface Operation {
@@ -161,11 +165,15 @@ function valid(reference: Schema): fc.Arbitrary<unknown> {
   if (schema.type === 'integer')
     return fc.integer({ min: schema.minimum ?? -10, max: Math.min(schema.maximum ?? 10, 2 ** 31) });
   if (schema.type === 'boolean') return fc.boolean();
+  if (schema.type === 'array')
+    return fc.array(valid(schema.items ?? {}), { minLength: schema.minItems ?? 0, maxLength: schema.maxItems ?? 10 });
   if (schema.type === 'object') {
     const fields = Object.fromEntries(
       Object.entries(schema.properties ?? {}).map(([name, each]) => [name, valid(each)]),
     );
-    return fc.record(fields, { requiredKeys: [...(schema.required ?? [])] });
+    return fc
+      .record(fields, { requiredKeys: [...(schema.required ?? [])] })
+      .filter((value) => Object.keys(value).length >= (schema.minProperties ?? 0));
   }
   if (schema.format === 'date-time')
     return fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map((date) => date.toISOString());

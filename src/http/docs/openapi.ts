@@ -172,6 +172,7 @@ function describeOperation(operation: Operation, components: Components): object
         description: success.description,
         headers: {
           ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]),
+          ...ownHeaders(operation.conditional && VALIDATOR),
           ...ownHeaders(success.headers),
           ...(operation.method === 'POST' && ownHeaders(REPLAYED)),
           ...(deprecation && ownHeaders(DEPRECATED)),
@@ -252,7 +253,7 @@ function headersOf(status: number | 'default'): readonly (keyof typeof HEADERS)[
 const IfNoneMatch = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'ETags of the lists that the client holds; if one is current, the response is 304',
+  description: 'ETags of the responses that the client holds; if one is current, the response is 304',
   schema: { type: 'string' },
 };
 
@@ -264,9 +265,11 @@ const IdempotencyKey = {
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
 };
 
+const VALIDATOR = { ETag: 'Strong validator of the response (RFC 9110)' };
+
 const NOT_MODIFIED = {
-  description: 'The client already holds the current list',
-  headers: { ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]), ETag: text('Validator of the whole list') },
+  description: 'The client already holds the current response',
+  headers: { ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]), ...ownHeaders(VALIDATOR) },
 };
 
 const REPLAYED = { 'Idempotency-Replayed': 'true if this is the outcome of an earlier request' };
@@ -282,7 +285,8 @@ export function dateOf(unixSeconds: number): string {
 }
 
 function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
-  return { name, in: place, required: place === 'path', description, schema };
+  const described = { name, in: place, required: place === 'path', description, schema };
+  return 'items' in schema ? { ...described, style: 'form', explode: false } : described;
 }
 
 function describeHeaders(names: readonly (keyof typeof HEADERS)[]): Record<string, object> {

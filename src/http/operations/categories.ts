@@ -2,7 +2,8 @@ import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
 import type { CategoryList } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
-import type { Answer } from '../transport/exchange.ts';
+import type { Answer, Exchange } from '../transport/exchange.ts';
+import { currentAnswer, isCurrent } from './conditional.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
 import { asksForPage, CURSOR, nextPage, pageLimit, readId, readPage } from './paging.ts';
@@ -27,15 +28,15 @@ export const listCategories: Operation = {
     description: 'The categories',
     schema: { type: 'array', items: Category },
     example: [EXAMPLE, { id: 2, name: 'Cat' }],
-    headers: { ETag: 'Validator of the whole list; absent on a page', Link: 'The next page; absent on the last' },
+    headers: { Link: 'The next page; absent on the last' },
   },
   conditional: true,
   errors: ['validation_failed'],
   handle({ categories }, exchange) {
-    if (asksForPage(exchange.query)) return answerPage(categories, exchange.query);
+    if (asksForPage(exchange.query)) return answerPage(categories, exchange);
     const { etag } = categories;
     const fresh = { headers: ['ETag', etag], cacheControl: 'private, no-cache' };
-    if (matches(exchange.request.headers['if-none-match'], etag)) return { status: 304, ...fresh };
+    if (isCurrent(exchange.request.headers['if-none-match'], etag)) return { status: 304, ...fresh };
     return { status: 200, ...fresh, body: categories.body };
   },
 };
@@ -63,7 +64,7 @@ export const createCategory: Operation = {
     // A replayed category may have been stored by another instance and renamed since, so read it again.
     // Behind smaller ids of other instances, which are all committed by now, its own would leave a hole: read them.
     if (created.isReplay || !categories.append(created.resource)) await catchUp().catch(() => {});
-    return createdAnswer(PATH, created);
+    return createdAnswer(`${PATH}/`, created);
   },
 };
 
@@ -79,24 +80,19 @@ export const getCategory: Operation = {
   stability: 'experimental',
   pathParameters: [{ name: 'categoryId', description: 'The id of a category', schema: Category.properties.id }],
   success: { status: 200, description: 'The category', schema: Category, example: EXAMPLE },
+  conditional: true,
   errors: ['not_found'],
-  async handle({ storage }, { params }) {
-    const id = readId(params.categoryId);
+  async handle({ storage }, exchange) {
+    const { categoryId } = exchange.params;
+    const id = readId(categoryId);
     const category = id === undefined ? undefined : await storage.categories.find(id);
-    if (!category) throw new CatalogError('not_found', `There is no category ${quote(params.categoryId)}`);
-    return { status: 200, body: JSON.stringify(category) };
+    if (!category) throw new CatalogError('not_found', `There is no category ${quote(categoryId)}`);
+    return currentAnswer(exchange, JSON.stringify(category));
   },
 };
 
-function answerPage(categories: CategoryList, query: URLSearchParams): Answer {
-  const page = readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX);
-  const { body, moreAfter } = categories.page(page);
-  return { status: 200, headers: moreAfter === undefined ? [] : nextPage(PATH, page.limit, moreAfter), body };
-}
-
-/** If-None-Match against a strong validator, compared weakly (RFC 9110, section 13.1.2). */
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((candidate) => candidate.trim().replace(/^W\//, '') === etag);
+function answerPage(categories: CategoryList, exchange: Exchange): Answer {
+  const { limit, after } = readPage(exchange.query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX);
+  const { body, moreAfter } = categories.page({ limit, after });
+  return currentAnswer(exchange, body, moreAfter === undefined ? [] : nextPage(PATH, { limit, after: moreAfter }));
 }

@@ -29,9 +29,12 @@ export function originOf(exchange: Exchange): Origin {
   return { keyId: key.id, idempotency: { key: idempotencyKey, fingerprint } };
 }
 
-/** The 201 of a create, with its Location; a replay is marked with `Idempotency-Replayed`. */
-export function createdAnswer(path: string, { resource, isReplay }: Created<{ readonly id: number }>): Answer {
-  const headers = ['Location', `/v1${path}/${resource.id}`];
+/**
+ * The 201 of a create, with its Location: what stands before the id, and the id. A replay is marked with
+ * `Idempotency-Replayed`.
+ */
+export function createdAnswer(beforeId: string, { resource, isReplay }: Created<{ readonly id: number }>): Answer {
+  const headers = ['Location', `/v1${beforeId}${resource.id}`];
   if (isReplay) headers.push('Idempotency-Replayed', 'true');
   return { status: 201, headers, body: JSON.stringify(resource) };
 }

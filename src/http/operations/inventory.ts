@@ -1,8 +1,8 @@
-import { CatalogError } from '../../catalog/error.ts';
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
-import { quote } from '../../catalog/validate.ts';
+import { currentAnswer } from './conditional.ts';
 import type { Operation } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, readId, readPage } from './paging.ts';
+import { noPet, PET_ID } from './pets.ts';
 
 const PATH = '/inventory';
 const EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
@@ -22,13 +22,37 @@ export const listInventory: Operation = {
     description: 'The stock',
     schema: { type: 'array', items: InventoryItem },
     example: [EXAMPLE],
-    headers: { Link: 'The next page, if there is one' },
+    headers: { Link: 'The next page; absent on the last' },
   },
+  conditional: true,
   errors: ['validation_failed'],
-  async handle({ storage }, { query }) {
-    const page = readPage(query);
-    const found = await storage.pets.listInventory({ after: page.after, limit: page.limit + 1 });
-    return pageAnswer(PATH, page, { found, idOf: ({ petId }) => petId });
+  async handle({ storage }, exchange) {
+    const { after, limit } = readPage(exchange.query);
+    const found = await storage.pets.listInventory({ after, limit: limit + 1 });
+    return pageAnswer(exchange, { path: PATH, limit, found, idOf: ({ petId }) => petId });
+  },
+};
+
+/** GET /inventory/{petId}. */
+export const getInventory: Operation = {
+  id: 'getInventory',
+  method: 'GET',
+  path: `${PATH}/{petId}`,
+  tag: 'store',
+  summary: 'Get the stock of a pet',
+  description: 'The stock of one pet.',
+  scope: 'store:read',
+  stability: 'experimental',
+  pathParameters: [PET_ID],
+  success: { status: 200, description: 'The stock', schema: InventoryItem, example: EXAMPLE },
+  conditional: true,
+  errors: ['not_found'],
+  async handle({ storage }, exchange) {
+    const { petId } = exchange.params;
+    const id = readId(petId);
+    const item = id === undefined ? undefined : await storage.pets.findInventory(id);
+    if (!item) throw noPet(petId);
+    return currentAnswer(exchange, JSON.stringify(item));
   },
 };
 
@@ -43,7 +67,7 @@ export const updateInventory: Operation = {
     'Sets the stock of a pet. A stock of 0 marks the pet as sold; a sold pet that is back in stock becomes available.',
   scope: 'store:write',
   stability: 'experimental',
-  pathParameters: [{ name: 'petId', description: 'The id of a pet', schema: InventoryItem.properties.petId }],
+  pathParameters: [PET_ID],
   body: { schema: NewQuantity, example: { quantity: 5 } },
   success: { status: 200, description: 'The updated stock', schema: InventoryItem, example: EXAMPLE },
   errors: ['not_found'],
@@ -51,7 +75,7 @@ export const updateInventory: Operation = {
     const quantity = newQuantity(body);
     const id = readId(params.petId);
     const item = id === undefined ? undefined : await storage.pets.setQuantity(id, quantity);
-    if (!item) throw new CatalogError('not_found', `There is no pet ${quote(params.petId)}`);
+    if (!item) throw noPet(params.petId);
     return { status: 200, body: JSON.stringify(item) };
   },
 };

@@ -34,7 +34,7 @@ export interface Operation {
   /** The scope that the key needs. */
   readonly scope: Scope | 'any';
   readonly stability?: 'beta' | 'experimental';
-  /** Deprecation and sunset in Unix seconds, and the path to use instead. */
+  /** Deprecation and sunset in Unix seconds, and the path to use instead, with the path's id in its query. */
   readonly deprecation?: { readonly since: number; readonly sunset: number; readonly successor: string };
   /** Does not count against the limits; served even over the limit and during a ban. */
   readonly free?: true;

@@ -1,12 +1,18 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { NewOrder, newOrder, Order } from '../../catalog/order.ts';
+import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
+import { currentAnswer } from './conditional.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
-import type { Operation } from './operation.ts';
-import { PAGE_PARAMETERS, pageAnswer, readId, readPage } from './paging.ts';
+import type { Operation, Parameter } from './operation.ts';
+import { PAGE_PARAMETERS, pageAnswer, readId, readIdParameter, readPage } from './paging.ts';
 
 const PATH = '/store/orders';
-const EXAMPLE = { id: 1, petId: 1, quantity: 1, shipDate: '2026-01-01T12:00:00Z', complete: false };
+const EXAMPLE = { id: 1, petId: 1, quantity: 1, shipDate: EXAMPLE_SHIP_DATE, complete: false };
+
+const FILTERS: readonly Parameter[] = [
+  { name: 'petId', description: 'Only orders of this pet', schema: Order.properties.petId },
+];
+const ORDER_ID: Parameter = { name: 'orderId', description: 'The id of an order', schema: Order.properties.id };
 
 /** GET /store/orders [published]. */
 export const listOrders: Operation = {
@@ -17,7 +23,7 @@ export const listOrders: Operation = {
   summary: 'List orders',
   description: 'One page of the orders, in ascending order of id. The `Link` header names the next page.',
   scope: 'store:read',
-  queryParameters: PAGE_PARAMETERS,
+  queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: {
     status: 200,
     description: 'The orders',
@@ -25,11 +31,36 @@ export const listOrders: Operation = {
     example: [EXAMPLE],
     headers: { Link: 'The next page; absent on the last' },
   },
+  conditional: true,
   errors: ['validation_failed'],
-  async handle({ storage }, { query }) {
-    const page = readPage(query);
-    const found = await storage.orders.list({ after: page.after, limit: page.limit + 1 });
-    return pageAnswer(PATH, page, { found, idOf: ({ id }) => id });
+  async handle({ storage }, exchange) {
+    const { after, limit } = readPage(exchange.query);
+    const petId = readIdParameter(exchange.query, 'petId');
+    const found = await storage.orders.list({ after, limit: limit + 1, petId });
+    return pageAnswer(exchange, { path: PATH, limit, found, idOf: ({ id }) => id, filters: FILTERS });
+  },
+};
+
+/** GET /store/orders/{orderId}. */
+export const getOrder: Operation = {
+  id: 'getOrder',
+  method: 'GET',
+  path: `${PATH}/{orderId}`,
+  tag: 'store',
+  summary: 'Get an order',
+  description: 'One order by its id, until it is cancelled.',
+  scope: 'store:read',
+  stability: 'experimental',
+  pathParameters: [ORDER_ID],
+  success: { status: 200, description: 'The order', schema: Order, example: EXAMPLE },
+  conditional: true,
+  errors: ['not_found'],
+  async handle({ storage }, exchange) {
+    const { orderId } = exchange.params;
+    const id = readId(orderId);
+    const order = id === undefined ? undefined : await storage.orders.find(id);
+    if (!order) throw noOrder(orderId);
+    return currentAnswer(exchange, JSON.stringify(order));
   },
 };
 
@@ -53,7 +84,7 @@ export const placeOrder: Operation = {
   },
   errors: ['insufficient_stock'],
   async handle({ storage }, exchange) {
-    return createdAnswer(PATH, await storage.orders.insert(newOrder(exchange.body), originOf(exchange)));
+    return createdAnswer(`${PATH}/`, await storage.orders.insert(newOrder(exchange.body), originOf(exchange)));
   },
 };
 
@@ -67,12 +98,16 @@ export const cancelOrder: Operation = {
   description: 'Deletes an order that is not complete and returns its quantity to stock, once.',
   scope: 'store:write',
   stability: 'beta',
-  pathParameters: [{ name: 'orderId', description: 'The id of an order', schema: Order.properties.id }],
+  pathParameters: [ORDER_ID],
   success: { status: 204, description: 'The order is cancelled and its stock returned' },
   errors: ['not_found', 'order_not_cancellable'],
   async handle({ storage }, { params }) {
     const id = readId(params.orderId);
     if (id !== undefined && (await storage.orders.cancel(id))) return { status: 204 };
-    throw new CatalogError('not_found', `There is no order ${quote(params.orderId)}; it may be cancelled already`);
+    throw noOrder(params.orderId);
   },
 };
+
+function noOrder(id: string | undefined): CatalogError {
+  return new CatalogError('not_found', `There is no order ${quote(id)}; it may be cancelled already`);
+}

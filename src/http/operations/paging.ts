@@ -1,11 +1,12 @@
 import { CatalogError } from '../../catalog/error.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import { quote } from '../../catalog/validate.ts';
-import type { Answer } from '../transport/exchange.ts';
+import type { Answer, Exchange } from '../transport/exchange.ts';
+import { currentAnswer } from './conditional.ts';
 import type { Parameter } from './operation.ts';
 
 /** Items per page: at most, and by default. No answer grows with what is stored. */
-const PAGE_ITEMS_MAX = 100;
+export const PAGE_ITEMS_MAX = 100;
 const PAGE_ITEMS = 20;
 const CURSOR_PATTERN = /^after_([1-9a-z][0-9a-z]{0,10})$/;
 
@@ -55,24 +56,49 @@ export function readParameter(query: URLSearchParams, name: string): string | nu
 }
 
 interface Found<T> {
+  readonly path: string;
+  readonly limit: number;
   /** What the page holds, and one item more if there is one. */
   readonly found: readonly T[];
   readonly idOf: (item: T) => number;
-  /** The request's filters, kept on the way to the next page. */
-  readonly filter?: Readonly<Record<string, string>>;
+  /** The filters of the list; the `Link` keeps those of the request. */
+  readonly filters?: readonly Parameter[];
 }
 
-/** Answers with a page, and with the `Link` to the next one exactly while there is more. */
-export function pageAnswer<T>(path: string, { limit }: PageQuery, { found, idOf, filter }: Found<T>): Answer {
-  const last = found.length > limit ? found[limit - 1] : undefined;
+/** Answers with a page, and with the `Link` to the next one exactly while there is more; 304 if the client holds it. */
+export function pageAnswer<T>(exchange: Exchange, { path, limit, found, idOf, filters = [] }: Found<T>): Answer {
   const body = JSON.stringify(found.slice(0, limit));
-  return { status: 200, headers: last ? nextPage(path, limit, idOf(last), filter) : [], body };
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  if (!last) return currentAnswer(exchange, body);
+  const { query } = exchange;
+  const kept = filters.map(({ name }) => [name, query.get(name) ?? '']).filter(([, value]) => value !== '');
+  return currentAnswer(exchange, body, nextPage(path, { limit, after: idOf(last) }, kept));
 }
 
-/** The `Link` to the page above an id. */
-export function nextPage(path: string, limit: number, after: number, filter?: Found<unknown>['filter']): string[] {
-  const next = new URLSearchParams({ ...filter, limit: `${limit}`, cursor: `after_${after.toString(36)}` });
+/** The `Link` to a page, with the query that it keeps. */
+export function nextPage(path: string, { limit, after }: PageQuery, kept: readonly string[][] = []): string[] {
+  const next = new URLSearchParams([...kept, ['limit', `${limit}`], ['cursor', `after_${after.toString(36)}`]]);
   return ['Link', `</v1${path}?${next}>; rel="next"`];
+}
+
+/** An id in the query; undefined without it, 0 for one that cannot exist. Throws `validation_failed`. */
+export function readIdParameter(query: URLSearchParams, name: string): number | undefined {
+  const text = readParameter(query, name);
+  return text === null ? undefined : readFilterId(name, text);
+}
+
+/** Different ids in the query, separated by commas; otherwise as `readIdParameter`. */
+export function readIdsParameter(query: URLSearchParams, name: string, idsMax: number): number[] | undefined {
+  const texts = new Set(readParameter(query, name)?.split(','));
+  if (texts.size > idsMax) {
+    throw new CatalogError('validation_failed', `${name} has ${texts.size} ids; send at most ${idsMax}`);
+  }
+  return texts.size === 0 ? undefined : [...texts].map((text) => readFilterId(name, text));
+}
+
+function readFilterId(name: string, text: string): number {
+  if (/^(0|[1-9][0-9]*)$/.test(text)) return readId(text) ?? 0;
+  throw new CatalogError('validation_failed', `${name} has the id ${quote(text)}; send decimal digits, such as 1`);
 }
 
 /** Parses an id from a path; undefined if it is not a possible id. */

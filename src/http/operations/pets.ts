@@ -1,15 +1,41 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { NewPet, newPet, PET_STATUSES, Pet, PetStatus } from '../../catalog/pet.ts';
+import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
+import { currentAnswer } from './conditional.ts';
 import { createdAnswer, originOf } from './idempotency.ts';
-import type { Operation } from './operation.ts';
-import { PAGE_PARAMETERS, pageAnswer, readId, readPage, readParameter } from './paging.ts';
+import type { Operation, Parameter } from './operation.ts';
+import {
+  PAGE_ITEMS_MAX,
+  PAGE_PARAMETERS,
+  pageAnswer,
+  readId,
+  readIdParameter,
+  readIdsParameter,
+  readPage,
+  readParameter,
+} from './paging.ts';
 
 const PATH = '/pets';
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
 
+/** What stands before the id in the address of a pet, which outlasts `getPet`. */
+const BY_ID = `${PATH}?ids=`;
+
 /** `getPet` answers 410 from here on (RFC 8594): Thu, 05 Dec 2030 00:00:00 GMT. */
 const SUNSET = Date.UTC(2030, 11, 5) / 1000;
+
+const FILTERS: readonly Parameter[] = [
+  {
+    name: 'ids',
+    description: `Only pets with one of these ids, at most ${PAGE_ITEMS_MAX}, separated by commas; on one page unless \`limit\` is given`,
+    schema: { type: 'array', items: Pet.properties.id, minItems: 1, maxItems: PAGE_ITEMS_MAX },
+  },
+  { name: 'status', description: 'Only pets with this status', schema: PetStatus },
+  { name: 'categoryId', description: 'Only pets of this category', schema: Pet.properties.categoryId },
+];
+
+/** The path parameter that names a pet. */
+export const PET_ID: Parameter = { name: 'petId', description: 'The id of a pet', schema: Pet.properties.id };
 
 /** GET /pets. */
 export const listPets: Operation = {
@@ -18,12 +44,10 @@ export const listPets: Operation = {
   path: PATH,
   tag: 'pets',
   summary: 'List pets',
-  description: 'One page of the pets, in ascending order of id. The `Link` header names the next page.',
+  description:
+    'One page of the pets that fit every filter, in ascending order of id. The `Link` header names the next page.',
   scope: 'pets:read',
-  queryParameters: [
-    ...PAGE_PARAMETERS,
-    { name: 'status', description: 'Only pets with this status', schema: PetStatus },
-  ],
+  queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: {
     status: 200,
     description: 'The pets',
@@ -31,12 +55,16 @@ export const listPets: Operation = {
     example: [EXAMPLE],
     headers: { Link: 'The next page; absent on the last' },
   },
+  conditional: true,
   errors: ['validation_failed'],
-  async handle({ storage }, { query }) {
-    const page = readPage(query);
+  async handle({ storage }, exchange) {
+    const { query } = exchange;
+    const ids = readIdsParameter(query, 'ids', PAGE_ITEMS_MAX);
+    const { after, limit } = ids ? readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX) : readPage(query);
     const status = readStatus(readParameter(query, 'status'));
-    const found = await storage.pets.list({ after: page.after, limit: page.limit + 1, ...(status && { status }) });
-    return pageAnswer(PATH, page, { found, idOf: ({ id }) => id, ...(status && { filter: { status } }) });
+    const categoryId = readIdParameter(query, 'categoryId');
+    const found = await storage.pets.list({ after, limit: limit + 1, ids, status, categoryId });
+    return pageAnswer(exchange, { path: PATH, limit, found, idOf: ({ id }) => id, filters: FILTERS });
   },
 };
 
@@ -59,7 +87,7 @@ export const createPet: Operation = {
   },
   errors: [],
   async handle({ storage }, exchange) {
-    return createdAnswer(PATH, await storage.pets.insert(newPet(exchange.body), originOf(exchange)));
+    return createdAnswer(BY_ID, await storage.pets.insert(newPet(exchange.body), originOf(exchange)));
   },
 };
 
@@ -70,21 +98,52 @@ export const getPet: Operation = {
   path: `${PATH}/{petId}`,
   tag: 'pets',
   summary: 'Get a pet',
-  description: 'One pet by its id. Deprecated: list the pets instead. After the sunset the response is 410.',
+  description: 'One pet by its id. After the sunset the response is 410.',
   scope: 'pets:read',
-  deprecation: { since: Date.UTC(2026, 0, 1) / 1000, sunset: SUNSET, successor: PATH },
-  pathParameters: [{ name: 'petId', description: 'The id of a pet', schema: Pet.properties.id }],
+  deprecation: { since: Date.UTC(2026, 0, 1) / 1000, sunset: SUNSET, successor: `${BY_ID}{petId}` },
+  pathParameters: [PET_ID],
   success: { status: 200, description: 'The pet', schema: Pet, example: EXAMPLE },
+  conditional: true,
   errors: ['not_found', 'gone'],
-  async handle({ storage }, { params, decision }) {
-    if (decision.now >= SUNSET)
-      throw new CatalogError('gone', 'getPet has been removed; list the pets instead, at /v1/pets');
-    const id = readId(params.petId);
+  async handle({ storage }, exchange) {
+    if (exchange.decision.now >= SUNSET)
+      throw new CatalogError('gone', `getPet has been removed; list the pet instead, at /v1${BY_ID} and its id`);
+    const { petId } = exchange.params;
+    const id = readId(petId);
     const pet = id === undefined ? undefined : await storage.pets.find(id);
-    if (!pet) throw new CatalogError('not_found', `There is no pet ${quote(params.petId)}`);
+    if (!pet) throw noPet(petId);
+    return currentAnswer(exchange, JSON.stringify(pet));
+  },
+};
+
+/** PATCH /pets/{petId}. */
+export const updatePet: Operation = {
+  id: 'updatePet',
+  method: 'PATCH',
+  path: `${PATH}/{petId}`,
+  tag: 'pets',
+  summary: 'Update a pet',
+  description:
+    'Changes the members that the body has. The stock follows the status: a sold pet has none, and any other at least 1.',
+  scope: 'pets:write',
+  stability: 'experimental',
+  pathParameters: [PET_ID],
+  body: { schema: PetUpdate, example: { status: 'pending' } },
+  success: { status: 200, description: 'The updated pet', schema: Pet, example: { ...EXAMPLE, status: 'pending' } },
+  errors: ['not_found'],
+  async handle({ storage }, { params, body }) {
+    const update = petUpdate(body);
+    const id = readId(params.petId);
+    const pet = id === undefined ? undefined : await storage.pets.update(id, update);
+    if (!pet) throw noPet(params.petId);
     return { status: 200, body: JSON.stringify(pet) };
   },
 };
+
+/** The error for a path that names no pet. */
+export function noPet(id: string | undefined): CatalogError {
+  return new CatalogError('not_found', `There is no pet ${quote(id)}`);
+}
 
 function readStatus(text: string | null): PetStatus | undefined {
   if (text === null) return undefined;

@@ -1,3 +1,4 @@
+import type { Kysely } from 'kysely';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
 import { isComplete, type NewOrder, type Order, type OrderStorage } from '../../catalog/order.ts';
@@ -6,7 +7,7 @@ import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
-import { setStock, unknown } from './pets.ts';
+import { INDEXED_ID, selectPet, setStock, unknown } from './pets.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -27,7 +28,7 @@ export class SqlOrders implements OrderStorage {
     return this.#transactions.batch((trx) =>
       createOnce(trx, { origin, now }, async () => {
         const { petId, quantity, shipDate } = order;
-        const pet = await trx.selectFrom('pets').selectAll().where('id', '=', petId).executeTakeFirst();
+        const pet = await selectPet(trx, petId);
         if (!pet) throw unknown('petId', petId);
         const remaining = this.#guard.intact('pets', pet).quantity - quantity;
         if (remaining < 0) throw insufficientStock(petId, pet.quantity, quantity);
@@ -48,11 +49,16 @@ export class SqlOrders implements OrderStorage {
     );
   }
 
-  list(page: PageQuery): Promise<Order[]> {
+  find(id: number): Promise<Order | undefined> {
     return this.#transactions.read(async (db) => {
-      const rows = await this.#guard.page('orders', page, ({ after, limit }) =>
-        db.selectFrom('orders').selectAll().where('id', '>', after).orderBy('id').limit(limit).execute(),
-      );
+      const row = await selectOrder(db, id);
+      return row && toOrder(this.#guard.intact('orders', row), this.#clock().unix);
+    });
+  }
+
+  list({ petId, ...page }: PageQuery & { petId?: number | undefined }): Promise<Order[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await this.#guard.page('orders', page, (next) => selectPage(db, { ...next, petId }));
       const now = this.#clock().unix;
       return rows.map((row) => toOrder(row, now));
     });
@@ -60,7 +66,7 @@ export class SqlOrders implements OrderStorage {
 
   cancel(id: number): Promise<boolean> {
     return this.#transactions.batch(async (trx) => {
-      const order = await trx.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
+      const order = await selectOrder(trx, id);
       if (!order) return false;
       const { ship_date, pet_id } = this.#guard.intact('orders', order);
       if (isComplete(ship_date ?? undefined, this.#clock().unix)) throw notCancellable(id, ship_date);
@@ -73,7 +79,23 @@ export class SqlOrders implements OrderStorage {
   }
 }
 
+function selectOrder(db: Kysely<Tables>, id: number): Promise<Tables['orders'] | undefined> {
+  return db.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+function selectPage(
+  db: Kysely<Tables>,
+  { after, limit, petId }: PageQuery & { petId: number | undefined },
+): Promise<Tables['orders'][]> {
+  const page = db.selectFrom('orders').selectAll().limit(limit);
+  if (petId === undefined) return page.where('id', '>', after).orderBy('id').execute();
+  return page.where('pet_id', '=', petId).where(INDEXED_ID, '>', after).orderBy(INDEXED_ID).execute();
+}
+
 function insufficientStock(petId: number, stock: number, ordered: number): CatalogError {
+  if (stock === 0) {
+    return new CatalogError('insufficient_stock', `Pet ${petId} is out of stock; order it once there is stock again`);
+  }
   return new CatalogError('insufficient_stock', `Pet ${petId} has ${stock} in stock, not ${ordered}; order fewer`);
 }
 

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
@@ -7,15 +7,20 @@ import {
   type InventoryItem,
   type NewPet,
   type Pet,
-  type PetStatus,
+  type PetFilter,
   type PetStorage,
+  type PetUpdate,
   statusAt,
+  stockAt,
 } from '../../catalog/pet.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
+
+/** The id as the indexes of filtered lists hold it: see `selectPage`. */
+export const INDEXED_ID = sql<number>`id + 0`;
 
 /** Pets in SQL, each with its stock in the same row. */
 export class SqlPets implements PetStorage {
@@ -34,12 +39,7 @@ export class SqlPets implements PetStorage {
     return this.#transactions.batch((trx) =>
       createOnce(trx, { origin, now }, async () => {
         const { name, categoryId, status } = pet;
-        const category = await trx
-          .selectFrom('categories')
-          .select('id')
-          .where('id', '=', categoryId)
-          .executeTakeFirst();
-        if (!category) throw unknown('categoryId', categoryId);
+        await assertCategory(trx, categoryId);
         const id = await nextId(trx, 'pets');
         const stored = { id, name, category_id: categoryId, status, quantity: firstStock(status) };
         const row = seal('pets', { ...stored, created_at: now, created_by: origin.keyId });
@@ -51,51 +51,119 @@ export class SqlPets implements PetStorage {
 
   find(id: number): Promise<Pet | undefined> {
     return this.#transactions.read(async (db) => {
-      const row = await db.selectFrom('pets').selectAll().where('id', '=', id).executeTakeFirst();
+      const row = await selectPet(db, id);
       return row && toPet(this.#guard.intact('pets', row));
     });
   }
 
-  list({ status, ...page }: PageQuery & { status?: PetStatus }): Promise<Pet[]> {
+  list({ ids, ...query }: PageQuery & PetFilter): Promise<Pet[]> {
     return this.#transactions.read(async (db) => {
-      let query = db.selectFrom('pets').selectAll().orderBy('id');
-      if (status) query = query.where('status', '=', status);
-      const rows = await this.#guard.page('pets', page, ({ after, limit }) =>
-        query.where('id', '>', after).limit(limit).execute(),
-      );
+      const rows = ids
+        ? this.#guard.filter('pets', await selectFew(db, ids, query)).slice(0, query.limit)
+        : await this.#guard.page('pets', query, (page) => selectPage(db, { ...query, ...page }));
       return rows.map(toPet);
+    });
+  }
+
+  update(id: number, { name, categoryId, status }: PetUpdate): Promise<Pet | undefined> {
+    return this.#transactions.batch(async (trx) => {
+      const pet = await selectPet(trx, id);
+      if (!pet) return undefined;
+      const { quantity } = this.#guard.intact('pets', pet);
+      if (categoryId !== undefined) await assertCategory(trx, categoryId);
+      return toPet(
+        await store(trx, {
+          ...pet,
+          name: name ?? pet.name,
+          category_id: categoryId ?? pet.category_id,
+          status: status ?? pet.status,
+          quantity: status ? stockAt(status, quantity) : quantity,
+        }),
+      );
+    });
+  }
+
+  findInventory(petId: number): Promise<InventoryItem | undefined> {
+    return this.#transactions.read(async (db) => {
+      const row = await selectPet(db, petId);
+      return row && toItem(this.#guard.intact('pets', row));
     });
   }
 
   listInventory(page: PageQuery): Promise<InventoryItem[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await this.#guard.page('pets', page, ({ after, limit }) =>
-        db.selectFrom('pets').selectAll().where('id', '>', after).orderBy('id').limit(limit).execute(),
-      );
-      return rows.map(({ id, quantity, status }) => ({ petId: id, quantity, status }));
+      const rows = await this.#guard.page('pets', page, (next) => selectPage(db, next));
+      return rows.map(toItem);
     });
   }
 
   setQuantity(petId: number, quantity: number): Promise<InventoryItem | undefined> {
     return this.#transactions.batch(async (trx) => {
-      const pet = await trx.selectFrom('pets').selectAll().where('id', '=', petId).executeTakeFirst();
-      if (!pet) return undefined;
-      const status = await setStock(trx, this.#guard.intact('pets', pet), quantity);
-      return { petId, quantity, status };
+      const pet = await selectPet(trx, petId);
+      return pet && toItem(await setStock(trx, this.#guard.intact('pets', pet), quantity));
     });
   }
 }
 
-/** Gives a pet another stock, and returns the status that comes with it. */
-export async function setStock(trx: Transaction<Tables>, pet: Tables['pets'], quantity: number): Promise<PetStatus> {
-  const { status, checksum } = seal('pets', { ...pet, quantity, status: statusAt(quantity, pet.status) });
-  await trx.updateTable('pets').set({ quantity, status, checksum }).where('id', '=', pet.id).execute();
-  return status;
+/** Selects a pet, whether or not its row is intact. */
+export function selectPet(db: Kysely<Tables>, id: number): Promise<Tables['pets'] | undefined> {
+  return db.selectFrom('pets').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** Gives a pet another stock, and the status that comes with it. Returns the new row. */
+export function setStock(trx: Transaction<Tables>, pet: Tables['pets'], quantity: number): Promise<Tables['pets']> {
+  return store(trx, { ...pet, quantity, status: statusAt(quantity, pet.status) });
+}
+
+async function store(trx: Transaction<Tables>, pet: Tables['pets']): Promise<Tables['pets']> {
+  const { id, ...changed } = seal('pets', pet);
+  await trx.updateTable('pets').set(changed).where('id', '=', id).execute();
+  return { id, ...changed };
+}
+
+/**
+ * Selects a page in the order of the index that fits the filter. These indexes hold `id + 0`: if the primary key gave
+ * the same order, PostgreSQL could choose it, and read past any number of rows that the filter leaves out.
+ */
+function selectPage(
+  db: Kysely<Tables>,
+  { after, limit, status, categoryId }: PageQuery & PetFilter,
+): Promise<Tables['pets'][]> {
+  const page = db.selectFrom('pets').selectAll().limit(limit);
+  if (!status && categoryId === undefined) return page.where('id', '>', after).orderBy('id').execute();
+  let found = page.where(INDEXED_ID, '>', after).orderBy(INDEXED_ID);
+  if (status) found = found.where('status', '=', status);
+  if (categoryId !== undefined) found = found.where('category_id', '=', categoryId);
+  return found.execute();
+}
+
+/** Selects those of a few pets that fit the filter. They are filtered here, so that no engine prefers another index. */
+async function selectFew(
+  db: Kysely<Tables>,
+  ids: readonly number[],
+  { after, status, categoryId }: Pick<PageQuery, 'after'> & PetFilter,
+): Promise<Tables['pets'][]> {
+  const wanted = ids.filter((id) => id > after);
+  if (wanted.length === 0) return [];
+  const rows = await db.selectFrom('pets').selectAll().where('id', 'in', wanted).orderBy('id').execute();
+  return rows.filter(
+    (row) =>
+      (status === undefined || row.status === status) && (categoryId === undefined || row.category_id === categoryId),
+  );
+}
+
+async function assertCategory(trx: Transaction<Tables>, id: number): Promise<void> {
+  const category = await trx.selectFrom('categories').select('id').where('id', '=', id).executeTakeFirst();
+  if (!category) throw unknown('categoryId', id);
 }
 
 /** The error for a body that refers to a resource that does not exist. */
 export function unknown(field: string, id: number): CatalogError {
   return new CatalogError('validation_failed', `${field} is ${id}, which does not exist; send one that does`);
+}
+
+function toItem({ id, quantity, status }: Tables['pets']): InventoryItem {
+  return { petId: id, quantity, status };
 }
 
 function toPet({ id, name, category_id, status }: Tables['pets']): Pet {
