@@ -7,7 +7,7 @@ import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
-import { INDEXED_ID, selectPet, setStock, unknown } from './pets.ts';
+import { ID_IN_INDEX, selectPet, setStock, unknown } from './pets.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -89,7 +89,7 @@ function selectPage(
 ): Promise<Tables['orders'][]> {
   const page = db.selectFrom('orders').selectAll().limit(limit);
   if (petId === undefined) return page.where('id', '>', after).orderBy('id').execute();
-  return page.where('pet_id', '=', petId).where(INDEXED_ID, '>', after).orderBy(INDEXED_ID).execute();
+  return page.where('pet_id', '=', petId).where(ID_IN_INDEX, '>', after).orderBy(ID_IN_INDEX).execute();
 }
 
 function insufficientStock(petId: number, stock: number, ordered: number): CatalogError {

@@ -19,8 +19,9 @@ import { createOnce } from './outcomes.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/** The id as the indexes of filtered lists hold it: see `selectPage`. */
-export const INDEXED_ID = sql<number>`id + 0`;
+/** The id as the indexes of filtered lists hold it, those of one filter and those of two: see `selectPage`. */
+export const ID_IN_INDEX = sql<number>`id + 0`;
+const ID_IN_INDEX_OF_TWO = sql<number>`id - 0`;
 
 /** Pets in SQL, each with its stock in the same row. */
 export class SqlPets implements PetStorage {
@@ -122,8 +123,9 @@ async function store(trx: Transaction<Tables>, pet: Tables['pets']): Promise<Tab
 }
 
 /**
- * Selects a page in the order of the index that fits the filter. These indexes hold `id + 0`: if the primary key gave
- * the same order, PostgreSQL could choose it, and read past any number of rows that the filter leaves out.
+ * Selects a page in the order of the index that fits the filter. Each index spells the id in another way, `id + 0` or
+ * `id - 0`: if the primary key, or the index of one filter of two, gave the same order, PostgreSQL could choose that,
+ * and read past any number of rows that the filter leaves out.
  */
 function selectPage(
   db: Kysely<Tables>,
@@ -131,7 +133,8 @@ function selectPage(
 ): Promise<Tables['pets'][]> {
   const page = db.selectFrom('pets').selectAll().limit(limit);
   if (!status && categoryId === undefined) return page.where('id', '>', after).orderBy('id').execute();
-  let found = page.where(INDEXED_ID, '>', after).orderBy(INDEXED_ID);
+  const id = status && categoryId !== undefined ? ID_IN_INDEX_OF_TWO : ID_IN_INDEX;
+  let found = page.where(id, '>', after).orderBy(id);
   if (status) found = found.where('status', '=', status);
   if (categoryId !== undefined) found = found.where('category_id', '=', categoryId);
   return found.execute();

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import type { Order } from '../../../src/catalog/order.ts';
+import { PET_STATUSES, type Pet } from '../../../src/catalog/pet.ts';
 import { type Check, insert } from './bench.ts';
 
 /** Registers the checks of pets, their stock and their orders. */
@@ -21,6 +23,103 @@ export function shopContract(check: Check): void {
     );
     assert.equal(await pets.find(999), undefined);
     assert.equal(await pets.setQuantity(999, 1), undefined);
+  });
+
+  check('filters of pets combine, and each page goes on after the one before', async ({ storage }) => {
+    const { pets } = storage;
+    const categories = [await insert(storage, { name: 'Dog' }), await insert(storage, { name: 'Cat' })];
+    const made: Pet[] = [];
+    for (let number = 0; number < 24; number += 1) {
+      const status = PET_STATUSES[number % 3] ?? 'sold';
+      const categoryId = categories[number % 2]?.id ?? 0;
+      made.push((await pets.insert({ name: `pet ${number}`, categoryId, status }, { keyId: 'k' })).resource);
+    }
+    const ids = [made[20], made[3], made[8], made[9], made[14]].map((pet) => pet?.id ?? 0);
+    for (const asked of [undefined, [...ids, 999_999], [999_999], [0]]) {
+      for (const status of [undefined, ...PET_STATUSES]) {
+        for (const categoryId of [undefined, ...categories.map(({ id }) => id), 999_999]) {
+          const fits = (pet: Pet) =>
+            (asked?.includes(pet.id) ?? true) &&
+            (status ?? pet.status) === pet.status &&
+            (categoryId ?? pet.categoryId) === pet.categoryId;
+          const found: Pet[] = [];
+          for (let pages = 0; pages <= made.length / 3; pages += 1) {
+            const after = found.at(-1)?.id ?? 0;
+            const page = await pets.list({ after, limit: 3, ids: asked, status, categoryId });
+            assert.ok(page.length <= 3);
+            found.push(...page);
+          }
+          assert.deepEqual(found, made.filter(fits), JSON.stringify({ asked, status, categoryId }));
+        }
+      }
+    }
+  });
+
+  check('an update changes the given members, and the stock with the status', async (bench) => {
+    const { id: categoryId } = await insert(bench.storage, { name: 'Dog' });
+    const { id: other } = await insert(bench.storage, { name: 'Cat' });
+    const { pets } = bench.storage;
+    const { id } = (await pets.insert({ name: 'Rex', categoryId, status: 'available' }, { keyId: 'k' })).resource;
+    const quantity = async () => (await bench.storage.pets.findInventory(id))?.quantity;
+    assert.deepEqual(await pets.update(id, { name: 'Max' }), { id, name: 'Max', categoryId, status: 'available' });
+    assert.deepEqual(await pets.update(id, { categoryId: other }), {
+      id,
+      name: 'Max',
+      categoryId: other,
+      status: 'available',
+    });
+    await pets.setQuantity(id, 5);
+    for (const [status, left] of [
+      ['pending', 5],
+      ['available', 5],
+      ['sold', 0],
+      ['sold', 0],
+      ['pending', 1],
+      ['sold', 0],
+      ['available', 1],
+    ] as const) {
+      assert.equal((await pets.update(id, { status }))?.status, status);
+      assert.equal(await quantity(), left, status);
+    }
+    const unchanged = { id, name: 'Max', categoryId: other, status: 'available' };
+    await assert.rejects(pets.update(id, { name: 'No', categoryId: 999 }), { code: 'validation_failed' });
+    await bench.reopen();
+    assert.deepEqual(await bench.storage.pets.find(id), unchanged);
+    assert.deepEqual(await bench.storage.pets.list({ after: 0, limit: 9, categoryId }), []);
+    assert.equal(await bench.storage.pets.update(999, { name: 'x' }), undefined);
+    assert.equal(await bench.storage.pets.update(999, { categoryId: 999 }), undefined);
+    assert.equal(await bench.storage.pets.findInventory(999), undefined);
+  });
+
+  check('orders are found by id, and listed by pet and page', async (bench) => {
+    const { id: categoryId } = await insert(bench.storage, { name: 'Dog' });
+    const { pets, orders } = bench.storage;
+    const made: Order[] = [];
+    const petIds: number[] = [];
+    for (const name of ['Rex', 'Max']) {
+      const { resource } = await pets.insert({ name, categoryId, status: 'available' }, { keyId: 'k' });
+      await pets.setQuantity(resource.id, 100);
+      petIds.push(resource.id);
+    }
+    for (let number = 0; number < 9; number += 1) {
+      const petId = petIds[number % 2] ?? 0;
+      const shipDate = '2099-12-31T12:00:00Z';
+      const order = number % 3 === 0 ? { petId, quantity: 1, shipDate } : { petId, quantity: 2 };
+      made.push((await orders.insert(order, { keyId: 'k' })).resource);
+    }
+    await bench.reopen();
+    const stored = bench.storage.orders;
+    for (const order of made) assert.deepEqual(await stored.find(order.id), order);
+    for (const petId of petIds) {
+      const ofPet = made.filter((order) => order.petId === petId);
+      assert.deepEqual(await stored.list({ after: 0, limit: 10, petId }), ofPet);
+      assert.deepEqual(await stored.list({ after: ofPet[0]?.id ?? 0, limit: 2, petId }), ofPet.slice(1, 3));
+    }
+    assert.deepEqual(await stored.list({ after: 0, limit: 10 }), made);
+    assert.deepEqual(await stored.list({ after: 0, limit: 10, petId: 999 }), []);
+    await stored.cancel(made[2]?.id ?? 0);
+    assert.equal(await stored.find(made[2]?.id ?? 0), undefined);
+    assert.deepEqual(await stored.list({ after: 0, limit: 2, petId: petIds[0] }), [made[0], made[4]]);
   });
 
   check('orders take stock, and cancelling returns it once', async ({ storage }) => {
