@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Order } from '../src/catalog/order.ts';
+import { OPERATIONS } from '../src/http/operations.ts';
+import { json, type TestService, testService } from './kit/service.ts';
+
+/** Every operation that is read with GET, of something that `before` makes, apart from the state of the limits. */
+const PATHS = OPERATIONS.filter(({ method, free }) => method === 'GET' && !free).flatMap(({ path }) =>
+  path.includes('{') ? [path.replace(/\{\w+\}/, '1')] : [path, `${path}?limit=1`, `${path}?limit=1&cursor=after_2`],
+);
+
+describe('ETag and If-None-Match', () => {
+  let service: TestService;
+  let secret: string;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    for (let number = 1; number <= 3; number += 1) {
+      await send('POST', '/categories', {}, { name: 'Dog' });
+      await send('POST', '/pets', {}, { name: 'Rex', categoryId: 1 });
+      await send('PATCH', `/inventory/${number}`, {}, { quantity: 9 });
+      await send('POST', '/store/orders', {}, { petId: 1, quantity: 1 });
+    }
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  function send(method: string, path: string, headers: Record<string, string> = {}, body?: unknown): Promise<Response> {
+    return service.call(secret, path, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+  const tagOf = async (path: string) => (await send('GET', path)).headers.get('etag') ?? assert.fail(path);
+
+  test('every GET but that of the limits is here, and in the contract', () => {
+    assert.equal(PATHS.length, 16);
+    for (const { method, id, conditional, free } of OPERATIONS) {
+      assert.equal(conditional === true, method === 'GET' && !free, id);
+    }
+  });
+
+  for (const path of PATHS) {
+    test(`GET ${path}: 304 for the tag of the last answer, however it is sent, and 200 for any other`, async () => {
+      const first = await send('GET', path);
+      const body = await first.text();
+      const tag = first.headers.get('etag') ?? '';
+      assert.equal(first.status, 200);
+      assert.match(tag, /^"[\w-]+"$/, 'a strong validator (RFC 9110, section 8.8.3)');
+      assert.equal(first.headers.get('cache-control'), 'private, no-cache');
+      assert.equal(first.headers.has('link'), /limit=1$|^\/pets\/1$/.test(path));
+
+      for (const held of [tag, `W/${tag}`, '*', ' * ', `"x", ${tag}`, `W/"x",${tag},"y"`, `"a,b" , W/${tag} , ""`]) {
+        for (const method of ['GET', 'HEAD']) {
+          const same = await send(method, path, { 'if-none-match': held });
+          assert.deepEqual([same.status, await same.text()], [304, ''], `${method} ${held}`);
+          for (const name of ['etag', 'cache-control', 'link', 'deprecation']) {
+            assert.equal(same.headers.get(name), first.headers.get(name), name);
+          }
+          assert.equal(same.headers.get('content-type'), null);
+          assert.notEqual(same.headers.get('x-ratelimit-remaining'), null);
+        }
+      }
+      for (const other of [
+        '"x"',
+        'W/"x"',
+        tag.slice(1, -1),
+        tag.toUpperCase(),
+        `"*"`,
+        `${tag}x`,
+        '',
+        'w/*',
+        `*, "x"`,
+      ]) {
+        const fresh = await send('GET', path, { 'if-none-match': other });
+        assert.deepEqual([fresh.status, await fresh.text()], [200, body], other);
+        assert.equal(fresh.headers.get('etag'), tag);
+      }
+      const head = await send('HEAD', path);
+      assert.deepEqual([head.status, head.headers.get('etag'), await head.text()], [200, tag, '']);
+      assert.equal(head.headers.get('content-length'), `${Buffer.byteLength(body)}`);
+    });
+  }
+
+  test('a 304 counts as a request', async () => {
+    const tag = await tagOf('/pets');
+    const remaining = async () => {
+      const { status, headers } = await send('GET', '/pets', { 'if-none-match': tag });
+      return [status, Number(headers.get('x-ratelimit-remaining'))] as const;
+    };
+    const [[, before], [status, after]] = [await remaining(), await remaining()];
+    assert.deepEqual([status, after], [304, before - 1]);
+  });
+
+  test('there is no 304 for what does not exist, nor for what is refused', async () => {
+    const any = { 'if-none-match': '*' };
+    for (const path of ['/categories/99', '/pets/99', '/store/orders/99', '/inventory/99', '/nowhere']) {
+      const { status, headers } = await send('GET', path, any);
+      assert.deepEqual([status, headers.get('etag'), headers.get('cache-control')], [404, null, 'no-store'], path);
+    }
+    assert.equal((await send('GET', '/pets?limit=0', any)).status, 400);
+    assert.equal((await service.call('wrong', '/pets', { headers: any })).status, 401);
+    const limits = await send('GET', '/rate_limit', any);
+    assert.deepEqual([limits.status, limits.headers.get('etag')], [200, null]);
+    const update = await send('PATCH', '/pets/1', any, { name: 'Rex' });
+    assert.deepEqual([update.status, update.headers.get('etag')], [200, null]);
+  });
+
+  test('a change gives another tag to what it changed, and to nothing else', async () => {
+    const paths = ['/pets', '/pets/1', '/pets?ids=1', '/pets?ids=2', '/inventory', '/inventory/1', '/inventory/2'];
+    const tags = async () => Promise.all(paths.map(tagOf));
+    const changed = async (method: string, path: string, body: unknown) => {
+      const before = await tags();
+      assert.equal((await send(method, path, {}, body)).status, 200);
+      const after = await tags();
+      return paths.filter((_, index) => before[index] !== after[index]);
+    };
+    assert.deepEqual(await changed('PATCH', '/pets/1', { name: 'Max' }), ['/pets', '/pets/1', '/pets?ids=1']);
+    assert.deepEqual(await changed('PATCH', '/pets/1', { name: 'Max' }), []);
+    assert.deepEqual(await changed('PATCH', '/inventory/1', { quantity: 7 }), ['/inventory', '/inventory/1']);
+    assert.deepEqual(
+      await changed('PATCH', '/pets/1', { status: 'sold' }),
+      paths.filter((path) => !/2$/.test(path)),
+    );
+  });
+
+  test('the last page has another tag once there is a page behind it, though it holds the same items', async () => {
+    const page = '/pets?limit=3&status=pending';
+    const create = () => send('POST', '/pets', {}, { name: 'Rex', categoryId: 1, status: 'pending' });
+    for (let number = 0; number < 3; number += 1) await create();
+    const last = await send('GET', page);
+    const held = { 'if-none-match': last.headers.get('etag') ?? '' };
+    assert.equal(last.headers.get('link'), null);
+    assert.equal((await send('GET', page, held)).status, 304);
+    await create();
+    const followed = await send('GET', page, held);
+    assert.deepEqual([followed.status, await followed.text()], [200, await last.text()]);
+    assert.match(followed.headers.get('link') ?? '', /rel="next"/);
+  });
+
+  test('an order has another tag once it is complete', async () => {
+    const shipDate = new Date((service.clock.now().unix + 10) * 1000).toISOString();
+    const order = await json<Order>(send('POST', '/store/orders', {}, { petId: 2, quantity: 1, shipDate }));
+    const held = { 'if-none-match': await tagOf(`/store/orders/${order.id}`) };
+    assert.equal((await send('GET', `/store/orders/${order.id}`, held)).status, 304);
+    service.clock.advance(10);
+    assert.deepEqual(await json(send('GET', `/store/orders/${order.id}`, held)), { ...order, complete: true });
+  });
+});

@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Category } from '../src/catalog/category.ts';
+import type { Order } from '../src/catalog/order.ts';
+import type { InventoryItem, Pet } from '../src/catalog/pet.ts';
+import { everyPage, json, type TestService, testService } from './kit/service.ts';
+
+/** What no resource has as its id, in paths. */
+const NO_IDS = ['999999', '0', '01', '-1', '1.0', '%2B1', 'x', '9007199254740993', '9'.repeat(30), '1,2', '%31%2C2'];
+
+describe('filters, single resources and updates', () => {
+  let service: TestService;
+  let secret: string;
+  let dogs: number;
+  let cats: number;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    dogs = (await json<Category>(send('POST', '/categories', { name: 'Dog' }))).id;
+    cats = (await json<Category>(send('POST', '/categories', { name: 'Cat' }))).id;
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return service.call(secret, path, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+  const get = (path: string) => send('GET', path);
+  const newPet = (more: object = {}) => json<Pet>(send('POST', '/pets', { name: 'Rex', categoryId: dogs, ...more }));
+  const linkOf = async (path: string) => (await get(path)).headers.get('link');
+  const idsOf = async (path: string) => (await json<{ id: number }[]>(get(path))).map(({ id }) => id);
+  const refuses = async (path: string, message: RegExp) => {
+    const { code, message: said } = await assertError(get(path), 400, 'validation_failed');
+    assert.equal(code, 'validation_failed');
+    assert.match(said, message, path);
+  };
+
+  test('?ids= finds those that exist, each once, ascending, and all of them on one page', async () => {
+    const pet = { name: 'One of many', categoryId: dogs, status: 'available' as const };
+    const made = await Promise.all(
+      Array.from({ length: 100 }, () => service.storage.pets.insert(pet, { keyId: 'test' })),
+    );
+    const all = made.map(({ resource }) => resource.id).toSorted((a, b) => a - b);
+    const [first = 0, second = 0, third = 0] = all;
+    assert.deepEqual(await idsOf(`/pets?ids=${third},${first},${third},999999,0,${'9'.repeat(25)}`), [first, third]);
+    assert.deepEqual(await idsOf(`/pets?ids=${first}%2C${second}`), [first, second]);
+    assert.deepEqual(await idsOf('/pets?ids=999999'), []);
+    assert.deepEqual(await idsOf('/pets?ids=0'), []);
+    assert.deepEqual(await idsOf(`/pets?ids=${all.toReversed()}`), all);
+    assert.equal(await linkOf(`/pets?ids=${all}`), null);
+    assert.deepEqual(await idsOf(`/pets?ids=${all},${all}`), all, 'repeats count once');
+    await refuses(`/pets?ids=${all},999999`, /^ids has 101 ids; send at most 100$/);
+    const { items, counts } = await everyPage<Pet>(get, `/pets?ids=${all}&limit=30`);
+    assert.deepEqual([items.map(({ id }) => id), counts], [all, [30, 30, 30, 10]]);
+  });
+
+  test('?ids=, ?categoryId= and ?petId= are decimal digits, and are given once', async () => {
+    const malformed = ['', ' 1', '1 ', 'x', '01', '+1', '-1', '1.0', '1e2', '0x1', '１', 'null', '1;2', '[1]', '1%00'];
+    for (const value of malformed) {
+      const sent = value.includes('%') ? value : encodeURIComponent(value);
+      await refuses(`/pets?ids=${sent}`, /^ids has the id ".*"; send decimal digits/);
+      await refuses(`/pets?ids=1,${sent}`, /^ids has the id ".*"; send decimal digits/);
+      await refuses(`/pets?categoryId=${sent}`, /^categoryId has the id ".*"; send decimal digits/);
+      await refuses(`/store/orders?petId=${sent}`, /^petId has the id ".*"; send decimal digits/);
+    }
+    for (const list of [',', '1,', ',1', '1,,2']) await refuses(`/pets?ids=${list}`, /^ids has the id ""/);
+    for (const list of ['1,2', '1%2C2']) await refuses(`/pets?categoryId=${list}`, /^categoryId has the id "1,2"/);
+    for (const path of ['/pets?ids', '/pets?categoryId', '/store/orders?petId']) {
+      await refuses(`${path}=1&${path.split('?')[1]}=1`, /is given 2 times; send it once$/);
+    }
+    for (const nothing of ['999999', '0', '9'.repeat(25)]) {
+      assert.deepEqual(await idsOf(`/pets?categoryId=${nothing}`), []);
+      assert.deepEqual(await idsOf(`/store/orders?petId=${nothing}`), []);
+    }
+    assert.equal((await get('/inventory?ids=x&categoryId=x&petId=x')).status, 200, 'it has no filters');
+  });
+
+  test('filters combine with each other and with pages, and the Link keeps them', async () => {
+    const made: Pet[] = [];
+    for (let number = 0; number < 12; number += 1) {
+      const status = number % 2 ? 'pending' : 'available';
+      made.push(await newPet({ name: `pet ${number}`, status, categoryId: number % 3 ? cats : dogs }));
+    }
+    const ids = made.map(({ id }) => id);
+    for (const status of ['', '&status=pending', '&status=available', '&status=sold']) {
+      for (const categoryId of ['', `&categoryId=${dogs}`, `&categoryId=${cats}`]) {
+        const expected = made.filter(
+          (pet) => status.endsWith(status && pet.status) && categoryId.endsWith(categoryId && `=${pet.categoryId}`),
+        );
+        const path = `/pets?ids=${ids}${status}${categoryId}&limit=2`;
+        const { items, counts } = await everyPage<Pet>(get, path);
+        assert.deepEqual(items, expected, path);
+        assert.ok(counts.slice(0, -1).every((count) => count === 2));
+      }
+    }
+    const [first = 0] = ids;
+    assert.equal(
+      await linkOf(`/pets?limit=1&foo=%3E&categoryId=${dogs}&ids=${ids}&status=available`),
+      `</v1/pets?ids=${ids.join('%2C')}&status=available&categoryId=${dogs}&limit=1&cursor=after_${first.toString(36)}>; rel="next"`,
+    );
+    assert.equal((await idsOf(`/pets?ids=${ids}&cursor=after_${first.toString(36)}`))[0], ids[1]);
+    await refuses(`/pets?ids=${ids}&limit=101`, /^limit is "101"/);
+    await refuses(`/pets?ids=${ids}&status=%3E%3Bx`, /^status is ">;x"/);
+    await refuses(`/pets?ids=${ids}&cursor=x`, /^cursor is "x"/);
+    const many = await everyPage<Pet>(get, `/pets?status=pending&categoryId=${cats}&limit=1`);
+    assert.deepEqual(
+      many.items,
+      made.filter(({ status, categoryId }) => status === 'pending' && categoryId === cats),
+    );
+  });
+
+  test('?petId= lists the orders of a pet; what is cancelled between two pages moves nothing', async () => {
+    const [pet, other] = [await newPet(), await newPet()];
+    for (const { id } of [pet, other]) await send('PATCH', `/inventory/${id}`, { quantity: 50 });
+    const place = (petId: number) => json<Order>(send('POST', '/store/orders', { petId, quantity: 1 }));
+    const made: Order[] = [];
+    for (let number = 0; number < 7; number += 1) {
+      made.push(await place(pet.id));
+      await place(other.id);
+    }
+    const ids = made.map(({ id }) => id);
+    assert.deepEqual(await json(get(`/store/orders?petId=${pet.id}`)), made);
+    const [first, second, third] = ids;
+    const link = await linkOf(`/store/orders?petId=${pet.id}&limit=2`);
+    const cursor = `after_${second?.toString(36)}`;
+    assert.equal(link, `</v1/store/orders?petId=${pet.id}&limit=2&cursor=${cursor}>; rel="next"`);
+    for (const id of [second, third]) assert.equal((await send('DELETE', `/store/orders/${id}`)).status, 204);
+    const rest = await everyPage<Order>(get, `/store/orders?petId=${pet.id}&limit=2&cursor=${cursor}`);
+    assert.deepEqual(rest.items, made.slice(3));
+    assert.deepEqual(await idsOf(`/store/orders?petId=${pet.id}`), [first, ...ids.slice(3)]);
+  });
+
+  test('getOrder: the Location of an order can be read until the order is cancelled', async () => {
+    const pet = await newPet();
+    await send('PATCH', `/inventory/${pet.id}`, { quantity: 2 });
+    const shipDate = '2099-12-31T12:00:00Z';
+    const body = { petId: pet.id, quantity: 2, shipDate };
+    const placed = await send('POST', '/store/orders', body, { 'idempotency-key': 'located' });
+    const order = await json<Order>(placed);
+    const location = placed.headers.get('location')?.replace('/v1', '') ?? '';
+    assert.deepEqual(order, { id: order.id, petId: pet.id, quantity: 2, shipDate, complete: false });
+    assert.deepEqual(await json(get(location)), order);
+    assert.equal((await send('DELETE', location)).status, 204);
+    const { message } = await assertError(get(location), 404, 'not_found');
+    assert.equal(message, `There is no order "${order.id}"; it may be cancelled already`);
+    const replayed = await send('POST', '/store/orders', body, { 'idempotency-key': 'located' });
+    assert.deepEqual([replayed.status, await replayed.json()], [201, order]);
+    assert.equal(replayed.headers.get('location'), `/v1${location}`);
+    await assertError(get(location), 404, 'not_found');
+    for (const id of NO_IDS) await assertError(get(`/store/orders/${id}`), 404, 'not_found');
+  });
+
+  test('getInventory: the stock of one pet, as the list has it', async () => {
+    const pet = await newPet({ status: 'pending' });
+    const stock = () => json<InventoryItem>(get(`/inventory/${pet.id}`));
+    assert.deepEqual(await stock(), { petId: pet.id, quantity: 1, status: 'pending' });
+    await send('POST', '/store/orders', { petId: pet.id, quantity: 1 });
+    assert.deepEqual(await stock(), { petId: pet.id, quantity: 0, status: 'sold' });
+    const { items } = await everyPage<InventoryItem>(get, '/inventory?limit=100');
+    assert.deepEqual(
+      items.find(({ petId }) => petId === pet.id),
+      await stock(),
+    );
+    for (const id of NO_IDS) await assertError(get(`/inventory/${id}`), 404, 'not_found');
+  });
+
+  test('an order beyond the stock says how many there are, and that a pet without stock has none', async () => {
+    const pet = await newPet();
+    const order = () =>
+      assertError(send('POST', '/store/orders', { petId: pet.id, quantity: 2 }), 409, 'insufficient_stock');
+    assert.equal((await order()).message, `Pet ${pet.id} has 1 in stock, not 2; order fewer`);
+    await send('PATCH', `/inventory/${pet.id}`, { quantity: 0 });
+    assert.equal((await order()).message, `Pet ${pet.id} is out of stock; order it once there is stock again`);
+  });
+
+  test('updatePet changes the given members, and the stock with the status', async () => {
+    const pet = await newPet();
+    const update = (body: unknown) => send('PATCH', `/pets/${pet.id}`, body);
+    const stock = async () => (await json<InventoryItem>(get(`/inventory/${pet.id}`))).quantity;
+    const response = await update({ name: ' Max ', id: 7, extra: null });
+    assert.deepEqual([response.status, await response.json()], [200, { ...pet, name: ' Max ' }]);
+    assert.equal(response.headers.get('deprecation'), null, 'only the GET of this path is deprecated');
+    assert.deepEqual(await json(update({ categoryId: cats })), { ...pet, name: ' Max ', categoryId: cats });
+    await send('PATCH', `/inventory/${pet.id}`, { quantity: 5 });
+    const stocks: number[] = [];
+    for (const status of ['pending', 'available', 'sold', 'pending', 'sold', 'available']) {
+      assert.equal((await json<Pet>(update({ status }))).status, status);
+      stocks.push(await stock());
+    }
+    assert.deepEqual(stocks, [5, 5, 0, 1, 0, 1]);
+    const all = { name: 'Moritz', categoryId: dogs, status: 'sold' };
+    assert.deepEqual(await json(update(all)), { id: pet.id, ...all });
+    assert.deepEqual(await json(get(`/pets?ids=${pet.id}`)), [{ id: pet.id, ...all }]);
+  });
+
+  test('updatePet: a body that is wrong, or changes nothing, is refused and changes nothing', async () => {
+    const pet = await newPet();
+    const path = `/pets/${pet.id}`;
+    for (const body of [
+      ...[{}, { extra: 1 }, { id: 7 }, [], [{ name: 'x' }], null, 'x', 1, true],
+      ...[{ name: '' }, { name: ' ' }, { name: null }, { name: 7 }, { name: 'a\nb' }, { name: 'x'.repeat(256) }],
+      ...[{ categoryId: 999_999 }, { categoryId: 0 }, { categoryId: 1.5 }, { categoryId: `${dogs}` }],
+      ...[{ categoryId: null }, { categoryId: 2 ** 53 }, { status: 'dead' }, { status: null }, { status: 'Sold' }],
+      ...[
+        { name: 'Good', status: 'dead' },
+        { name: 'Good', categoryId: 999_999 },
+      ],
+    ]) {
+      await assertError(send('PATCH', path, body), 400, 'validation_failed');
+    }
+    const nothing = await assertError(send('PATCH', path, {}), 400, 'validation_failed');
+    assert.equal(nothing.message, 'The body changes nothing; send name, categoryId or status');
+    const raw = (body: string, type = 'application/json') =>
+      service.call(secret, path, { method: 'PATCH', headers: { 'content-type': type }, body });
+    for (const body of ['', '{', '{"name":"x",}']) await assertError(raw(body), 400, 'invalid_json');
+    await assertError(raw('{"name":"x"}', 'application/merge-patch+json'), 415, 'unsupported_media_type');
+    await assertError(raw(`{"name":"${'x'.repeat(300_000)}"}`), 413, 'payload_too_large');
+    for (const id of NO_IDS) await assertError(send('PATCH', `/pets/${id}`, { name: 'x' }), 404, 'not_found');
+    await assertError(send('PATCH', '/pets/999999', { categoryId: 999_999 }), 404, 'not_found');
+    await assertError(send('PATCH', '/pets/999999', {}), 400, 'validation_failed');
+    const { secret: reader } = await service.issue({ scopes: ['pets:read', 'store:write'] });
+    const refused = service.call(reader, path, { method: 'PATCH', body: '{"name":"x"}' });
+    await assertError(refused, 403, 'insufficient_scope');
+    assert.deepEqual(await json(get(`/pets?ids=${pet.id}`)), [pet]);
+  });
+
+  test('updatePet takes no Idempotency-Key: each request is done', async () => {
+    const pet = await newPet();
+    const key = { 'idempotency-key': 'patch' };
+    for (const name of ['one', 'two', 'one']) {
+      const response = await send('PATCH', `/pets/${pet.id}`, { name }, key);
+      assert.deepEqual([response.status, response.headers.get('idempotency-replayed')], [200, null]);
+      assert.equal((await json<Pet>(response)).name, name);
+    }
+    const created = await send('POST', '/pets', { name: 'Rex', categoryId: dogs }, key);
+    assert.deepEqual([created.status, created.headers.get('idempotency-replayed')], [201, null]);
+  });
+
+  test('updatePet: concurrent updates of different members are all kept, and no order sells more than there is', async () => {
+    const pet = await newPet();
+    for (let round = 0; round < 5; round += 1) {
+      await send('PATCH', `/inventory/${pet.id}`, { quantity: 10 });
+      const [placed, ...updates] = await Promise.all([
+        send('POST', '/store/orders', { petId: pet.id, quantity: 3 }),
+        send('PATCH', `/pets/${pet.id}`, { name: `round ${round}` }),
+        send('PATCH', `/pets/${pet.id}`, { categoryId: round % 2 ? dogs : cats }),
+        send('PATCH', `/pets/${pet.id}`, { status: 'sold' }),
+      ]);
+      assert.ok(updates.every(({ status }) => status === 200));
+      assert.ok(placed.status === 201 || placed.status === 409);
+      const categoryId = round % 2 ? dogs : cats;
+      const after = { id: pet.id, name: `round ${round}`, categoryId, status: 'sold' };
+      assert.deepEqual(await json(get(`/pets?ids=${pet.id}`)), [after]);
+      assert.deepEqual(await json(get(`/inventory/${pet.id}`)), { petId: pet.id, quantity: 0, status: 'sold' });
+    }
+  });
+
+  test('each path is one route in the metrics, whatever its id', async () => {
+    const { answered } = service.events;
+    for (const [method, path, route] of [
+      ['GET', '/store/orders/1', '/v1/store/orders/{orderId}'],
+      ['GET', '/store/orders/x', '/v1/store/orders/{orderId}'],
+      ['GET', '/inventory/1', '/v1/inventory/{petId}'],
+      ['PATCH', '/pets/1', '/v1/pets/{petId}'],
+      ['GET', '/pets?ids=1&categoryId=1', '/v1/pets'],
+    ] as const) {
+      await (await send(method, path, method === 'PATCH' ? { name: 'x' } : undefined)).text();
+      assert.deepEqual([answered.at(-1)?.method, answered.at(-1)?.route], [method, route]);
+    }
+  });
+});
+
+async function assertError(
+  answer: Response | Promise<Response>,
+  status: number,
+  code: string,
+): Promise<{ code: string; message: string }> {
+  const response = await answer;
+  const body = await json<{ code: string; message: string; status: number }>(response);
+  assert.deepEqual([response.status, body.status, body.code], [status, status, code], body.message);
+  return body;
+}
