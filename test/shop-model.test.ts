@@ -19,6 +19,26 @@ const anyStep = fc.oneof(
     status: fc.constantFrom('available', 'pending', 'sold'),
   }),
   fc.record({ kind: fc.constant('getPet' as const), pick: fc.nat() }),
+  fc.record({
+    kind: fc.constant('updatePet' as const),
+    pick: fc.nat(),
+    change: fc.record(
+      {
+        name: fc.constantFrom('Max', 'Moritz'),
+        category: fc.nat(),
+        status: fc.constantFrom<PetStatus>('available', 'pending', 'sold'),
+      },
+      { requiredKeys: [] },
+    ),
+  }),
+  fc.record({ kind: fc.constant('getOrder' as const), pick: fc.nat() }),
+  fc.record({ kind: fc.constant('getInventory' as const), pick: fc.nat() }),
+  fc.record({
+    kind: fc.constant('filter' as const),
+    pick: fc.nat(),
+    limit: fc.integer({ min: 1, max: 3 }),
+    status: fc.option(fc.constantFrom<PetStatus>('available', 'pending', 'sold')),
+  }),
   fc.record({ kind: fc.constant('placeOrder' as const), pick: fc.nat(), quantity: fc.integer({ min: 1, max: 4 }) }),
   fc.record({ kind: fc.constant('cancelOrder' as const), pick: fc.nat() }),
   fc.record({ kind: fc.constant('setStock' as const), pick: fc.nat(), quantity: fc.integer({ min: 0, max: 6 }) }),
@@ -51,6 +71,10 @@ class Actor {
     if (step.kind === 'createCategory') await this.#createCategory(step.name);
     if (step.kind === 'getCategory') await this.#get('/categories', this.categories, step.pick, (category) => category);
     if (step.kind === 'getPet') await this.#get('/pets', this.pets, step.pick, ({ pet }) => pet);
+    if (step.kind === 'updatePet') await this.#updatePet(step.pick, step.change);
+    if (step.kind === 'getOrder') await this.#get('/store/orders', this.orders, step.pick, (order) => order);
+    if (step.kind === 'getInventory') await this.#get('/inventory', this.pets, step.pick, itemOf);
+    if (step.kind === 'filter') await this.#filter(step.pick, step.limit, step.status);
     if (step.kind === 'createPet') await this.#createPet(step.pick, step.status as PetStatus);
     if (step.kind === 'placeOrder') await this.#placeOrder(step.pick, step.quantity);
     if (step.kind === 'cancelOrder') await this.#cancelOrder(step.pick);
@@ -68,9 +92,41 @@ class Actor {
     const stock = new Map(items.map((item) => [item.petId, item]));
     for (const [id, category] of this.categories) assert.deepEqual(categories.get(id), category);
     for (const [id, order] of this.orders) assert.deepEqual(orders.get(id), order);
-    for (const [petId, { pet, quantity }] of this.pets) {
-      assert.deepEqual(stock.get(petId), { petId, quantity, status: pet.status });
+    for (const [petId, made] of this.pets) assert.deepEqual(stock.get(petId), itemOf(made));
+  }
+
+  /** The pets of one of its categories, and the orders of one of its pets, are those of its model. */
+  async #filter(pick: number, limit: number, status: PetStatus | null): Promise<void> {
+    const categoryId = pickKey(this.categories, pick);
+    const petId = pickKey(this.pets, pick);
+    const pets = [...this.pets.values()].map(({ pet }) => pet);
+    const ofCategory = pets.filter((pet) => pet.categoryId === categoryId && pet.status === (status ?? pet.status));
+    const get = (path: string) => this.#send('GET', path);
+    const asked = `${status ? `&status=${status}` : ''}&limit=${limit}`;
+    assert.deepEqual((await everyPage<Pet>(get, `/pets?categoryId=${categoryId}${asked}`)).items, ofCategory);
+    if (pets.length > 0) {
+      const ids = pets.map(({ id }) => id);
+      const expected = pets.filter((pet) => pet.status === (status ?? pet.status));
+      assert.deepEqual((await everyPage<Pet>(get, `/pets?ids=${ids}${asked}`)).items, expected);
     }
+    const ofPet = [...this.orders.values()].filter((order) => order.petId === petId);
+    const { items } = await everyPage<Order>(get, `/store/orders?petId=${petId}&limit=${limit}`);
+    assert.deepEqual(items, ofPet);
+  }
+
+  async #updatePet(pick: number, change: { name?: string; category?: number; status?: PetStatus }): Promise<void> {
+    const petId = pickKey(this.pets, pick);
+    const { category, ...given } = change;
+    const body = { ...given, ...(category !== undefined && { categoryId: pickKey(this.categories, category) }) };
+    const response = await this.#send('PATCH', `/pets/${petId}`, body);
+    const known = this.pets.get(petId);
+    if (Object.keys(body).length === 0) return assert.equal(response.status, 400);
+    if (!known) return assert.equal(response.status, 404);
+    if (body.categoryId === NOWHERE) return assert.equal(response.status, 400);
+    const pet = { ...known.pet, ...body };
+    assert.deepEqual(await json<Pet>(response), pet);
+    const quantity = body.status === 'sold' ? 0 : Math.max(known.quantity, body.status ? 1 : 0);
+    this.pets.set(petId, { pet, quantity });
   }
 
   async #createCategory(text: string): Promise<void> {
@@ -154,6 +210,10 @@ class Actor {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   }
+}
+
+function itemOf({ pet, quantity }: ModelPet): InventoryItem {
+  return { petId: pet.id, quantity, status: pet.status };
 }
 
 function pickKey(made: ReadonlyMap<number, unknown>, pick: number): number {

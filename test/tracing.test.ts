@@ -77,6 +77,7 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   await (await call('/categories', {}, `00-${TRACE_ID}-${PARENT_ID}-01`)).text();
   await (await call('/categories', { method: 'POST', body: '{"name":"Dog"}' })).text();
   await (await call(`/pets/no-${secret}`, {}, 'not a traceparent')).text();
+  await (await call('/pets/7', { method: 'PATCH', body: '{"status":"sold"}' })).text();
   assert.equal(await service.end('SIGTERM'), 0);
 
   const spans = collected.spans();
@@ -92,6 +93,9 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   assert.deepEqual(below(listed).sort(), [...gates, 'listCategories.handle']);
   const handled = spans.find(({ name }) => name === 'createCategory.handle');
   assert.deepEqual(below(handled), ['storage.categories.insert']);
+  const updated = spans.find(({ name }) => name === 'updatePet.handle');
+  assert.deepEqual(below(updated), ['storage.pets.update']);
+  assert.ok(spans.some(({ name, spanId }) => name === 'PATCH /v1/pets/{petId}' && spanId === updated?.parentSpanId));
   const services = new Map(collected.services().map(({ key, value }) => [key, value.stringValue]));
   assert.equal(services.get('service.name'), 'pet-catalog');
   assert.equal(services.get('deployment.environment.name'), 'test');
@@ -101,7 +105,7 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   const lines = service.output.stderr.split('\n').filter((line) => line.includes('"event":"request"'));
   const logged = lines.map((line) => JSON.parse(line) as { traceId?: string; route: string });
   assert.equal(logged[0]?.traceId, TRACE_ID);
-  assert.equal(logged.length, 3);
+  assert.equal(logged.length, 4);
   assert.ok(logged.every(({ traceId }) => spans.some((span) => span.traceId === traceId)));
 });
 

@@ -52,15 +52,18 @@ test('a row with a flipped bit is not listed, is a 500 by its id, authenticates 
   const agent = new Agent({ keepAlive: true });
   const call = (path: string, key = secret) => send(agent, `${service.url}${path}`, key);
   const ids = async (path: string) => JSON.parse((await call(path)).body).map(({ id }: { id: number }) => id);
-  for (const path of ['/categories', '/categories?limit=2', '/pets', '/store/orders']) {
+  for (const path of ['/categories', '/categories?limit=2', '/pets', '/pets?ids=1,2,3&limit=2', '/store/orders']) {
     assert.deepEqual(await ids(path), [1, 3], path);
+  }
+  for (const path of ['/pets?ids=2', '/pets?categoryId=2', '/pets?categoryId=2&status=sold', '/store/orders?petId=2']) {
+    assert.deepEqual(await ids(path), [], path);
   }
   const inventory = JSON.parse((await call('/inventory')).body);
   assert.deepEqual(
     inventory.map(({ petId }: { petId: number }) => petId),
     [1, 3],
   );
-  for (const path of ['/categories/2', '/pets/2']) {
+  for (const path of ['/categories/2', '/pets/2', '/store/orders/2', '/inventory/2']) {
     const { status, body } = await call(path);
     assert.deepEqual([status, JSON.parse(body).code], [500, 'internal_error'], path);
   }
@@ -122,6 +125,7 @@ test('every written row has a valid checksum, also after changes', async () => {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
     assert.equal((await change('PATCH', '/inventory/1', { quantity: 7 })).status, 200);
+    assert.equal((await change('PATCH', '/pets/2', { name: 'renamed', categoryId: 1, status: 'pending' })).status, 200);
     assert.equal((await change('DELETE', '/store/orders/3')).status, 204);
     await service.end();
   }
