@@ -28,7 +28,10 @@ export const SETTINGS = {
   },
   INSTANCES: { default: '', about: 'how many instances share the limits; required with REDIS_URL' },
   PRODUCTION_BASE_URL: { default: '', about: 'production address in the contract; this listener if empty' },
-  STAGING_BASE_URL: { default: '', about: 'staging address in the contract; this listener if empty' },
+  STAGING_BASE_URL: {
+    default: '',
+    about: 'staging address in the contract; none if empty, or this listener in staging',
+  },
   CATEGORIES_MAX: { default: '100000', about: 'the most categories that the catalog may hold' },
   CATEGORIES_BYTES_MAX: { default: '67108864', about: 'the most bytes of the list of all categories, as it is sent' },
   BAN_AFTER_REFUSALS: { default: '60', about: 'the fewest refusals that lead to a ban; 0 disables bans' },

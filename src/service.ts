@@ -215,17 +215,18 @@ async function follow({
   return catchUp;
 }
 
-/** Both environments' addresses as configured, else that of this listener. */
+/** This environment's address as configured, else that of this listener; the other one's only as configured. */
 function discoveryOptions(config: Config, url: string, clock: Clock): DiscoveryOptions {
   const { environment, securityContact, banAfterRefusals } = config;
-  const production = config.productionBaseUrl ?? url;
-  const staging = config.stagingBaseUrl ?? url;
+  const named = { production: config.productionBaseUrl, staging: config.stagingBaseUrl };
+  const baseUrl = named[environment] ?? url;
+  const servers = [
+    { description: 'Production', url: environment === 'production' ? baseUrl : named.production },
+    { description: 'Staging', url: environment === 'staging' ? baseUrl : named.staging },
+  ];
   return {
-    servers: [
-      { description: 'Production', url: production },
-      { description: 'Staging', url: staging },
-    ],
-    baseUrl: environment === 'production' ? production : staging,
+    servers: servers.flatMap(({ description, url: address }) => (address ? [{ description, url: address }] : [])),
+    baseUrl,
     securityContact,
     banAfterRefusals,
     clock,
