@@ -228,6 +228,9 @@ describe('the published interface', () => {
     const outside = await fetch(service.url.replace('/v1', '/v2/categories'));
     assert.equal(outside.headers.get('x-ratelimit-limit'), null);
     await assertError(outside, 404, 'not_found');
+    const withoutVersion = await fetch(service.url.replace('/v1', '/categories'));
+    const { message } = await assertError(withoutVersion, 404, 'not_found');
+    assert.match(message, /the paths of the API begin with \/v1$/, 'a base address without /v1');
     await assertError(await fetch(`${service.url}%2Fcategories`), 401, 'missing_api_key');
   });
 });

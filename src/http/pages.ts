@@ -10,7 +10,7 @@ export function respondPage(exchange: Exchange, pages: ReadonlyMap<string, PageH
   exchange.isApi = exchange.path === '*';
   if (exchange.path === '*') return { status: 204, headers: ['Allow', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST'] };
   const page = hasFragment(exchange) ? undefined : pages.get(exchange.path);
-  if (!page) return refusal('not_found', 'There is nothing at this address');
+  if (!page) return refusal('not_found', 'There is nothing at this address; the paths of the API begin with /v1');
   exchange.route = exchange.path;
   const { method = '' } = exchange.request;
   if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(method, 'GET, HEAD');
