@@ -223,6 +223,15 @@ test('config shows the settings in force and where each came from', async () => 
   assert.deepEqual([found.get('HOST')?.value, found.get('HOST')?.from], ['127.0.0.1', 'default']);
 });
 
+test('config says what `npm start` changes', async () => {
+  using folder = temporaryFolder();
+  const { stdout, stderr } = await run(['config'], { cwd: folder.path });
+  assert.match(stdout, /^ACCESS_LOG=errors {2}\(default\)$/m);
+  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
+  const flags = /^node bin\/pet-catalog\.js serve (.+)$/.exec(scripts.start)?.[1];
+  assert.equal(stderr, `pet-catalog: \`npm start\` adds \`${flags}\`, which comes before the settings above\n`);
+});
+
 function get(url: string, secret: string): Promise<Response> {
   return fetch(url, { headers: { authorization: `Bearer ${secret}` } });
 }

@@ -5,6 +5,9 @@ import { OPERATIONS } from '../http/operations.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, sources, withSettings } from './invocation.ts';
 
+/** What the script `start` in `package.json` adds to `serve`. */
+const NPM_START_FLAGS = '--bootstrap --access-log all';
+
 /** Adds `config`, `openapi` and `version`. */
 export function addAboutCommands(program: Command, invocation: Invocation): void {
   const names = Object.keys(SETTINGS) as SettingName[];
@@ -18,6 +21,7 @@ export function addAboutCommands(program: Command, invocation: Invocation): void
       }));
       const lines = found.map(({ name, value, from }) => `${name}=${value}  (${from})`);
       invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(found) : lines.join('\n'));
+      invocation.tell(`pet-catalog: \`npm start\` adds \`${NPM_START_FLAGS}\`, which comes before the settings above`);
     });
 
   program
