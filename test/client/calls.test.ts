@@ -120,6 +120,25 @@ describe('the client', () => {
     assert.deepEqual([second.at(-1)?.id, third.at(-1)?.id], [id - 1, id]);
   });
 
+  test('caches the last answer of each operation, with the cursor of the next page', async () => {
+    const statuses: number[] = [];
+    const catalog = client({ onResponse: ({ status }) => statuses.push(status), onDeprecation: () => {} });
+    const { id: categoryId } = await catalog.categories.create({ name: 'Cow' });
+    const pets = [];
+    for (let made = 0; made < 21; made += 1) pets.push(await catalog.pets.create({ name: 'Berta', categoryId }));
+    statuses.length = 0;
+    const first = await catalog.pets.list();
+    await catalog.categories.list();
+    await catalog.inventory.list();
+    const again = await catalog.pets.list();
+    assert.ok(first.next);
+    assert.deepEqual([[...again], again.next], [[...first], first.next]);
+    await catalog.categories.list();
+    await catalog.pets.list({ ids: pets.map(({ id }) => id) });
+    await catalog.pets.list();
+    assert.deepEqual(statuses, [200, 200, 200, 304, 304, 200, 304]);
+  });
+
   test('converts every id to a number', async () => {
     const { requests, fetch } = answering();
     const id = '../rate_limit' as unknown as number;

@@ -83,6 +83,28 @@ test('every example in the contract validates against its schema', () => {
   assert.ok(examples > 20);
 });
 
+test('the order of the example can be placed, and cancelled years later', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue({ plan: 'business' });
+  const send = (method: string, path: string, body?: unknown) =>
+    service.call(secret, path, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  const create = async (path: string) => {
+    const example = resolved.paths[path]?.post?.requestBody?.content['application/json']?.example;
+    const response = await send('POST', path, example);
+    assert.equal(response.status, 201, await response.text());
+    return response.headers.get('location')?.replace('/v1', '') ?? '';
+  };
+  await create('/categories');
+  await create('/pets');
+  const order = await create('/store/orders');
+  service.clock.advance(20 * 365 * 86_400);
+  assert.equal((await send('DELETE', order)).status, 204);
+});
+
 test('the served contract carries the real addresses, as JSON and as YAML, and needs no key', async () => {
   await using service = await testService({ STAGING_BASE_URL: 'https://staging.example.org/v1/' });
   const origin = service.url.replace('/v1', '');
