@@ -5,7 +5,8 @@ import type { ErrorCode, Operation } from './contract.ts';
  * No error contains the API key.
  */
 export class PetCatalogError extends Error {
-  override readonly name: string = 'PetCatalogError';
+  /** The name of the class. */
+  declare readonly name: string;
   /** The operation that failed. */
   declare readonly operation: Operation;
   /** The error code of the service, if it sent one. */
@@ -14,34 +15,43 @@ export class PetCatalogError extends Error {
   declare readonly status: number | undefined;
   /** The id of the request in the log of the service. */
   declare readonly requestId: string | undefined;
-  /** Seconds to wait before the next attempt, if the response named them. */
+  /** Seconds to wait before the next attempt, if a time to wait is known. */
   declare readonly retryAfter: number | undefined;
+  /** When to try again, if a time to wait is known. */
+  declare readonly retryAt: Date | undefined;
 
+  /** Only the client creates instances. */
   constructor(operation: Operation, message: string, detail: Detail = {}, cause?: Error) {
     super(`${operation}: ${message}`, cause && { cause });
-    Object.assign(this, detail, { operation });
+    const { untilMs, ...rest } = detail;
+    Object.assign(this, rest, untilMs && { retryAt: new Date(untilMs) }, { operation });
   }
 }
 
-/** What a response says about a failure. */
+/** What is known of a failure. */
 interface Detail {
   readonly code?: ErrorCode;
   readonly status?: number;
   readonly requestId?: string | undefined;
   readonly retryAfter?: number | undefined;
+  /** The moment of `retryAt`, in Unix milliseconds. */
+  readonly untilMs?: number | undefined;
 }
 
 /**
  * The service could not be reached, or something else responded, such as a proxy with a 502; then `status` is set. The
- * message quotes the error of `fetch`.
+ * cause is the error of `fetch`, reduced to names, messages and codes such as `ECONNREFUSED`.
  */
 export class ConnectionError extends PetCatalogError {
-  override readonly name = 'ConnectionError';
+  declare readonly name: 'ConnectionError';
 }
 
-/** A timeout expired. The cause is the failure of the previous attempt, if there was one. */
+/**
+ * A timeout expired, or pacing would send the call after its deadline; then `retryAt` is set and nothing was sent. The
+ * cause is the failure of the previous attempt, if there was one.
+ */
 export class TimeoutError extends PetCatalogError {
-  override readonly name = 'TimeoutError';
+  declare readonly name: 'TimeoutError';
 }
 
 /** The codes of a 429, which always names a time to wait. */
@@ -62,19 +72,18 @@ export interface Refusal {
 }
 
 class ServiceError extends PetCatalogError {
-  override readonly name = 'ApiError';
+  declare readonly name: 'ApiError';
+  /** The error code of the service. */
   declare readonly code: ErrorCode;
+  /** The status of the HTTP response. */
   declare readonly status: number;
-  /** When to try again, if the response said so. */
-  declare readonly retryAt: Date | undefined;
 
+  /** Only the client creates instances. */
   constructor(operation: Operation, refusal: Refusal, now: number) {
     const { at, message, ...detail } = refusal;
-    super(operation, `${message} (${detail.code})`, detail);
-    if (detail.retryAfter === undefined) return;
-    const untilMs = at + detail.retryAfter * 1_000;
-    const retryAfter = Math.max(1, Math.ceil((untilMs - now) / 1_000));
-    Object.assign(this, { retryAfter, retryAt: new Date(untilMs) });
+    const untilMs = detail.retryAfter && at + detail.retryAfter * 1_000;
+    const retryAfter = untilMs && Math.max(1, Math.ceil((untilMs - now) / 1_000));
+    super(operation, `${message} (${detail.code})`, { ...detail, retryAfter, untilMs });
   }
 }
 
@@ -94,3 +103,9 @@ export type ApiError = ServiceError &
 
 /** For `error instanceof ApiError`; only the client creates instances. */
 export const ApiError = ServiceError as new (operation: Operation, refusal: Refusal, now: number) => ApiError;
+
+// On the prototypes, where stack traces look. `ServiceError` takes the name that it is exported by.
+for (const [name, type] of Object.entries({ PetCatalogError, ConnectionError, TimeoutError, ApiError: ServiceError })) {
+  Object.defineProperty(type, 'name', { value: name });
+  Object.defineProperty(type.prototype, 'name', { value: name, writable: true, configurable: true });
+}

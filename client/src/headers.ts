@@ -12,13 +12,19 @@ export function readLimits(headers: Headers): Limits | undefined {
   return limit > 0 ? { limit, remaining, reset } : undefined;
 }
 
-/** The minute window: requests left, and seconds until it resets. */
-export type Minute = readonly [remaining: number, seconds: number];
+/** The minute window. */
+export interface Minute {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Until it resets. */
+  readonly seconds: number;
+}
 
-/** Reads the minute window from the `RateLimit` header of the IETF draft. */
+/** Reads the minute window from the `RateLimit` headers of the IETF draft. */
 export function readMinute(headers: Headers): Minute | undefined {
+  const [, limit] = /"minute";q=(\d+)/.exec(headers.get('RateLimit-Policy') ?? '') ?? [];
   const [, remaining, seconds] = /"minute";r=(\d+);t=(\d+)/.exec(headers.get('RateLimit') ?? '') ?? [];
-  return seconds ? [Number(remaining), Number(seconds)] : undefined;
+  return limit && seconds ? { limit: +limit, remaining: Number(remaining), seconds: +seconds } : undefined;
 }
 
 /** Reads `Retry-After`, seconds or a date (RFC 9110, section 10.2.3), as seconds; undefined if it is missing. */

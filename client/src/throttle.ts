@@ -15,6 +15,8 @@ const WIDTH_STEP = 0.5;
  */
 const REFUSAL_KEPT_MS = 60_000;
 
+const MINUTE_MS = 60_000;
+
 /** A call that waits for its turn to be sent. */
 export interface Turn {
   /** In Unix milliseconds. */
@@ -24,9 +26,12 @@ export interface Turn {
   readonly isRetry: boolean;
 }
 
+/** Why a call is not sent: the last refusal, or the moment after its deadline that pacing would send it. */
+export type Held = Refusal | { readonly turnAt: number };
+
 interface Waiting {
   readonly deadline: number;
-  go(held?: Refusal): void;
+  go(held?: Held): void;
 }
 
 /**
@@ -49,6 +54,10 @@ export class Throttle {
   #opensAt = 0;
   #paceMs = 0;
   #sentAt = 0;
+  /** With pacing: requests left in the minute window, when it resets, and the pace in the next one. */
+  #left = Number.POSITIVE_INFINITY;
+  #resetAt = 0;
+  #nextPaceMs = 0;
 
   constructor(clock: Clock, isPaced: boolean) {
     this.#clock = clock;
@@ -62,10 +71,10 @@ export class Throttle {
   }
 
   /**
-   * Resolves with undefined when the call may be sent; the caller must call `leave` afterwards. Resolves with the last
-   * refusal if the call would wait beyond its deadline or through a ban. Rejects with the signal's reason.
+   * Resolves with undefined when the call may be sent; the caller must call `leave` afterwards. Resolves with the
+   * reason if the call would wait beyond its deadline or through a ban. Rejects with the signal's reason.
    */
-  enter({ deadline, signal, isRetry }: Turn): Promise<Refusal | undefined> {
+  enter({ deadline, signal, isRetry }: Turn): Promise<Held | undefined> {
     return new Promise((resolve, reject) => {
       const now = this.#clock.now();
       if (this.#blocks(deadline, now)) {
@@ -74,6 +83,8 @@ export class Throttle {
         this.#inFlight += 1;
         return resolve(undefined);
       }
+      const turnAt = this.#turnAt(isRetry ? 0 : this.#queue.length, now);
+      if (turnAt >= deadline) return resolve({ turnAt });
       const waiting: Waiting = {
         deadline,
         go(held) {
@@ -108,9 +119,20 @@ export class Throttle {
     if (ticket === this.#refusals && remaining > 0) this.#opensAt = 0;
     this.#remaining = remaining;
     if (this.#isPaced && minute) {
-      const [left, seconds] = minute;
-      this.#paceMs = (seconds * 1_000) / Math.max(1, left);
-      if (left === 0) this.#sentAt = this.#clock.now();
+      const now = this.#clock.now();
+      const untilResetMs = minute.seconds * 1_000;
+      this.#paceMs = untilResetMs / Math.max(1, minute.remaining);
+      this.#left = minute.remaining;
+      this.#resetAt = now + untilResetMs;
+      this.#nextPaceMs = MINUTE_MS / minute.limit;
+      if (minute.remaining === 0) this.#sentAt = now;
+      const queue = this.#queue;
+      this.#queue = [];
+      for (const waiting of queue) {
+        const turnAt = this.#turnAt(this.#queue.length, now);
+        if (turnAt >= waiting.deadline) waiting.go({ turnAt });
+        else this.#queue.push(waiting);
+      }
     }
     this.#sendNext();
   }
@@ -135,6 +157,15 @@ export class Throttle {
     return this.#opensAt > now && (this.#refusal?.code === 'key_banned' || this.#opensAt >= deadline);
   }
 
+  /** With pacing: when the call at this place of the queue will be sent, as far as is known. Otherwise 0. */
+  #turnAt(place: number, now: number): number {
+    if (!this.#isPaced) return 0;
+    const first = Math.max(now, this.#opensAt, this.#sentAt + this.#paceMs);
+    if (place < this.#left && now < this.#resetAt) return first + place * this.#paceMs;
+    const placeAfterReset = now < this.#resetAt ? place - this.#left : place;
+    return Math.max(first, this.#resetAt) + placeAfterReset * this.#nextPaceMs;
+  }
+
   #sendNext(): void {
     this.#timer?.abort();
     for (let [next] = this.#queue; next; [next] = this.#queue) {
@@ -151,6 +182,7 @@ export class Throttle {
       if (this.#inFlight >= Math.max(1, Math.min(Math.floor(this.#width), this.#remaining))) return;
       this.#inFlight += 1;
       this.#sentAt = now;
+      this.#left -= 1;
       this.#queue.shift();
       next.go();
     }

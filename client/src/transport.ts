@@ -2,13 +2,15 @@ import type { ErrorCode, Operation } from './contract.ts';
 import { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
 import type { Clock, CreateOptions, PetCatalogOptions, ResponseEvent } from './options.ts';
-import { Throttle, type Turn } from './throttle.ts';
+import { type Held, Throttle, type Turn } from './throttle.ts';
 
 const TIMEOUT_MS = 120_000;
 const ATTEMPT_TIMEOUT_MS = 30_000;
 const ATTEMPTS_MAX = 5;
 const BACKOFF_MS = 500;
 const BACKOFF_MS_MAX = 10_000;
+/** How many causes of a failed `fetch` are kept, as they could refer to each other. */
+const CAUSES_MAX = 3;
 /** The longest delay of setTimeout; a longer one would fire at once. */
 const TIMER_MS_MAX = 2_147_483_647;
 
@@ -151,11 +153,8 @@ export class Transport {
   /** Sends one request when the throttle admits it. */
   async #attempt(prepared: Prepared, attempt: number, turn: Turn): Promise<Answer> {
     const { operation, isFree } = prepared;
-    const refusal = isFree ? undefined : await this.#throttle.enter(turn);
-    if (refusal) {
-      const message = `not sent; an earlier call was answered: ${refusal.message}`;
-      throw new ApiError(operation, { ...refusal, message }, this.#clock.now());
-    }
+    const held = isFree ? undefined : await this.#throttle.enter(turn);
+    if (held) throw notSent(operation, held, this.#clock.now());
     try {
       const { ticket } = this.#throttle;
       const startedAt = this.#clock.now();
@@ -184,7 +183,9 @@ export class Transport {
           requestId: this.#withoutKey(headers.get('X-Request-Id') ?? '') || undefined,
         };
       } catch (error) {
-        throw new ConnectionError(operation, this.#withoutKey(reasonOf(error)));
+        const cause = this.#bare(error);
+        const reason = `${cause.message}${cause.cause instanceof Error ? `: ${cause.cause.message}` : ''}`;
+        throw new ConnectionError(operation, reason, {}, cause);
       }
     });
   }
@@ -205,7 +206,8 @@ export class Transport {
     const retryAfter = readRetryAfter(headers, at) ?? (status === 429 ? 1 : undefined);
     const { code, message } = Object(value);
     if (isGood || typeof code !== 'string') {
-      throw new ConnectionError(operation, `status ${status} is not the service's`, { status, retryAfter });
+      const untilMs = retryAfter && at + retryAfter * 1_000;
+      throw new ConnectionError(operation, `status ${status} is not the service's`, { status, retryAfter, untilMs });
     }
     const refusal = {
       code: this.#withoutKey(code) as ErrorCode,
@@ -283,6 +285,14 @@ export class Transport {
     return () => following.delete(over);
   }
 
+  /** Copies what explains an error of `fetch`. The error itself may hold the request, and so the key. */
+  #bare(error: unknown, depth = CAUSES_MAX): Error {
+    const { name = 'Error', message, code, cause } = Object(error);
+    const own = cause && depth > 1 ? { cause: this.#bare(cause, depth - 1) } : undefined;
+    const bare = new Error(this.#withoutKey(`${message || code}`), own);
+    return Object.assign(bare, { name: this.#withoutKey(`${name}`) }, code && { code: this.#withoutKey(`${code}`) });
+  }
+
   /** Masks the API key, which a proxy or a custom `fetch` may quote. */
   #withoutKey(text: string): string {
     return text.replaceAll(this.#apiKey, '[API key]');
@@ -320,12 +330,15 @@ function parse(text: string): unknown {
   }
 }
 
-/**
- * The message of a `fetch` error and of its cause. The errors themselves may contain the request, so they are dropped.
- */
-function reasonOf(error: unknown): string {
-  const { message, code, cause } = Object(error);
-  return `${message || code}${cause ? `: ${cause.message || cause.code}` : ''}`;
+/** The error of a call that the throttle does not admit. */
+function notSent(operation: Operation, held: Held, now: number): PetCatalogError {
+  if ('code' in held) {
+    const message = `not sent; an earlier call was answered: ${held.message}`;
+    return new ApiError(operation, { ...held, message }, now);
+  }
+  const retryAfter = Math.ceil((held.turnAt - now) / 1_000);
+  const message = `not sent; pacing would send it in ${retryAfter} s, after its deadline`;
+  return new TimeoutError(operation, message, { retryAfter, untilMs: held.turnAt });
 }
 
 function quietly(notify: () => unknown): void {
