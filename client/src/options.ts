@@ -2,16 +2,19 @@ import type { Operation } from './contract.ts';
 
 /** The options of a client. */
 export interface PetCatalogOptions {
-  /** The address of the service, ending in `/v1`. */
+  /** The address of the service, which ends in `/v1`. */
   readonly baseUrl: string | URL;
-  /** The API key. It is sent only to `baseUrl` and appears in no error or event. */
-  readonly apiKey: string | undefined;
+  /**
+   * The API key. Default: the environment variable `PET_CATALOG_KEY`. It is sent only to `baseUrl` and appears in no
+   * error or event.
+   */
+  readonly apiKey?: string | undefined;
   /** Timeout of a call in milliseconds, including waits and retries. Default: two minutes. */
   readonly timeoutMs?: number | undefined;
   /** Timeout of one attempt in milliseconds. Default: 30 seconds. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** Attempts per call. Default: 5; 1 disables retries. */
-  readonly maxAttempts?: number | undefined;
+  /** Retries per call, after the first attempt. Default: 4. */
+  readonly maxRetries?: number | undefined;
   /** Spreads calls evenly over the rest of the minute window instead of sending until a 429. */
   readonly pace?: boolean | undefined;
   /** Called for every response. Errors that it throws are ignored. */
@@ -28,8 +31,15 @@ export interface PetCatalogOptions {
 export interface CallOptions {
   /** Aborts the call, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Timeout of the call in milliseconds, including waits and retries. */
+  /** Timeout of the call in milliseconds, including waits and retries. Default: that of the client. */
   readonly timeoutMs?: number | undefined;
+  /** Retries after the first attempt. Default: that of the client. */
+  readonly maxRetries?: number | undefined;
+  /**
+   * Headers to send with each attempt, such as `X-Request-Id` or `traceparent`. They replace the `User-Agent` of the
+   * client, but not `Authorization`, `Content-Type`, `Idempotency-Key` and `If-None-Match`.
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The options of a call that creates a resource. */
@@ -52,20 +62,25 @@ export interface Clock {
 
 /** A response, as passed to `onResponse`. */
 export interface ResponseEvent {
+  /** The operation of the call. */
   readonly operation: Operation;
+  /** The status of the response. */
   readonly status: number;
   /** The attempt of the call, from 1. */
   readonly attempt: number;
-  /** From sending to the end of the response. */
+  /** Milliseconds from sending to the end of the response. */
   readonly durationMs: number;
   /** The limit headers of the response; undefined without them. */
   readonly limits: Limits | undefined;
+  /** The id of the request in the log of the service. */
   readonly requestId: string | undefined;
 }
 
 /** The window of the key with the fewer requests left. */
 export interface Limits {
+  /** Requests allowed per window. */
   readonly limit: number;
+  /** Requests left in this window. */
   readonly remaining: number;
   /** When it resets, in Unix seconds. */
   readonly reset: number;
@@ -73,11 +88,12 @@ export interface Limits {
 
 /** A deprecated operation, as passed to `onDeprecation`. */
 export interface DeprecationEvent {
+  /** The deprecated operation. */
   readonly operation: Operation;
   /** When it was deprecated. */
   readonly deprecation: Date | undefined;
   /** When it will be removed. */
   readonly sunset: Date | undefined;
-  /** The documentation of the deprecation. */
+  /** The address of its documentation. */
   readonly link: string | undefined;
 }

@@ -1,3 +1,4 @@
+import type { ApiPromise } from './api-promise.ts';
 import type {
   Category,
   InventoryItem,
@@ -17,6 +18,7 @@ import type {
 import type { CallOptions, CreateOptions, PetCatalogOptions } from './options.ts';
 import { type Page, Transport } from './transport.ts';
 
+export type { ApiPromise, ApiResponse } from './api-promise.ts';
 export type * from './contract.ts';
 export { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 export type {
@@ -49,7 +51,7 @@ export class PetCatalog {
   /** The stock of the store. */
   readonly inventory: Inventory;
 
-  /** Throws a TypeError if the address or the key is malformed. Sends nothing yet. */
+  /** Throws a TypeError if the address or the key is missing or malformed. Sends nothing yet. */
   constructor(options: PetCatalogOptions) {
     this.#transport = new Transport(options);
     this.categories = new Categories(this.#transport);
@@ -59,8 +61,8 @@ export class PetCatalog {
   }
 
   /** The requests left to the key. Does not count against the limits, and works over the limit and during a ban. */
-  rateLimit(options?: CallOptions): Promise<RateLimit> {
-    return this.#transport.value('getRateLimit', { path: '/rate_limit', options, isFree: true });
+  rateLimit(options?: CallOptions): ApiPromise<RateLimit> {
+    return this.#transport.request('getRateLimit', { path: '/rate_limit', options, isFree: true });
   }
 }
 
@@ -76,7 +78,7 @@ class Categories {
    * Every category, in ascending order of id; with a query, one page. The client caches the last whole list and
    * revalidates it with its ETag.
    */
-  list(query?: ListCategoriesQuery, options?: CallOptions): Promise<Page<Category>> {
+  list(query?: ListCategoriesQuery, options?: CallOptions): ApiPromise<Page<Category>> {
     return this.#transport.page('listCategories', { path: '/categories', query, options });
   }
 
@@ -86,16 +88,16 @@ class Categories {
   }
 
   /** Creates a category. Retries do not create a second one. */
-  create(category: NewCategory, options?: CreateOptions): Promise<Category> {
-    return this.#transport.value('createCategory', { method: 'POST', path: '/categories', body: category, options });
+  create(category: NewCategory, options?: CreateOptions): ApiPromise<Category> {
+    return this.#transport.request('createCategory', { method: 'POST', path: '/categories', body: category, options });
   }
 
   /**
    * One category.
    * @experimental
    */
-  get(categoryId: number, options?: CallOptions): Promise<Category> {
-    return this.#transport.value('getCategory', { path: '/categories', id: categoryId, options });
+  get(categoryId: number, options?: CallOptions): ApiPromise<Category> {
+    return this.#transport.request('getCategory', { path: '/categories', id: categoryId, options });
   }
 }
 
@@ -108,34 +110,34 @@ class Pets {
   }
 
   /** One page of the pets, in ascending order of id. Default: 20 per page. */
-  list(query?: ListPetsQuery, options?: CallOptions): Promise<Page<Pet>> {
+  list(query?: ListPetsQuery, options?: CallOptions): ApiPromise<Page<Pet>> {
     return this.#transport.page('listPets', { path: '/pets', query, options });
   }
 
-  /** Every pet, page by page. Default: 100 per page. */
+  /** Every pet that the query names, page by page. Default: 100 per page. */
   pages(query?: ListPetsQuery, options?: CallOptions): AsyncGenerator<Page<Pet>, void, void> {
     return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
   }
 
   /** Creates a pet with a stock of 1, or 0 if it is sold. Retries do not create a second one. */
-  create(pet: NewPet, options?: CreateOptions): Promise<Pet> {
-    return this.#transport.value('createPet', { method: 'POST', path: '/pets', body: pet, options });
+  create(pet: NewPet, options?: CreateOptions): ApiPromise<Pet> {
+    return this.#transport.request('createPet', { method: 'POST', path: '/pets', body: pet, options });
   }
 
   /**
    * One pet.
    * @deprecated Removed on 5 December 2030. Use `list({ ids: [petId] })`.
    */
-  get(petId: number, options?: CallOptions): Promise<Pet> {
-    return this.#transport.value('getPet', { path: '/pets', id: petId, options });
+  get(petId: number, options?: CallOptions): ApiPromise<Pet> {
+    return this.#transport.request('getPet', { path: '/pets', id: petId, options });
   }
 
   /**
    * Changes the given members of a pet, and the stock with its status.
    * @experimental
    */
-  update(petId: number, change: PetUpdate, options?: CallOptions): Promise<Pet> {
-    return this.#transport.value('updatePet', { method: 'PATCH', path: '/pets', id: petId, body: change, options });
+  update(petId: number, change: PetUpdate, options?: CallOptions): ApiPromise<Pet> {
+    return this.#transport.request('updatePet', { method: 'PATCH', path: '/pets', id: petId, body: change, options });
   }
 }
 
@@ -148,7 +150,7 @@ class Orders {
   }
 
   /** One page of the orders, in ascending order of id. Default: 20. */
-  list(query?: ListOrdersQuery, options?: CallOptions): Promise<Page<Order>> {
+  list(query?: ListOrdersQuery, options?: CallOptions): ApiPromise<Page<Order>> {
     return this.#transport.page('listOrders', { path: '/store/orders', query, options });
   }
 
@@ -161,16 +163,16 @@ class Orders {
    * Places an order and reduces the stock. Retries do not place a second one.
    * @experimental
    */
-  place(order: NewOrder, options?: CreateOptions): Promise<Order> {
-    return this.#transport.value('placeOrder', { method: 'POST', path: '/store/orders', body: order, options });
+  place(order: NewOrder, options?: CreateOptions): ApiPromise<Order> {
+    return this.#transport.request('placeOrder', { method: 'POST', path: '/store/orders', body: order, options });
   }
 
   /**
    * One order.
    * @experimental
    */
-  get(orderId: number, options?: CallOptions): Promise<Order> {
-    return this.#transport.value('getOrder', { path: '/store/orders', id: orderId, options });
+  get(orderId: number, options?: CallOptions): ApiPromise<Order> {
+    return this.#transport.request('getOrder', { path: '/store/orders', id: orderId, options });
   }
 
   /**
@@ -178,8 +180,8 @@ class Orders {
    * call succeeds.
    * @beta
    */
-  async cancel(orderId: number, options?: CallOptions): Promise<void> {
-    await this.#transport.request('cancelOrder', { method: 'DELETE', path: '/store/orders', id: orderId, options });
+  cancel(orderId: number, options?: CallOptions): ApiPromise<void> {
+    return this.#transport.request('cancelOrder', { method: 'DELETE', path: '/store/orders', id: orderId, options });
   }
 }
 
@@ -192,7 +194,7 @@ class Inventory {
   }
 
   /** One page of the stock, in ascending order of petId. Default: 20. */
-  list(query?: ListInventoryQuery, options?: CallOptions): Promise<Page<InventoryItem>> {
+  list(query?: ListInventoryQuery, options?: CallOptions): ApiPromise<Page<InventoryItem>> {
     return this.#transport.page('listInventory', { path: '/inventory', query, options });
   }
 
@@ -205,16 +207,16 @@ class Inventory {
    * The stock of one pet.
    * @experimental
    */
-  get(petId: number, options?: CallOptions): Promise<InventoryItem> {
-    return this.#transport.value('getInventory', { path: '/inventory', id: petId, options });
+  get(petId: number, options?: CallOptions): ApiPromise<InventoryItem> {
+    return this.#transport.request('getInventory', { path: '/inventory', id: petId, options });
   }
 
   /**
    * Sets the stock of a pet.
    * @experimental
    */
-  update(petId: number, stock: NewQuantity, options?: CallOptions): Promise<InventoryItem> {
-    return this.#transport.value('updateInventory', {
+  update(petId: number, stock: NewQuantity, options?: CallOptions): ApiPromise<InventoryItem> {
+    return this.#transport.request('updateInventory', {
       method: 'PATCH',
       path: '/inventory',
       id: petId,

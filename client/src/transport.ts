@@ -1,12 +1,15 @@
+import { ApiPromise, type ApiResponse } from './api-promise.ts';
 import type { ErrorCode, Operation } from './contract.ts';
 import { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
 import type { Clock, CreateOptions, PetCatalogOptions, ResponseEvent } from './options.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
+/** The version of the package, for `User-Agent`. */
+const VERSION = '0.1.0';
 const TIMEOUT_MS = 120_000;
 const ATTEMPT_TIMEOUT_MS = 30_000;
-const ATTEMPTS_MAX = 5;
+const RETRIES_MAX = 4;
 const BACKOFF_MS = 500;
 const BACKOFF_MS_MAX = 10_000;
 /** How many causes of a failed `fetch` are kept, as they could refer to each other. */
@@ -28,17 +31,11 @@ export interface Call {
   readonly isFree?: boolean;
 }
 
-/**
- * A list or a page of one. `next` is the cursor of the next page, undefined on the last; it is not enumerable, so the
- * list compares and prints like an array.
- */
-export type Page<Item> = Item[] & { readonly next: string | undefined };
-
-/** The result of an operation: the parsed body, undefined if empty, and the cursor of the next page. */
-interface Answer {
-  readonly value: unknown;
-  readonly next?: string | undefined;
-}
+/** A list or a page of one. `next` is not enumerable, so the list compares and prints like an array. */
+export type Page<Item> = Item[] & {
+  /** The cursor of the next page; undefined on the last. */
+  readonly next: string | undefined;
+};
 
 /** A request, identical for each attempt, so that the service recognizes a retry. */
 interface Prepared {
@@ -57,6 +54,14 @@ interface Cached {
 }
 
 type Sent = Pick<ResponseEvent, 'attempt' | 'durationMs'>;
+
+/** One attempt of a call. */
+interface Attempt extends Turn {
+  /** From 1. */
+  readonly attempt: number;
+  /** Whether a 404 means that an earlier attempt has deleted the resource. */
+  readonly mayBeGone: boolean;
+}
 
 /** A received response. */
 interface Received extends Pick<ResponseEvent, 'status' | 'limits' | 'requestId'> {
@@ -78,24 +83,44 @@ export class Transport {
   /** The last response of each operation that came with an ETag and without a query. */
   readonly #cached: { [operation in Operation]?: Cached } = {};
 
-  /** Throws a TypeError if the address or the key is malformed. */
-  constructor({ apiKey = '', ...options }: PetCatalogOptions) {
+  /** Throws a TypeError if the address or the key is missing or malformed. */
+  constructor({ apiKey = keyOfEnvironment(), ...options }: PetCatalogOptions) {
+    if (apiKey === undefined) throw new TypeError('apiKey is missing: pass it, or set PET_CATALOG_KEY');
     // Checked here, because `fetch` would quote the key in its error about invalid characters.
-    if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey is missing, or contains spaces or non-ASCII characters');
+    if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey is empty, or contains spaces or non-ASCII characters');
     const { origin, pathname } = new URL(options.baseUrl);
     this.#apiKey = apiKey;
     this.#baseUrl = origin + pathname.replace(/\/+$/, '');
+    if (!this.#baseUrl.endsWith('/v1')) throw new TypeError(`baseUrl must end in /v1: ${this.#baseUrl}`);
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#throttle = new Throttle(this.#clock, options.pace ?? false);
   }
 
   /**
-   * Runs a call: its attempts, the waits between them, and its timeout. Rejects with a PetCatalogError, or with the
-   * reason of the caller's signal.
+   * Runs a call; resolves with the body, typed by the contract. Rejects with a PetCatalogError, or with the reason of
+   * the caller's signal.
    */
-  async request(operation: Operation, call: Call): Promise<Answer> {
-    const { signal, timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS } = call.options ?? {};
+  request<Data>(operation: Operation, call: Call): ApiPromise<Data> {
+    return new ApiPromise(this.#run(operation, call) as Promise<ApiResponse<Data>>);
+  }
+
+  /** Like `request`; resolves with a list with the cursor of the next page. */
+  page<Item>(operation: Operation, call: Call): ApiPromise<Page<Item>> {
+    const withNext = (response: ApiResponse<unknown>) => {
+      Object.defineProperty(response.data, 'next', { value: readCursor(response.headers) });
+      return response as ApiResponse<Page<Item>>;
+    };
+    return new ApiPromise(this.#run(operation, call).then(withNext));
+  }
+
+  /** The attempts of a call, the waits between them, and its timeout. */
+  async #run(operation: Operation, call: Call): Promise<ApiResponse<unknown>> {
+    const {
+      signal,
+      timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS,
+      maxRetries = this.#options.maxRetries ?? RETRIES_MAX,
+    } = call.options ?? {};
     const prepared = this.#prepare(operation, call);
     const deadline = this.#clock.now() + timeoutMs;
     let failure: PetCatalogError | undefined;
@@ -103,31 +128,19 @@ export class Transport {
     return this.#within(timeoutMs, signal, tooLate, async (within) => {
       for (let attempt = 1, isUnknown = false; ; attempt += 1) {
         try {
-          return await this.#attempt(prepared, attempt, { deadline, signal: within, isRetry: attempt > 1 });
+          const mayBeGone = call.method === 'DELETE' && isUnknown;
+          return await this.#attempt(prepared, { attempt, deadline, signal: within, isRetry: attempt > 1, mayBeGone });
         } catch (error) {
           if (within.aborted || !(error instanceof PetCatalogError)) throw error;
           failure = error;
         }
-        // An earlier attempt with an unknown outcome has deleted it.
-        if (call.method === 'DELETE' && isUnknown && failure.status === 404) return { value: undefined };
         isUnknown ||= (failure.status ?? 500) >= 500 && failure.code !== 'unavailable';
-        const waitMs = this.#waitMs(failure, attempt);
+        const waitMs = attempt > maxRetries ? undefined : waitMsAfter(failure, attempt);
         if (waitMs === undefined || this.#clock.now() + waitMs >= deadline) throw failure;
         // After a 429 the call waits in the throttle, with all the others.
         if (failure.status !== 429 || !failure.code) await this.#clock.sleep(waitMs, within);
       }
     });
-  }
-
-  /** Like `request`; returns the body, typed by the contract. */
-  async value<Value>(operation: Operation, call: Call): Promise<Value> {
-    return (await this.request(operation, call)).value as Value;
-  }
-
-  /** Like `request`; returns a list with the cursor of the next page. */
-  async page<Item>(operation: Operation, call: Call): Promise<Page<Item>> {
-    const { value, next } = await this.request(operation, call);
-    return Object.defineProperty(value as Page<Item>, 'next', { value: next });
   }
 
   #prepare(
@@ -142,7 +155,9 @@ export class Transport {
     }
     const last = this.#cached[operation];
     const cached = last?.url === url.href ? last : undefined;
-    const headers = new Headers({ Authorization: `Bearer ${this.#apiKey}` });
+    const headers = new Headers({ 'User-Agent': `pet-catalog-client/${VERSION}`, ...options?.headers });
+    headers.set('Authorization', `Bearer ${this.#apiKey}`);
+    headers.delete('If-None-Match');
     if (body) headers.set('Content-Type', 'application/json');
     if (method === 'POST') headers.set('Idempotency-Key', options?.idempotencyKey ?? newIdempotencyKey());
     if (cached) headers.set('If-None-Match', cached.etag);
@@ -151,7 +166,7 @@ export class Transport {
   }
 
   /** Sends one request when the throttle admits it. */
-  async #attempt(prepared: Prepared, attempt: number, turn: Turn): Promise<Answer> {
+  async #attempt(prepared: Prepared, turn: Attempt): Promise<ApiResponse<unknown>> {
     const { operation, isFree } = prepared;
     const held = isFree ? undefined : await this.#throttle.enter(turn);
     if (held) throw notSent(operation, held, this.#clock.now());
@@ -159,8 +174,8 @@ export class Transport {
       const { ticket } = this.#throttle;
       const startedAt = this.#clock.now();
       const received = await this.#exchange(prepared, turn.signal);
-      this.#notify(prepared, received, { attempt, durationMs: this.#clock.now() - startedAt });
-      return this.#interpret(prepared, received, ticket);
+      this.#notify(prepared, received, { attempt: turn.attempt, durationMs: this.#clock.now() - startedAt });
+      return this.#interpret(prepared, received, { ticket, mayBeGone: turn.mayBeGone });
     } finally {
       if (!isFree) this.#throttle.leave();
     }
@@ -191,24 +206,29 @@ export class Transport {
   }
 
   /** Converts a response to a result, or throws its error. Updates the throttle and the cache. */
-  #interpret({ operation, url }: Prepared, received: Received, ticket: number): Answer {
+  #interpret(
+    { operation, url }: Prepared,
+    received: Received,
+    { ticket, mayBeGone }: { ticket: number; mayBeGone: boolean },
+  ): ApiResponse<unknown> {
     const { status, headers, text, limits, requestId } = received;
     const isGood = status < 300 || status === 304;
     if (limits && status !== 429) this.#throttle.learn(ticket, limits, readMinute(headers));
-    const value = parse(text);
-    if (isGood && (value || status === 204)) {
+    const data = parse(text);
+    if (isGood && (data || status === 204)) {
       const etag = headers.get('ETag');
       // Pages would evict the whole list.
       if (etag && !url.includes('?')) this.#cached[operation] = { url, etag, text };
-      return { value, next: readCursor(headers) };
+      return { data, status, headers, requestId, limits };
     }
     const at = this.#clock.now();
     const retryAfter = readRetryAfter(headers, at) ?? (status === 429 ? 1 : undefined);
-    const { code, message } = Object(value);
+    const { code, message } = Object(data);
     if (isGood || typeof code !== 'string') {
       const untilMs = retryAfter && at + retryAfter * 1_000;
       throw new ConnectionError(operation, `status ${status} is not the service's`, { status, retryAfter, untilMs });
     }
+    if (mayBeGone && status === 404) return { data: undefined, status, headers, requestId, limits };
     const refusal = {
       code: this.#withoutKey(code) as ErrorCode,
       message: this.#withoutKey(`${message}`),
@@ -219,17 +239,6 @@ export class Transport {
     };
     if (status === 429) this.#throttle.refused(refusal);
     throw new ApiError(operation, refusal, at);
-  }
-
-  /** How long to wait before the next attempt; undefined if there should be none. */
-  #waitMs(failure: PetCatalogError, attempt: number): number | undefined {
-    const { status = 503, retryAfter = 0, code } = failure;
-    if (attempt >= (this.#options.maxAttempts ?? ATTEMPTS_MAX) || code === 'key_banned') return undefined;
-    if (status === 429 && code) return retryAfter * 1_000;
-    // Full jitter, so that clients that failed together do not retry together.
-    const backoffMs = Math.random() * Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (attempt - 1));
-    const isTransient = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
-    return isTransient ? retryAfter * 1_000 + backoffMs : undefined;
   }
 
   /** Calls the hooks. Their errors and rejections do not affect the call. */
@@ -330,6 +339,12 @@ function parse(text: string): unknown {
   }
 }
 
+/** The key of the environment; undefined where there is no environment, as in browsers. */
+function keyOfEnvironment(): string | undefined {
+  const { process } = globalThis as { process?: { env?: { PET_CATALOG_KEY?: string } } };
+  return process?.env?.PET_CATALOG_KEY;
+}
+
 /** The error of a call that the throttle does not admit. */
 function notSent(operation: Operation, held: Held, now: number): PetCatalogError {
   if ('code' in held) {
@@ -339,6 +354,17 @@ function notSent(operation: Operation, held: Held, now: number): PetCatalogError
   const retryAfter = Math.ceil((held.turnAt - now) / 1_000);
   const message = `not sent; pacing would send it in ${retryAfter} s, after its deadline`;
   return new TimeoutError(operation, message, { retryAfter, untilMs: held.turnAt });
+}
+
+/** How long to wait before the next attempt; undefined if there should be none. */
+function waitMsAfter(failure: PetCatalogError, attempt: number): number | undefined {
+  const { status = 503, retryAfter = 0, code } = failure;
+  if (code === 'key_banned') return undefined;
+  if (status === 429 && code) return retryAfter * 1_000;
+  // Full jitter, so that clients that failed together do not retry together.
+  const backoffMs = Math.random() * Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (attempt - 1));
+  const isTransient = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
+  return isTransient ? retryAfter * 1_000 + backoffMs : undefined;
 }
 
 function quietly(notify: () => unknown): void {

@@ -106,7 +106,7 @@ test('a page of any other origin gets a ConnectionError', needsBrowser, async ()
   const error = await page.evaluate(
     async ([baseUrl, apiKey, origin]) => {
       const { ConnectionError, PetCatalog }: typeof Client = await import(`${origin}/pet-catalog.js`);
-      const catalog = new PetCatalog({ baseUrl, apiKey, maxAttempts: 1 });
+      const catalog = new PetCatalog({ baseUrl, apiKey, maxRetries: 0 });
       const thrown: unknown = await catalog.categories.list().catch((reason: unknown) => reason);
       return thrown instanceof ConnectionError ? thrown.message : `${thrown}`;
     },

@@ -220,7 +220,7 @@ describe('the client', () => {
     assert.match(error.message, /^getCategory: .*\(not_found\)$/);
     assert.deepEqual([error.retryAfter, error.retryAt], [undefined, undefined]);
 
-    const nowhere = client({ baseUrl: 'http://127.0.0.1:1/v1', maxAttempts: 1 });
+    const nowhere = client({ baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 });
     const lost = await nowhere.pets.create({ name: 'x', categoryId: 1 }).catch((thrown: unknown) => thrown);
     assert.ok(lost instanceof ConnectionError && !(lost instanceof ApiError));
     assert.equal(lost.operation, 'createPet');
@@ -335,9 +335,9 @@ describe('the client', () => {
     const shown: unknown[] = [];
     const catalogs = [
       client(),
-      client({ baseUrl: 'http://127.0.0.1:1/v1', maxAttempts: 1 }),
-      client({ baseUrl: `http://127.0.0.1:${await closedPort()}/v1`, maxAttempts: 2 }),
-      client({ fetch: answering(quoting, quoting).fetch, maxAttempts: 2 }),
+      client({ baseUrl: 'http://127.0.0.1:1/v1', maxRetries: 0 }),
+      client({ baseUrl: `http://127.0.0.1:${await closedPort()}/v1`, maxRetries: 1 }),
+      client({ fetch: answering(quoting, quoting).fetch, maxRetries: 1 }),
       client({ fetch: answering(Response.json(refusing, { status: 400 })).fetch }),
       client({ fetch: answering(Response.json({ ...refusing, code: secret }, { status: 400, headers })).fetch }),
       client({ fetch: () => new Promise(() => {}), timeoutMs: 20 }),

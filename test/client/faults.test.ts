@@ -18,7 +18,7 @@ test('killing and restarting the service during 1,000 creates leaves exactly 1,0
   try {
     let [created, repeated] = [0, 0];
     const catalog = new PetCatalog({
-      ...{ baseUrl: service.url, apiKey, timeoutMs: 100_000, maxAttempts: 100 },
+      ...{ baseUrl: service.url, apiKey, timeoutMs: 100_000, maxRetries: 99 },
       onResponse: ({ attempt }) => {
         if (attempt > 1) repeated += 1;
       },
@@ -104,12 +104,12 @@ test('a missing answer ends the attempt at its timeout, and the call at its dead
   silent.fates.push('hold', 'hold', 'hold');
   const hasty = new PetCatalog({ baseUrl: silent.url, apiKey: secret, timeoutMs: 300 });
   await assert.rejects(hasty.categories.list(), { name: 'TimeoutError', operation: 'listCategories' });
-  const once = new PetCatalog({ baseUrl: silent.url, apiKey: secret, attemptTimeoutMs: 300, maxAttempts: 1 });
+  const once = new PetCatalog({ baseUrl: silent.url, apiKey: secret, attemptTimeoutMs: 300, maxRetries: 0 });
   await assert.rejects(once.categories.list(), { name: 'TimeoutError', message: /no answer within 300 ms/ });
 });
 
 test('an unreachable service is a ConnectionError that says why', async () => {
   const baseUrl = `http://127.0.0.1:${await closedPort()}/v1`;
-  const catalog = new PetCatalog({ baseUrl, apiKey: 'petcat_test_key', maxAttempts: 1 });
+  const catalog = new PetCatalog({ baseUrl, apiKey: 'petcat_test_key', maxRetries: 0 });
   await assert.rejects(catalog.categories.list(), { name: 'ConnectionError', message: /ECONNREFUSED/ });
 });

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import manifest from '../../client/package.json' with { type: 'json' };
+import {
+  ApiError,
+  ConnectionError,
+  PetCatalog,
+  PetCatalogError,
+  type PetCatalogOptions,
+  TimeoutError,
+} from '../../client/src/pet-catalog.ts';
+import { closedPort } from '../kit/client/faulty-proxy.ts';
+import { type TestService, testService } from '../kit/service.ts';
+
+describe('a call of the client', () => {
+  let service: TestService;
+  let secret: string;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'business' })).secret;
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  /** A client of the service, and the requests that it sends. */
+  const recording = (options: Partial<PetCatalogOptions> = {}) => {
+    const requests: Request[] = [];
+    const send: typeof fetch = (input, init) => {
+      requests.push(new Request(input, init));
+      return fetch(input, init);
+    };
+    return { requests, catalog: new PetCatalog({ baseUrl: service.url, apiKey: secret, fetch: send, ...options }) };
+  };
+
+  /** A client that is always answered 503, and the number of its requests. */
+  const unanswered = (options: Partial<PetCatalogOptions> = {}) => {
+    const sent = { requests: 0 };
+    const send: typeof fetch = async () => {
+      sent.requests += 1;
+      return Response.json({ code: 'unavailable', message: 'Busy', status: 503 }, { status: 503 });
+    };
+    const clock = {
+      now: () => 0,
+      sleep: (ms: number) => (ms < 30_000 ? Promise.resolve() : new Promise<void>(() => {})),
+    };
+    return { sent, ...recording({ fetch: send, clock, ...options }) };
+  };
+
+  test('gives status, headers, request id and limits with its data, of one request', async () => {
+    const { catalog, requests } = recording();
+    const made = await catalog.categories.create({ name: 'Dog' }).withResponse();
+    assert.deepEqual(made.data, { id: made.data.id, name: 'Dog' });
+    assert.equal(made.status, 201);
+    assert.equal(made.headers.get('location'), `/v1/categories/${made.data.id}`);
+    assert.equal(made.requestId, made.headers.get('x-request-id'));
+    assert.deepEqual(made.limits, {
+      limit: 1_000,
+      remaining: Number(made.headers.get('x-ratelimit-remaining')),
+      reset: Number(made.headers.get('x-ratelimit-reset')),
+    });
+    assert.equal(requests.length, 1);
+
+    const call = catalog.categories.list({ limit: 1 });
+    const { data, status } = await call.withResponse();
+    assert.equal(await call, data);
+    assert.equal(status, 200);
+    assert.equal(requests.length, 2);
+    assert.equal(call.then(() => {}).constructor, Promise);
+  });
+
+  test('says 304 where the cached list is still current, 204 where there is no data', async () => {
+    const { catalog } = recording();
+    const { id: categoryId } = await catalog.categories.create({ name: 'Fish' });
+    const { id: petId } = await catalog.pets.create({ name: 'Nemo', categoryId });
+    await catalog.categories.list();
+    const again = await catalog.categories.list().withResponse();
+    assert.deepEqual([again.status, again.data.at(-1)?.id], [304, categoryId]);
+    const { id } = await catalog.orders.place({ petId, quantity: 1 });
+    const cancelled = await catalog.orders.cancel(id).withResponse();
+    assert.deepEqual([cancelled.status, cancelled.data], [204, undefined]);
+    assert.equal((await catalog.rateLimit().withResponse()).data.plan, 'business');
+  });
+
+  test('that fails rejects once, with or without its response', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      const { catalog } = recording();
+      await assert.rejects(catalog.categories.get(99_999).withResponse(), { code: 'not_found' });
+      await assert.rejects(catalog.categories.get(99_999), { code: 'not_found' });
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    assert.deepEqual(unhandled, []);
+  });
+
+  test('names the client and its version, and carries the headers of the call', async () => {
+    const { catalog, requests } = recording();
+    const mine = { 'X-Request-Id': 'mine', 'User-Agent': 'shop/1.0', authorization: 'Bearer x', 'If-None-Match': '*' };
+    await catalog.pets.list();
+    const { requestId } = await catalog.pets.list({}, { headers: mine }).withResponse();
+    assert.equal(requestId, 'mine');
+    const [plain, own] = requests.map(({ headers }) => headers);
+    assert.equal(plain?.get('user-agent'), `pet-catalog-client/${manifest.version}`);
+    assert.deepEqual(
+      ['user-agent', 'authorization', 'if-none-match'].map((name) => own?.get(name)),
+      ['shop/1.0', `Bearer ${secret}`, null],
+    );
+    await assert.rejects(catalog.pets.list({}, { headers: { 'X-Request-Id': 'a\nb' } }), TypeError);
+  });
+
+  test('is retried as often as the call says, else as the client says, else four times', async () => {
+    const { catalog, sent } = unanswered();
+    await assert.rejects(catalog.pets.list(), { code: 'unavailable' });
+    assert.equal(sent.requests, 5);
+    await assert.rejects(catalog.pets.list({}, { maxRetries: 0 }), { code: 'unavailable' });
+    assert.equal(sent.requests, 6);
+    const once = unanswered({ maxRetries: 1 });
+    await assert.rejects(once.catalog.categories.create({ name: 'Dog' }), { code: 'unavailable' });
+    assert.equal(once.sent.requests, 2);
+    await assert.rejects(once.catalog.categories.create({ name: 'Dog' }, { maxRetries: 2 }), { code: 'unavailable' });
+    assert.equal(once.sent.requests, 5);
+  });
+
+  test('takes the key from PET_CATALOG_KEY when none is given', async () => {
+    const { PET_CATALOG_KEY: before } = process.env;
+    try {
+      process.env.PET_CATALOG_KEY = secret;
+      assert.ok(await new PetCatalog({ baseUrl: service.url }).categories.list());
+      const wrong = new PetCatalog({ baseUrl: service.url, apiKey: 'petcat_live_wrong' });
+      await assert.rejects(wrong.categories.list(), { code: 'invalid_api_key' });
+      assert.throws(() => new PetCatalog({ baseUrl: service.url, apiKey: '' }), /^TypeError: apiKey is empty/);
+      delete process.env.PET_CATALOG_KEY;
+      assert.throws(() => new PetCatalog({ baseUrl: service.url }), /^TypeError: .*set PET_CATALOG_KEY$/);
+    } finally {
+      if (before !== undefined) process.env.PET_CATALOG_KEY = before;
+    }
+  });
+
+  test('is never sent to an address that does not end in /v1', () => {
+    const { origin } = new URL(service.url);
+    for (const baseUrl of [origin, `${origin}/v2`]) {
+      assert.throws(() => recording({ baseUrl }), /^TypeError: baseUrl must end in \/v1: http/);
+    }
+    assert.ok(recording({ baseUrl: `${service.url}/` }));
+  });
+
+  test('that finds no service says so with the cause, and every error has the name of its class', async () => {
+    const baseUrl = `http://127.0.0.1:${await closedPort()}/v1`;
+    const failed = (call: Promise<unknown>) =>
+      call.then(
+        () => assert.fail(),
+        (error: PetCatalogError) => error,
+      );
+    const lost = await failed(recording({ baseUrl, maxRetries: 0 }).catalog.pets.list());
+    assert.ok(lost instanceof ConnectionError && lost.cause instanceof Error);
+    const { message, cause } = lost.cause;
+    assert.equal(message, 'fetch failed');
+    assert.equal((cause as NodeJS.ErrnoException).code, 'ECONNREFUSED');
+
+    const hanging = recording({ fetch: () => new Promise(() => {}), timeoutMs: 20 }).catalog;
+    const errors = [lost, await failed(hanging.pets.list()), await failed(recording().catalog.categories.get(99_999))];
+    assert.deepEqual(
+      errors.map(({ name }) => name),
+      ['ConnectionError', 'TimeoutError', 'ApiError'],
+    );
+    for (const error of [...errors, new PetCatalogError('getPet', 'of no other class')]) {
+      assert.equal(error.constructor.name, error.name);
+      assert.match(error.stack ?? '', new RegExp(`^${error.name}: `));
+    }
+    assert.ok(errors[1] instanceof TimeoutError && errors[2] instanceof ApiError);
+  });
+});
