@@ -82,6 +82,11 @@ class Categories {
     return this.#transport.page('listCategories', { path: '/categories', query, options });
   }
 
+  /** Every category, one by one. Requests the pages as they are needed. */
+  all(query?: Omit<ListCategoriesQuery, 'limit'>, options?: CallOptions): AsyncGenerator<Category, void, void> {
+    return items(this.pages(query, options));
+  }
+
   /** Every category, page by page. Default: 1,000 per page. */
   pages(query?: ListCategoriesQuery, options?: CallOptions): AsyncGenerator<Page<Category>, void, void> {
     return pages((next) => this.list({ limit: CATEGORIES_PER_PAGE, ...query, ...next }, options));
@@ -112,6 +117,11 @@ class Pets {
   /** One page of the pets, in ascending order of id. Default: 20 per page. */
   list(query?: ListPetsQuery, options?: CallOptions): ApiPromise<Page<Pet>> {
     return this.#transport.page('listPets', { path: '/pets', query, options });
+  }
+
+  /** Every pet that the query names, one by one. Requests the pages as they are needed. */
+  all(query?: Omit<ListPetsQuery, 'limit'>, options?: CallOptions): AsyncGenerator<Pet, void, void> {
+    return items(this.pages(query, options));
   }
 
   /** Every pet that the query names, page by page. Default: 100 per page. */
@@ -152,6 +162,11 @@ class Orders {
   /** One page of the orders, in ascending order of id. Default: 20. */
   list(query?: ListOrdersQuery, options?: CallOptions): ApiPromise<Page<Order>> {
     return this.#transport.page('listOrders', { path: '/store/orders', query, options });
+  }
+
+  /** Every order, one by one. Requests the pages as they are needed. */
+  all(query?: Omit<ListOrdersQuery, 'limit'>, options?: CallOptions): AsyncGenerator<Order, void, void> {
+    return items(this.pages(query, options));
   }
 
   /** Every order, page by page. Default: 100 per page. */
@@ -198,6 +213,11 @@ class Inventory {
     return this.#transport.page('listInventory', { path: '/inventory', query, options });
   }
 
+  /** The stock of every pet, one by one. Requests the pages as they are needed. */
+  all(query?: Omit<ListInventoryQuery, 'limit'>, options?: CallOptions): AsyncGenerator<InventoryItem, void, void> {
+    return items(this.pages(query, options));
+  }
+
   /** The stock of every pet, page by page. Default: 100 per page. */
   pages(query?: ListInventoryQuery, options?: CallOptions): AsyncGenerator<Page<InventoryItem>, void, void> {
     return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
@@ -224,6 +244,10 @@ class Inventory {
       options,
     });
   }
+}
+
+async function* items<Item>(all: AsyncIterable<Page<Item>>): AsyncGenerator<Item, void, void> {
+  for await (const page of all) yield* page;
 }
 
 async function* pages<Item>(
