@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { execute, packClient } from '../kit/client/package.ts';
+import { copyCheckout, execute } from '../kit/client/package.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** The package as it would be published: packed, looked at, installed in an empty project, used and type-checked. */
@@ -22,32 +22,40 @@ const STRICT = {
   ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, verbatimModuleSyntax: true },
 };
 
+const documentation = readFileSync(join(ROOT, 'client/README.md'), 'utf8');
+const examples = [...documentation.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+const commands = [...documentation.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, command = '']) => command);
+
 const folder = temporaryFolder();
 const project = join(folder.path, 'project');
 const installed = join(project, 'node_modules/@pet-catalog/client');
-let tarball: string;
+const checkout = copyCheckout(folder.path);
+const tarball = join(checkout, 'pet-catalog-client-0.1.0.tgz');
 
 before(async () => {
-  tarball = await packClient(folder.path);
+  const [pack = '', install = '', ...others] = commands;
+  assert.deepEqual(others, []);
+  await execute('sh', ['-c', pack], { cwd: checkout, folder: folder.path });
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{"name":"scratch","private":true,"type":"module"}');
-  await execute('npm', ['install', '--no-audit', '--no-fund', tarball], { cwd: project, folder: folder.path });
+  await execute('sh', ['-c', install], { cwd: project, folder: folder.path });
 });
 after(() => folder[Symbol.dispose]());
 
-test('the package holds one JavaScript file, its declarations, README and license, and needs no other package', () => {
+test('the package holds one file for import, one for require, a map, declarations, README and license', () => {
   const files = readdirSync(installed, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
-  assert.deepEqual(files.filter((file) => !file.endsWith('.d.ts')).sort(), [
+  assert.deepEqual(files.filter((file) => !/\.d\.c?ts$/.test(file)).sort(), [
     'LICENSE',
     'README.md',
     'package.json',
+    'pet-catalog.cjs',
     'pet-catalog.js',
+    'pet-catalog.js.map',
   ]);
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   assert.deepEqual([manifest.dependencies, manifest.peerDependencies], [undefined, undefined]);
-  assert.deepEqual(Object.keys(manifest.exports['.']), ['types', 'default']);
   assert.deepEqual(readdirSync(join(project, 'node_modules')).sort(), ['.package-lock.json', '@pet-catalog']);
 });
 
@@ -80,29 +88,91 @@ test('publint finds no problem', async () => {
   );
 });
 
-test('the types are correct for every way of import except require, which an ESM package lacks', async () => {
+test('the types are correct for every way to resolve them: node10, node16 in both formats, bundler', async () => {
   const { buffer, byteOffset, byteLength } = readFileSync(tarball);
   const packed = createPackageFromTarballData(new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength));
   const analysis = await checkPackage(packed);
   assert.ok(analysis.types);
-  const problems = analysis.problems.filter(
-    (problem) => !('resolutionKind' in problem && ['node10', 'node16-cjs'].includes(problem.resolutionKind)),
-  );
-  assert.deepEqual(problems, []);
+  assert.deepEqual(analysis.problems, []);
 });
 
-test('a strict project compiles against it, and the errors narrow', { timeout: 60_000 }, async () => {
-  writeFileSync(join(project, 'consumer.ts'), CONSUMER);
-  await typeCheck('consumer', ['consumer.ts'], { types: [] });
+for (const [resolution, file] of [
+  ['nodenext', 'consumer.ts'],
+  ['node16', 'consumer.ts'],
+  ['node16', 'consumer.cts'],
+  ['bundler', 'consumer.ts'],
+] as const) {
+  test(`a strict project compiles against it, and the errors narrow: ${resolution}, ${file}`, async () => {
+    writeFileSync(join(project, file), CONSUMER);
+    const isBundler = resolution === 'bundler';
+    await typeCheck('consumer', [file], {
+      types: [],
+      module: isBundler ? 'esnext' : resolution,
+      moduleResolution: resolution,
+      // CommonJS has no import statement to keep.
+      verbatimModuleSyntax: file.endsWith('.ts'),
+    });
+  });
+}
+
+test('require gives the same exports as import, and both map stack traces to the source', async () => {
+  const line = (file: string, code: string) =>
+    readFileSync(join(ROOT, 'client/src', file), 'utf8')
+      .split('\n')
+      .findIndex((each) => each.includes(code)) + 1;
+  const run = (code: string, type: string) =>
+    execute('node', ['--enable-source-maps', `--input-type=${type}`, '--eval', code], {
+      cwd: project,
+      folder: folder.path,
+    });
+  const show = `
+    console.log(Object.keys(client).sort().join());
+    try {
+      new client.PetCatalog({ baseUrl: 'http://127.0.0.1', apiKey: 'x' });
+    } catch ({ stack }) {
+      console.log(stack);
+    }`;
+  const imported = await run(`import * as client from '@pet-catalog/client';${show}`, 'module');
+  const required = await run(`const client = require('@pet-catalog/client');${show}`, 'commonjs');
+  for (const printed of [imported, required]) {
+    assert.match(printed, /^ApiError,ConnectionError,PetCatalog,PetCatalogError,TimeoutError\n/);
+    for (const [file, code] of [
+      ['transport.ts', 'throw new TypeError(`baseUrl must'],
+      ['pet-catalog.ts', 'new Transport(options)'],
+    ] as const) {
+      assert.ok(line(file, code) > 0);
+      assert.ok(printed.includes(`/client/src/${file}:${line(file, code)}:`), printed);
+    }
+  }
 });
 
-const documentation = readFileSync(new URL('../../client/README.md', import.meta.url), 'utf8');
-const examples = [...documentation.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
+test('the command of the README of the service lists the categories out of a fresh checkout', async () => {
+  const page = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const [command = '', ...others] = [...page.matchAll(/^```sh\n(.*?)\n```$/gms)]
+    .map(([, text = '']) => text)
+    .filter((text) => text.includes('@pet-catalog/client'));
+  assert.deepEqual(others, []);
+  rmSync(join(checkout, 'client/dist'), { recursive: true });
+  await using service = await testService();
+  const { secret } = await service.issue();
+  const made = await service.call(secret, '/categories', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: 'Dog' }),
+  });
+  assert.equal(made.status, 201);
+  const printed = await execute('sh', ['-c', command.replaceAll(DOCUMENTED_URL, service.url)], {
+    cwd: checkout,
+    folder: folder.path,
+    env: { PET_CATALOG_KEY: secret },
+  });
+  assert.match(printed, /^\{ id: 1, name: 'Dog' \}$/m);
+});
 
 test('the first example of the README has five lines, and there are more', () => {
   const lines = examples[0]?.split('\n').filter((line) => line !== '');
   assert.ok(lines && lines.length <= 5, 'the first example is longer');
-  assert.ok(examples.length >= 6);
+  assert.ok(examples.length >= 7);
 });
 
 test('every example of the README compiles and runs', { timeout: 100_000 }, async () => {
@@ -120,7 +190,7 @@ test('every example of the README compiles and runs', { timeout: 100_000 }, asyn
   for (const file of files) {
     printed.push(await execute('node', [file], { cwd: project, folder: folder.path, env }));
   }
-  assert.match(printed[0] ?? '', /\[ \{ id: 1, name: 'Dog', description: 'Loyal, social, needs walks' \} \]/);
+  assert.match(printed[0] ?? '', /^\{ id: 1, name: 'Dog', description: 'Loyal, social, needs walks' \}$/m);
   assert.deepEqual(service.events.failures, []);
 });
 

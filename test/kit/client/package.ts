@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync } from 'node:fs';
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -35,17 +35,19 @@ export async function buildClient(folder: string): Promise<void> {
   await execute('node', [join(CLIENT, 'build.ts'), folder], { cwd: CLIENT, folder });
 }
 
-/** Packs a copy of the client as `npm publish` would; resolves with the path of the tarball. */
-export async function packClient(folder: string): Promise<string> {
-  const copy = join(folder, 'copy/client');
-  mkdirSync(copy, { recursive: true });
-  cpSync(join(ROOT, 'tsconfig.json'), join(folder, 'copy/tsconfig.json'));
-  for (const entry of readdirSync(CLIENT)) {
-    if (entry !== 'dist' && entry !== 'node_modules')
-      cpSync(join(CLIENT, entry), join(copy, entry), { recursive: true });
+/**
+ * Copies what the client needs of a fresh checkout, after its `npm ci`: nothing is built yet. Resolves with the path.
+ */
+export function copyCheckout(folder: string): string {
+  const checkout = join(folder, 'pet-catalog');
+  const modules = join(checkout, 'node_modules');
+  mkdirSync(join(modules, '@pet-catalog'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules/.bin'), join(modules, '.bin'));
+  symlinkSync('../../client', join(modules, '@pet-catalog/client'));
+  for (const file of ['package.json', 'tsconfig.json', 'runtime']) {
+    cpSync(join(ROOT, file), join(checkout, file), { recursive: true });
   }
-  await execute('npm', ['pack', '--pack-destination', folder], { cwd: copy, folder });
-  const tarball = readdirSync(folder).find((file) => file.endsWith('.tgz'));
-  if (!tarball) throw new Error('npm pack made no tarball');
-  return join(folder, tarball);
+  const isSource = (path: string) => !/[/\\]client[/\\](dist|node_modules)$/.test(path);
+  cpSync(CLIENT, join(checkout, 'client'), { recursive: true, filter: isSource });
+  return checkout;
 }
