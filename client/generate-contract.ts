@@ -34,13 +34,16 @@ export interface OpenApi {
 
 const LINE_WIDTH = 120;
 
-if (import.meta.main) {
-  const openapi = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'));
-  writeFileSync(new URL('src/contract.ts', import.meta.url), contractSource(openapi));
-}
+/** The closed sets: the name of each, its description, and where the contract has it. */
+const CLOSED_SETS = {
+  PetStatus: ['How a pet stands in the store.', 'Pet', 'status'],
+  Plan: ['The plans of API keys.', 'RateLimit', 'plan'],
+  ErrorCode: ['Every code that an error of the service can have. The set is closed.', 'Error', 'code'],
+} as const;
 
-/** The TypeScript of the contract: its schemas, the queries of its operations, their names, and the error codes. */
+/** The TypeScript of the contract: its schemas, the queries of its operations, their names, and the closed sets. */
 export function contractSource({ paths, components: { schemas } }: OpenApi): string {
+  const types = new TypeWriter(schemas);
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   const sent = new Set(
     operations.map(({ requestBody }) => nameOf(requestBody?.content['application/json'].schema.$ref)),
@@ -49,58 +52,80 @@ export function contractSource({ paths, components: { schemas } }: OpenApi): str
     `// Written by \`npm run contract -w client\` out of openapi.json. Do not edit.`,
     ...Object.entries(schemas)
       .filter(([name]) => name !== 'Error')
-      .map(([name, schema]) => interfaceSource(name, schema, sent.has(name))),
-    ...operations.flatMap(querySource),
+      .map(([name, schema]) => types.interfaceSource(name, schema, sent.has(name))),
+    ...operations.flatMap((operation) => types.querySource(operation)),
     doc('The operations of the contract.') +
       union(
         'Operation',
         operations.map(({ operationId }) => operationId),
       ),
-    doc('Every code that an error of the service can have. The set is closed.') +
-      union('ErrorCode', schemas.Error?.properties?.code?.enum ?? []),
+    ...types.closedSets(),
   ];
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Whoever sends a value may leave a member out by setting it to undefined; what is received never holds undefined. */
-function interfaceSource(
-  name: string,
-  { description, properties = {}, required = [] }: Schema,
-  isSent: boolean,
-): string {
-  const members = Object.entries(properties).map(([member, schema]) => {
-    const isRequired = required.includes(member);
-    const type = typeOf(schema) + (isSent && !isRequired ? ' | undefined' : '');
-    return `${doc(schema.description, '  ')}  readonly ${member}${isRequired ? '' : '?'}: ${type};\n`;
-  });
-  return `${doc(description)}export interface ${name} {\n${members.join('')}}`;
-}
+/** Writes the types of schemas, which may refer to each other and to the closed sets. */
+class TypeWriter {
+  readonly #schemas: OpenApi['components']['schemas'];
+  /** The names of the closed sets, by their members. */
+  readonly #sets = new Map<string, string>();
 
-function querySource({ operationId, parameters = [] }: Operation): string[] {
-  const query = parameters.filter((parameter) => parameter.in === 'query');
-  if (query.length === 0) return [];
-  const properties = Object.fromEntries(
-    query.map(({ name, description, schema }) => [name, { ...schema, description: description ?? schema.description }]),
-  ) as Record<string, Schema>;
-  const name = `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Query`;
-  return [interfaceSource(name, { description: `The query of ${operationId}.`, properties }, true)];
-}
-
-function typeOf(schema: Schema): string {
-  if (schema.$ref) return nameOf(schema.$ref) ?? 'never';
-  if (schema.enum) return schema.enum.map(quoted).join(' | ');
-  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ');
-  if (schema.type === 'integer' || schema.type === 'number') return 'number';
-  if (schema.type === 'array' && schema.items) return `readonly ${typeOf(schema.items)}[]`;
-  if (schema.type === 'object' && schema.properties) {
-    const { properties, required = [] } = schema;
-    const members = Object.entries(properties).map(
-      ([name, member]) => `readonly ${name}${required.includes(name) ? '' : '?'}: ${typeOf(member)}`,
-    );
-    return `{ ${members.join('; ')} }`;
+  constructor(schemas: OpenApi['components']['schemas']) {
+    this.#schemas = schemas;
+    for (const name of Object.keys(CLOSED_SETS)) this.#sets.set(this.#membersOf(name).join(), name);
   }
-  if (schema.type === 'string' || schema.type === 'boolean' || schema.type === 'null') return schema.type;
-  throw new Error(`the generator does not know the schema ${JSON.stringify(schema)}`);
+
+  closedSets(): string[] {
+    return Object.entries(CLOSED_SETS).map(
+      ([name, [description]]) => doc(description) + union(name, this.#membersOf(name)),
+    );
+  }
+
+  /** A member that is sent may be undefined, which leaves it out; one that is received is present or absent. */
+  interfaceSource(name: string, { description, properties = {}, required = [] }: Schema, isSent: boolean): string {
+    const members = Object.entries(properties).map(([member, schema]) => {
+      const isRequired = required.includes(member);
+      const type = this.#typeOf(schema) + (isSent && !isRequired ? ' | undefined' : '');
+      const described = schema.description ?? this.#schemas[nameOf(schema.$ref) ?? '']?.description;
+      if (!described) throw new Error(`${name}.${member} has no description`);
+      return `${doc(described, '  ')}  readonly ${member}${isRequired ? '' : '?'}: ${type};\n`;
+    });
+    return `${doc(description)}export interface ${name} {\n${members.join('')}}`;
+  }
+
+  querySource({ operationId, parameters = [] }: Operation): string[] {
+    const query = parameters.filter((parameter) => parameter.in === 'query');
+    if (query.length === 0) return [];
+    const properties = Object.fromEntries(
+      query.map(({ name, description, schema }) => [
+        name,
+        { ...schema, description: description ?? schema.description },
+      ]),
+    ) as Record<string, Schema>;
+    const name = `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Query`;
+    return [this.interfaceSource(name, { description: `The query of ${operationId}.`, properties }, true)];
+  }
+
+  #membersOf(name: string): readonly string[] {
+    const [, schema = '', property = ''] = CLOSED_SETS[name as keyof typeof CLOSED_SETS] ?? [];
+    const members = this.#schemas[schema]?.properties?.[property]?.enum;
+    if (!members) throw new Error(`${schema}.${property} is no closed set`);
+    return members;
+  }
+
+  #typeOf(schema: Schema): string {
+    if (schema.$ref) return nameOf(schema.$ref) ?? 'never';
+    if (schema.enum) {
+      const name = this.#sets.get(schema.enum.join());
+      if (!name) throw new Error(`give a name in CLOSED_SETS to ${schema.enum}`);
+      return name;
+    }
+    if (schema.anyOf) return schema.anyOf.map((each) => this.#typeOf(each)).join(' | ');
+    if (schema.type === 'integer' || schema.type === 'number') return 'number';
+    if (schema.type === 'array' && schema.items) return `readonly ${this.#typeOf(schema.items)}[]`;
+    if (schema.type === 'string' || schema.type === 'boolean' || schema.type === 'null') return schema.type;
+    throw new Error(`the generator does not know the schema ${JSON.stringify(schema)}`);
+  }
 }
 
 function union(name: string, members: readonly string[]): string {
@@ -119,4 +144,9 @@ function quoted(text: string): string {
 
 function doc(text: string | undefined, indent = ''): string {
   return text === undefined ? '' : `${indent}/** ${text} */\n`;
+}
+
+if (import.meta.main) {
+  const openapi = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'));
+  writeFileSync(new URL('src/contract.ts', import.meta.url), contractSource(openapi));
 }

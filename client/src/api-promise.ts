@@ -4,7 +4,7 @@ import type { Limits } from './options.ts';
 export interface ApiResponse<Data> {
   /** What the call without `withResponse` resolves with. */
   readonly data: Data;
-  /** The status of the last response: 304 if a cached list is still current. */
+  /** The status of the last response: 304 if the cached data is still current. */
   readonly status: number;
   /** The headers of the last response. */
   readonly headers: Headers;

@@ -27,7 +27,7 @@ export interface Pet {
   /** The category of the pet */
   readonly categoryId: number;
   /** How the pet stands in the store */
-  readonly status: 'available' | 'pending' | 'sold';
+  readonly status: PetStatus;
 }
 
 /** A pet to be created */
@@ -37,7 +37,7 @@ export interface NewPet {
   /** The category of the pet */
   readonly categoryId: number;
   /** How the pet stands in the store */
-  readonly status?: 'available' | 'pending' | 'sold' | undefined;
+  readonly status?: PetStatus | undefined;
 }
 
 /** The members of a pet to be changed, at least one */
@@ -47,7 +47,7 @@ export interface PetUpdate {
   /** The category of the pet */
   readonly categoryId?: number | undefined;
   /** How the pet stands in the store */
-  readonly status?: 'available' | 'pending' | 'sold' | undefined;
+  readonly status?: PetStatus | undefined;
 }
 
 /** An order of the store */
@@ -81,7 +81,7 @@ export interface InventoryItem {
   /** How many there are */
   readonly quantity: number;
   /** How the pet stands in the store */
-  readonly status: 'available' | 'pending' | 'sold';
+  readonly status: PetStatus;
 }
 
 /** A stock to be set */
@@ -90,7 +90,7 @@ export interface NewQuantity {
   readonly quantity: number;
 }
 
-/** One window of a key */
+/** The current window of a key, a minute or a UTC day */
 export interface RateLimitWindow {
   /** Requests allowed per window */
   readonly limit: number;
@@ -100,13 +100,24 @@ export interface RateLimitWindow {
   readonly reset: number;
 }
 
+/** A ban of a key */
+export interface Ban {
+  /** When the ban ends, in Unix seconds */
+  readonly until: number;
+  /** Why the key is banned */
+  readonly reason: string;
+}
+
 /** The state of the limits of a key */
 export interface RateLimit {
   /** The key's plan */
-  readonly plan: string;
+  readonly plan: Plan;
+  /** The current window of a key, a minute or a UTC day */
   readonly minute: RateLimitWindow;
+  /** The current window of a key, a minute or a UTC day */
   readonly day: RateLimitWindow;
-  readonly ban: { readonly until: number; readonly reason: string } | null;
+  /** The ban of the key; null without one */
+  readonly ban: Ban | null;
 }
 
 /** The query of listCategories. */
@@ -122,7 +133,7 @@ export interface ListPetsQuery {
   /** Only pets with one of these ids, at most 100, separated by commas; on one page unless `limit` is given */
   readonly ids?: readonly number[] | undefined;
   /** Only pets with this status */
-  readonly status?: 'available' | 'pending' | 'sold' | undefined;
+  readonly status?: PetStatus | undefined;
   /** Only pets of this category */
   readonly categoryId?: number | undefined;
   /** How many items to return, 1 to 100 */
@@ -166,6 +177,12 @@ export type Operation =
   | 'getInventory'
   | 'updateInventory'
   | 'getRateLimit';
+
+/** How a pet stands in the store. */
+export type PetStatus = 'available' | 'pending' | 'sold';
+
+/** The plans of API keys. */
+export type Plan = 'free' | 'pro' | 'business' | 'enterprise';
 
 /** Every code that an error of the service can have. The set is closed. */
 export type ErrorCode =

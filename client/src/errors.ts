@@ -30,9 +30,13 @@ export class PetCatalogError extends Error {
 
 /** What is known of a failure. */
 interface Detail {
+  /** The error code of the service. */
   readonly code?: ErrorCode;
+  /** The status of the HTTP response. */
   readonly status?: number;
+  /** The id of the request in the log of the service. */
   readonly requestId?: string | undefined;
+  /** Seconds to wait before the next attempt. */
   readonly retryAfter?: number | undefined;
   /** The moment of `retryAt`, in Unix milliseconds. */
   readonly untilMs?: number | undefined;
@@ -43,6 +47,7 @@ interface Detail {
  * cause is the error of `fetch`, reduced to names, messages and codes such as `ECONNREFUSED`.
  */
 export class ConnectionError extends PetCatalogError {
+  /** The name of the class. */
   declare readonly name: 'ConnectionError';
 }
 
@@ -51,6 +56,7 @@ export class ConnectionError extends PetCatalogError {
  * cause is the failure of the previous attempt, if there was one.
  */
 export class TimeoutError extends PetCatalogError {
+  /** The name of the class. */
   declare readonly name: 'TimeoutError';
 }
 
@@ -61,9 +67,13 @@ type OutageCode = 'unavailable' | 'outcome_unknown';
 
 /** An error response of the service. */
 export interface Refusal {
+  /** The error code of the service. */
   readonly code: ErrorCode;
+  /** What failed and what to do about it. */
   readonly message: string;
+  /** The status of the HTTP response. */
   readonly status: number;
+  /** The id of the request in the log of the service. */
   readonly requestId: string | undefined;
   /** Seconds from the response on. */
   readonly retryAfter: number | undefined;
@@ -72,6 +82,7 @@ export interface Refusal {
 }
 
 class ServiceError extends PetCatalogError {
+  /** The name of the class. */
   declare readonly name: 'ApiError';
   /** The error code of the service. */
   declare readonly code: ErrorCode;

@@ -1,3 +1,4 @@
+import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Operation } from './operation.ts';
 
 const moment = (description: string) => ({ type: 'integer', format: 'int64', description });
@@ -11,13 +12,18 @@ const WindowStatus = {
     remaining: { type: 'integer', description: 'Requests left in this window' },
     reset: moment('When the window resets, in Unix seconds'),
   },
-  description: 'One window of a key',
+  description: 'The current window of a key, a minute or a UTC day',
 };
 
 const Ban = {
+  title: 'Ban',
   type: 'object',
   required: ['until', 'reason'],
-  properties: { until: moment('When the ban ends, in Unix seconds'), reason: { type: 'string' } },
+  properties: {
+    until: moment('When the ban ends, in Unix seconds'),
+    reason: { type: 'string', description: 'Why the key is banned' },
+  },
+  description: 'A ban of a key',
 };
 
 const RateLimit = {
@@ -25,10 +31,10 @@ const RateLimit = {
   type: 'object',
   required: ['plan', 'minute', 'day', 'ban'],
   properties: {
-    plan: { type: 'string', description: "The key's plan" },
+    plan: { enum: PLAN_NAMES, type: 'string', description: "The key's plan" },
     minute: WindowStatus,
     day: WindowStatus,
-    ban: { anyOf: [Ban, { type: 'null' }] },
+    ban: { anyOf: [Ban, { type: 'null' }], description: 'The ban of the key; null without one' },
   },
   description: 'The state of the limits of a key',
 };
