@@ -1,10 +1,11 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { STORY } from './story.ts';
 
 /**
- * Writes the collections for HTTP clients beside this file, out of the contract: an `.http` file, a Bruno folder and a
- * Postman file. `npm run collections` runs it; a test compares.
+ * Writes the collections for HTTP clients beside this file, out of the story and the contract: an `.http` file, a Bruno
+ * folder and a Postman file. `npm run collections` runs it; a test compares.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -15,7 +16,6 @@ const POSTMAN_SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/col
 export interface Contract {
   readonly info: { readonly title: string; readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
 interface Operation {
@@ -34,12 +34,7 @@ interface Parameter {
 }
 
 interface JsonContent {
-  readonly schema: { readonly $ref: string };
   readonly example: Readonly<Record<string, unknown>>;
-}
-
-interface Schema {
-  readonly properties?: Readonly<Record<string, { readonly format?: string }>>;
 }
 
 /** One request, as every client has it. */
@@ -51,9 +46,26 @@ interface Request {
   /** With `{name}` for variables. */
   readonly path: string;
   readonly inPath: readonly Parameter[];
-  readonly inQuery: readonly Parameter[];
+  readonly inQuery: readonly QueryParameter[];
+  readonly idempotencyKey: string | undefined;
+  readonly status: number;
+  readonly expected: readonly Expected[];
+  /** Variables to set, and where the body has their values. */
+  readonly kept: readonly (readonly [variable: string, path: string])[];
   /** JSON in lines, or undefined for none. */
   readonly body: string | undefined;
+}
+
+/** A parameter of the query; without a value it is shown but not sent. */
+interface QueryParameter extends Parameter {
+  readonly value: string | undefined;
+}
+
+/** A value that is expected at a path of the body, or the variable that holds it. */
+interface Expected {
+  readonly path: string;
+  readonly value: string | number | boolean;
+  readonly variable: string | undefined;
 }
 
 /** Every file of the collections, by its path below `collections`. */
@@ -66,51 +78,75 @@ export function collections(contract: Contract): Map<string, string> {
   ]);
 }
 
-function requestsOf({ paths, components }: Contract): Request[] {
-  return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => {
-      const { operationId, summary, deprecated = false, parameters = [], tags, requestBody } = operation;
-      return {
-        name: operationId,
-        title: deprecated ? `${summary} (deprecated)` : summary,
-        folder: tags[0] ?? 'other',
-        method: method.toUpperCase(),
-        path,
-        inPath: parameters.filter((parameter) => parameter.in === 'path'),
-        inQuery: parameters.filter((parameter) => parameter.in === 'query'),
-        body: requestBody && bodyOf(requestBody.content['application/json'], components.schemas),
-      };
-    }),
+function requestsOf({ paths }: Contract): Request[] {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
   );
+  return STORY.map((step) => {
+    const operation = operations.find(({ operationId }) => operationId === step.operation);
+    if (!operation) throw new Error(`the contract has no operation ${step.operation}`);
+    const { path, method, summary, deprecated = false, parameters = [], tags, requestBody } = operation;
+    return {
+      name: step.name ?? step.operation,
+      title: step.title ?? (deprecated ? `${summary} (deprecated)` : summary),
+      folder: tags[0] ?? 'other',
+      method: method.toUpperCase(),
+      path,
+      inPath: parameters.filter((parameter) => parameter.in === 'path'),
+      inQuery: parameters
+        .filter((parameter) => parameter.in === 'query')
+        .map((parameter) => ({ ...parameter, value: step.query?.[parameter.name] })),
+      idempotencyKey: step.idempotencyKey,
+      status: step.status,
+      expected: Object.entries(step.expect ?? {}).map(([at, value]) => ({
+        path: at,
+        value,
+        variable: variableOf(value),
+      })),
+      kept: Object.entries(step.keep ?? {}),
+      body: requestBody && bodyOf({ ...requestBody.content['application/json'].example, ...step.body }),
+    };
+  });
 }
 
-/** The example of the contract, without fixed dates, which would expire. */
-function bodyOf({ schema, example }: JsonContent, schemas: Contract['components']['schemas']): string {
-  const properties = schemas[schema.$ref.split('/').at(-1) ?? '']?.properties ?? {};
-  const lasting = Object.entries(example).filter(([name]) => properties[name]?.format !== 'date-time');
-  return JSON.stringify(Object.fromEntries(lasting), null, 2);
+/** JSON in lines. A variable stands for a number, so it loses its quotes. */
+function bodyOf(members: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(members, null, 2).replace(/"(\{\{\w+\}\})"/g, '$1');
 }
 
-/** A file for the REST clients of editors: requests set apart by `###`. */
+function variableOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? /^\{\{(\w+)\}\}$/.exec(value)?.[1] : undefined;
+}
+
+/** A path of the body as JavaScript behind `body`: `.id`, `[0].id`. */
+function accessOf(path: string): string {
+  return path.startsWith('[') ? path : `.${path}`;
+}
+
+/** A file for the REST clients of editors: requests set apart by `###`. They assert nothing, so comments say it. */
 function httpFile({ info }: Contract, requests: readonly Request[]): string {
-  const variables = [...new Set(requests.flatMap(({ inPath }) => inPath.map(({ name }) => name)))];
   const head = [
     `# ${info.title}`,
-    '# The key comes from the environment variable PET_CATALOG_KEY.',
+    '# Send the requests in order. The key comes from the environment variable PET_CATALOG_KEY.',
     '',
     `@base_url = ${BASE_URL}`,
     '@PET_CATALOG_KEY = {{$processEnv PET_CATALOG_KEY}}',
-    ...variables.map((name) => `@${name} = 1`),
   ];
-  const blocks = requests.map(({ name, title, method, path, inQuery, body }) =>
-    [
-      `### ${title}`,
-      `# @name ${name}`,
-      ...inQuery.map((parameter) => `# ?${parameter.name}= ${parameter.description ?? ''}`.trimEnd()),
-      `${method} {{base_url}}${path.replace(/\{(\w+)\}/g, '{{$1}}')}`,
-      'Authorization: Bearer {{PET_CATALOG_KEY}}',
-      ...(body === undefined ? [] : ['Content-Type: application/json', '', body]),
-    ].join('\n'),
+  const blocks = requests.map(
+    ({ name, title, method, path, inQuery, idempotencyKey, status, expected, kept, body }) => {
+      const sent = inQuery.flatMap(({ name: parameter, value }) => (value ? [`${parameter}=${value}`] : []));
+      return [
+        `### ${title}`,
+        `# @name ${name}`,
+        ...inQuery.map((parameter) => `# ?${parameter.name}= ${parameter.description ?? ''}`.trimEnd()),
+        `# Expect ${[status, ...expected.map(({ path: at, value }) => `${at}: ${value}`)].join(', ')}`,
+        `${method} {{base_url}}${path.replace(/\{(\w+)\}/g, '{{$1}}')}${sent.length > 0 ? `?${sent.join('&')}` : ''}`,
+        'Authorization: Bearer {{PET_CATALOG_KEY}}',
+        ...(idempotencyKey === undefined ? [] : [`Idempotency-Key: ${idempotencyKey}`]),
+        ...(body === undefined ? [] : ['Content-Type: application/json', '', body]),
+        ...kept.map(([variable, at]) => `\n###\n@${variable} = {{${name}.response.body.$.${at}}}`),
+      ].join('\n');
+    },
   );
   return `${[head.join('\n'), ...blocks].join('\n\n')}\n`;
 }
@@ -124,6 +160,7 @@ function postman({ info }: Contract, requests: readonly Request[]) {
     variable: [
       { key: 'base_url', value: BASE_URL },
       { key: 'PET_CATALOG_KEY', value: '' },
+      ...requests.flatMap(({ kept }) => kept.map(([key]) => ({ key, value: '' }))),
     ],
     item: folders.map((folder) => ({
       name: folder,
@@ -132,25 +169,31 @@ function postman({ info }: Contract, requests: readonly Request[]) {
   };
 }
 
-function postmanItem({ name, title, method, path, inPath, inQuery, body }: Request) {
+function postmanItem(request: Request) {
+  const { name, title, method, path, inPath, inQuery, idempotencyKey, body } = request;
+  const headers = {
+    ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    ...(body !== undefined && { 'Content-Type': 'application/json' }),
+  };
   const segments = path.slice(1).replace(/\{(\w+)\}/g, ':$1');
   return {
     name,
+    event: [{ listen: 'test', script: { type: 'text/javascript', exec: postmanTests(request) } }],
     request: {
       method,
       description: title,
-      header: body === undefined ? [] : [{ key: 'Content-Type', value: 'application/json' }],
+      header: Object.entries(headers).map(([key, value]) => ({ key, value })),
       url: {
         raw: `{{base_url}}/${segments}`,
         host: ['{{base_url}}'],
         path: segments.split('/'),
-        ...(inPath.length > 0 && { variable: inPath.map((parameter) => ({ key: parameter.name, value: '1' })) }),
+        ...(inPath.length > 0 && { variable: inPath.map(({ name: key }) => ({ key, value: `{{${key}}}` })) }),
         ...(inQuery.length > 0 && {
           query: inQuery.map((parameter) => ({
             key: parameter.name,
-            value: '',
+            value: parameter.value ?? '',
             description: parameter.description ?? '',
-            disabled: true,
+            disabled: parameter.value === undefined,
           })),
         }),
       },
@@ -158,6 +201,17 @@ function postmanItem({ name, title, method, path, inPath, inQuery, body }: Reque
     },
     response: [],
   };
+}
+
+function postmanTests({ status, expected, kept }: Request): string[] {
+  return [
+    `pm.test('answers ${status}', () => pm.response.to.have.status(${status}));`,
+    ...expected.map(({ path, value, variable }) => {
+      const wanted = variable ? `pm.collectionVariables.get('${variable}')` : JSON.stringify(value);
+      return `pm.test('${path} is ${variable ?? value}', () => pm.expect(pm.response.json()${accessOf(path)}).to.eql(${wanted}));`;
+    }),
+    ...kept.map(([name, path]) => `pm.collectionVariables.set('${name}', pm.response.json()${accessOf(path)});`),
+  ];
 }
 
 /** A Bruno collection: a folder for each tag, a file for each request. */
@@ -173,33 +227,37 @@ function bruno({ info }: Contract, requests: readonly Request[]): [string, strin
       'bruno/environments/local.bru',
       `${section('vars', [`base_url: ${BASE_URL}`])}\nvars:secret [\n  PET_CATALOG_KEY\n]\n`,
     ],
-    ...[...Map.groupBy(requests, ({ folder }) => folder)].flatMap(([folder, inFolder]) =>
+    ...[...Map.groupBy(requests, ({ folder }) => folder)].flatMap(([folder, inFolder], place): [string, string][] => [
+      [`bruno/${folder}/folder.bru`, `${section('meta', [`name: ${folder}`, `seq: ${place + 1}`])}\n`],
       // Counted within the folder, so that a new request leaves the files of other folders alone.
-      inFolder.map((request, index): [string, string] => [
+      ...inFolder.map((request, index): [string, string] => [
         `bruno/${folder}/${request.name}.bru`,
         brunoRequest(request, index + 1),
       ]),
-    ),
+    ]),
   ];
 }
 
-function brunoRequest({ name, title, method, path, inPath, inQuery, body }: Request, place: number): string {
-  const url = `{{base_url}}${path.replace(/\{(\w+)\}/g, ':$1')}`;
-  const sections = [
-    section('meta', [`name: ${name}`, 'type: http', `seq: ${place}`]),
-    section(method.toLowerCase(), [`url: ${url}`, `body: ${body === undefined ? 'none' : 'json'}`, 'auth: inherit']),
+function brunoRequest(request: Request, place: number): string {
+  const { name, title, method, path, inPath, inQuery, idempotencyKey, status, expected, kept, body } = request;
+  const sent = inQuery.flatMap((parameter) => (parameter.value ? [`${parameter.name}=${parameter.value}`] : []));
+  const url = `{{base_url}}${path.replace(/\{(\w+)\}/g, ':$1')}${sent.length > 0 ? `?${sent.join('&')}` : ''}`;
+  const sections: [name: string, lines: readonly string[]][] = [
+    ['meta', [`name: ${name}`, 'type: http', `seq: ${place}`]],
+    [method.toLowerCase(), [`url: ${url}`, `body: ${body === undefined ? 'none' : 'json'}`, 'auth: inherit']],
+    ['params:query', inQuery.map(({ name: key, value }) => (value ? `${key}: ${value}` : `~${key}: `))],
+    ['params:path', inPath.map((parameter) => `${parameter.name}: {{${parameter.name}}}`)],
+    ['headers', idempotencyKey === undefined ? [] : [`Idempotency-Key: ${idempotencyKey}`]],
+    ['body:json', body?.split('\n') ?? []],
+    ['vars:post-response', kept.map(([variable, at]) => `${variable}: res.body${accessOf(at)}`)],
+    [
+      'assert',
+      [`res.status: eq ${status}`, ...expected.map((each) => `res.body${accessOf(each.path)}: eq ${each.value}`)],
+    ],
+    ['docs', [title]],
   ];
-  if (inQuery.length > 0) {
-    const off = inQuery.map((parameter) => `~${parameter.name}: `);
-    sections.push(section('params:query', off));
-  }
-  if (inPath.length > 0) {
-    const values = inPath.map((parameter) => `${parameter.name}: 1`);
-    sections.push(section('params:path', values));
-  }
-  if (body !== undefined) sections.push(section('body:json', body.split('\n')));
-  sections.push(section('docs', [title]));
-  return `${sections.join('\n\n')}\n`;
+  const filled = sections.filter(([, lines]) => lines.length > 0);
+  return `${filled.map(([heading, lines]) => section(heading, lines)).join('\n\n')}\n`;
 }
 
 function section(name: string, lines: readonly string[]): string {

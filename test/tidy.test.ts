@@ -28,6 +28,7 @@ const pages = [
   'SECURITY.md',
   'STYLE.md',
   'client/README.md',
+  'collections/README.md',
   'bench/notes.md',
   ...pagesIn('docs'),
   ...pagesIn('decisions'),

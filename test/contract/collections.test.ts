@@ -4,75 +4,88 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Contract, collections } from '../../collections/generate.ts';
-import { manualClock } from '../kit/clock.ts';
-import { testService } from '../kit/service.ts';
+import { STORY } from '../../collections/story.ts';
+import { execute } from '../kit/client/package.ts';
+import { runBruno } from '../kit/collections/bruno.ts';
+import { runHttpFile } from '../kit/collections/http-file.ts';
+import { runPostman } from '../kit/collections/postman.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
+import { json, temporaryFolder, testService } from '../kit/service.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'collections');
 const contract: Contract = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8'));
-const operations = Object.values(contract.paths).flatMap((methods) =>
-  Object.values(methods).map(({ operationId }) => operationId),
-);
+const made = collections(contract);
+const story = STORY.map(({ operation, name = operation }) => name);
 
-test('the collections match the contract; `npm run collections` rewrites them', () => {
+test('the collections match the story and the contract; `npm run collections` rewrites them', () => {
   const committed = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && !/\.(ts|md)$/.test(entry.name))
     .map((entry) => relative(FOLDER, join(entry.parentPath, entry.name)))
     .sort();
-  const made = collections(contract);
   assert.deepEqual(committed, [...made.keys()].sort());
   for (const [file, text] of made) assert.equal(readFileSync(join(FOLDER, file), 'utf8'), text, file);
 });
 
-test('every request of the .http file succeeds on a new service, in the order of the file', async () => {
-  await using service = await testService({}, manualClock());
-  const { secret } = await service.issue({ plan: 'business' });
-  const requests = parseHttpFile(readFileSync(join(FOLDER, 'pet-catalog.http'), 'utf8'), {
-    base_url: service.url,
-    PET_CATALOG_KEY: secret,
-  });
-  assert.deepEqual(
-    requests.map(({ name }) => name),
-    operations,
+test('the story has every operation of the contract', () => {
+  const operations = Object.values(contract.paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
   );
-  for (const { name, method, url, headers, body } of requests) {
-    const response = await fetch(url, { method, headers, ...(body && { body }) });
-    const answer = await response.text();
-    assert.ok(response.ok, `${name}: ${response.status} ${answer}`);
-  }
+  assert.ok(operations.length >= 15);
+  assert.deepEqual([...new Set(STORY.map(({ operation }) => operation))].sort(), operations.sort());
 });
 
-test('the Postman collection has the members that its format asks for, and every operation once', () => {
-  const collection = JSON.parse(readFileSync(join(FOLDER, 'pet-catalog.postman_collection.json'), 'utf8'));
+/** How a form of the story is run; resolves with the names of its requests. */
+const RUNS: Readonly<Record<string, (variables: Record<string, string>) => Promise<string[]>>> = {
+  'the .http file': (variables) => runHttpFile(made.get('pet-catalog.http') ?? '', variables),
+  'the Postman collection': (variables) =>
+    runPostman(JSON.parse(made.get('pet-catalog.postman_collection.json') ?? ''), variables),
+  'the Bruno folder': (variables) => {
+    const files = [...made].filter(([file]) => file.endsWith('.bru'));
+    return runBruno(new Map(files.map(([file, text]) => [relative('bruno', file), text])), variables);
+  },
+};
+
+for (const [form, run] of Object.entries(RUNS)) {
+  test(`${form} tells the story as its assertions say, twice on the same database`, async () => {
+    await using service = await testService();
+    const { secret } = await service.issue({ plan: 'business' });
+    const call = (path: string) => json<{ length: number }>(service.call(secret, path));
+    for (const times of [1, 2]) {
+      assert.deepEqual(await run({ base_url: service.url, PET_CATALOG_KEY: secret }), story);
+      assert.deepEqual([(await call('/categories')).length, (await call('/pets')).length], [times, times]);
+    }
+  });
+}
+
+test('the Postman collection has the members that its format asks for', () => {
+  const collection = JSON.parse(made.get('pet-catalog.postman_collection.json') ?? '');
   assert.equal(collection.info.schema, 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json');
   assert.equal(typeof collection.info.name, 'string');
   assert.equal(collection.auth.type, 'bearer');
   const variables = collection.variable.map(({ key }: { key: string }) => key);
-  const names: string[] = [];
   for (const folder of collection.item) {
     assert.equal(typeof folder.name, 'string');
-    for (const { name, request, response } of folder.item) {
-      names.push(name);
+    for (const { request, response } of folder.item) {
       assert.deepEqual(response, []);
       assert.match(request.method, /^[A-Z]+$/);
       assert.equal(request.url.raw, [...request.url.host, ...request.url.path].join('/'));
-      for (const [, used] of request.url.raw.matchAll(/\{\{(\w+)\}\}/g)) assert.ok(variables.includes(used), used);
-      const filled = (request.url.variable ?? []).map(({ key }: { key: string }) => `:${key}`);
-      assert.deepEqual(
-        request.url.path.filter((segment: string) => segment.startsWith(':')),
-        filled,
-      );
-      if (request.body) assert.doesNotThrow(() => JSON.parse(request.body.raw));
+      for (const [, used = ''] of JSON.stringify(request).matchAll(/\{\{(\w+)\}\}/g)) {
+        assert.ok(variables.includes(used), used);
+      }
     }
   }
-  assert.deepEqual(names.sort(), operations.toSorted());
 });
 
-test('every file of the Bruno collection is made of blocks, and their names are those that Bruno knows', () => {
-  const known =
-    /^(meta|auth|auth:bearer|get|post|patch|delete|params:query|params:path|body:json|docs|vars|vars:secret)$/;
-  const files = [...collections(contract)].filter(([file]) => file.endsWith('.bru'));
-  assert.equal(files.length, operations.length + 2);
+test('every file of the Bruno folder is made of blocks, and their names are those that Bruno knows', () => {
+  const known = new RegExp(
+    `^(${[
+      ...['meta', 'auth', 'auth:bearer', 'get', 'post', 'patch', 'delete', 'headers', 'params:query', 'params:path'],
+      ...['body:json', 'vars', 'vars:secret', 'vars:post-response', 'assert', 'docs'],
+    ].join('|')})$`,
+  );
+  const files = [...made].filter(([file]) => file.endsWith('.bru'));
+  assert.ok(files.length > STORY.length);
   for (const [file, text] of files) {
     const opened = [...text.matchAll(/^(\S+) [{[]$/gm)].map(([, name = '']) => name);
     const closed = text.match(/^[}\]]$/gm) ?? [];
@@ -82,39 +95,27 @@ test('every file of the Bruno collection is made of blocks, and their names are 
   }
 });
 
-interface ParsedRequest {
-  readonly name: string;
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Record<string, string>;
-  readonly body: string;
-}
+const readme = readFileSync(join(FOLDER, 'README.md'), 'utf8');
+const commands = [...readme.matchAll(/^- \w+: `(.*npx --yes .*)`$/gm)].map(([, command = '']) => command);
 
-/** Reads an .http file as the REST clients of editors do; `given` overrides the variables of the file. */
-function parseHttpFile(text: string, given: Record<string, string>): ParsedRequest[] {
-  const own = Object.fromEntries([...text.matchAll(/^@(\w+) = (.*)$/gm)].map(([, name, value]) => [name, value]));
-  const variables: Record<string, string | undefined> = { ...own, ...given };
-  const filled = text.replace(/\{\{(\w+)\}\}/g, (_all, name: string) => {
-    const value = variables[name];
-    assert.ok(value !== undefined, `nothing is set for ${name}`);
-    return value;
+for (const [program, named] of [
+  ['newman', 'npx --yes newman@6'],
+  ['bru', 'npx --yes @usebruno/cli@4'],
+] as const) {
+  test(`${program} runs the story by the line of the README, twice`, async (t) => {
+    const [command, ...others] = commands.filter((each) => each.includes(named));
+    assert.ok(command && others.length === 0);
+    const missing = missingPrograms(program);
+    if (missing) return t.skip(missing);
+    using folder = temporaryFolder();
+    await using service = await testService();
+    const { secret } = await service.issue({ plan: 'business' });
+    const line = `${command.replace(named, program)} --env-var base_url=${service.url}`;
+    for (const times of [1, 2]) {
+      const options = { cwd: FOLDER, folder: folder.path, env: { PET_CATALOG_KEY: secret } };
+      const printed = await execute('sh', ['-c', line], options);
+      for (const name of story) assert.ok(printed.includes(name), printed);
+      assert.equal((await json<unknown[]>(service.call(secret, '/categories'))).length, times);
+    }
   });
-  return filled
-    .split(/^###.*$/m)
-    .slice(1)
-    .map((block) => {
-      const name = /^# @name (\w+)$/m.exec(block)?.[1] ?? '';
-      const [head = '', ...bodies] = block
-        .replace(/^#.*\n/gm, '')
-        .trim()
-        .split('\n\n');
-      const [first = '', ...lines] = head.split('\n');
-      const [method = '', url = ''] = first.split(' ');
-      return { name, method, url, headers: Object.fromEntries(lines.map(header)), body: bodies.join('\n\n') };
-    });
-}
-
-function header(line: string): [string, string] {
-  const colon = line.indexOf(':');
-  return [line.slice(0, colon), line.slice(colon + 1).trim()];
 }
