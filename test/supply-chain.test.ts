@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './kit/service.ts';
@@ -119,6 +119,36 @@ test('the files that the threat model points to are there', () => {
   assert.ok(files.length >= 15);
   for (const file of files) assert.ok(existsSync(join(ROOT, file)), file);
 });
+
+test('installing the checkout with the npm of an older Node.js warns about no package of ours', (t) => {
+  const node = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((directory) => !directory.includes('node_modules') && existsSync(join(directory, 'node')))
+    .find((directory) => isOlder(execFileSync(join(directory, 'node'), ['--version'], { encoding: 'utf8' })));
+  if (!node) return t.skip('there is no Node.js below 24.21 here; install one to run this test');
+  using folder = temporaryFolder();
+  for (const file of ['package.json', 'package-lock.json', 'client/package.json', 'runtime/package.json']) {
+    cpSync(join(ROOT, file), join(folder.path, file));
+  }
+  const { status, stderr } = spawnSync('npm', ['ci', '--dry-run', '--offline', '--loglevel=warn'], {
+    cwd: folder.path,
+    env: { PATH: `${node}${delimiter}${process.env.PATH}`, HOME: folder.path },
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  assert.equal(status, 0, stderr);
+  const warned = [...stderr.matchAll(/EBADENGINE\s+package: '(.+)@/g)].map(([, name = '']) => name);
+  assert.ok(warned.includes('kysely'), 'npm warns about nothing');
+  assert.deepEqual(
+    warned.filter((name) => /pet-catalog/.test(name)),
+    [],
+  );
+});
+
+function isOlder(version: string): boolean {
+  const [, major, minor] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
+  return Number(major) < 24 || (Number(major) === 24 && Number(minor) < 21);
+}
 
 interface Bill {
   readonly bomFormat: string;
