@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { type FoundKey, newApiKey } from '../catalog/api-key.ts';
+import { manualClock } from '../../test/kit/clock.ts';
+import { type FoundKey, mintSecret, newApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { type Authentication, Authenticator } from './authenticate.ts';
 
@@ -17,16 +18,19 @@ function bench() {
     lookUps.push(lookUp);
     return lookUp.promise;
   };
-  const clock = () => ({ unix: NOW, steady: NOW });
+  const clock = manualClock(NOW);
   const storage = { keys: { findBySecret } } as unknown as Storage;
-  const authenticator = new Authenticator(storage, { environment: 'production', clock });
-  const request = { headers: { authorization: `Bearer ${secret}` } } as IncomingMessage;
+  const authenticator = new Authenticator(storage, { environment: 'production', clock: clock.now });
+  const authenticate = async (token = secret) =>
+    authenticator.authenticate({ headers: { authorization: `Bearer ${token}` } } as IncomingMessage);
   return {
     key,
+    secret,
+    clock,
     lookUps,
     authenticator,
-    authenticate: async () => authenticator.authenticate(request),
-    many: () => Promise.allSettled(Array.from({ length: REQUESTS }, async () => authenticator.authenticate(request))),
+    authenticate,
+    many: () => Promise.allSettled(Array.from({ length: REQUESTS }, () => authenticate())),
   };
 }
 
@@ -66,9 +70,32 @@ test('after a change no request is answered from a look-up that began before it'
   assert.equal(lookUps.length, 2);
   lookUps[0]?.resolve({ key, endsAt: null });
   assert.equal((await before).key, key);
+  const between = authenticate();
   lookUps[1]?.resolve({ key: { ...key, revokedAt: NOW }, endsAt: null });
   assert.ok(isRefused(await after));
-  const later = authenticate();
-  lookUps[2]?.resolve(undefined);
-  assert.ok(isRefused(await later));
+  assert.ok(isRefused(await between));
+  assert.ok(isRefused(await authenticate()));
+});
+
+test('a cached key is refused from the second on in which it expires, or the grace of its old secret ends', async () => {
+  for (const lasts of [{ expiresAt: NOW + 10 }, { endsAt: NOW + 10 }]) {
+    const { key, clock, lookUps, authenticate } = bench();
+    const { endsAt = null, expiresAt = null } = { ...lasts };
+    const first = authenticate();
+    lookUps[0]?.resolve({ key: { ...key, expiresAt }, endsAt });
+    assert.equal((await first).key?.id, key.id);
+    clock.advance(9);
+    assert.equal((await authenticate()).key?.id, key.id);
+    clock.advance(1);
+    assert.ok(isRefused(await authenticate()));
+    assert.equal(lookUps.length, 1);
+  }
+});
+
+test('a token with a wrong checksum, or of another environment, is refused without a look-up', async () => {
+  const { secret, lookUps, authenticate } = bench();
+  const last = secret.endsWith('0') ? '1' : '0';
+  const answers = [secret.slice(0, -1) + last, mintSecret('staging'), 'p'].map((token) => authenticate(token));
+  assert.equal(lookUps.length, 0);
+  assert.ok((await Promise.all(answers)).every(isRefused));
 });
