@@ -48,11 +48,14 @@ describe('Idempotency-Key', () => {
   });
 
   test('the same key for another body or path is 422', async () => {
-    await create('two', '{"name":"Dog"}');
+    const { id: categoryId } = await json<Category>(create('of pets', '{"name":"Dog"}'));
+    // Valid for both paths, byte for byte.
+    const body = JSON.stringify({ name: 'Dog', categoryId });
+    await create('two', body);
     for (const other of [
-      create('two', '{"name":"Cat"}'),
-      create('two', '{"name": "Dog"}'),
-      create('two', '{"name":"Dog","categoryId":1}', { path: '/pets' }),
+      create('two', body.replace('Dog', 'Cat')),
+      create('two', body.replace(':', ': ')),
+      create('two', body, { path: '/pets' }),
     ]) {
       const answer = await other;
       assert.deepEqual([answer.status, (await json<{ code: string }>(answer)).code], [422, 'idempotency_key_reused']);
@@ -109,15 +112,36 @@ describe('Idempotency-Key', () => {
     assert.equal(new Set(await Promise.all(answers.map((answer) => answer.text()))).size, 1);
   });
 
-  test('a key is kept for a day, and then purged', async () => {
-    await create('old', '{"name":"Dog"}');
+  test('a key is kept for a day; then the same request creates again, and its retries replay that', async () => {
+    const body = '{"name":"Dog"}';
+    const outcome = async (response: Response) => {
+      const { id } = await json<Category>(response);
+      return { id, isReplay: response.headers.get('idempotency-replayed') === 'true' };
+    };
+    const first = await outcome(await create('old', body));
     service.clock.advance(86_399);
-    assert.equal((await create('old', '{"name":"Dog"}')).headers.get('idempotency-replayed'), 'true');
+    assert.deepEqual(await outcome(await create('old', body)), { id: first.id, isReplay: true });
     service.clock.advance(1);
-    assert.equal((await create('old', '{"name":"Cat"}')).headers.get('idempotency-replayed'), null);
-    service.clock.advance(86_400);
+    const second = await outcome(await create('old', body));
+    assert.equal(second.isReplay, false);
+    assert.ok(second.id > first.id);
+    service.clock.advance(86_399);
+    assert.deepEqual(await outcome(await create('old', body)), { id: second.id, isReplay: true });
+    service.clock.advance(1);
+    const other = '{"name":"Cat"}';
+    assert.equal((await outcome(await create('old', other))).isReplay, false, 'the day of the second is over');
+    assert.equal((await outcome(await create('old', other))).isReplay, true);
+    assert.equal((await create('old', body)).status, 422);
+  });
+
+  test('outcomes are purged after a day, and not before', async () => {
+    await create('purged', '{"name":"Dog"}');
+    service.clock.advance(86_399);
     await service.storage.purgeOutcomes();
-    assert.equal((await create('old', '{"name":"Dog"}')).headers.get('idempotency-replayed'), null);
+    assert.equal((await create('purged', '{"name":"Dog"}')).headers.get('idempotency-replayed'), 'true');
+    service.clock.advance(1);
+    await service.storage.purgeOutcomes();
+    assert.equal((await create('purged', '{"name":"Dog"}')).headers.get('idempotency-replayed'), null);
   });
 });
 
