@@ -15,27 +15,31 @@ const MEBIBYTE = 1024 * 1024;
 /** A connection on a socket of the test's own, whose exchanges end when the test says so. */
 function held() {
   const finish: (() => void)[] = [];
-  const exchange = (method: string) => {
+  const served: Exchange[] = [];
+  const exchange = (method: string, more: object = {}) => {
     const fields = { request: { method, httpVersion: '1.1', socket: {} }, isRead: true, unsentBytes: 0, holder: 'key' };
-    return { ...fields, onClose: (listener: () => void) => finish.push(listener) } as unknown as Exchange;
+    return { ...fields, ...more, onClose: (listener: () => void) => finish.push(listener) } as unknown as Exchange;
   };
   const socket = new PassThrough() as unknown as Socket;
   const unsent = new UnsentBytes();
+  const turns = new Turns();
   const connection = new Connection(socket, {
     clock: () => ({ unix: 0, steady: 0 }),
     events: recordedEvents(),
     headers: [],
-    turns: new Turns(),
+    turns,
     unsent,
-    serve: () => {},
+    serve: (exchange) => {
+      served.push(exchange);
+    },
     newRequestId: () => 'id',
     isStopping: () => false,
   });
-  return { finish, exchange, socket, unsent, connection };
+  return { finish, served, exchange, socket, unsent, turns, connection };
 }
 
 test('a connection that closes holds none of its unread answers, sent in part or not at all', async () => {
-  const { exchange, socket, unsent, connection } = held();
+  const { served, exchange, socket, unsent, connection } = held();
   const exchanges = [exchange('GET'), exchange('GET'), exchange('GET')];
   for (const each of exchanges) connection.begin(each);
   for (const each of exchanges) unsent.add(each, 3 * MEBIBYTE);
@@ -48,6 +52,53 @@ test('a connection that closes holds none of its unread answers, sent in part or
     exchanges.map(({ unsentBytes }) => unsentBytes),
     [0, 0, 0],
   );
+  connection.begin(exchange('POST'));
+  assert.deepEqual(served, exchanges, 'nor does it serve what was still in its packet');
+});
+
+test('requests run side by side only while all of them are safe, and none overtakes one that waits', () => {
+  const { finish, served, exchange, connection } = held();
+  const begin = (method: string, more?: object) => {
+    const begun = exchange(method, more);
+    connection.begin(begun);
+    return begun;
+  };
+  const safe = [begin('GET'), begin('HEAD'), begin('OPTIONS')];
+  const create = begin('POST');
+  const behind = [begin('GET'), begin('GET', { awaitsContinue: true }), begin('GET')];
+  assert.deepEqual(served, safe);
+  for (const end of finish.splice(0)) end();
+  assert.deepEqual(served.slice(3), [create]);
+  finish.shift()?.();
+  assert.deepEqual(served.slice(4), [behind[0]], 'the answer to the next may end the connection');
+  finish.shift()?.();
+  assert.deepEqual(served.slice(5), [behind[1]]);
+  finish.shift()?.();
+  assert.deepEqual(served.slice(6), [behind[2]]);
+});
+
+test('at most eight pipelined requests run side by side', () => {
+  const { finish, served, exchange, connection } = held();
+  for (let i = 0; i < 12; i += 1) connection.begin(exchange('GET'));
+  assert.equal(served.length, 8);
+  finish.shift()?.();
+  assert.equal(served.length, 9);
+});
+
+test('a request waits for a turn only behind another, and keeps its place when it does', async () => {
+  const { finish, served, exchange, turns, connection } = held();
+  while (turns.take(() => {}));
+  const [first, second, third] = [exchange('POST'), exchange('POST'), exchange('GET')];
+  connection.begin(first);
+  assert.deepEqual(served, [first], 'the first of a connection waits for no turn');
+  connection.begin(second);
+  finish.shift()?.();
+  connection.begin(third);
+  assert.deepEqual(served, [first]);
+  while (served.length < 2) await nextTurn();
+  assert.deepEqual(served, [first, second]);
+  finish.shift()?.();
+  assert.deepEqual(served, [first, second, third]);
 });
 
 test('a connection with a hundred requests waiting is not read from until none waits', async () => {
