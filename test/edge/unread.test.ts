@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exchange, Serve } from '../../src/http/transport/exchange.ts';
@@ -74,6 +74,38 @@ describe('a connection that is not read from', () => {
     });
     socket.once('end', () => resolve(received)).once('error', reject);
     assert.ok((await promise) > body.length);
+  });
+
+  test('it is closed when the time for its answer is over, and one that reads in time stays open', async (t) => {
+    const bytes = 20_000_000;
+    // 30 s, plus a second for every 50 kB.
+    const allowedMs = 30_000 + bytes / 50;
+    const sockets: Socket[] = [];
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    await using listener = await listenWith((exchange) => {
+      exchange.answer({ status: 200, body: 'x'.repeat(bytes) });
+      sockets.push(exchange.request.socket);
+    });
+    await using reader = await openRaw(listener.url);
+    await reader.send(get());
+    assert.equal((await reader.answer()).body.length, bytes);
+    await using idle = await openRaw(listener.url);
+    idle.pause();
+    await idle.send(get());
+    while (sockets.length < 2) await nextTurn();
+    t.mock.timers.tick(allowedMs - 1);
+    assert.deepEqual(
+      sockets.map(({ destroyed }) => destroyed),
+      [false, false],
+    );
+    t.mock.timers.tick(1);
+    assert.deepEqual(
+      sockets.map(({ destroyed }) => destroyed),
+      [false, true],
+    );
+    t.mock.timers.reset();
+    await reader.send(get());
+    assert.equal((await reader.answer()).status, 200);
   });
 
   test('once it is closed no answer is held, neither waiting nor later ones', async () => {
