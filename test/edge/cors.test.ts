@@ -5,12 +5,16 @@ import { json, testService } from '../kit/service.ts';
 
 const SHOP = 'https://shop.example';
 
-/** A request with an Origin, which fetch does not let a script set. */
-function from(origin: string, url: string, headers: Record<string, string>, method = 'GET') {
+/** A request with an Origin, which fetch does not let a script set, or without one. */
+function from(origin: string | undefined, url: string, headers: Record<string, string>, method = 'GET') {
   return new Promise<{ status: number; headers: Record<string, string | string[] | undefined> }>((resolve, reject) => {
-    const sent = request(url, { method, agent: false, headers: { origin, ...headers } }, (response) => {
-      response.resume().on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
-    });
+    const sent = request(
+      url,
+      { method, agent: false, headers: { ...(origin && { origin }), ...headers } },
+      (response) => {
+        response.resume().on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
+      },
+    );
     sent.on('error', reject).end();
   });
 }
@@ -30,6 +34,28 @@ test('a preflight is answered free of charge, before any key is asked for', asyn
   assert.match(String(preflight.headers['access-control-allow-headers']), /Authorization.*Idempotency-Key/);
   const state = await json<{ minute: { remaining: number } }>(service.call(secret, '/rate_limit'));
   assert.equal(state.minute.remaining, 60);
+});
+
+test('only OPTIONS with an origin and a method to ask for is a preflight: anything else needs a key, and counts', async () => {
+  await using service = await testService({ CORS_ORIGINS: SHOP });
+  const { secret } = await service.issue();
+  const wish = { 'access-control-request-method': 'POST' };
+  let remaining = 60;
+  for (const [origin, headers, method] of [
+    [SHOP, {}, 'OPTIONS'],
+    [undefined, wish, 'OPTIONS'],
+    [SHOP, wish, 'GET'],
+    [SHOP, wish, 'HEAD'],
+  ] as const) {
+    const url = `${service.url}/categories`;
+    assert.equal((await from(origin, url, headers, method)).status, 401);
+    const answer = await from(origin, url, { ...headers, authorization: `Bearer ${secret}` }, method);
+    remaining -= 1;
+    assert.deepEqual(
+      [answer.status, answer.headers['x-ratelimit-remaining']],
+      [method === 'OPTIONS' ? 204 : 200, `${remaining}`],
+    );
+  }
 });
 
 test('every response to an allowed origin exposes the limit headers, failures included', async () => {
@@ -53,8 +79,20 @@ test('every response to an allowed origin exposes the limit headers, failures in
 
 test('other origins get no CORS headers; without CORS_ORIGINS no origin does', async () => {
   await using service = await testService({ CORS_ORIGINS: SHOP });
-  const other = await from('https://evil.example', `${service.url}/categories`, {});
-  assert.equal(other.headers['access-control-allow-origin'], undefined);
+  for (const origin of ['https://evil.example', `${SHOP}.evil.example`, 'null']) {
+    const preflight = { 'access-control-request-method': 'POST' };
+    for (const [method, headers] of [
+      ['GET', {}],
+      ['OPTIONS', preflight],
+    ] as const) {
+      const other = await from(origin, `${service.url}/categories`, headers, method);
+      assert.deepEqual(
+        Object.keys(other.headers).filter((name) => name.startsWith('access-control-')),
+        [],
+      );
+      assert.equal(other.headers.vary, 'Origin', 'a cache must not give this answer to an allowed origin');
+    }
+  }
   await using closed = await testService();
   const { secret } = await closed.issue();
   const asked = { authorization: `Bearer ${secret}`, 'access-control-request-method': 'POST' };
@@ -63,8 +101,11 @@ test('other origins get no CORS headers; without CORS_ORIGINS no origin does', a
   assert.equal(ordinary.headers['x-ratelimit-remaining'], '59', 'without CORS it is an ordinary request');
 });
 
-test('* allows any origin', async () => {
+test('* allows any origin, and answers requests without one', async () => {
   await using service = await testService({ CORS_ORIGINS: '*' });
+  const plain = await from(undefined, `${service.url}/categories`, {});
+  assert.deepEqual([plain.status, plain.headers['access-control-allow-origin']], [401, undefined]);
+  assert.equal(plain.headers.vary, 'Origin');
   const answer = await from('https://anywhere.example', `${service.url}/categories`, {});
   assert.equal(answer.headers['access-control-allow-origin'], 'https://anywhere.example');
 });
