@@ -158,6 +158,7 @@ describe('the published interface', () => {
       responses.map(({ status }) => status),
       [200, 200, 204, 404, 405, 400, 401, 401],
     );
+    assert.equal(responses[2]?.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
     const remaining = responses.map((response) => limits(response).remaining);
     assert.deepEqual(remaining, [59, 58, 57, 56, 55, 54, 0, 0], 'authenticated answers are counted, 401s are not');
   });
@@ -222,6 +223,31 @@ describe('the published interface', () => {
     for (let i = 0; i < 61; i += 1) await service.call(free, '/categories');
     await service.storage.keys.update(key.id, { plan: 'pro', limits: { minute: 300, day: 10_000 } }, OPERATOR);
     assert.equal(limits(await service.call(free, '/categories')).remaining, 239);
+  });
+
+  test('Conditional requests: the current list gets 304 without a body, compared weakly; anything else gets 200', async () => {
+    await post({ name: 'Dog' });
+    const ask = (ifNoneMatch: string, path = '/categories') =>
+      service.call(secret, path, { headers: { 'if-none-match': ifNoneMatch } });
+    const whole = await service.call(secret, '/categories');
+    const etag = whole.headers.get('etag') ?? '';
+    assert.match(etag, /^"[^"]+"$/);
+    for (const current of [etag, `W/${etag}`, `"other" , W/"another",${etag}`, `${etag}, "other"`, '*']) {
+      const answer = await ask(current);
+      assert.deepEqual([answer.status, await answer.text()], [304, ''], current);
+      for (const name of ['etag', 'cache-control', 'x-ratelimit-limit']) {
+        assert.equal(answer.headers.get(name), whole.headers.get(name), name);
+      }
+      for (const name of ['content-length', 'content-type']) assert.equal(answer.headers.get(name), null, name);
+    }
+    assert.equal(whole.headers.get('cache-control'), 'private, no-cache');
+    for (const other of ['"other"', etag.slice(1, -1), `${etag.slice(0, -2)}"`, '"*"']) {
+      assert.equal((await ask(other)).status, 200, other);
+    }
+    const page = await ask('*', '/categories?limit=1');
+    assert.deepEqual([page.status, page.headers.get('etag')], [200, null], 'a page has no validator');
+    await post({ name: 'Cat' });
+    assert.equal((await ask(etag)).status, 200, 'the list has changed');
   });
 
   test('Versioning: the address carries /v1, and what is outside is not the API', async () => {
