@@ -107,6 +107,8 @@ const methods: Row[] = [
   ['HEAD of a bad escape', line('HEAD /v1/% HTTP/1.1'), '400, closed', { toHead: true }],
   ['OPTIONS of a path', line('OPTIONS /v1/categories HTTP/1.1'), '204, open'],
   ['OPTIONS of nothing', line('OPTIONS /v1/nothing HTTP/1.1'), '404 not_found, open'],
+  ['OPTIONS of an empty id', line('OPTIONS /v1/categories/ HTTP/1.1'), '404 not_found, open'],
+  ['DELETE of an empty id', line('DELETE /v1/categories/ HTTP/1.1'), '404 not_found, open'],
   ['OPTIONS of the service', line('OPTIONS * HTTP/1.1'), '204, open'],
 ];
 
@@ -245,6 +247,16 @@ const headers: Row[] = [
     'A good Authorization after another',
     request('GET /v1/categories HTTP/1.1', HOST, 'Authorization: Basic eA==', AUTHORIZATION),
     '401 missing_api_key, open',
+  ],
+  [
+    'Two Idempotency-Keys',
+    post(BODY, `Content-Length: ${BODY.length}`, 'Idempotency-Key: a', 'Idempotency-Key: b'),
+    '400 validation_failed, open',
+  ],
+  [
+    'The same Idempotency-Key twice',
+    post(BODY, `Content-Length: ${BODY.length}`, 'Idempotency-Key: a', 'Idempotency-Key: a'),
+    '400 validation_failed, open',
   ],
   ['A key in the query', request('GET /v1/categories?api_key=<key> HTTP/1.1', HOST), '401 missing_api_key, open'],
   [
