@@ -31,6 +31,8 @@ function bench() {
   return { clock, added, tried, failures, recorder, goDown };
 }
 
+const KEYS_MAX = 200_000;
+
 const total = (records: readonly UsageRecord[]) =>
   records.reduce((sum, each) => sum + each.served + each.clientErrors + each.refused + each.serverErrors, 0);
 
@@ -82,5 +84,34 @@ test('usage that cannot be stored is retried unchanged as the same attempt, then
       [1, 0],
       [0, 1],
     ],
+  );
+});
+
+test('beyond 200,000 records in memory further keys count in the total only, until they are stored', async () => {
+  const { clock, added, recorder } = bench();
+  const count = (record: UsageRecord | undefined) => [record?.served, record?.serverErrors];
+  for (let i = 0; i < KEYS_MAX; i += 1) recorder.record(`key_${i}`, 200);
+  recorder.record('key_0', 500);
+  clock.advance(60);
+  recorder.record('key_0', 200);
+  await recorder.flush();
+  const records = added.flatMap((each) => each.records);
+  const [first, later] = records.filter(({ keyId }) => keyId === '*');
+  assert.deepEqual(
+    [count(first), count(later)],
+    [
+      [KEYS_MAX, 1],
+      [1, 0],
+    ],
+  );
+  assert.deepEqual(records.filter(({ keyId }) => keyId === 'key_0').map(count), [[1, 1]]);
+  // The first minute's total is among them; that of the second comes on top.
+  assert.equal(records.length, KEYS_MAX + 1);
+  added.length = 0;
+  recorder.record('key_new', 200);
+  await recorder[Symbol.asyncDispose]();
+  assert.deepEqual(
+    added[0]?.records.map(({ keyId }) => keyId),
+    ['*', 'key_new'],
   );
 });
