@@ -4,11 +4,18 @@ import { closeSync, openSync, readdirSync, realpathSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { newApiKey, secretRecord } from '../src/catalog/api-key.ts';
+import { readConfig } from '../src/config.ts';
+import { systemClock, utc } from '../src/stdx/clock.ts';
+import { openStorage } from '../src/storage/open.ts';
 import { untilTrue } from './kit/clock.ts';
+import { OPERATOR } from './kit/operator.ts';
 import { COMMAND, type Finished, run, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** The operator's commands, beside a service that runs. */
+
+const DAY_MS = 86_400_000;
 
 interface Listed {
   readonly id: number;
@@ -116,29 +123,34 @@ test('a killed service loses at most the last seconds of usage', async () => {
 
 test('the audit shows who changed what, how, before and after', async () => {
   await using place = await bench();
-  const made = JSON.parse((await place.command('keys', 'create', '--name', 'shop', '--json')).stdout);
+  const create = ['keys', 'create', '--name', 'shop', '--expires', '90d', '--json'];
+  const made = JSON.parse((await place.command(...create)).stdout);
+  assert.equal(Date.parse(made.expiresAt) - Date.parse(made.createdAt), 90 * DAY_MS);
   await place.command('keys', 'set-plan', made.id, 'pro');
-  await place.command('keys', 'rotate', made.id, '--grace', '0');
+  await place.command('keys', 'rotate', made.id, '--grace', '30d');
+  await place.command('keys', 'rotate', made.id);
   await place.command('keys', 'revoke', made.id);
   const { stdout } = await place.command('audit', '--json');
   const entries = JSON.parse(stdout) as {
     action: string;
     actor: string;
     via: string;
+    at: string;
     before: unknown;
     after: Record<string, unknown>;
   }[];
   assert.deepEqual(
     entries.map(({ action }) => action),
-    ['key.revoke', 'key.rotate', 'key.update', 'key.create', 'key.create'],
+    ['key.revoke', 'key.rotate', 'key.rotate', 'key.update', 'key.create', 'key.create'],
   );
   assert.ok(entries.every(({ actor, via }) => actor !== '' && via === 'cli'));
-  assert.deepEqual(entries[2]?.before, { plan: 'free', limits: { minute: 60, day: 1_000 } });
-  assert.deepEqual(entries[2]?.after, { plan: 'pro', limits: { minute: 300, day: 10_000 } });
+  assert.deepEqual(entries[3]?.before, { plan: 'free', limits: { minute: 60, day: 1_000 } });
+  assert.deepEqual(entries[3]?.after, { plan: 'pro', limits: { minute: 300, day: 10_000 } });
   assert.ok(!stdout.includes(made.key));
   const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
   assert.match(String(entries[0]?.after.revokedAt), TIME);
-  assert.match(String(entries[1]?.after.oldEndsAt), TIME);
+  const graces = entries.slice(1, 3).map(({ at, after }) => Date.parse(String(after.oldEndsAt)) - Date.parse(at));
+  assert.deepEqual(graces, [DAY_MS, 30 * DAY_MS], 'a day unless told otherwise');
   assert.match((await place.command('audit')).stdout, /key\.revoke +key_/);
 });
 
@@ -150,6 +162,59 @@ test('a revoked key stays unchanged, and a change of its plan is refused', async
   assert.deepEqual([code, stdout], [1, '']);
   assert.equal(stderr, `pet-catalog: The key ${id} is revoked; issue a new one\n`);
   assert.equal(JSON.parse((await place.command('keys', 'show', id)).stdout).plan, 'free');
+});
+
+test('a rotation in another environment or of a revoked key is refused, and changes nothing', async () => {
+  using folder = temporaryFolder();
+  const keys = (args: readonly string[], env = {}) => run(['keys', ...args], { cwd: folder.path, env });
+  const made = JSON.parse((await keys(['create', '--name', 'shop', '--json'])).stdout);
+  const elsewhere = await keys(['rotate', made.id], { ENVIRONMENT: 'staging' });
+  assert.deepEqual([elsewhere.code, elsewhere.stdout], [2, '']);
+  assert.match(elsewhere.stderr, /^pet-catalog: The key \S+ belongs to production; set ENVIRONMENT to production\n$/);
+  const revoked = JSON.parse((await keys(['revoke', made.id])).stdout);
+  const late = await keys(['rotate', made.id]);
+  assert.deepEqual([late.code, late.stdout], [1, '']);
+  assert.equal(late.stderr, `pet-catalog: The key ${made.id} is revoked; issue a new one\n`);
+  assert.deepEqual(JSON.parse((await keys(['show', made.id])).stdout), revoked);
+  const { stdout } = await run(['audit', '--json'], { cwd: folder.path });
+  assert.deepEqual(
+    JSON.parse(stdout).map(({ action }: { action: string }) => action),
+    ['key.revoke', 'key.create'],
+  );
+});
+
+test('keys list shows each key with its state: active, banned, expired or revoked', async () => {
+  using folder = temporaryFolder();
+  const env = { DATABASE_URL: `sqlite:${join(folder.path, 'keys.db')}` };
+  const { database, categoriesMax, categoriesBytesMax } = readConfig({ flags: env, env: {}, file: {} });
+  const now = Math.floor(Date.now() / 1000);
+  const expected: string[][] = [];
+  {
+    const options = { clock: systemClock(), categoriesMax, categoriesBytesMax };
+    await using storage = await openStorage(database, options);
+    const issue = async (name: string, state: string, life: object = {}) => {
+      const at = now - 1_000 + expected.length;
+      const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free', ...life }, at);
+      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+      expected.push([key.id, name, `${key.prefix}…`, 'free', '60/min 1000/day', state]);
+      return key.id;
+    };
+    await issue('lasting', 'active', { expiresAt: now + 10_000 });
+    await issue('over', `expired ${utc(now - 1)}`, { expiresAt: now - 1 });
+    const banned = await issue('loud', `banned until ${utc(now + 3_600)}`);
+    const ban = { keyId: banned, startedAt: now, endsAt: now + 3_600, level: 1, reason: 'loud' };
+    await storage.limits.insertBan(ban);
+    // Revoked says more than expired.
+    const revoked = await issue('gone', `revoked ${utc(now - 5)}`, { expiresAt: now - 1 });
+    await storage.keys.revoke(revoked, now - 5, OPERATOR);
+    await storage.limits.insertBan({ ...ban, keyId: revoked });
+  }
+  const { stdout } = await run(['keys', 'list'], { cwd: folder.path, env });
+  const rows = stdout.trim().split('\n').slice(1);
+  assert.deepEqual(
+    rows.map((row) => row.split(/ {2,}/)),
+    expected,
+  );
 });
 
 test('reading commands create no database, and name the file that is missing', async () => {

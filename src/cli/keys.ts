@@ -153,9 +153,7 @@ async function rotate({ storage, config, now, by }: CommandContext, id: string, 
   if (key.environment !== config.environment) {
     throw new UsageError(`The key ${id} belongs to ${key.environment}; set ENVIRONMENT to ${key.environment}`);
   }
-  refuseRevoked(key);
   const rotated = found(await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt: now + seconds, by }), id);
-  // It may have been revoked meanwhile, which makes the new secret useless.
   refuseRevoked(rotated);
   return { json: { ...keyAsJson(rotated, await banOf(storage, id, now)), key: secret }, text: secret };
 }
