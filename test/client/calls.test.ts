@@ -112,12 +112,29 @@ describe('the client', () => {
     const statuses: number[] = [];
     const catalog = client({ onResponse: ({ status }) => statuses.push(status) });
     const first = await catalog.categories.list();
+    const before = first.length;
     first.length = 0;
+    assert.equal((await catalog.categories.list({ limit: 1 })).length, 1);
+    await catalog.pets.list();
     const second = await catalog.categories.list();
     const { id } = await catalog.categories.create({ name: 'New' });
     const third = await catalog.categories.list();
-    assert.deepEqual(statuses, [200, 304, 201, 200]);
-    assert.deepEqual([second.at(-1)?.id, third.at(-1)?.id], [id - 1, id]);
+    assert.deepEqual(statuses, [200, 200, 200, 304, 201, 200]);
+    assert.deepEqual([second.length, second.at(-1)?.id, third.at(-1)?.id], [before, id - 1, id]);
+  });
+
+  test('sends the validator of the list with that list alone', async () => {
+    const { requests, fetch } = answering();
+    const catalog = client({ fetch });
+    await catalog.categories.list();
+    await catalog.categories.create({ name: 'New' });
+    await catalog.categories.list({ limit: 1 });
+    await catalog.pets.list();
+    await catalog.categories.list();
+    assert.deepEqual(
+      requests.map(({ headers }) => headers.has('if-none-match')),
+      [false, false, false, false, true],
+    );
   });
 
   test('caches the last answer of each operation, with the cursor of the next page', async () => {

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Clock, PetCatalog } from '../../client/src/pet-catalog.ts';
+
+/** What a client sends again, and in which order, to a service that the test plays. */
+
+/** Longer than any backoff. */
+const BACKOFF_MS_MAX = 10_000;
+
+/** A client whose every request waits until the test answers it, on a clock that moves only when the test moves it. */
+function bench() {
+  const sent: { path: string; headers: Headers; answer(response: Response | Error): Promise<void> }[] = [];
+  let now = 0;
+  const sleepers = new Set<{ until: number; wake(): void }>();
+  const clock: Clock = {
+    now: () => now,
+    sleep: (ms, signal) =>
+      new Promise((wake, reject) => {
+        const sleeper = { until: now + ms, wake };
+        sleepers.add(sleeper);
+        signal.addEventListener('abort', () => {
+          sleepers.delete(sleeper);
+          reject(signal.reason);
+        });
+      }),
+  };
+  const pass = async (ms: number) => {
+    now += ms;
+    for (const sleeper of sleepers) {
+      if (sleeper.until > now) continue;
+      sleepers.delete(sleeper);
+      sleeper.wake();
+    }
+    await settled();
+  };
+  const send: typeof fetch = (url, init) =>
+    new Promise((resolve, reject) => {
+      sent.push({
+        path: new URL(`${url}`).pathname.slice('/v1'.length),
+        headers: new Headers(init?.headers),
+        async answer(response) {
+          if (response instanceof Error) reject(response);
+          else resolve(response);
+          await settled();
+        },
+      });
+    });
+  const catalog = new PetCatalog({ baseUrl: 'http://service.example/v1', apiKey: 'key', clock, fetch: send });
+  return { catalog, sent, pass };
+}
+
+/** Lets everything happen that does not wait for the clock or an answer. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
+  Response.json({ code, message: 'No', status }, { status, headers });
+const limits = (remaining: number) => ({
+  'x-ratelimit-limit': '60',
+  'x-ratelimit-remaining': `${remaining}`,
+  'x-ratelimit-reset': '60',
+});
+const good = (headers: Record<string, string> = {}) => Response.json({ id: 1, name: 'Dog' }, { headers });
+
+const lost = () => new TypeError('fetch failed');
+const missing = () => refusal(404, 'not_found');
+for (const [title, answers, outcome] of [
+  ['the connection is lost', [lost, missing], 'done'],
+  ['a proxy answers 502', [() => new Response('', { status: 502 }), missing], 'done'],
+  ['the service fails', [() => refusal(500, 'internal_error'), missing], 'done'],
+  ['the outcome is unknown', [() => refusal(503, 'outcome_unknown'), missing], 'done'],
+  ['the connection is lost, then the service is busy', [lost, () => refusal(503, 'unavailable'), missing], 'done'],
+  ['the service is busy', [() => refusal(503, 'unavailable'), missing], 'not_found'],
+  ['the request did not arrive', [() => refusal(408, 'request_timeout'), missing], 'not_found'],
+  ['the order is complete by then', [lost, () => refusal(409, 'order_not_cancellable')], 'order_not_cancellable'],
+] as const) {
+  test(`a cancellation that is retried because ${title} ends as ${outcome}`, async () => {
+    const { catalog, sent, pass } = bench();
+    const call = catalog.orders.cancel(7).then(
+      () => 'done',
+      ({ code }) => code,
+    );
+    for (const [index, answer] of answers.entries()) {
+      await pass(BACKOFF_MS_MAX);
+      await sent[index]?.answer(answer());
+    }
+    assert.equal(await call, outcome);
+    assert.equal(sent.length, answers.length);
+  });
+}
+
+test('only a deletion is done when a retry finds nothing', async () => {
+  const { catalog, sent, pass } = bench();
+  const call = catalog.categories.get(7);
+  await settled();
+  await sent[0]?.answer(lost());
+  await pass(BACKOFF_MS_MAX);
+  const rejected = assert.rejects(call, { code: 'not_found' });
+  await sent[1]?.answer(missing());
+  await rejected;
+});
+
+test("every attempt of a create sends the caller's own Idempotency-Key", async () => {
+  const { catalog, sent, pass } = bench();
+  const call = catalog.categories.create({ name: 'Dog' }, { idempotencyKey: 'mine' });
+  await settled();
+  await sent[0]?.answer(lost());
+  await pass(BACKOFF_MS_MAX);
+  await sent[1]?.answer(good());
+  await call;
+  assert.deepEqual(
+    sent.map(({ headers }) => headers.get('idempotency-key')),
+    ['mine', 'mine'],
+  );
+});
+
+test('a retry is sent before calls that were never sent, and those in order', async () => {
+  const { catalog, sent, pass } = bench();
+  const calls = Array.from({ length: 9 }, (_, index) => catalog.categories.get(index + 1));
+  await settled();
+  assert.equal(sent.length, 6);
+  await sent[0]?.answer(refusal(503, 'unavailable'));
+  assert.equal(sent.length, 7);
+  await pass(BACKOFF_MS_MAX);
+  for (let index = 1; index < 10; index += 1) await sent[index]?.answer(good());
+  await Promise.all(calls);
+  assert.deepEqual(
+    sent.map(({ path }) => path),
+    [1, 2, 3, 4, 5, 6, 7, 1, 8, 9].map((id) => `/categories/${id}`),
+  );
+});
+
+test('after a 429 nothing is sent before its time, though requests that were sent before it find room', async () => {
+  const { catalog, sent, pass } = bench();
+  const calls = [1, 2, 3].map((id) => catalog.categories.get(id));
+  await settled();
+  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '20', ...limits(0) }));
+  calls.push(catalog.categories.get(4));
+  await sent[1]?.answer(good(limits(5)));
+  await sent[2]?.answer(good(limits(4)));
+  assert.equal(sent.length, 3);
+  const free = catalog.rateLimit();
+  await settled();
+  await sent[3]?.answer(good(limits(0)));
+  await free;
+  await pass(19_999);
+  assert.deepEqual(
+    sent.map(({ path }) => path),
+    ['/categories/1', '/categories/2', '/categories/3', '/rate_limit'],
+  );
+  await pass(1);
+  assert.deepEqual(
+    sent.slice(4).map(({ path }) => path),
+    ['/categories/1'],
+    'the refused call goes first, and alone',
+  );
+  await sent[4]?.answer(good(limits(59)));
+  await sent[5]?.answer(good(limits(58)));
+  await Promise.all(calls);
+});
