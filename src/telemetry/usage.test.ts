@@ -1,24 +1,30 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../test/kit/clock.ts';
 import type { UsageRecord, UsageStorage } from '../catalog/usage.ts';
 import { UsageRecorder } from './usage.ts';
 
-function bench() {
+/** A recorder on a storage that notes what it is given, with copies of each attempt unless there are too many. */
+function bench({ copies = true } = {}) {
   const clock = manualClock();
   const added: { minute: number; records: readonly UsageRecord[] }[] = [];
   const tried: { attempt: string | undefined; records: readonly UsageRecord[] }[] = [];
+  const purged: number[] = [];
   const failures: unknown[] = [];
   let isDown = false;
   const usage: UsageStorage = {
     async add(minute, records, attempt) {
-      tried.push({ attempt, records: structuredClone(records) });
+      if (copies) tried.push({ attempt, records: structuredClone(records) });
       if (isDown) throw new Error('down');
-      added.push({ minute, records: structuredClone(records) });
+      added.push({ minute, records });
     },
     byKey: () => assert.fail(),
     series: () => assert.fail(),
-    purge: async () => {},
+    purge: async (now) => {
+      purged.push(now);
+      if (isDown) throw new Error('down');
+    },
   };
   const recorder = new UsageRecorder({
     storage: { usage },
@@ -28,7 +34,7 @@ function bench() {
   const goDown = (down: boolean) => {
     isDown = down;
   };
-  return { clock, added, tried, failures, recorder, goDown };
+  return { clock, added, tried, purged, failures, recorder, goDown };
 }
 
 const KEYS_MAX = 200_000;
@@ -88,7 +94,7 @@ test('usage that cannot be stored is retried unchanged as the same attempt, then
 });
 
 test('beyond 200,000 records in memory further keys count in the total only, until they are stored', async () => {
-  const { clock, added, recorder } = bench();
+  const { clock, added, recorder } = bench({ copies: false });
   const count = (record: UsageRecord | undefined) => [record?.served, record?.serverErrors];
   for (let i = 0; i < KEYS_MAX; i += 1) recorder.record(`key_${i}`, 200);
   recorder.record('key_0', 500);
@@ -114,4 +120,29 @@ test('beyond 200,000 records in memory further keys count in the total only, unt
     added[0]?.records.map(({ keyId }) => keyId),
     ['*', 'key_new'],
   );
+});
+
+test('usage is stored every five seconds, and expired usage is purged every hour, until the disposal', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { clock, added, purged, failures, recorder, goDown } = bench();
+  recorder.record('key_1', 200);
+  t.mock.timers.tick(4_999);
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  assert.equal(added.length, 0);
+  t.mock.timers.tick(1);
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  assert.equal(added.length, 1);
+  clock.advance(3_600);
+  t.mock.timers.tick(3_594_999);
+  assert.deepEqual(purged, []);
+  goDown(true);
+  t.mock.timers.tick(1);
+  assert.deepEqual(purged, [clock.now().unix]);
+  await nextTurn();
+  assert.equal(failures.length, 1, 'a failed purge is told');
+  await recorder[Symbol.asyncDispose]();
+  recorder.record('key_1', 200);
+  t.mock.timers.tick(3_600_000);
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  assert.deepEqual([added.length, purged.length], [1, 1]);
 });
