@@ -32,6 +32,16 @@ export function keysContract(check: Check): void {
     });
     assert.equal((await storage.keys.findBySecret(secretRecord(secret).hash))?.endsAt, NOW + 100);
     assert.equal((await storage.keys.findBySecret(second.hash))?.endsAt, NOW + 500);
+    // One without a grace ends every earlier secret, also those in their grace.
+    await storage.keys.rotate(key.id, secretRecord('petcat_live_fourth'), {
+      now: NOW + 30,
+      oldEndAt: NOW + 30,
+      by: OPERATOR,
+    });
+    for (const old of [secret, 'petcat_live_second', 'petcat_live_third']) {
+      assert.equal((await storage.keys.findBySecret(secretRecord(old).hash))?.endsAt, NOW + 30);
+    }
+    assert.equal((await storage.keys.findBySecret(secretRecord('petcat_live_fourth').hash))?.endsAt, null);
   });
 
   check('a revocation is permanent and keeps its first time', async ({ storage }) => {
