@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../src/catalog/category.ts';
 import { readContract } from './kit/contract.ts';
 import { issueKey } from './kit/faults/kills.ts';
+import { OPERATOR } from './kit/operator.ts';
 import { serveProcess } from './kit/process.ts';
 import { json, type TestService, temporaryFolder, testService } from './kit/service.ts';
 
@@ -36,6 +37,29 @@ describe('Idempotency-Key', () => {
     assert.equal(first.headers.get('idempotency-replayed'), null);
     assert.equal(again.headers.get('idempotency-replayed'), 'true');
     assert.equal(await count(), before);
+  });
+
+  test('a replay brings nothing back: the list keeps what became of the category since', async () => {
+    const body = '{"name":"Dog"}';
+    const renamed = await json<Category>(create('renamed', body));
+    const deleted = await json<Category>(create('deleted', body));
+    const { categories } = service.storage;
+    await categories.rename(renamed.id, 'Cat', OPERATOR);
+    await categories.delete(deleted.id, OPERATOR);
+    const list = await json<Category[]>(service.call(secret, '/categories'));
+    assert.equal(list.find(({ id }) => id === renamed.id)?.name, 'Cat');
+    assert.deepEqual(await json<Category>(create('renamed', body)), renamed);
+    assert.deepEqual(await json<Category>(create('deleted', body)), deleted);
+    assert.deepEqual(await json<Category[]>(service.call(secret, '/categories')), list);
+  });
+
+  test('what is stored is answered as created, even if the list cannot be read then', async (t) => {
+    await create('unread', '{"name":"Dog"}');
+    const read = t.mock.method(service.storage.categories, 'list', async () => {
+      throw new Error('no storage');
+    });
+    assert.equal((await create('unread', '{"name":"Dog"}')).status, 201);
+    assert.ok(read.mock.callCount() > 0);
   });
 
   test('concurrent retries create one', async () => {
