@@ -45,7 +45,7 @@ function bench() {
         },
       });
     });
-  const catalog = new PetCatalog({ baseUrl: 'http://service.example/v1', apiKey: 'key', clock, fetch: send });
+  const catalog = new PetCatalog({ baseUrl: 'http://service.example/v1', apiKey: 'secret', clock, fetch: send });
   return { catalog, sent, pass };
 }
 
@@ -157,5 +157,97 @@ test('after a 429 nothing is sent before its time, though requests that were sen
   );
   await sent[4]?.answer(good(limits(59)));
   await sent[5]?.answer(good(limits(58)));
+  await Promise.all(calls);
+});
+
+for (const [title, retryAfter, waitMs] of [
+  ['seconds', '20', 20_000],
+  ['a date', new Date(20_000).toUTCString(), 20_000],
+  ['a date in the past', new Date(-20_000).toUTCString(), 1_000],
+  ['zero', '0', 1_000],
+  ['nothing', undefined, 1_000],
+] as const) {
+  test(`a 429 of a proxy with ${title} in Retry-After is waited out by its call alone`, async (t) => {
+    t.mock.method(Math, 'random', () => 0);
+    const { catalog, sent, pass } = bench();
+    await pass(500);
+    const call = catalog.categories.get(1);
+    await settled();
+    const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+    await sent[0]?.answer(new Response('Slow down', { status: 429, headers }));
+    const other = catalog.categories.get(2);
+    await settled();
+    assert.equal(sent.length, 2);
+    await sent[1]?.answer(good());
+    await other;
+    await pass(waitMs - 1);
+    assert.equal(sent.length, 2);
+    await pass(1);
+    await sent[2]?.answer(good());
+    await call;
+  });
+}
+
+test('the backoff doubles with every attempt', async (t) => {
+  t.mock.method(Math, 'random', () => 0.5);
+  const { catalog, sent, pass } = bench();
+  const call = catalog.categories.get(1);
+  await settled();
+  for (const [index, waitMs] of [250, 500, 1_000, 2_000].entries()) {
+    await sent[index]?.answer(lost());
+    await pass(waitMs - 1);
+    assert.equal(sent.length, index + 1);
+    await pass(1);
+    assert.equal(sent.length, index + 2);
+  }
+  await sent[4]?.answer(good());
+  await call;
+});
+
+test('a limit that resets only at the deadline fails the call at once, and the next without a request', async () => {
+  const { catalog, sent } = bench();
+  const first = catalog.categories.get(1);
+  const isRefused = { code: 'rate_limit_exceeded', retryAfter: 120 };
+  const refused = assert.rejects(first, { ...isRefused, message: 'getCategory: No (rate_limit_exceeded)' });
+  await settled();
+  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '120', ...limits(0) }));
+  await refused;
+  await assert.rejects(catalog.categories.get(2), { ...isRefused, message: /not sent/ });
+  assert.equal(sent.length, 1);
+});
+
+test('calls that are aborted while they wait for their turn leave it to others', async () => {
+  const { catalog, sent } = bench();
+  const calls = Array.from({ length: 6 }, (_, index) => catalog.categories.get(index + 1));
+  const controller = new AbortController();
+  const aborted = Array.from({ length: 6 }, () => catalog.categories.get(99, { signal: controller.signal }));
+  calls.push(catalog.categories.get(7));
+  await settled();
+  controller.abort(new Error('the user left'));
+  for (const { status } of await Promise.allSettled(aborted)) assert.equal(status, 'rejected');
+  for (let index = 0; index < 7; index += 1) await sent[index]?.answer(good());
+  await Promise.all(calls);
+  assert.deepEqual(
+    sent.map(({ path }) => path),
+    [1, 2, 3, 4, 5, 6, 7].map((id) => `/categories/${id}`),
+  );
+});
+
+test('asking whether a ban still holds leaves no room for a second call when it ends', async () => {
+  const { catalog, sent, pass } = bench();
+  const banned = async (index: number, seconds: number) => {
+    const call = assert.rejects(catalog.categories.get(1), { code: 'key_banned', retryAfter: seconds });
+    await settled();
+    await sent[index]?.answer(refusal(429, 'key_banned', { 'retry-after': `${seconds}`, ...limits(0) }));
+    await call;
+  };
+  await banned(0, 300);
+  await pass(60_000);
+  await banned(1, 240);
+  await pass(240_000);
+  const calls = [2, 3, 4].map((id) => catalog.categories.get(id));
+  await settled();
+  assert.equal(sent.length, 3);
+  for (let index = 2; index < 5; index += 1) await sent[index]?.answer(good(limits(59)));
   await Promise.all(calls);
 });
