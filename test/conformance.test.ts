@@ -250,6 +250,19 @@ describe('the published interface', () => {
     assert.equal((await ask(etag)).status, 200, 'the list has changed');
   });
 
+  test('X-Request-Id: 1 to 128 letters, digits, ".", "_" and "-" are kept, anything else is replaced', async () => {
+    const idFor = async (sent: string) => {
+      const { headers } = await service.call(secret, '/rate_limit', { headers: { 'x-request-id': sent } });
+      return headers.get('x-request-id') ?? '';
+    };
+    for (const kept of ['a', 'A.b_c-9', 'x'.repeat(128)]) assert.equal(await idFor(kept), kept);
+    for (const replaced of ['', 'x'.repeat(129), 'a b', 'a/b', '"a"', 'a, b', 'a\u00e9']) {
+      const id = await idFor(replaced);
+      assert.notEqual(id, replaced);
+      assert.match(id, /^[A-Za-z0-9._-]{8,128}$/);
+    }
+  });
+
   test('Versioning: the address carries /v1, and what is outside is not the API', async () => {
     const outside = await fetch(service.url.replace('/v1', '/v2/categories'));
     assert.equal(outside.headers.get('x-ratelimit-limit'), null);
