@@ -37,6 +37,7 @@ describe('limit headers of delayed answers', () => {
       assert.equal(headers.get('x-ratelimit-limit'), '60');
       assert.equal(headers.get('x-ratelimit-remaining'), `${expected.remaining}`);
       assert.equal(headers.get('x-ratelimit-reset'), `${unix + expected.resetIn}`);
+      assert.equal(headers.get('ratelimit-policy'), '"minute";q=60;w=60, "day";q=1000;w=86400');
       const toMidnight = 86_400 - (unix % 86_400);
       const { remaining, resetIn, day } = expected;
       assert.equal(headers.get('ratelimit'), `"minute";r=${remaining};t=${resetIn}, "day";r=${day};t=${toMidnight}`);
