@@ -38,6 +38,17 @@ test('an answer whose head cannot be written is a 500, and the process survives'
   assert.equal((await door.call('/defect', {})).status, 200);
 });
 
+test('a defect after the answer was written adds no second answer', async (t) => {
+  await using service = await testService();
+  await using door = await openDoor(service, () => ({ status: 200, body: '{}' }));
+  t.mock.method(service.events, 'requestAnswered', () => {
+    throw new Error('no log');
+  });
+  const response = await door.call('/defect', {});
+  assert.deepEqual([response.status, await response.text()], [200, '{}']);
+  assert.deepEqual(service.events.failures.map(String), ['Error: no log']);
+});
+
 /** A second listener on a service's keys, with one operation. */
 async function openDoor(service: TestService, handle: Operation['handle']) {
   const { storage, clock, events, config } = service;
