@@ -82,6 +82,7 @@ test('an operator looks after keys while the service runs, and no secret is left
   );
 
   const rotated = await keysJson('rotate', made.id, '--grace', '24h');
+  assert.equal(rotated.prefix, rotated.key.slice(0, 16));
   assert.deepEqual([await status(rotated.key), await status(made.key)], [200, 200]);
   const again = await keysJson('rotate', made.id, '--grace', '0');
   await untilTrue(async () => (await status(rotated.key)) === 401 && (await status(made.key)) === 401);
