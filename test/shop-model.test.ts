@@ -36,7 +36,7 @@ const anyStep = fc.oneof(
   fc.record({
     kind: fc.constant('filter' as const),
     pick: fc.nat(),
-    limit: fc.integer({ min: 1, max: 3 }),
+    limit: fc.integer({ min: 2, max: 9 }),
     status: fc.option(fc.constantFrom<PetStatus>('available', 'pending', 'sold')),
   }),
   fc.record({ kind: fc.constant('placeOrder' as const), pick: fc.nat(), quantity: fc.integer({ min: 1, max: 4 }) }),
