@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CatalogError } from '../../catalog/error.ts';
+import { WriteQueue } from './write-queue.ts';
+
+const BATCH_MAX = 256;
+const WAITING_MAX = 10_000;
+
+test('items share batches in their order, and each gets its own outcome', async () => {
+  const batches: number[][] = [];
+  const stored: number[][] = [];
+  const queue = new WriteQueue<number, string>(
+    async (items) => {
+      batches.push(items);
+      return items.map((item) => (item === 3 ? new CatalogError('catalog_full', 'three') : `stored ${item}`));
+    },
+    ({ size, waiting }) => stored.push([size, waiting]),
+  );
+  const count = BATCH_MAX + 44;
+  const results = await Promise.allSettled(Array.from({ length: count }, (_, item) => queue.push(item)));
+  assert.deepEqual(batches.flat(), [...Array(count).keys()]);
+  assert.deepEqual(stored, [
+    [BATCH_MAX, 44],
+    [44, 0],
+  ]);
+  for (const [item, result] of results.entries()) {
+    if (item === 3) assert.equal(result.status === 'rejected' && result.reason.message, 'three');
+    else assert.equal(result.status === 'fulfilled' && result.value, `stored ${item}`);
+  }
+});
+
+test('an item is settled only after its commit, and one that comes meanwhile waits for the next', async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const sizes: number[] = [];
+  const queue = new WriteQueue<number, number>(async (items) => {
+    const gate = gates[sizes.push(items.length) - 1];
+    await gate?.promise;
+    return items;
+  });
+  const settled: number[] = [];
+  const push = (item: number) => queue.push(item).then((result) => settled.push(result));
+  const first = push(1);
+  await nextTurn();
+  const second = push(2);
+  await nextTurn();
+  assert.deepEqual([sizes, settled], [[1], []], 'no two commits at once');
+  gates[0]?.resolve();
+  await first;
+  await nextTurn();
+  assert.deepEqual([sizes, settled], [[1, 1], [1]]);
+  gates[1]?.resolve();
+  await second;
+  assert.deepEqual(settled, [1, 2]);
+});
+
+test('when the storage is down, all that wait are refused at once and never stored', async () => {
+  const committed: number[] = [];
+  let isDown = true;
+  const queue = new WriteQueue<number, number>(async (items) => {
+    committed.push(...items);
+    if (isDown) throw new CatalogError('outcome_unknown', 'no answer');
+    return items;
+  });
+  const results = await Promise.allSettled(Array.from({ length: 3 * BATCH_MAX }, (_, item) => queue.push(item)));
+  for (const [item, result] of results.entries()) {
+    assert.ok(result.status === 'rejected');
+    assert.equal(result.reason.code, item < BATCH_MAX ? 'outcome_unknown' : 'unavailable');
+  }
+  isDown = false;
+  assert.equal(await queue.push(-1), -1);
+  assert.deepEqual(committed, [...Array(BATCH_MAX).keys(), -1]);
+});
+
+test('an error that does not come from the storage fails one batch only', async () => {
+  let commits = 0;
+  const queue = new WriteQueue<number, number>(async (items) => {
+    commits += 1;
+    if (commits === 1) throw new TypeError('a mistake');
+    return items;
+  });
+  const results = await Promise.allSettled(Array.from({ length: 2 * BATCH_MAX }, (_, item) => queue.push(item)));
+  for (const [item, { status }] of results.entries()) assert.equal(status, item < BATCH_MAX ? 'rejected' : 'fulfilled');
+});
+
+test('beyond ten thousand waiting items new ones are refused', async () => {
+  const queue = new WriteQueue<number, number>(async (items) => items);
+  const waiting = Array.from({ length: WAITING_MAX }, (_, item) => queue.push(item));
+  await assert.rejects(queue.push(-1), { code: 'unavailable' });
+  assert.equal((await Promise.all(waiting)).length, WAITING_MAX);
+  assert.equal(await queue.push(-1), -1);
+});
