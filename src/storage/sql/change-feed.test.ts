@@ -41,3 +41,23 @@ test('ids that vanish reveal that an earlier state of the database was restored'
   await look();
   assert.deepEqual(seen, ['new-categories', 'restored']);
 });
+
+test('a change of this process is not followed again, unless others changed something before it', async () => {
+  const versions = new Map<Change, number>([['keys', 5]]);
+  const seen: Change[] = [];
+  const { look, followed } = await followChanges(
+    async () => versions,
+    async (change) => void seen.push(change),
+  );
+  versions.set('keys', 6);
+  followed('keys', 6);
+  await look();
+  assert.deepEqual(seen, []);
+  // 7 is another's, 8 this process's own.
+  versions.set('keys', 8);
+  followed('keys', 8);
+  await look();
+  assert.deepEqual(seen, ['keys']);
+  await look();
+  assert.deepEqual(seen, ['keys']);
+});
