@@ -57,6 +57,18 @@ export function storageContract(
     await untilTrue(() => seen.includes('new-categories'));
   });
 
+  check('a change that could not be followed is followed at a later poll', async ({ storage, another }) => {
+    let failures = 0;
+    const seen: Change[] = [];
+    await storage.watch(async (change) => {
+      if (change === 'keys' && failures++ === 0) throw new Error('the key cannot be read');
+      seen.push(change);
+    });
+    await using other = await another();
+    await issue(other);
+    await untilTrue(() => seen.includes('keys'));
+  });
+
   check('its health check passes', async ({ storage }) => {
     await storage.check();
   });
