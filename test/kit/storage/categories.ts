@@ -51,7 +51,13 @@ export function categoriesContract(check: Check): void {
     assert.equal(refused.length, 5);
     for (const { reason } of refused) assert.ok(reason instanceof CatalogError && reason.code === 'catalog_full');
     await assert.rejects(insert(storage, { name: 'late' }), { code: 'catalog_full' });
-    assert.equal((await storage.categories.list()).length, categoriesMax);
+    const made = await storage.categories.list();
+    assert.equal(made.length, categoriesMax);
+    for (const { id } of made.slice(0, 2)) assert.equal(await storage.categories.delete(id, OPERATOR), 'deleted');
+    assert.equal((await insert(storage, { name: 'next' })).id, categoriesMax + 1, 'a refused create takes no id');
+    await storage.categories.import([{ name: 'last' }], OPERATOR);
+    await assert.rejects(storage.categories.import([{ name: 'late' }], OPERATOR), { code: 'catalog_full' });
+    assert.equal((await storage.categories.list()).at(-1)?.id, categoriesMax + 2);
   });
 
   check('the bound of the list’s bytes holds to the byte across processes', async (bench) => {
