@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Order } from '../../../src/catalog/order.ts';
-import { PET_STATUSES, type Pet } from '../../../src/catalog/pet.ts';
+import { PET_STATUSES, type Pet, STOCK_MAX } from '../../../src/catalog/pet.ts';
 import { type Check, insert } from './bench.ts';
 
 /** Registers the checks of pets, their stock and their orders. */
@@ -144,5 +144,33 @@ export function shopContract(check: Check): void {
     ]);
     const { resource: next } = await order();
     assert.ok(next.id > id, 'the id of a cancelled order is not reused');
+  });
+
+  check('a pending pet stays pending until its stock is gone', async ({ storage }) => {
+    const { id: categoryId } = await insert(storage, { name: 'Dog' });
+    const { resource: pet } = await storage.pets.insert({ name: 'Rex', categoryId, status: 'pending' }, { keyId: 'k' });
+    const stock = async () => (await storage.pets.listInventory({ after: 0, limit: 1 }))[0];
+    await storage.pets.setQuantity(pet.id, 2);
+    const order = () => storage.orders.insert({ petId: pet.id, quantity: 1 }, { keyId: 'k' });
+    const { resource: first } = await order();
+    assert.deepEqual(await stock(), { petId: pet.id, quantity: 1, status: 'pending' });
+    await storage.orders.cancel(first.id);
+    assert.deepEqual(await stock(), { petId: pet.id, quantity: 2, status: 'pending' });
+    for (let i = 0; i < 2; i += 1) await order();
+    assert.deepEqual(await stock(), { petId: pet.id, quantity: 0, status: 'sold' });
+    await assert.rejects(order(), { code: 'insufficient_stock' });
+  });
+
+  check('a cancelled order raises the stock to its maximum at most', async ({ storage }) => {
+    const { id: categoryId } = await insert(storage, { name: 'Dog' });
+    const { resource: pet } = await storage.pets.insert(
+      { name: 'Rex', categoryId, status: 'available' },
+      { keyId: 'k' },
+    );
+    await storage.pets.setQuantity(pet.id, STOCK_MAX);
+    const { resource } = await storage.orders.insert({ petId: pet.id, quantity: 3 }, { keyId: 'k' });
+    await storage.pets.setQuantity(pet.id, STOCK_MAX - 2);
+    assert.equal(await storage.orders.cancel(resource.id), true);
+    assert.equal((await storage.pets.listInventory({ after: 0, limit: 1 }))[0]?.quantity, STOCK_MAX);
   });
 }
