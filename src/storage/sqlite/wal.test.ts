@@ -45,6 +45,27 @@ test('damage to any part of a frame is distinguished from the end of the log if 
   }
 });
 
+test('a last transaction of several frames that a crash tore is not damage, and two are', () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'test.db');
+  using database = new DatabaseSync(file);
+  database.exec('PRAGMA journal_mode = WAL; CREATE TABLE texts (text); PRAGMA wal_checkpoint(TRUNCATE)');
+  for (let commit = 0; commit < 3; commit += 1) database.exec(`INSERT INTO texts VALUES (zeroblob(20000))`);
+  const log = readFileSync(`${file}-wal`);
+  const commits = [...Array((log.length - HEADER_BYTES) / FRAME_BYTES).keys()].filter(
+    (frame) => log.readUInt32BE(HEADER_BYTES + frame * FRAME_BYTES + 4) !== 0,
+  );
+  assert.deepEqual([commits.length, inspectLog(file).commits], [3, 3]);
+  for (let frame = 0; frame < log.length / FRAME_BYTES - 1; frame += 1) {
+    const at = HEADER_BYTES + frame * FRAME_BYTES;
+    const torn = Buffer.from(log);
+    torn[at + 100] = (torn[at + 100] ?? 0) ^ 1;
+    const whole = commits.filter((commit) => commit < frame).length;
+    const { damage, behind } = inspectLog(file, () => torn);
+    assert.deepEqual([damage === undefined, behind], whole === 2 ? [true, 0] : [false, 3 - whole], `frame ${frame}`);
+  }
+});
+
 test('damage found by only one of two reads is a write in progress', () => {
   using folder = temporaryFolder();
   const { file, log } = writtenLog(folder.path);
