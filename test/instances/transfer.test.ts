@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { databaseUrl } from '../../src/config.ts';
 import { openEngine } from '../../src/storage/open.ts';
-import { TRANSFERRED } from '../../src/storage/transfer.ts';
+import { TRANSFERRED, transfer as transferDatabase } from '../../src/storage/transfer.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { query } from '../kit/postgres-server.ts';
@@ -105,6 +105,52 @@ test('it refuses every unsafe transfer in one line', options, async () => {
   }
   await using _service = await serveProcess(['--database-url', database.url], options);
   assert.match(await refusal(database.url, empty), /A service runs on the database postgres:.*: stop all/);
+});
+
+test('a target with a row in any table is refused', async () => {
+  using folder = temporaryFolder();
+  const [from, to] = ['from.db', 'to.db'].map((name) => databaseUrl(`sqlite:${join(folder.path, name)}`));
+  assert.ok(from?.engine === 'sqlite' && to?.engine === 'sqlite');
+  for (const address of [from, to]) await (await openEngine(address)).db.destroy();
+  for (const table of Object.keys(TRANSFERRED).filter((each) => TRANSFERRED[each as 'pets'] === 'empty')) {
+    const change = (sql: (columns: string) => string) => {
+      using database = new DatabaseSync(to.file, { enableForeignKeyConstraints: false });
+      database.exec(
+        sql(
+          database
+            .prepare(`PRAGMA table_info(${table})`)
+            .all()
+            .map(() => '1')
+            .join(),
+        ),
+      );
+    };
+    change((values) => `INSERT INTO ${table} VALUES (${values})`);
+    const message = new RegExp(`is not empty \\(${table} has rows\\)`);
+    await assert.rejects(transferDatabase({ from, to, onProgress: () => {} }), { message });
+    change(() => `DELETE FROM ${table}`);
+  }
+  await transferDatabase({ from, to, onProgress: () => {} });
+});
+
+test('a target that keeps other rows than were written is noticed, and left empty', async () => {
+  using folder = temporaryFolder();
+  const [from, to] = ['from.db', 'to.db'].map((name) => databaseUrl(`sqlite:${join(folder.path, name)}`));
+  assert.ok(from?.engine === 'sqlite' && to?.engine === 'sqlite');
+  await fill(`sqlite:${from.file}`);
+  await (await openEngine(to)).db.destroy();
+  for (const [table, change] of [
+    ['pets', "UPDATE pets SET name = 'Rey'"],
+    ['create_outcomes', 'DELETE FROM create_outcomes'],
+    ['audit_entries', 'DELETE FROM audit_entries WHERE id = 1'],
+  ] as const) {
+    using database = new DatabaseSync(to.file);
+    database.exec(`CREATE TRIGGER meddle AFTER INSERT ON ${table} BEGIN ${change}; END`);
+    const message = `${table} does not read back as it was written; nothing was kept`;
+    await assert.rejects(transferDatabase({ from, to, onProgress: () => {} }), { message });
+    assert.deepEqual({ ...database.prepare('SELECT count(*) AS rows FROM categories').get() }, { rows: 0 });
+    database.exec('DROP TRIGGER meddle');
+  }
 });
 
 test('an interrupted transfer leaves the target empty and can be run again', options, async () => {
