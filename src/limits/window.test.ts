@@ -72,3 +72,33 @@ test('with 0 as the refusals before a ban there are no bans', () => {
     assert.notEqual(result.decision.refusal, 'key_banned');
   }
 });
+
+test('a ban counts for the length of the next until a day after its end', () => {
+  for (const [sinceEnd, minutes] of [
+    [86_399, 60],
+    [86_400, 1],
+  ] as const) {
+    const ends = NOON - sinceEnd;
+    const ban = { starts: ends - 3_600, ends, level: 4, reason: 'r' };
+    const state = { ...UNUSED, minuteEnds: NOON + 30, minuteUsed: 1, refusalsEnd: NOON + 30, refusals: 59, ban };
+    const { newBan } = charge(state, { minute: 1, day: 1_000 }, { unix: NOON, steady: NOON }, BAN_AFTER);
+    assert.deepEqual([newBan?.starts, newBan?.ends], [NOON, NOON + minutes * 60]);
+  }
+});
+
+test('with both windows spent the refusal names the day, and the wait covers both', () => {
+  const midnight = NOON + 43_200;
+  for (const [beforeMidnight, reset] of [
+    [50, midnight],
+    [20, midnight - 20 + 30],
+  ] as const) {
+    const now = midnight - beforeMidnight;
+    const day = Math.floor(now / 86_400);
+    const state = { ...UNUSED, minuteEnds: now + 30, minuteUsed: 5, day, dayUsed: 9 };
+    const decision = look(state, { minute: 5, day: 9 }, { unix: now, steady: now });
+    assert.deepEqual(
+      [decision.refusal, decision.limit, decision.remaining, decision.reset],
+      ['daily_quota_exceeded', 9, 0, reset],
+    );
+  }
+});
