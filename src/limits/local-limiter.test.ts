@@ -5,7 +5,7 @@ import { manualClock } from '../../test/kit/clock.ts';
 import { type LimiterBench, limiterContract } from '../../test/kit/limiter-contract.ts';
 import { OPERATOR } from '../../test/kit/operator.ts';
 import { recordedEvents, temporaryFolder } from '../../test/kit/service.ts';
-import { newApiKey, secretRecord } from '../catalog/api-key.ts';
+import { type ApiKey, newApiKey, secretRecord } from '../catalog/api-key.ts';
 import { openStorage } from '../storage/open.ts';
 import { LocalLimiter } from './local-limiter.ts';
 
@@ -47,15 +47,79 @@ async function localBench(keysMax?: number): Promise<LimiterBench> {
 
 test('LocalLimiter: evicted keys keep their counts', async () => {
   await using bench = await localBench(3);
-  const keys = await Promise.all(
-    Array.from({ length: 20 }, async () => {
-      const { key, secret } = newApiKey({ name: 'one', environment: 'production', plan: 'free' }, 0);
-      await bench.storage.keys.insert(key, secretRecord(secret), OPERATOR);
-      return key;
-    }),
-  );
+  const keys = await Promise.all(Array.from({ length: 20 }, () => issue(bench)));
   for (let round = 1; round <= 5; round += 1) {
     for (const key of keys) assert.equal((await bench.limiter.charge(key)).remaining, 60 - round);
     await bench.limiter.refreshBans(); // saves, so that keys may be evicted
   }
 });
+
+test('LocalLimiter: a request that is counted during a save is saved by the next one', async () => {
+  await using bench = await localBench();
+  const key = await issue(bench);
+  const { limits } = bench.storage;
+  const saveCounts = limits.saveCounts.bind(limits);
+  await bench.limiter.charge(key);
+  limits.saveCounts = async (counts) => {
+    limits.saveCounts = saveCounts;
+    await bench.limiter.charge(key);
+    await saveCounts(counts);
+  };
+  await bench.limiter.refreshBans(); // saves
+  assert.equal((await limits.memory(key.id)).counts?.dayUsed, 1);
+  await bench.limiter.refreshBans();
+  assert.equal((await limits.memory(key.id)).counts?.dayUsed, 2);
+});
+
+test('LocalLimiter: a ban that begins while the bans are read again stays', async () => {
+  await using bench = await localBench();
+  const key = await issue(bench);
+  await hammer(bench, key);
+  const { limits } = bench.storage;
+  const memory = limits.memory.bind(limits);
+  limits.memory = async (keyId) => {
+    limits.memory = memory;
+    const read = await memory(keyId);
+    bench.clock.advance(60);
+    await hammer(bench, key);
+    return read;
+  };
+  await bench.limiter.refreshBans();
+  assert.equal((await bench.limiter.peek(key)).refusal, 'key_banned');
+});
+
+test('LocalLimiter: a clock set back while the service is down lengthens no window and no ban', async () => {
+  await using bench = await localBench();
+  const [spent, banned] = [await issue(bench), await issue(bench)];
+  await hammer(bench, banned);
+  for (let i = 0; i < 60; i += 1) await bench.limiter.charge(spent);
+  await bench.limiter[Symbol.asyncDispose]();
+  const clock = manualClock(bench.clock.now().unix - 3_600);
+  await using limiter = new LocalLimiter({
+    storage: bench.storage,
+    clock: clock.now,
+    events: recordedEvents(),
+    banAfter: 60,
+  });
+  for (const [key, refusal] of [
+    [spent, 'rate_limit_exceeded'],
+    [banned, 'key_banned'],
+  ] as const) {
+    const refused = await limiter.charge(key);
+    assert.deepEqual([refused.refusal, refused.reset - refused.now], [refusal, 60]);
+  }
+});
+
+/** Runs a free key into its minute limit and on, until it is banned. */
+async function hammer({ limiter, clock }: LimiterBench, key: ApiKey) {
+  for (let i = 0; i < 61; i += 1) await limiter.charge(key);
+  clock.advance(2);
+  for (let i = 0; i < 60; i += 1) await limiter.charge(key);
+  assert.equal((await limiter.charge(key)).refusal, 'key_banned');
+}
+
+async function issue({ storage }: LimiterBench): Promise<ApiKey> {
+  const { key, secret } = newApiKey({ name: 'one', environment: 'production', plan: 'free' }, 0);
+  await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+  return key;
+}
