@@ -128,6 +128,10 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     const upgraded = { ...key, plan: 'pro' as const, limits: PLANS.pro };
     assert.equal((await limiter.charge(upgraded)).remaining, 239);
     assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+    const spent = { ...key, limits: { minute: 1_000, day: 60 } };
+    for (let i = 0; i < 2; i += 1) assert.equal((await limiter.charge(spent)).refusal, 'daily_quota_exceeded');
+    const moreADay = { ...key, limits: { minute: 1_000, day: 70 } };
+    assert.equal((await limiter.charge(moreADay)).remaining, 8, 'with the same limit per minute');
   });
 
   check('a stepped system clock neither frees nor locks a minute window', async ({ limiter, clock }, key) => {
@@ -154,6 +158,18 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
       clock.advance(1);
       assert.notEqual((await limiter.charge(key)).refusal, 'key_banned');
     }
+  });
+
+  check('refusals on both sides of an admitted request count together', async ({ limiter, clock }, key) => {
+    for (let i = 0; i < 60; i += 1) await limiter.charge(key);
+    clock.advance(50);
+    await limiter.charge(key);
+    clock.advance(5);
+    for (let i = 0; i < 30; i += 1) assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+    clock.advance(5);
+    for (let i = 0; i < 60; i += 1) assert.equal((await limiter.charge(key)).refusal, undefined);
+    for (let i = 0; i < 30; i += 1) assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
+    assert.equal((await limiter.charge(key)).refusal, 'key_banned');
   });
 
   check('refusals that were in flight with the first do not count', async ({ limiter, clock }, key) => {
