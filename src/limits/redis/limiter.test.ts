@@ -145,6 +145,23 @@ test('a Redis that lost its data is seeded from storage: both windows and the ba
   assert.equal(decisions.filter(({ refusal }) => !refusal).length, 9);
 });
 
+test('a request that is counted during a save is saved by the next one', { skip }, async () => {
+  await using shared = await bench(1);
+  const key = await shared.issue();
+  const { limits } = shared.storage;
+  const raiseCounts = limits.raiseCounts.bind(limits);
+  await shared.limiter.charge(key);
+  limits.raiseCounts = async (counts) => {
+    limits.raiseCounts = raiseCounts;
+    await shared.limiter.charge(key);
+    await raiseCounts(counts);
+  };
+  await at(shared.limiters, 0).save();
+  assert.equal((await limits.memory(key.id)).counts?.dayUsed, 1);
+  await at(shared.limiters, 0).save();
+  assert.equal((await limits.memory(key.id)).counts?.dayUsed, 2);
+});
+
 test('an unreadable value affects neither its key nor others', { skip }, async () => {
   await using shared = await bench(1);
   const key = await shared.issue();
