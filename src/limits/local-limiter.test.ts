@@ -110,6 +110,20 @@ test('LocalLimiter: a clock set back while the service is down lengthens no wind
   }
 });
 
+test('LocalLimiter: a ban that could not be stored is not taken for a lifted one', async () => {
+  await using bench = await localBench();
+  const key = await issue(bench);
+  const { limits } = bench.storage;
+  const insertBan = limits.insertBan.bind(limits);
+  limits.insertBan = () => Promise.reject(new Error('the disk is full'));
+  await hammer(bench, key);
+  await bench.limiter.refreshBans();
+  assert.equal((await bench.limiter.peek(key)).refusal, 'key_banned');
+  limits.insertBan = insertBan;
+  await bench.restart();
+  assert.equal((await bench.limiter.peek(key)).refusal, 'key_banned');
+});
+
 /** Runs a free key into its minute limit and on, until it is banned. */
 async function hammer({ limiter, clock }: LimiterBench, key: ApiKey) {
   for (let i = 0; i < 61; i += 1) await limiter.charge(key);
