@@ -9,6 +9,27 @@ import { issueKey } from '../kit/faults/kills.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
+/** Runs in a process of its own, because a folder that is gone must not be that of the other tests. */
+const OPEN_IN_DELETED_FOLDER = `
+  import { rmdirSync } from 'node:fs';
+  import { createPrivately } from '${new URL('../../src/storage/sqlite/connection.ts', import.meta.url)}';
+  rmdirSync(process.cwd());
+  createPrivately('./data/pet-catalog.db');
+`;
+
+test('a database below a deleted working folder is refused, not awaited for ever', () => {
+  using folder = temporaryFolder();
+  mkdirSync(join(folder.path, 'gone'));
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', OPEN_IN_DELETED_FOLDER], {
+    cwd: join(folder.path, 'gone'),
+    encoding: 'utf8',
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
+  assert.equal(status, 1);
+  assert.match(stderr, /ENOENT/);
+});
+
 test('a read-only file system is reported as such, without advice to restore a backup', async (t) => {
   using folder = temporaryFolder();
   using disk = mountedDisk(t, folder.path);

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fchmodSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fchmodSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { SqliteStatement } from 'kysely';
@@ -167,6 +167,8 @@ export function notOpened(file: string, error: unknown): DatabaseNotOpened {
  */
 export function createPrivately(file: string): void {
   if (existsSync(file)) return;
+  // Throws if the working folder was deleted; with `recursive`, mkdir would never return then.
+  realpathSync.native('.');
   mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   const descriptor = openSync(file, 'a', PRIVATE_FILE_MODE);
   fchmodSync(descriptor, PRIVATE_FILE_MODE);
