@@ -208,7 +208,8 @@ function postmanTests({ status, expected, kept }: Request): string[] {
     `pm.test('answers ${status}', () => pm.response.to.have.status(${status}));`,
     ...expected.map(({ path, value, variable }) => {
       const wanted = variable ? `pm.collectionVariables.get('${variable}')` : JSON.stringify(value);
-      return `pm.test('${path} is ${variable ?? value}', () => pm.expect(pm.response.json()${accessOf(path)}).to.eql(${wanted}));`;
+      const found = `pm.response.json()${accessOf(path)}`;
+      return `pm.test('${path} is ${value}', () => pm.expect(${found}).to.eql(${wanted}));`;
     }),
     ...kept.map(([name, path]) => `pm.collectionVariables.set('${name}', pm.response.json()${accessOf(path)});`),
   ];
