@@ -15,7 +15,10 @@ export interface PetCatalogOptions {
   readonly attemptTimeoutMs?: number | undefined;
   /** Retries per call, after the first attempt. Default: 4. */
   readonly maxRetries?: number | undefined;
-  /** Spreads calls evenly over the rest of the minute window instead of sending until a 429. */
+  /**
+   * Spreads calls evenly over the rest of the minute window instead of sending until a 429. A call whose turn would
+   * come after its deadline fails at once with a `TimeoutError` that has `retryAt`. Default: false.
+   */
   readonly pace?: boolean | undefined;
   /** Called for every response. Errors that it throws are ignored. */
   readonly onResponse?: ((event: ResponseEvent) => void) | undefined;
