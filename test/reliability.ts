@@ -22,6 +22,7 @@ const TABLE = /(<!-- figures -->\n)[\s\S]*(<!-- \/figures -->)/;
 const RECOVERY_MS_MAX = 5_000;
 const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
 
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const HOSTILE_SECONDS = 600;
 const HOSTILE_P99_FACTOR_MAX = 3;
 const HOSTILE_MEMORY_BYTES_MAX = 400_000_000;
@@ -35,7 +36,12 @@ function note(promise: string, found: string, kept: boolean): void {
   process.stderr.write(`${kept ? 'kept  ' : 'BROKEN'} ${promise}: ${found}\n`);
 }
 
-const edge = runEdgeTests();
+if (!isQuick) {
+  const slow = runTests('**/*.slow.ts');
+  note('The tests that take long pass', `${slow.passed} of ${slow.tests} passed`, slow.tests > 0 && slow.isSuccess);
+}
+
+const edge = runTests('edge/{bodies,defects,framing,malformed,pipelines,slow}.test.ts');
 note(
   'Every request that reaches the socket, however malformed, gets one right answer',
   `${edge.passed} of ${edge.tests} tests on raw sockets passed`,
@@ -143,13 +149,13 @@ async function countTogether(runs: number) {
   return { runs, over, under, unexplained, outages: instances.outages() };
 }
 
-function runEdgeTests(): { tests: number; passed: number } {
-  const folder = fileURLToPath(new URL('./edge', import.meta.url));
-  const { stdout } = spawnSync(
+function runTests(files: string): { tests: number; passed: number; isSuccess: boolean } {
+  const folder = fileURLToPath(new URL('.', import.meta.url));
+  const { status, stdout } = spawnSync(
     process.execPath,
-    ['--test', `${folder}/{bodies,defects,framing,malformed,pipelines,slow}.test.ts`],
-    { encoding: 'utf8' },
+    ['--test', '--test-reporter=tap', '--test-concurrency=2', `${folder}${files}`],
+    { encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX },
   );
-  const count = (what: string) => Number(new RegExp(`^ℹ ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
-  return { tests: count('tests'), passed: count('pass') };
+  const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(stdout)?.[1]);
+  return { tests: count('tests'), passed: count('pass'), isSuccess: status === 0 };
 }

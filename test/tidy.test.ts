@@ -146,7 +146,7 @@ test('only events writes to the log, and nothing to the console', () => {
 test('files have kebab-case names, none of them vague, and no barrels', () => {
   for (const file of [...sources, ...tests, ...client, ...bench]) {
     const name = basename(file);
-    assert.match(name, /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/, file);
+    assert.match(name, /^[a-z0-9]+(-[a-z0-9]+)*(\.test|\.slow)?\.ts$/, file);
     assert.doesNotMatch(name, /^(index|utils?|helpers?|common|shared|misc|types|managers?|services)\./, file);
   }
 });
