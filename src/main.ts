@@ -1,18 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { parseEnv } from 'node:util';
-import { CatalogError } from './catalog/error.ts';
-import { type Invocation, UsageError } from './cli/invocation.ts';
-import { createProgram } from './cli/program.ts';
+import type { Invocation } from './cli/invocation.ts';
+import { runCommand } from './cli/program.ts';
 import { ConfigMistakes } from './config.ts';
-import { LimiterNotOpened } from './limits/limiter.ts';
-import { ServiceNotStarted } from './service.ts';
-import { DatabaseNotOpened } from './storage/engine.ts';
 
 const PROGRESS_CHARACTERS = 30;
 const STARTER_CHECK_INTERVAL_MS = 250;
-/** What says by its message why a command could not begin. */
-const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened, ServiceNotStarted];
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 const stop = new AbortController();
@@ -52,12 +46,7 @@ if (process.env.npm_lifecycle_event) {
   }, STARTER_CHECK_INTERVAL_MS).unref();
 }
 
-try {
-  const program = await createProgram(invocation, process.argv[2]);
-  await program.parseAsync(process.argv);
-} catch (error) {
-  process.exitCode = report(error);
-}
+process.exitCode = await runCommand(invocation, process.argv.slice(2));
 // Unread output on stderr must not keep a stopped service alive.
 if (invocation.stopsGracefully) process.exit();
 
@@ -81,26 +70,4 @@ function showProgress(doing: string, done: number, total: number): void {
   const share = total === 0 ? 1 : done / total;
   const bar = '█'.repeat(Math.round(share * PROGRESS_CHARACTERS)).padEnd(PROGRESS_CHARACTERS, '░');
   process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${done >= total ? '\n' : ''}`);
-}
-
-/** Prints an error in one line, or one line per mistake, and returns its exit code. */
-function report(error: unknown): number {
-  if (error instanceof UsageError) {
-    if (error.message) invocation.tell(`pet-catalog: ${error.message}`);
-    return error.exitCode;
-  }
-  if (error instanceof ConfigMistakes) {
-    for (const mistake of error.mistakes) invocation.tell(`pet-catalog: ${mistake}`);
-    return 2;
-  }
-  if (error instanceof CatalogError || NOT_STARTED.some((kind) => error instanceof kind)) {
-    invocation.tell(`pet-catalog: ${(error as Error).message}`);
-    return error instanceof CatalogError && error.code === 'validation_failed' ? 2 : 1;
-  }
-  if (error instanceof Error && 'syscall' in error) {
-    invocation.tell(`pet-catalog: ${error.message}`);
-    return 1;
-  }
-  invocation.tell(`pet-catalog: ${error instanceof Error ? (error.stack ?? error.message) : error}`);
-  return 1;
 }

@@ -1,4 +1,9 @@
 import { Command, type CommanderError } from 'commander';
+import { CatalogError } from '../catalog/error.ts';
+import { ConfigMistakes } from '../config.ts';
+import { LimiterNotOpened } from '../limits/limiter.ts';
+import { ServiceNotStarted } from '../service.ts';
+import { DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, UsageError } from './invocation.ts';
 
@@ -17,11 +22,25 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['config', 'openapi', 'version'], load: async () => (await import('./about.ts')).addAboutCommands },
 ];
 
+/** What says by its message why a command could not begin. */
+const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened, ServiceNotStarted];
+
+/** Runs a command to its end, tells why it failed, and returns its exit code. Never throws. */
+export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {
+  try {
+    const program = await createProgram(invocation, args[0]);
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return report(error, invocation);
+  }
+}
+
 /**
  * Creates the command line with only the named command, or with all if none is named: loading the others would slow
  * the start. Parsing it runs the command, and throws `UsageError` or the command's own error.
  */
-export async function createProgram(invocation: Invocation, asked: string | undefined): Promise<Command> {
+async function createProgram(invocation: Invocation, asked: string | undefined): Promise<Command> {
   const program = new Command('pet-catalog')
     .description('The pet catalog service and its tools')
     .version(VERSION, '--version', 'print the version')
@@ -42,4 +61,26 @@ export async function createProgram(invocation: Invocation, asked: string | unde
 /** Keeps the exit code only: Commander has already printed its message. */
 function rethrow(error: CommanderError): never {
   throw new UsageError('', error.exitCode === 0 ? 0 : 2);
+}
+
+/** Prints an error in one line, or one line per mistake, and returns its exit code. */
+function report(error: unknown, { tell }: Invocation): number {
+  if (error instanceof UsageError) {
+    if (error.message) tell(`pet-catalog: ${error.message}`);
+    return error.exitCode;
+  }
+  if (error instanceof ConfigMistakes) {
+    for (const mistake of error.mistakes) tell(`pet-catalog: ${mistake}`);
+    return 2;
+  }
+  if (error instanceof CatalogError || NOT_STARTED.some((kind) => error instanceof kind)) {
+    tell(`pet-catalog: ${(error as Error).message}`);
+    return error instanceof CatalogError && error.code === 'validation_failed' ? 2 : 1;
+  }
+  if (error instanceof Error && 'syscall' in error) {
+    tell(`pet-catalog: ${error.message}`);
+    return 1;
+  }
+  tell(`pet-catalog: ${error instanceof Error ? (error.stack ?? error.message) : error}`);
+  return 1;
 }
