@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
 import { untilTrue } from './kit/clock.ts';
-import { run, type ServiceProcess, serveProcess } from './kit/process.ts';
+import { run, runProcess, type ServiceProcess, serveProcess } from './kit/process.ts';
 import { json, temporaryFolder } from './kit/service.ts';
 
 interface KeyJson {
@@ -166,6 +166,13 @@ test('wrong usage exits with 2, a failed command with 1, help with 0', async () 
   for (const args of [['--help'], ['keys', '--help'], ['serve', '--help'], ['keys', 'rotate', '--help']]) {
     assert.equal(await code(...args), 0, args.join(' '));
   }
+  for (const [args, expected] of [
+    [['nonsense'], 2],
+    [['keys', 'show', 'key_none'], 1],
+    [['--help'], 0],
+  ] as const) {
+    assert.equal((await runProcess(args, { cwd: folder.path })).code, expected, args.join(' '));
+  }
   assert.match((await run(['version'], { cwd: folder.path })).stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
@@ -205,7 +212,7 @@ test('concurrent commands without a database create one together', async () => {
   using folder = temporaryFolder();
   const options = { cwd: folder.path };
   const made = await Promise.all(
-    Array.from({ length: 6 }, (_, index) => run(['keys', 'create', '--name', `key ${index}`], options)),
+    Array.from({ length: 6 }, (_, index) => runProcess(['keys', 'create', '--name', `key ${index}`], options)),
   );
   for (const { code, stderr } of made) assert.equal(code, 0, stderr);
   const { stdout } = await run(['keys', 'list', '--json'], options);

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { run, serveProcess } from './kit/process.ts';
+import { run, runProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder, testService } from './kit/service.ts';
 
 /** What other users of the machine can read, or have executed. */
@@ -28,7 +28,7 @@ test('compiled code is cached in a folder private to the user, never in a shared
   const temporary = place('tmp', 0o1777);
   const keeps = async (caches: string) => {
     const env = { XDG_CACHE_HOME: caches, TMPDIR: temporary };
-    const { code, stderr } = await run(['version'], { cwd: folder.path, env });
+    const { code, stderr } = await runProcess(['version'], { cwd: folder.path, env });
     assert.deepEqual([code, stderr], [0, '']);
     const own = join(caches, 'pet-catalog');
     return existsSync(own) && readdirSync(own).length > 0;
