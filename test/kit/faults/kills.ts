@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../../../src/catalog/category.ts';
+import { untilTrue } from '../clock.ts';
 import { run, serveProcess } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
 import { createWithoutPause, send } from './creating.ts';
@@ -38,6 +39,7 @@ export async function killDuringCreates(kills: number, randomMs: () => number): 
     }
     if (kill === kills) break;
     const creating = createWithoutPause(service.url, secret, CONNECTIONS);
+    await untilTrue(() => creating.acknowledged.length > 0, 'a create before the kill');
     await wait(randomMs());
     await service.end('SIGKILL');
     await creating.stop();
@@ -71,10 +73,10 @@ export async function restartUnderLoad(restarts: number): Promise<RestartFigures
   for (let restart = 0; restart < restarts; restart += 1) {
     await using service = await serveProcess([], options);
     const load = loadUntilRefused(service.url, secret);
-    await wait(100);
+    await untilTrue(() => load.acknowledged.length >= CONNECTIONS, 'creates before the stop');
     assert.equal(await service.end('SIGTERM'), 0);
-    const figures = await load;
-    acknowledged.push(...figures.acknowledged);
+    const figures = await load.done;
+    acknowledged.push(...load.acknowledged);
     answered += figures.answered;
     dropped += figures.dropped;
     unexplained += figures.unexplained;
@@ -85,7 +87,7 @@ export async function restartUnderLoad(restarts: number): Promise<RestartFigures
   return { restarts, answered, dropped, unexplained, lost: acknowledged.filter(({ id }) => !present.has(id)).length };
 }
 
-async function loadUntilRefused(url: string, secret: string) {
+function loadUntilRefused(url: string, secret: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const acknowledged: Category[] = [];
   let [answered, dropped, unexplained] = [0, 0, 0];
@@ -103,9 +105,12 @@ async function loadUntilRefused(url: string, secret: string) {
       }
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, (_, worker) => work(worker)));
-  agent.destroy();
-  return { acknowledged, answered, dropped, unexplained };
+  const workers = Promise.all(Array.from({ length: CONNECTIONS }, (_, worker) => work(worker)));
+  const done = workers.then(() => {
+    agent.destroy();
+    return { answered, dropped, unexplained };
+  });
+  return { acknowledged, done };
 }
 
 /** Issues a key with limits too high to matter, by the command line. */

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../../../src/catalog/category.ts';
 import { json, type TestService } from '../service.ts';
 
 /** Checks for a service whose database fails. */
 
-export const RECOVERY_MS_MAX = 5_000;
-/** A statement times out after 6 s, a connection after 2 s; the rest is slack for a busy machine. */
-export const DEADLINE_MS_MAX = 9_000;
 export const UNLIMITED = { plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } } as const;
 
 export function create(service: TestService, secret: string, name: string, idempotencyKey?: string): Promise<Response> {
@@ -50,13 +46,4 @@ export function assertNoDefect({ events }: TestService): void {
     events.answered.filter(({ status }) => status === 500),
     [],
   );
-}
-
-/** Within the five seconds that are promised. */
-export async function recovers(condition: () => Promise<boolean>): Promise<void> {
-  const startedMs = performance.now();
-  while (!(await condition())) {
-    assert.ok(performance.now() - startedMs < RECOVERY_MS_MAX, 'it did not recover in time');
-    await wait(20);
-  }
 }
