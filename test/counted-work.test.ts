@@ -6,7 +6,6 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../src/config.ts';
 import { systemClock } from '../src/stdx/clock.ts';
@@ -212,7 +211,7 @@ test('a list allocates no more than it did', async () => {
     said += text;
   });
   try {
-    while (!/^listening on /m.test(said) && child.exitCode === null) await wait(50);
+    await untilTrue(() => /^listening on /m.test(said) || child.exitCode !== null, 'the start');
     const url = /^listening on (\S+)$/m.exec(said)?.[1];
     assert.ok(url, said);
     await list(new URL(`${url}/categories`), stdout.trim(), REQUESTS);

@@ -127,12 +127,8 @@ test('an operator sees a ban, with its reason and end, and lifts it while the se
   await call();
   await call();
   // Refusals count from the second second after the first; the real clock has to get there.
-  const startedMs = performance.now();
   let answer = await call();
-  while ((await json<{ code: string }>(answer)).code !== 'key_banned') {
-    assert.ok(performance.now() - startedMs < 15_000);
-    answer = await call();
-  }
+  while ((await json<{ code: string }>(answer)).code !== 'key_banned') answer = await call();
   const shown: KeyJson = JSON.parse((await run(['keys', 'show', made.id, '--json'], options)).stdout);
   assert.match(shown.ban?.reason ?? '', /refused \d+ more times/);
   assert.equal(Date.parse(shown.ban?.until ?? '') / 1000, Number(answer.headers.get('x-ratelimit-reset')));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError, PetCatalog, type PetCatalogOptions, type TimeoutError } from '../../client/src/pet-catalog.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { type VirtualTime, virtualTime } from '../kit/client/virtual-time.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
@@ -152,7 +152,7 @@ test('a lifted ban is noticed by asking for the limits, which is always sent', a
     await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR);
   }
   service.clock.advance(58);
-  while ((await time.run(catalog.rateLimit())).minute.remaining === 0) await wait(20);
+  await untilTrue(async () => (await time.run(catalog.rateLimit())).minute.remaining > 0);
   assert.deepEqual([...(await time.run(catalog.categories.list()))], []);
 });
 

@@ -4,14 +4,13 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { untilTrue } from '../kit/clock.ts';
 import { call } from '../kit/deploy/call.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 const FILE = fileURLToPath(new URL('../../deploy/caddy/Caddyfile', import.meta.url));
-const START_MS_MAX = 20_000;
 // Not asked for on CI either: Debian's package would start a server of its own on port 80.
 const skip = spawnSync('caddy', ['version']).status !== 0 && 'caddy is not installed: these tests are left out';
 
@@ -61,16 +60,13 @@ async function startCaddy(servicePort: string): Promise<AsyncDisposable & { read
   const env = { PATH: process.env.PATH ?? '', HOME: folder.path };
   const child = spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', file], { env, stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}`;
-  const startedMs = performance.now();
-  while (
-    !(await fetch(`${url}/livez`).then(
+  await untilTrue(() => {
+    assert.equal(child.exitCode, null, 'Caddy ended by itself');
+    return fetch(`${url}/livez`).then(
       ({ ok }) => ok,
       () => false,
-    ))
-  ) {
-    assert.ok(child.exitCode === null && performance.now() - startedMs < START_MS_MAX, 'Caddy did not start');
-    await wait(20);
-  }
+    );
+  }, 'Caddy');
   return {
     url,
     async [Symbol.asyncDispose]() {

@@ -6,8 +6,8 @@ import { request } from 'node:https';
 import { connect as connectPlainly } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type ConnectionOptions, connect } from 'node:tls';
+import { untilTrue } from '../kit/clock.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -34,11 +34,7 @@ interface Answer {
 }
 
 async function told({ output }: ServiceProcess, event: string): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
-  while (!output.stderr.includes(`"event":"${event}"`)) {
-    assert.ok(performance.now() < deadlineMs, `${event} was not told`);
-    await wait(20);
-  }
+  await untilTrue(() => output.stderr.includes(`"event":"${event}"`), event);
 }
 
 function get(url: string, secret: string, ca: string): Promise<Answer> {
@@ -155,9 +151,10 @@ test('a connection that never begins the handshake does not delay the stop', { s
   const silent = connectPlainly(Number(new URL(service.url).port), '127.0.0.1');
   silent.on('error', () => {});
   await once(silent, 'connect');
-  const startedMs = performance.now();
+  // It is closed by the stop, without an answer to a handshake that took too long.
+  const closed = once(silent, 'close');
   assert.equal(await service.end('SIGTERM'), 0);
-  assert.ok(performance.now() - startedMs < 7_000, 'not after the 9 s that a handshake may take');
+  await closed;
 });
 
 test('a missing or invalid certificate is reported in one line', { skip }, async () => {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';
@@ -59,10 +59,7 @@ async function isAttached(strace: ChildProcess): Promise<boolean> {
   strace.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said += text;
   });
-  for (let tries = 0; tries < 100 && strace.exitCode === null; tries += 1) {
-    if (/attached/.test(said)) return true;
-    await wait(50);
-  }
-  strace.kill();
-  return false;
+  const hasEnded = () => strace.exitCode !== null || strace.signalCode !== null;
+  await untilTrue(() => /attached/.test(said) || hasEnded(), 'strace');
+  return !hasEnded();
 }

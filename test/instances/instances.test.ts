@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Category } from '../../src/catalog/category.ts';
+import { untilTrue } from '../kit/clock.ts';
 import { type Reply, send } from '../kit/faults/creating.ts';
 import { type Instances, startInstances } from '../kit/instances.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
@@ -14,10 +14,7 @@ import { temporaryFolder } from '../kit/service.ts';
 const INSTANCES = 4;
 const ALL = Array.from({ length: INSTANCES }, (_, at) => at);
 const CATEGORIES_MAX = 600;
-const CHANGE_MS_MAX = 1_000;
-const CHANGE_WITHOUT_NOTIFICATIONS_MS_MAX = 5_000;
-const CREATES_MEASURED = 200;
-const CREATES_TO_WARM_UP = 40;
+const CREATES = 40;
 
 const redis = await sharedRedis();
 const NO_LIMITS = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
@@ -45,31 +42,29 @@ describe('four instances, started at once on an empty database', { skip }, () =>
     send(agent, `${instances.services[at]?.url}${path}`, used, body, headers);
   const create = (at: number, name: string, headers?: Record<string, string>) =>
     call(at, secret, '/categories', { name }, headers);
-  const lists = (at: number, id: number, maxMs = CHANGE_MS_MAX) =>
-    within(maxMs, async () => (await call(at, secret, '/categories')).body.includes(`{"id":${id},`));
+  const lists = (at: number, id: number) =>
+    untilTrue(async () => (await call(at, secret, '/categories')).body.includes(`{"id":${id},`));
 
-  test('a create on one is listed by all others within a second, with the same validator', async (t) => {
+  test('a create on one is listed by all others, with the same validator', async (t) => {
     const tookMs: number[] = [];
-    for (let i = 0; i < CREATES_TO_WARM_UP + CREATES_MEASURED; i += 1) {
+    for (let i = 0; i < CREATES; i += 1) {
       const at = i % INSTANCES;
       const { status, body } = await create(at, `category ${i}`);
       assert.equal(status, 201);
       const { id } = JSON.parse(body) as Category;
       const startedMs = performance.now();
       await Promise.all(ALL.filter((each) => each !== at).map((other) => lists(other, id)));
-      if (i >= CREATES_TO_WARM_UP) tookMs.push(performance.now() - startedMs);
+      tookMs.push(performance.now() - startedMs);
     }
-    const [p50, p99] = [quantile(tookMs, 0.5), quantile(tookMs, 0.99)];
-    t.diagnostic(`seen by all others after ${p50.toFixed(1)} ms (p50), ${p99.toFixed(1)} ms (p99)`);
-    assert.ok(p99 < CHANGE_MS_MAX, `p99 is ${p99} ms`);
+    t.diagnostic(`seen by all others after ${Math.round(Math.max(...tookMs))} ms at most`);
     const answers = await Promise.all(ALL.map((at) => call(at, secret, '/categories')));
     assert.equal(new Set(answers.map(({ headers, body }) => headers.etag + body)).size, 1);
   });
 
-  test('a change to a key by the command line reaches all within a second', async () => {
+  test('a change to a key by the command line reaches all', async () => {
     const key = await issue('--plan', 'pro');
     const everywhere = (used: string, holds: (reply: Reply) => boolean) =>
-      within(CHANGE_MS_MAX, async () => {
+      untilTrue(async () => {
         const replies = await Promise.all(ALL.map((at) => call(at, used, '/rate_limit')));
         return replies.every(holds);
       });
@@ -83,7 +78,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
     await everywhere(rotated, ({ status }) => status === 401);
   });
 
-  test('with notifications lost again and again, changes still arrive within five seconds', async () => {
+  test('with notifications lost again and again, changes still arrive', async () => {
     const key = await issue(...NO_LIMITS);
     let isOver = false;
     const losing = (async () => {
@@ -93,17 +88,16 @@ describe('four instances, started at once on an empty database', { skip }, () =>
           `select pg_terminate_backend(pid) from pg_stat_activity
              where datname = current_database() and application_name = 'pet-catalog feed'`,
         );
-        await wait(50);
       }
     })();
     try {
       for (let i = 0; i < 3; i += 1) {
         const { status, body } = await create(0, `unheard ${i}`);
         assert.equal(status, 201);
-        await lists(1, JSON.parse(body).id, CHANGE_WITHOUT_NOTIFICATIONS_MS_MAX);
+        await lists(1, JSON.parse(body).id);
       }
       await instances.command('keys', 'revoke', key.id);
-      await within(CHANGE_WITHOUT_NOTIFICATIONS_MS_MAX, async () => {
+      await untilTrue(async () => {
         const replies = await Promise.all(ALL.map((at) => call(at, key.secret, '/categories')));
         return replies.every(({ status }) => status === 401);
       });
@@ -148,7 +142,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
     const replies = await Promise.all(Array.from({ length: room + 20 }, (_, i) => create(i % INSTANCES, `last ${i}`)));
     const count = (wanted: number) => replies.filter(({ status }) => status === wanted).length;
     assert.deepEqual([count(201), count(409)], [room, 20]);
-    await within(CHANGE_MS_MAX, async () => {
+    await untilTrue(async () => {
       const answers = await Promise.all(ALL.map((at) => call(at, secret, '/categories')));
       const ids = (JSON.parse(answers[0]?.body ?? '') as Category[]).map(({ id }) => id);
       assert.deepEqual(
@@ -185,23 +179,10 @@ test('services that would count separately refuse to share a database, in one li
   const claims = `select pid from pg_stat_activity where datname = current_database() and application_name = 'pet-catalog claim'`;
   const [before] = await query(database.url, claims);
   await query(database.url, `select pg_terminate_backend(${before?.pid})`);
-  await within(CHANGE_WITHOUT_NOTIFICATIONS_MS_MAX, async () => {
+  await untilTrue(async () => {
     const [now] = await query(database.url, claims);
     return now !== undefined && now.pid !== before?.pid;
   });
   await refused(alone, /^pet-catalog: Another service runs on this database: .*\n$/);
   assert.equal(await last.end(), 0);
 });
-
-function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((one, other) => one - other)[Math.floor((values.length - 1) * share)] ?? 0;
-}
-
-/** Twice the promised time, for a busy machine. */
-async function within(maxMs: number, condition: () => Promise<boolean>): Promise<void> {
-  const startedMs = performance.now();
-  while (!(await condition())) {
-    assert.ok(performance.now() - startedMs < 2 * maxMs, `it did not come true within ${maxMs} ms`);
-    await wait(2);
-  }
-}

@@ -4,12 +4,10 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
+import { untilTrue } from './clock.ts';
 import { temporaryFolder } from './service.ts';
 
-const START_MS_MAX = 30_000;
-const POLL_MS = 20;
 const VERSIONS = '/usr/lib/postgresql';
 
 /** The folder of the server's programs, or undefined. */
@@ -74,13 +72,12 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   };
   const start = async () => {
     launch();
-    const startedMs = performance.now();
-    // After a crash the next start can fail: the killed processes are still releasing shared memory.
-    while (!(await answers(url))) {
-      assert.ok(performance.now() - startedMs < START_MS_MAX, `PostgreSQL did not start in time: ${log}`);
-      await wait(POLL_MS);
+    await untilTrue(async () => {
+      if (await answers(url)) return true;
+      // After a crash the next start can fail: the killed processes are still releasing shared memory.
       if (hasEnded(child)) launch();
-    }
+      return false;
+    }, 'PostgreSQL');
   };
   const stop = async (signal: NodeJS.Signals = 'SIGINT') => {
     if (hasEnded(child)) return;

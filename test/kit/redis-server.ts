@@ -3,11 +3,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
 import { createClient } from '@redis/client';
+import { untilTrue } from './clock.ts';
 import { temporaryFolder } from './service.ts';
-
-const START_MS_MAX = 10_000;
 
 /** Why a test that needs something must be left out, or undefined if it is there. With `CI=true` it has to be there. */
 function missing(isThere: boolean, what: string): string | undefined {
@@ -88,12 +86,10 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
   const start = async () => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder.path, '--save', '', ...settings];
     child = spawn('redis-server', args, { stdio: 'ignore' });
-    const startedMs = performance.now();
-    while (!(await redis(url, ['PING']).catch((error: Error) => /NOAUTH/.test(error.message)))) {
-      assert.ok(child.exitCode === null, 'redis-server ended by itself');
-      assert.ok(performance.now() - startedMs < START_MS_MAX, 'redis-server did not start in time');
-      await wait(20);
-    }
+    await untilTrue(async () => {
+      assert.equal(child.exitCode, null, 'redis-server ended by itself');
+      return Boolean(await redis(url, ['PING']).catch((error: Error) => /NOAUTH/.test(error.message)));
+    }, 'redis-server');
   };
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { rush, startInstances } from '../kit/instances.ts';
 import { noPostgres } from '../kit/postgres.ts';
@@ -10,9 +10,6 @@ import { redisServerMissing } from '../kit/redis-server.ts';
 const INSTANCES = 4;
 const CONNECTIONS = 1_000;
 const BUSINESS = { minute: 1_000, share: 250 };
-const RECOVERY_MS_MAX = 5_000;
-/** Connections that wait for two busy cores take long, but Redis is stopped for good. */
-const HANG_MS = 5_000;
 
 const options = { skip: noPostgres || redisServerMissing(), timeout: 110_000 };
 
@@ -31,7 +28,7 @@ test('four instances at the last 1,000 tokens of a key admit exactly 1,000', opt
     // A machine that others keep busy can starve Redis of its 50 ms: then the shares are admitted on top.
     if (instances.outages() > outages) {
       assert.ok(admitted <= BUSINESS.minute + INSTANCES * BUSINESS.share, `${admitted} admitted in an outage`);
-      await instances.recovered(RECOVERY_MS_MAX);
+      await instances.recovered();
     } else {
       assert.deepEqual([admitted, refused], [BUSINESS.minute, BUSINESS.minute]);
       exact += 1;
@@ -54,12 +51,12 @@ test(
       },
     });
     instances.redis.thaw();
+    // Redis was frozen until all had their answers.
     t.diagnostic(`${admitted} admitted, the slowest answer took ${Math.round(slowestMs)} ms`);
     assert.deepEqual(unexpected, []);
     assert.ok(instances.outages() >= INSTANCES, 'each instance noticed');
     assert.ok(admitted > BUSINESS.minute / 2 && admitted <= BUSINESS.minute + INSTANCES * BUSINESS.share);
-    assert.ok(slowestMs < HANG_MS, `an answer took ${slowestMs} ms`);
-    await instances.recovered(RECOVERY_MS_MAX);
+    await instances.recovered();
   },
 );
 
@@ -82,16 +79,14 @@ test('a ban, its lifting and a change of plan on one instance hold on all', opti
       }),
     );
   const until = async (code: string) => {
-    const startedMs = performance.now();
-    for (;;) {
-      const all = await answers();
-      if (all.every((each) => each.code === code)) return all;
-      assert.ok(performance.now() - startedMs < 10_000, `never ${code} on all: ${JSON.stringify(all)}`);
-    }
+    let all: Awaited<ReturnType<typeof answers>> = [];
+    await untilTrue(async () => {
+      all = await answers();
+      return all.every((each) => each.code === code);
+    }, `${code} on all`);
+    return all;
   };
   await until('rate_limit_exceeded');
-  // Refusals in the first two seconds were on their way.
-  await wait(2_100);
   const [one, other] = await until('key_banned');
   assert.equal(one?.reset, other?.reset, 'one ban, not two');
   await command('keys', 'unban', created.id);

@@ -19,8 +19,6 @@ import { recordedEvents, temporaryFolder } from '../kit/service.ts';
 const SPENT: Limits = { minute: 40, day: 1_000 };
 const SPENT_DAY: Limits = { minute: 1_000, day: 40 };
 const BANNED: Limits = { minute: 5, day: 1_000 };
-/** The timeout of one read of a database that hangs, plus slack for a busy machine. */
-const HANGING_READ_MS_MAX = 5_000;
 
 const options = { skip: redisServerMissing(), timeout: 90_000 };
 
@@ -89,10 +87,13 @@ test('while storage hangs, Redis and local memory decide; afterwards all three a
   await bench.until('ok');
 
   const [one] = bench.limiters;
-  const startedMs = performance.now();
-  assert.equal((await one.charge(keys.spent)).refusal, undefined, 'Redis is believed');
-  assert.equal((await one.charge(keys.spentDay)).refusal, undefined);
-  assert.ok(performance.now() - startedMs < HANGING_READ_MS_MAX, 'one hanging read is waited for, not each');
+  const timed = async (key: ApiKey) => {
+    const startedMs = performance.now();
+    assert.equal((await one.charge(key)).refusal, undefined, 'Redis is believed');
+    return performance.now() - startedMs;
+  };
+  const waitedMs = await timed(keys.spent);
+  assert.ok((await timed(keys.spentDay)) < waitedMs, 'one hanging read is waited for, not each');
   assert.equal((await one.charge(own)).refusal, 'rate_limit_exceeded', 'what is not saved yet is known');
 
   postgres.thaw();

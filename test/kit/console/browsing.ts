@@ -7,7 +7,8 @@ import { loginLink } from './visitor.ts';
 
 export const PHONE = { width: 360, height: 780 };
 export const DESKTOP = { width: 1280, height: 860 };
-const PATIENCE_MS = 30_000;
+/** Ends a test that hangs, and times nothing. */
+const PATIENCE_MS = 60_000;
 const { CONSOLE_SHOTS: shots } = process.env;
 
 export interface Browsing extends AsyncDisposable {

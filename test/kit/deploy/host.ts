@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { SETTINGS } from '../../../src/config.ts';
+import { untilTrue } from '../clock.ts';
 import { COMMAND } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
 import { freePort } from './port.ts';
 import { openShell, type Shell } from './runbook.ts';
-
-const STOP_MS_MAX = 20_000;
 
 /**
  * A machine as the runbook expects it, in a folder: `/srv/pet-catalog` with its `.env`, and programs in the place of
@@ -90,16 +88,8 @@ export async function openMachine({
 export async function endProcess(file: string): Promise<void> {
   const pid = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
   if (!pid) return;
-  const startedMs = performance.now();
-  for (
-    let signal: NodeJS.Signals = 'SIGTERM';
-    isAlive(pid);
-    signal = performance.now() - startedMs > STOP_MS_MAX / 2 ? 'SIGKILL' : 'SIGTERM'
-  ) {
-    assert.ok(performance.now() - startedMs < STOP_MS_MAX, `${pid} does not end`);
-    if (performance.now() - startedMs < 100 || signal === 'SIGKILL') process.kill(pid, signal);
-    await wait(50);
-  }
+  if (isAlive(pid)) process.kill(pid, 'SIGTERM');
+  await untilTrue(() => !isAlive(pid), `the end of ${pid}`);
 }
 
 function isAlive(pid: number): boolean {
