@@ -7,7 +7,7 @@ import { timeBesideSlow, tryWrongKeys } from './kit/faults/floods.ts';
 import { soakBesideHostileKey } from './kit/faults/hostile.ts';
 import { killDuringCreates, restartUnderLoad } from './kit/faults/kills.ts';
 import { restartPostgresUnderCreates } from './kit/faults/postgres-restarts.ts';
-import { rush, startInstances } from './kit/instances.ts';
+import { rush, startInstances, timeFollowing } from './kit/instances.ts';
 import { noPostgres } from './kit/postgres.ts';
 import { noPostgresPrograms } from './kit/postgres-server.ts';
 import { redisServerMissing } from './kit/redis-server.ts';
@@ -23,6 +23,7 @@ const RECOVERY_MS_MAX = 5_000;
 const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+const FOLLOWED_MS_MAX = 1_000;
 const HOSTILE_SECONDS = 600;
 const HOSTILE_P99_FACTOR_MAX = 3;
 const HOSTILE_MEMORY_BYTES_MAX = 400_000_000;
@@ -87,6 +88,11 @@ if (counting) {
     `${counting.over} over and ${counting.under} under the 1,000 of each of ${counting.runs} keys, at 1,000 connections; Redis was given up ${counting.outages} times`,
     counting.over === 0 && counting.under === 0,
   );
+  note(
+    'Every list of four instances has a create of another one within a second',
+    `after ${Math.round(counting.followedP99Ms)} ms (p99)`,
+    counting.followedP99Ms < FOLLOWED_MS_MAX,
+  );
 }
 const unexplained =
   (counting?.unexplained ?? 0) + kills.unexplained + restarts.unexplained + (servers?.unexplained.length ?? 0);
@@ -146,7 +152,11 @@ async function countTogether(runs: number) {
     under += Math.max(0, 1_000 - admitted);
     unexplained += unexpected.length;
   }
-  return { runs, over, under, unexplained, outages: instances.outages() };
+  const limits = ['--plan', 'enterprise', '--per-minute', '1000000', '--per-day', '1000000'];
+  const secret = await instances.command('keys', 'create', '--name', 'following', ...limits);
+  const followedMs = (await timeFollowing(instances.services, secret, 20 * runs)).sort((one, other) => one - other);
+  const followedP99Ms = followedMs[Math.floor(followedMs.length * 0.99)] ?? Number.NaN;
+  return { runs, over, under, unexplained, followedP99Ms, outages: instances.outages() };
 }
 
 function runTests(files: string): { tests: number; passed: number; isSuccess: boolean } {

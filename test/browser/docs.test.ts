@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { ABOUT_COLOURS, faults } from '../kit/console/browsing.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
 /** The documentation, and the API called by a script of another site, in a real browser. */
@@ -66,12 +65,13 @@ test('the pages are accessible and fit a phone, light and dark', needsBrowser, a
   const { secret } = await service.issue();
   for (const colorScheme of ['light', 'dark'] as const) {
     const { page, complaints } = await watchedPage({ colorScheme });
+    const rules = colorScheme === 'dark' ? ABOUT_COLOURS : [];
     for (const path of [...OWN_PAGES, '/docs']) {
       await page.setViewportSize(DESKTOP);
       await page.goto(origin(service) + path);
       if (path === '/docs') await page.fill('#key', secret);
       if (path === '/docs') assert.equal((await tryOut(page, 'createCategory')).status, '201');
-      assert.deepEqual(await faults(page), [], `${path}, ${colorScheme}`);
+      assert.deepEqual(await faults(page, ...rules), [], `${path}, ${colorScheme}`);
       await page.setViewportSize(PHONE);
       const width = await page.evaluate('document.documentElement.scrollWidth');
       assert.equal(width, PHONE.width, `${path} is too wide for a phone`);
@@ -163,16 +163,6 @@ async function tryOut(page: Page, id: string): Promise<{ status: string; body: s
   await page.waitForSelector(`${shown} .response-col_status:has-text("${status}")`);
   const body = await page.textContent(`${shown} .response-col_description pre`);
   return { status, body: body ?? '' };
-}
-
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
-  const found = (await page.evaluate('axe.run()')) as {
-    violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
-  };
-  return found.violations.flatMap(({ id, impact, nodes }) =>
-    nodes.map((node) => `${id} (${impact}): ${node.html} ${node.failureSummary}`),
-  );
 }
 
 /** A call made by a script of the page that is open. */

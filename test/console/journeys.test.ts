@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { findChromium, launchChromium } from '../kit/chromium.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { browse, browseSignedIn, DESKTOP, draw, faults, openConsole } from '../kit/console/browsing.ts';
@@ -10,6 +10,8 @@ import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** What operators come to the console for, clicked through in a real browser. */
 
+/** What the page waits between two refreshes. */
+const REFRESH_MS = 3_000;
 const found = findChromium();
 const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
 let browser: Browser;
@@ -32,7 +34,7 @@ test('from the first start to a request on the chart: a link, a button and a lin
   assert.equal(await page.textContent('#requests .served'), '0 served');
 
   assert.equal((await fetch(url, { headers: { authorization: `Bearer ${secret}` } })).status, 200);
-  await page.waitForSelector('#requests .served:text-is("1 served")');
+  await untilRefreshed(page, '#requests .served:text-is("1 served")');
   await page.waitForSelector('#busiest tbody th:has-text("bootstrap")');
   await page.click('nav >> text=Settings');
   assert.match((await page.textContent('tr:has-text("ACCESS_LOG")')) ?? '', /all\s*--access-log/);
@@ -176,15 +178,24 @@ test('a page shows that its session has ended', needsBrowser, async () => {
   for (const { id } of await service.storage.sessions.list(now)) {
     await service.storage.sessions.revoke(id, now, { actor: 'root', via: 'cli' });
   }
-  await browsing.page.waitForSelector('#stale:has-text("Your session has ended")');
+  await untilRefreshed(browsing.page, '#stale:has-text("Your session has ended")');
 });
 
 test('a page that is left alone refreshes itself and does not keep its session open', needsBrowser, async () => {
   await using service = await testService();
   await using browsing = await browseSignedIn(browser, service);
   service.clock.advance(3_599);
-  const refreshed = await browsing.page.waitForResponse((response) => response.url().endsWith('/console'));
-  assert.equal(refreshed.status(), 200);
+  const refreshing = browsing.page.waitForResponse((response) => response.url().endsWith('/console'));
+  await browsing.page.clock.fastForward(REFRESH_MS);
+  assert.equal((await refreshing).status(), 200);
   service.clock.advance(1);
-  await browsing.page.waitForSelector('#stale:has-text("Your session has ended")');
+  await untilRefreshed(browsing.page, '#stale:has-text("Your session has ended")');
 });
+
+/** Lets the page refresh itself until it shows what is looked for. */
+async function untilRefreshed(page: Page, selector: string): Promise<void> {
+  await untilTrue(async () => {
+    await page.clock.fastForward(REFRESH_MS);
+    return page.isVisible(selector);
+  }, selector);
+}

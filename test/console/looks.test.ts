@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { findChromium, launchChromium } from '../kit/chromium.ts';
-import { browseSignedIn, DESKTOP, draw, faults, PHONE } from '../kit/console/browsing.ts';
-import { fillWithLife, pagesOf } from '../kit/console/life.ts';
+import { browseSignedIn, DESKTOP, draw, faults } from '../kit/console/browsing.ts';
+import { assertLooks } from '../kit/console/looks.ts';
 import { testService } from '../kit/service.ts';
 
 /** What the console looks like in a real browser, and what it runs. */
@@ -17,33 +17,9 @@ before(async () => {
 });
 after(() => browser?.close());
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test(
-    `every page is accessible, fits a phone and runs only its own scripts, ${colorScheme}`,
-    needsBrowser,
-    async () => {
-      await using service = await testService();
-      const life = await fillWithLife(service);
-      await using browsing = await browseSignedIn(browser, service, { colorScheme });
-      const { page, complaints } = browsing;
-      for (const [name, path] of pagesOf(life)) {
-        await page.setViewportSize(DESKTOP);
-        await page.goto(`${service.operatorUrl}/console${path}`);
-        await draw(page, `${name}-${colorScheme}-${DESKTOP.width}`);
-        assert.deepEqual(await faults(page), [], path);
-        await page.setViewportSize(PHONE);
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, `${path} is too wide`);
-        await draw(page, `${name}-${colorScheme}-${PHONE.width}`);
-        assert.doesNotMatch(await page.title(), /broken in$/);
-      }
-      for (const path of ['', `/keys/${life.bannedKey}`]) {
-        await page.goto(`${service.operatorUrl}/console${path}`);
-        assert.deepEqual(await faults(page), [], `${path} on a phone`);
-      }
-      assert.deepEqual(complaints, []);
-    },
-  );
-}
+test('every page is accessible, fits a phone and runs only its own scripts, light', needsBrowser, () =>
+  assertLooks(browser, 'light'),
+);
 
 test('an empty console says what to do next', needsBrowser, async () => {
   await using service = await testService();

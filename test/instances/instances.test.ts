@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Category } from '../../src/catalog/category.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { type Reply, send } from '../kit/faults/creating.ts';
-import { type Instances, startInstances } from '../kit/instances.ts';
+import { type Instances, startInstances, timeFollowing } from '../kit/instances.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { query } from '../kit/postgres-server.ts';
 import { run, serveProcess } from '../kit/process.ts';
@@ -13,7 +13,8 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const INSTANCES = 4;
 const ALL = Array.from({ length: INSTANCES }, (_, at) => at);
-const CATEGORIES_MAX = 600;
+/** Little more than the tests before the last one create: so many creates at once can time out on a busy machine. */
+const CATEGORIES_MAX = 120;
 const CREATES = 40;
 
 const redis = await sharedRedis();
@@ -46,16 +47,7 @@ describe('four instances, started at once on an empty database', { skip }, () =>
     untilTrue(async () => (await call(at, secret, '/categories')).body.includes(`{"id":${id},`));
 
   test('a create on one is listed by all others, with the same validator', async (t) => {
-    const tookMs: number[] = [];
-    for (let i = 0; i < CREATES; i += 1) {
-      const at = i % INSTANCES;
-      const { status, body } = await create(at, `category ${i}`);
-      assert.equal(status, 201);
-      const { id } = JSON.parse(body) as Category;
-      const startedMs = performance.now();
-      await Promise.all(ALL.filter((each) => each !== at).map((other) => lists(other, id)));
-      tookMs.push(performance.now() - startedMs);
-    }
+    const tookMs = await timeFollowing(instances.services, secret, CREATES);
     t.diagnostic(`seen by all others after ${Math.round(Math.max(...tookMs))} ms at most`);
     const answers = await Promise.all(ALL.map((at) => call(at, secret, '/categories')));
     assert.equal(new Set(answers.map(({ headers, body }) => headers.etag + body)).size, 1);

@@ -87,3 +87,27 @@ export async function rush(
   const [slowestMs = 0, p99Ms = 0] = [sorted.at(-1), sorted[Math.floor(sorted.length * 0.99)]];
   return { admitted, refused, unexpected, slowestMs, p99Ms };
 }
+
+/** How long each of so many creates took until every other instance listed it, in milliseconds. */
+export async function timeFollowing(
+  services: readonly ServiceProcess[],
+  secret: string,
+  creates: number,
+): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true });
+  const list = ({ url }: ServiceProcess) => send(agent, `${url}/categories`, secret);
+  const tookMs: number[] = [];
+  for (let i = 0; i < creates; i += 1) {
+    const creator = services[i % services.length];
+    const { status, body } = await send(agent, `${creator?.url}/categories`, secret, { name: `category ${i}` });
+    assert.equal(status, 201, body);
+    const created = `{"id":${JSON.parse(body).id},`;
+    const startedMs = performance.now();
+    const others = services.filter((each) => each !== creator);
+    const isListed = async (each: ServiceProcess) => (await list(each)).body.includes(created);
+    await Promise.all(others.map((other) => untilTrue(() => isListed(other), 'a create of another instance')));
+    tookMs.push(performance.now() - startedMs);
+  }
+  agent.destroy();
+  return tookMs;
+}

@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import pg from 'pg';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
-import { noPostgres, temporaryDatabase } from '../../../test/kit/postgres.ts';
+import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { insert } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
 import { openStorage } from '../open.ts';
 
+const OPTIONS = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 10_000 };
+
+const opened = noPostgres ? undefined : await reusedDatabase(migrate);
+after(() => opened?.[Symbol.asyncDispose]());
+
 storageContract(
   'SqlStorage on PostgreSQL',
   async () => {
-    const { url, [Symbol.asyncDispose]: remove } = await temporaryDatabase();
-    return { database: { engine: 'postgres', url }, [Symbol.asyncDispose]: remove };
+    if (!opened) throw new Error('there is no PostgreSQL');
+    const { url, [Symbol.asyncDispose]: release } = opened.use();
+    return { database: { engine: 'postgres', url }, [Symbol.asyncDispose]: release };
   },
   { skip: noPostgres },
 );
@@ -20,8 +26,7 @@ test('a write that finds the writers’ lock held is refused as `unavailable`, a
   skip: noPostgres,
 }, async () => {
   await using database = await temporaryDatabase();
-  const options = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 10_000 };
-  await using storage = await openStorage({ engine: 'postgres', url: database.url }, options);
+  await using storage = await openStorage({ engine: 'postgres', url: database.url }, OPTIONS);
   const holder = new pg.Client({ connectionString: database.url });
   await holder.connect();
   try {
@@ -38,3 +43,7 @@ test('a write that finds the writers’ lock held is refused as `unavailable`, a
   );
   assert.deepEqual(await storage.categories.list(), [{ id: 1, name: 'Cat' }]);
 });
+
+async function migrate(url: string): Promise<void> {
+  await using _ = await openStorage({ engine: 'postgres', url }, OPTIONS);
+}

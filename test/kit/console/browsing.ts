@@ -29,6 +29,8 @@ export async function browse(browser: Browser, options: BrowsingOptions = {}): P
   const context = await browser.newContext({ viewport: DESKTOP, ...options });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
+  // Its time passes as usual, and a test may pass some of it at once.
+  await page.clock.install();
   const complaints: string[] = [];
   page.on('console', (message) => {
     const isMissing = message.text().includes('404 (Not Found)');
@@ -58,10 +60,14 @@ export async function draw(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
 }
 
-/** Accessibility violations on the page, as found by axe. */
-export async function faults(page: Page): Promise<string[]> {
+/** The rules of axe that look at colours: the others find in the dark what they find in the light. */
+export const ABOUT_COLOURS = ['color-contrast', 'link-in-text-block'];
+
+/** Accessibility violations on the page, as found by axe; of all rules, or of those named. */
+export async function faults(page: Page, ...rules: string[]): Promise<string[]> {
   await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
-  const found = (await page.evaluate('axe.run()')) as {
+  const options = rules.length > 0 ? { runOnly: rules } : {};
+  const found = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as {
     violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
   };
   return found.violations.flatMap(({ id, impact, nodes }) =>
