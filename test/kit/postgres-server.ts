@@ -45,7 +45,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const folder = temporaryFolder();
   const data = join(folder.path, 'data');
   const owner = giveAway(folder.path);
-  initialise(folder.path, data, { owner, options });
+  initialise(data, { owner, options });
   const port = await freePort();
   const url = `postgres://postgres${options.password ? `:${options.password}` : ''}@127.0.0.1:${port}/postgres`;
   const settings: Record<string, string> = {
@@ -121,17 +121,16 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
+/** The data folders of new servers by their password: to make one takes ten times as long as to copy it. */
+const blank = new Map<string, string>();
+
 function initialise(
-  folder: string,
   data: string,
-  { owner, options: { password, tls } }: { owner: Owner; options: PostgresServerOptions },
+  { owner, options: { password = '', tls } }: { owner: Owner; options: PostgresServerOptions },
 ): void {
-  const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '--locale', 'C', '--no-sync'];
-  const passwordFile = join(folder, 'password');
-  if (password) writeFileSync(passwordFile, password);
-  args.push(...(password ? ['-A', 'scram-sha-256', `--pwfile=${passwordFile}`] : ['-A', 'trust']));
-  const made = spawnSync(join(programs ?? '', 'initdb'), args, { ...owner, cwd: folder, encoding: 'utf8' });
-  assert.equal(made.status, 0, made.stderr);
+  if (!blank.has(password)) blank.set(password, makeBlank(password));
+  const copied = spawnSync('cp', ['-a', blank.get(password) ?? '', data], { encoding: 'utf8' });
+  assert.equal(copied.status, 0, copied.stderr);
   for (const [name, pem] of [
     ['server.crt', tls?.cert],
     ['server.key', tls?.key],
@@ -142,6 +141,20 @@ function initialise(
     chmodSync(file, 0o600);
     if (owner.uid !== undefined) chownSync(file, owner.uid, owner.gid ?? 0);
   }
+}
+
+/** Makes the data folder of a new server, which is removed with the process. */
+function makeBlank(password: string): string {
+  const folder = temporaryFolder();
+  process.once('exit', () => folder[Symbol.dispose]());
+  const owner = giveAway(folder.path);
+  const [data, passwordFile] = [join(folder.path, 'data'), join(folder.path, 'password')];
+  const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '--locale', 'C', '--no-sync'];
+  if (password) writeFileSync(passwordFile, password);
+  args.push(...(password ? ['-A', 'scram-sha-256', `--pwfile=${passwordFile}`] : ['-A', 'trust']));
+  const made = spawnSync(join(programs ?? '', 'initdb'), args, { ...owner, cwd: folder.path, encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  return data;
 }
 
 interface Owner {
