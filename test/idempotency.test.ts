@@ -187,6 +187,7 @@ test('a kill between the request and the answer leaves nothing stuck, and a retr
       sent.on('error', () => {}).on('response', (response) => response.resume());
       sent.end(JSON.stringify({ name }));
     }
+    // Any moment will do: before, between or after the answers.
     await wait(round * 4);
     await service.end('SIGKILL');
     agent.destroy();

@@ -14,7 +14,7 @@ import { recordedEvents } from '../kit/service.ts';
 
 /** Background writes whose COMMIT answer is lost: a retry must not repeat them. */
 
-const options = { skip: noPostgres, timeout: 60_000 };
+const options = { skip: noPostgres };
 
 test('windows move once with a stepped clock, though the outcome was lost', options, async () => {
   await using bench = await attemptsBench();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import pg from 'pg';
 import { untilTrue } from '../kit/clock.ts';
 import { assertNoDefect, create, timed, UNLIMITED } from '../kit/faults/outage.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
@@ -7,7 +8,7 @@ import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** The server stays frozen until the answers, and the end, have come: it cannot be what ended the wait. */
-const options = { skip: noPostgresPrograms, timeout: 110_000 };
+const options = { skip: noPostgresPrograms };
 
 test(
   'a server that hangs delays no request beyond the deadline, and neither the list nor the stop',
@@ -77,10 +78,10 @@ test('a server without a free connection refuses, and that is no defect', option
   await using service = await testService({ DATABASE_URL: postgres.url });
   const { secret } = await service.issue(UNLIMITED);
   await postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pet-catalog'");
-  const held: Promise<unknown>[] = [];
-  for (let i = 0; i < 16; i += 1) held.push(postgres.query('select pg_sleep(3)').catch(() => {}));
+  const clients = Array.from({ length: 16 }, () => new pg.Client({ connectionString: postgres.url }));
+  const held = await Promise.allSettled(clients.map((client) => client.connect()));
   await untilTrue(async () => (await create(service, secret, 'x')).status === 503);
-  await Promise.all(held);
+  await Promise.all(clients.filter((_, index) => held[index]?.status === 'fulfilled').map((client) => client.end()));
   await untilTrue(async () => (await create(service, secret, 'y')).status === 201);
   assertNoDefect(service);
 });

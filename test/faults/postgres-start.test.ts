@@ -8,7 +8,7 @@ import { noPostgresPrograms, type PostgresServer, startPostgres } from '../kit/p
 import { COMMAND } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
-const options = { skip: noPostgresPrograms, timeout: 90_000 };
+const options = { skip: noPostgresPrograms };
 const PASSWORD = 's3cret';
 
 test('an instance that starts while the server restarts says so, waits, and starts with it', options, async () => {

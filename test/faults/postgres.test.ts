@@ -12,7 +12,7 @@ import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { run } from '../kit/process.ts';
 import { json, temporaryFolder, testService } from '../kit/service.ts';
 
-const options = { skip: noPostgresPrograms, timeout: 110_000 };
+const options = { skip: noPostgresPrograms };
 
 test(
   'while the server is down, creates are refused, the list is served, and all goes on when it is back',

@@ -13,7 +13,7 @@ import { testService } from '../kit/service.ts';
 
 const CREATES = 50;
 
-const options = { skip: noPostgres || redisServerMissing(), timeout: 90_000 };
+const options = { skip: noPostgres || redisServerMissing() };
 
 test(
   'a list shows no own create before a smaller id of another instance that it has not heard of',

@@ -7,7 +7,7 @@ import { startInstances } from '../kit/instances.ts';
 import { noPostgres } from '../kit/postgres.ts';
 import { redisServerMissing } from '../kit/redis-server.ts';
 
-const options = { skip: noPostgres || redisServerMissing(), timeout: 110_000 };
+const options = { skip: noPostgres || redisServerMissing() };
 
 test('a ban, its lifting and a change of plan on one instance hold on all', options, async () => {
   await using instances = await startInstances(2);

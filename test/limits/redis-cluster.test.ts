@@ -7,7 +7,7 @@ import { run, serveProcess } from '../kit/process.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
-const options = { skip: redisServerMissing(), timeout: 60_000 };
+const options = { skip: redisServerMissing() };
 
 test('a node of a cluster is refused at the start and by `doctor`, with the reason', options, async () => {
   await using server = await startRedis('--cluster-enabled', 'yes');

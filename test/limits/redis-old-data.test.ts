@@ -20,7 +20,7 @@ const SPENT: Limits = { minute: 40, day: 1_000 };
 const SPENT_DAY: Limits = { minute: 1_000, day: 40 };
 const BANNED: Limits = { minute: 5, day: 1_000 };
 
-const options = { skip: redisServerMissing(), timeout: 90_000 };
+const options = { skip: redisServerMissing() };
 
 test('a snapshot from before re-opens no window and lifts no ban', options, async () => {
   await using bench = await oldDataBench();
