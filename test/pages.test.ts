@@ -9,7 +9,19 @@ import { json, type TestService, testService } from './kit/service.ts';
 
 /** The pages beside the API, over real HTTP, as programs see them; a browser looks at them in browser/. */
 
-const PAGES = ['/docs', '/docs/errors', '/docs/limits', '/docs/deprecations'];
+const PAGES = [
+  '/docs',
+  '/docs/authentication',
+  '/docs/limits',
+  '/docs/errors',
+  '/docs/paging',
+  '/docs/retries',
+  '/docs/versions',
+  '/docs/deprecations',
+  '/docs/reference',
+];
+/** The reference, its assets and the index of its search, as they are sent to a browser. */
+const REFERENCE_BYTES_MAX = 40_000;
 
 test('every page of the documentation is HTML with a strict policy, a lifetime and a validator', async () => {
   await using service = await testService();
@@ -25,9 +37,7 @@ test('every page of the documentation is HTML with a strict policy, a lifetime a
       (headers.get('content-security-policy') ?? '').split('; ').map((each) => splitAt(each, ' ')),
     );
     assert.equal(policy.get('default-src'), "'none'");
-    assert.equal(policy.get('style-src'), "'self'");
-    assert.equal(policy.get('script-src'), path === '/docs' ? "'self'" : undefined);
-    assert.equal(policy.get('connect-src'), path === '/docs' ? "'self'" : undefined);
+    for (const own of ['style-src', 'script-src', 'img-src', 'connect-src']) assert.equal(policy.get(own), "'self'");
     for (const forbidden of ['base-uri', 'frame-ancestors', 'form-action']) {
       assert.equal(policy.get(forbidden), "'none'", forbidden);
     }
@@ -67,12 +77,13 @@ test('every link and every asset of every page is there, fragments included', as
     }
   };
   for (const path of PAGES) await follow(path);
-  for (const path of [...PAGES, '/openapi.json', '/openapi.yaml']) assert.ok(found.has(path), `${path} is not linked`);
+  for (const path of [...PAGES, '/openapi.json', '/openapi.yaml', '/llms.txt'])
+    assert.ok(found.has(path), `${path} is not linked`);
 });
 
 test('assets are named after their content and kept for ever', async () => {
   await using service = await testService();
-  const paths = [...(await page(service, '/docs')).matchAll(/"(\/docs\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+  const paths = assetsOf(await page(service, '/docs/reference'));
   assert.ok(new Set(paths).size >= 6);
   for (const path of paths) {
     const response = await get(service, path);
@@ -85,14 +96,115 @@ test('assets are named after their content and kept for ever', async () => {
   assert.equal((await get(service, '/docs/assets/site-0000000000000000.css')).status, 404);
 });
 
-test('every error code is explained at its own place, with its status', async () => {
+test('a page or an asset is compressed as the client accepts, each coding under a validator of its own', async () => {
   await using service = await testService();
-  const text = await page(service, '/docs/errors');
+  for (const path of ['/docs/limits', ...assetsOf(await page(service, '/docs'))]) {
+    const plain = await get(service, path, { 'accept-encoding': 'identity' });
+    const text = await plain.text();
+    assert.equal(plain.headers.get('content-encoding'), null);
+    const etags = new Set([plain.headers.get('etag')]);
+    for (const [accepted, coding] of [
+      ['gzip, deflate, br', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip'],
+    ] as const) {
+      const response = await get(service, path, { 'accept-encoding': accepted });
+      assert.equal(response.headers.get('content-encoding'), coding, accepted);
+      assert.equal(response.headers.get('vary'), 'Accept-Encoding');
+      assert.ok(Number(response.headers.get('content-length')) < Buffer.byteLength(text), path);
+      assert.equal(await response.text(), text);
+      etags.add(response.headers.get('etag'));
+    }
+    assert.equal(etags.size, 3, path);
+  }
+  assert.equal((await get(service, '/docs', { 'accept-encoding': 'br;q=0' })).headers.get('content-encoding'), null);
+});
+
+test('the reference with everything that it loads is a small download', async () => {
+  await using service = await testService();
+  const paths = ['/docs/reference', '/docs/search.json', ...new Set(assetsOf(await page(service, '/docs/reference')))];
+  let bytes = 0;
+  for (const path of paths) {
+    const response = await get(service, path, { 'accept-encoding': 'br' });
+    bytes += Number(response.headers.get('content-length'));
+  }
+  assert.ok(bytes > 10_000 && bytes <= REFERENCE_BYTES_MAX, `${bytes} bytes`);
+});
+
+test('every page is there as Markdown, whose links lead to Markdown, and llms.txt lists them', async () => {
+  await using service = await testService();
+  const list = await page(service, '/llms.txt');
+  for (const path of PAGES) {
+    const response = await get(service, `${path}.md`);
+    assert.equal(response.headers.get('content-type'), 'text/markdown; charset=utf-8', path);
+    const text = await response.text();
+    assert.match(text, /^# \w/);
+    assert.ok(list.includes(`](${path}.md)`), `llms.txt does not list ${path}`);
+    for (const [, target = ''] of text.matchAll(/\]\((?!https:)([^)#]+)/g)) {
+      assert.equal((await get(service, target)).status, 200, `${path}.md links to ${target}`);
+    }
+  }
+  const reference = await page(service, '/docs/reference.md');
+  for (const { id, method, path } of OPERATIONS)
+    assert.ok(reference.includes(`\`${id}\`: \`${method} /v1${path}\``), id);
+});
+
+test('/docs/ leads to /docs', async () => {
+  await using service = await testService();
+  const response = await get(service, '/docs/');
+  assert.deepEqual([response.status, response.headers.get('location')], [308, '/docs']);
+});
+
+test('the reference has each operation with its fields, bounds, scope and errors', async () => {
+  await using service = await testService();
+  const text = await page(service, '/docs/reference');
+  for (const { id, scope, body, success, errors, queryParameters = [] } of OPERATIONS) {
+    const section = new RegExp(`<section id="${id}" class="operation"[^]*?</section>`).exec(text)?.[0] ?? '';
+    if (scope !== 'any') assert.ok(section.includes(`<code>${scope}</code>`), `${id} lacks its scope`);
+    for (const { name } of queryParameters) assert.ok(section.includes(`id="${id}.query.${name}"`), `${id} ${name}`);
+    for (const name of membersOf(body?.schema)) assert.ok(section.includes(`id="${id}.body.${name}"`));
+    for (const name of membersOf(success.schema)) assert.ok(section.includes(`id="${id}.answer.${name}"`));
+    for (const code of errors) assert.ok(section.includes(`href="/docs/errors#${code}"`), `${id} lacks ${code}`);
+    assert.equal(section.match(/<div data-language="\w+"><pre><code>[^<\s]*\S/g)?.length, 5, `${id} lacks samples`);
+  }
+  const name = /<li id="createCategory\.body\.name">[\s\S]*?<\/li>/.exec(text)?.[0] ?? '';
+  assert.match(name, /string<\/span>.*required/);
+  assert.match(name, /1 to 255 characters; at least one character that is not white space/);
+  assert.match(
+    /<li id="listPets\.query\.status">[\s\S]*?<\/li>/.exec(text)?.[0] ?? '',
+    /One of <code>available<\/code>/,
+  );
+  assert.doesNotMatch(text, /\\u0000/);
+});
+
+test('staging is named only where its address is set', async () => {
+  await using alone = await testService();
+  await using both = await testService({ STAGING_BASE_URL: 'https://staging.example.org/v1' });
+  await using staging = await testService({ ENVIRONMENT: 'staging' });
+  const addresses = async (service: TestService) =>
+    [...(await page(service, '/docs/reference')).matchAll(/<dt>(\w+)<\/dt><dd><code>([^<]+)</g)].map((found) =>
+      found.slice(1),
+    );
+  assert.deepEqual(await addresses(alone), [['Production', alone.url]]);
+  assert.deepEqual(await addresses(both), [
+    ['Production', both.url],
+    ['Staging', 'https://staging.example.org/v1'],
+  ]);
+  assert.deepEqual(await addresses(staging), [['Staging', staging.url]]);
+});
+
+test('every error code is explained at its own place, with its status and an example body', async () => {
+  await using service = await testService();
+  const text = await page(service, '/docs/errors.md');
   for (const code of ERROR_CODES) {
-    const section = new RegExp(`<section id="${code}"[^]*?</section>`).exec(text)?.[0] ?? '';
-    assert.ok(section.includes(`<span class="status">${STATUS_OF[code]}</span>`), `${code} lacks its status`);
-    const said = [...section.matchAll(/<(?:p|dd)>([^<]{10,})</g)];
-    assert.equal(said.length, 3, `${code} needs its meaning, cause and remedy`);
+    const section = new RegExp(`^### \`${code}\`\\n[^]*?(?=^###|$(?![^]))`, 'm').exec(text)?.[0] ?? '';
+    assert.ok(section.includes(`**${STATUS_OF[code]}** `), `${code} lacks its status`);
+    for (const part of [/^\*\*\d+\*\* .{10,}/m, /^- \*\*Cause:\*\* .{10,}/m, /^- \*\*What to do:\*\* .{10,}/m]) {
+      assert.match(section, part, code);
+    }
+    const body = JSON.parse(/^```json\n(.*)\n```$/m.exec(section)?.[1] ?? '{}');
+    assert.deepEqual([body.code, body.status], [code, STATUS_OF[code]]);
+    assert.ok((await page(service, '/docs/errors')).includes(`<section id="${code}"`));
   }
 });
 
@@ -101,11 +213,13 @@ test('the plans on the page are the plans that are enforced, and bans are descri
   await using lenient = await testService({ BAN_AFTER_REFUSALS: '0' });
   const text = await page(service, '/docs/limits');
   for (const [name, { minute, day }] of Object.entries(PLANS)) {
-    const row = new RegExp(`<tr><th scope="row">${name}</th>.*</tr>`).exec(text)?.[0] ?? '';
+    const row = new RegExp(`<td>${name}</td>[^]*?</tr>`).exec(text)?.[0] ?? '';
     assert.ok(row.includes(`>${minute.toLocaleString('en-US')}<`) && row.includes(`>${day.toLocaleString('en-US')}<`));
   }
   assert.match(text, /id="bans"/);
   assert.doesNotMatch(await page(lenient, '/docs/limits'), /id="bans"/);
+  await using strict = await testService({ BAN_AFTER_REFUSALS: '1200' });
+  assert.match(await page(strict, '/docs/limits'), /at least 1,200 refusals/);
 });
 
 test('the link of a deprecated operation leads to its section, which has the same dates', async () => {
@@ -120,7 +234,7 @@ test('the link of a deprecated operation leads to its section, which has the sam
     const section = new RegExp(`<section id="${fragment}"[^]*?</section>`).exec(await page(service, path))?.[0] ?? '';
     assert.ok(section.includes(`<code>${id}</code>`));
     const sunset = new Date(response.headers.get('sunset') ?? '').toISOString().slice(0, 10);
-    assert.ok(section.includes(`datetime="${sunset}"`));
+    assert.ok(section.includes(`removed on ${sunset}`));
   }
 });
 
@@ -202,6 +316,17 @@ function origin(service: TestService): string {
 
 function get(service: TestService, path: string, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(origin(service) + path, { headers: { connection: 'close', ...headers }, redirect: 'manual' });
+}
+
+/** The members of an object, or of the items of a list. */
+function membersOf(schema: object = {}): string[] {
+  const { items, properties = {} } = schema as { items?: object; properties?: object };
+  return items ? membersOf(items) : Object.keys(properties);
+}
+
+/** The assets that a page names. */
+function assetsOf(text: string): string[] {
+  return [...text.matchAll(/"(\/docs\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
 }
 
 async function page(service: TestService, path: string): Promise<string> {

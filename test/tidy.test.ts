@@ -13,6 +13,7 @@ const COLUMNS_MAX = 120;
 const FILES_SIDE_BY_SIDE_MAX = 16;
 const README_WORDS_MAX = 1_300;
 const PAGES_WORDS_MAX = 20_000;
+const GUIDE_WORDS_MAX = 3_000;
 const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
 
 const sources = filesBelow('src').filter((file) => file.endsWith('.ts'));
@@ -33,6 +34,9 @@ const pages = [
   ...pagesIn('docs'),
   ...pagesIn('decisions'),
 ];
+
+/** What the service shows at /docs. */
+const guide = pagesIn('src/http/docs/pages');
 
 /** What each room may import: prefixes of files below src, or packages. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -71,7 +75,18 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'node:timers/promises',
   ],
   storage: ['storage/', 'catalog/', 'stdx/', 'telemetry/', 'config', 'kysely', 'pg', 'node:'],
-  http: ['http/', 'catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'typebox', 'find-my-way', 'yaml', 'node:'],
+  http: [
+    'http/',
+    'catalog/',
+    'stdx/',
+    'telemetry/',
+    'limits/limiter',
+    'typebox',
+    'find-my-way',
+    'marked',
+    'yaml',
+    'node:',
+  ],
   operator: ['operator/', 'http/', 'catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'find-my-way', 'node:'],
   cli: ['', 'node:', 'commander', 'pino', 'yaml'],
 };
@@ -131,13 +146,16 @@ test('the service imports only types from development dependencies', () => {
   assert.deepEqual(run, []);
 });
 
+/** Code that is shown to readers is not code of ours. */
+const withoutSamples = production.filter((file) => !file.startsWith('src/http/docs/samples/'));
+
 test('only main reads the environment and the arguments', () => {
-  const readers = production.filter((file) => /process\.(env|argv)\b/.test(read(file)));
+  const readers = withoutSamples.filter((file) => /process\.(env|argv)\b/.test(read(file)));
   assert.deepEqual(readers, ['src/main.ts']);
 });
 
 test('only events writes to the log, and nothing to the console', () => {
-  const writers = production.filter((file) =>
+  const writers = withoutSamples.filter((file) =>
     /\blog\.(trace|debug|info|warn|error|fatal)\(|console\.\w+\(/.test(read(file)),
   );
   assert.deepEqual(writers, ['src/telemetry/events.ts']);
@@ -218,7 +236,7 @@ const BANNED_WORDS = /\b(whom?ever|(some|no)body|whatever (it)|hardly (ever)|by 
 const BANNED_WORDS_MAX = 2;
 
 test('prose is plain: no banned words', () => {
-  const found = [...sources, ...client, ...tests, ...bench, ...pages].flatMap((file) =>
+  const found = [...sources, ...client, ...tests, ...bench, ...pages, ...guide].flatMap((file) =>
     read(file)
       .split('\n')
       .flatMap((line, index) => [...line.matchAll(BANNED_WORDS)].map(([word]) => `${file}:${index + 1}: ${word}`)),
@@ -275,11 +293,11 @@ test('the lockfile has the packages of every platform, or `npm ci` refuses it', 
 });
 
 test('the files that the pages name or link to exist', () => {
-  for (const page of pages) {
+  for (const page of [...pages, ...guide]) {
     const text = read(page);
     const named = text.matchAll(/`((?:src|test|docs|decisions|bin|bench|runtime|deploy|client)\/[\w./-]*)`/g);
     for (const [, file = ''] of named) assert.ok(existsSync(join(ROOT, file)), `${page} names ${file}`);
-    for (const [, file = ''] of text.matchAll(/\]\((?!https:)([^)#]+)/g))
+    for (const [, file = ''] of text.matchAll(/\]\((?!https:|\/)([^)#]+)/g))
       assert.ok(existsSync(join(ROOT, dirname(page), file)), `${page} links to ${file}`);
   }
 });
@@ -289,6 +307,12 @@ test('the README fits on three screens, and all pages can be read', () => {
   assert.ok(wordsOf('README.md') <= README_WORDS_MAX, `the README has ${wordsOf('README.md')} words`);
   const words = pages.reduce((sum, page) => sum + wordsOf(page), 0);
   assert.ok(words <= PAGES_WORDS_MAX, `the pages have ${words} words`);
+});
+
+test('the guide is short', () => {
+  assert.ok(guide.length >= 8, `only ${guide.length} pages`);
+  const words = guide.reduce((sum, page) => sum + wordsOf(page), 0);
+  assert.ok(words <= GUIDE_WORDS_MAX, `the guide has ${words} words, its samples included`);
 });
 
 function filesBelow(folder: string): string[] {

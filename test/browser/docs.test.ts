@@ -3,14 +3,18 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium, launchChromium } from '../kit/chromium.ts';
-import { ABOUT_COLOURS, faults } from '../kit/console/browsing.ts';
+import { ABOUT_COLOURS, draw, faults } from '../kit/console/browsing.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
 /** The documentation, and the API called by a script of another site, in a real browser. */
 
-const OWN_PAGES = ['/docs/errors', '/docs/limits', '/docs/deprecations'];
+const PAGES = [
+  '',
+  ...['authentication', 'limits', 'errors', 'paging', 'retries', 'versions', 'deprecations', 'reference'],
+];
+
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
 
@@ -23,23 +27,41 @@ before(async () => {
 });
 after(() => browser?.close());
 
-test('a newcomer pastes a key and tries an operation that reads and one that writes', needsBrowser, async () => {
+test('a newcomer pastes a key, and tries operations that read, write and fail', needsBrowser, async () => {
   await using service = await testService();
   const { secret } = await service.issue();
   const { page, requests, complaints } = await watchedPage();
-  await page.goto(`${origin(service)}/docs`);
-  await page.fill('#key', secret);
+  await page.goto(`${origin(service)}/docs/reference`);
+  await page.fill('.key input', secret);
+  assert.match((await page.textContent('[data-key-state]')) ?? '', /use this key/);
 
-  assert.deepEqual(await tryOut(page, 'listCategories'), { status: '200', body: '[]' });
+  const listed = await tryOut(page, 'listCategories');
+  assert.deepEqual([listed.status, listed.body], ['200', '[]']);
   const created = await tryOut(page, 'createCategory');
   assert.equal(created.status, '201');
   assert.equal(JSON.parse(created.body).id, 1);
+  assert.match(created.gauges, /Minute\s*58 of 60 left, resets in \d+ s\s*Day\s*998 of 1,000 left/);
+  assert.match(created.folded, /location: \/v1\/categories\/1/);
+  assert.match(created.folded, /curl '.*\/v1\/categories' \\\n {2}-H "Authorization: Bearer \$PET_CATALOG_KEY"/);
   assert.equal(JSON.parse((await tryOut(page, 'listCategories')).body).length, 1);
+  assert.equal((await tryOut(page, 'getCategory')).status, '200');
+  assert.deepEqual(JSON.parse((await tryOut(page, 'listPets')).body), []);
 
-  await page.fill('#key', '');
+  const area = page.locator('#createCategory textarea');
+  await area.fill('{"name":');
+  await page.waitForSelector('#createCategory .mistake:has-text("The body is not JSON: ")', { state: 'visible' });
+  const sent = requests.length;
+  await page.click('#createCategory button[type="submit"]');
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'TEXTAREA');
+  assert.equal(requests.length, sent);
+  await area.fill('{"name":""}');
+  const refused = await tryOut(page, 'createCategory');
+  assert.deepEqual([refused.status, JSON.parse(refused.body).code], ['400', 'validation_failed']);
+
+  await page.click('[data-key-forget]');
   assert.equal((await tryOut(page, 'listCategories')).status, '401');
   assert.deepEqual(
-    complaints.filter((text) => !text.includes('401')),
+    complaints.filter((text) => !/40[01]/.test(text)),
     [],
   );
   assert.deepEqual(
@@ -48,38 +70,143 @@ test('a newcomer pastes a key and tries an operation that reads and one that wri
   );
 });
 
+test('the samples have the pasted key on every page of the tab, and nowhere after it', needsBrowser, async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  const { page } = await watchedPage();
+  await page.goto(`${origin(service)}/docs/reference`);
+  await page.fill('.key input', secret);
+  for (const language of ['sh', 'ts', 'js', 'py', 'go']) {
+    const sample = await page.textContent(`#createCategory [data-language="${language}"]`);
+    assert.ok(sample?.includes(secret) && !sample.includes('PET_CATALOG_KEY'), sample ?? language);
+  }
+  await page.goto(`${origin(service)}/docs`);
+  assert.ok((await page.textContent('main'))?.includes(`Bearer ${secret}`));
+  const { page: other } = await watchedPage();
+  await other.goto(`${origin(service)}/docs`);
+  assert.ok(!(await other.textContent('main'))?.includes(secret));
+});
+
+test('a chosen language holds for every sample, and does not move what is read', needsBrowser, async () => {
+  await using service = await testService();
+  // Samples stand between the texts there, so their heights count.
+  const { page } = await watchedPage({ viewport: PHONE });
+  await page.goto(`${origin(service)}/docs/reference`);
+  await page.locator('#placeOrder .tabs').scrollIntoViewIfNeeded();
+  const top = () => page.evaluate('document.querySelector("#placeOrder .tabs").getBoundingClientRect().top');
+  // As in a browser that does not anchor its scrolling.
+  await page.evaluate("document.documentElement.style.overflowAnchor = 'none'");
+  const before = await top();
+  await page.check('#placeOrder [value="go"]', { force: true });
+  assert.ok(Math.abs(Number(await top()) - Number(before)) < 1, 'the samples moved');
+  assert.ok(await page.isVisible('#createPet [data-language="go"]'));
+  await page.reload();
+  assert.ok(await page.isVisible('#listPets [data-language="go"]'));
+  assert.ok(!(await page.isVisible('#listPets [data-language="sh"]')));
+});
+
+test('without scripts everything can be read, and nothing is shown that would not work', needsBrowser, async () => {
+  await using service = await testService();
+  const { page } = await watchedPage({ javaScriptEnabled: false });
+  await page.goto(`${origin(service)}/docs/reference`);
+  assert.ok(await page.isVisible('#createCategory [data-language="sh"]'));
+  await page.check('#createCategory [value="py"]', { force: true });
+  assert.ok(await page.isVisible('#createCategory [data-language="py"]'));
+  assert.ok(await page.isVisible('noscript .note'));
+  for (const scripted of ['.search', '.key', '.try >> nth=0']) assert.ok(!(await page.isVisible(scripted)), scripted);
+  await page.setViewportSize(PHONE);
+  assert.ok(!(await page.isVisible('.side nav')));
+  await page.click('.menu');
+  assert.ok(await page.isVisible('.side nav'));
+});
+
+test('an open page follows a changed hash, to an operation, a field or an error', needsBrowser, async () => {
+  await using service = await testService();
+  const { page } = await watchedPage();
+  const inView = (id: string) => {
+    const top = `document.getElementById(${JSON.stringify(id)}).getBoundingClientRect().top`;
+    return page.waitForFunction(`${top} >= 0 && ${top} < 200`);
+  };
+  await page.goto(`${origin(service)}/docs/reference#cancelOrder`);
+  await inView('cancelOrder');
+  for (const id of ['createPet', 'createPet.body.categoryId', 'listCategories']) {
+    await page.evaluate(`location.assign('#${id}')`);
+    await inView(id);
+  }
+  await page.waitForSelector('.side a[href$="#listCategories"][aria-current="true"]');
+  await page.goto(`${origin(service)}/docs/errors`);
+  await page.fill('#ui-filter', 'stock');
+  assert.ok(!(await page.isVisible('#gone')) && (await page.isVisible('#insufficient_stock')));
+  assert.match((await page.textContent('#ui-filtered')) ?? '', /^1 of \d+ codes$/);
+  await page.evaluate("location.assign('#gone')");
+  await page.waitForSelector('#gone', { state: 'visible' });
+  await inView('gone');
+});
+
+test('the search finds pages, operations, fields and errors', needsBrowser, async () => {
+  await using service = await testService();
+  const { page } = await watchedPage();
+  await page.goto(`${origin(service)}/docs/limits`);
+  const isFirst = async (words: string, path: string) => {
+    await page.fill('#ui-search', words);
+    await page.waitForSelector(`#ui-results li:first-child a[href="${path}"]`);
+  };
+  await isFirst('place an order', '/docs/reference#placeOrder');
+  await isFirst('shipDate', '/docs/reference#placeOrder.body.shipDate');
+  await isFirst('insufficient_stock', '/docs/errors#insufficient_stock');
+  await isFirst('stability', '/docs/versions#stability');
+  await page.fill('#ui-search', 'no such thing');
+  await page.waitForSelector('#ui-results:has-text("Nothing found")');
+  await page.press('#ui-search', 'Escape');
+  assert.ok(await page.isVisible('.side nav'));
+  await isFirst('bans', '/docs/limits#bans');
+  await page.press('#ui-search', 'ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/docs/limits#bans');
+});
+
 test('the reference marks what is beta, experimental or deprecated, and when it ends', needsBrowser, async () => {
   await using service = await testService();
   const { page } = await watchedPage();
-  await page.goto(`${origin(service)}/docs`);
-  const badge = (tag: string, id: string) => page.locator(`#operations-${tag}-${id} .badge`).allTextContents();
-  await page.waitForSelector('.opblock');
-  assert.deepEqual(await badge('categories', 'getCategory'), ['experimental']);
-  assert.deepEqual(await badge('store', 'cancelOrder'), ['beta']);
-  assert.deepEqual(await badge('pets', 'getPet'), ['deprecated, ends 2030-12-05']);
-  assert.deepEqual(await badge('categories', 'listCategories'), []);
+  await page.goto(`${origin(service)}/docs/reference`);
+  const badges = (id: string) => page.locator(`#${id} .badge`).allTextContents();
+  assert.deepEqual(await badges('getCategory'), ['experimental']);
+  assert.deepEqual(await badges('cancelOrder'), ['beta']);
+  assert.deepEqual(await badges('getPet'), ['deprecated, ends 2030-12-05']);
+  assert.deepEqual(await badges('listCategories'), []);
 });
 
-test('the pages are accessible and fit a phone, light and dark', needsBrowser, async () => {
-  await using service = await testService();
-  const { secret } = await service.issue();
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const { page, complaints } = await watchedPage({ colorScheme });
+for (const [colorScheme, size] of [
+  ['light', DESKTOP],
+  ['light', PHONE],
+  ['dark', DESKTOP],
+  ['dark', PHONE],
+] as const) {
+  const where = `${colorScheme}-${size.width}`;
+  test(`every page is accessible and shows everything that it holds, ${where}`, needsBrowser, async () => {
+    await using service = await testService();
+    const { secret } = await service.issue();
+    const { page, complaints } = await watchedPage({ colorScheme, viewport: size });
+    // The other rules see the same elements in both schemes.
     const rules = colorScheme === 'dark' ? ABOUT_COLOURS : [];
-    for (const path of [...OWN_PAGES, '/docs']) {
-      await page.setViewportSize(DESKTOP);
-      await page.goto(origin(service) + path);
-      if (path === '/docs') await page.fill('#key', secret);
-      if (path === '/docs') assert.equal((await tryOut(page, 'createCategory')).status, '201');
-      assert.deepEqual(await faults(page, ...rules), [], `${path}, ${colorScheme}`);
-      await page.setViewportSize(PHONE);
-      const width = await page.evaluate('document.documentElement.scrollWidth');
-      assert.equal(width, PHONE.width, `${path} is too wide for a phone`);
+    for (const name of PAGES) {
+      await page.goto(`${origin(service)}/docs${name && '/'}${name}`);
+      if (name === 'reference') {
+        await page.fill('.key input', secret);
+        assert.equal((await tryOut(page, 'createCategory')).status, '201');
+      }
+      await draw(page, `docs-${name || 'guide'}-${where}`);
+      assert.deepEqual(await faults(page, ...rules), [], name);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), size.width, `${name} is too wide`);
+      assert.deepEqual(await page.evaluate(CUT), [], name);
+    }
+    if (size === PHONE) {
+      await page.click('.menu');
+      assert.deepEqual(await faults(page, ...rules), [], 'with the menu open');
     }
     assert.deepEqual(complaints, []);
-    await page.close();
-  }
-});
+  });
+}
 
 test(
   'a page of an allowed origin may call the API and read its limits; the preflight costs nothing',
@@ -131,7 +258,7 @@ interface WatchedPage {
   readonly complaints: string[];
 }
 
-async function watchedPage(options: { colorScheme?: 'light' | 'dark' } = {}): Promise<WatchedPage> {
+async function watchedPage(options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const page = await browser.newPage({ viewport: DESKTOP, ...options });
   const requests: string[] = [];
   const complaints: string[] = [];
@@ -145,24 +272,27 @@ async function watchedPage(options: { colorScheme?: 'light' | 'dark' } = {}): Pr
   return { page, requests, complaints };
 }
 
-async function open(page: Page, id: string): Promise<string> {
-  const block = `[id^="operations-"][id$="-${id}"]`;
-  await page.waitForSelector(block);
-  if (!(await page.isVisible(`${block} .execute`))) await page.click(`${block} .opblock-summary-control`);
-  await page.waitForSelector(`${block} .execute`);
-  return block;
-}
+/** Elements, other than form fields, that hold more than they show. */
+const CUT = `[...document.querySelectorAll('main *, .side *')]
+  .filter((each) => each.checkVisibility() && !each.closest('.unseen') && !/^(INPUT|SELECT|TEXTAREA|METER)$/.test(each.tagName))
+  .filter((each) => each.clientWidth > 0 && each.scrollWidth > each.clientWidth + 1)
+  .map((each) => each.outerHTML.slice(0, 100))`;
 
-/** Opens an operation, sends it as it is, and reads the answer that is shown. */
-async function tryOut(page: Page, id: string): Promise<{ status: string; body: string }> {
-  const block = await open(page, id);
+/** Opens an operation's form, sends it as it is, and reads what is shown of the answer. */
+async function tryOut(page: Page, id: string) {
+  const form = page.locator(`#try-${id}`);
+  if (!(await form.locator('form').isVisible())) await form.locator('> summary').click();
   const answered = page.waitForResponse((response) => new URL(response.url()).pathname.startsWith('/v1/'));
-  await page.click(`${block} .execute`);
+  await form.locator('button[type="submit"]').click();
   const status = String((await answered).status());
-  const shown = `${block} .live-responses-table`;
-  await page.waitForSelector(`${shown} .response-col_status:has-text("${status}")`);
-  const body = await page.textContent(`${shown} .response-col_description pre`);
-  return { status, body: body ?? '' };
+  await form.locator(`.outcome h4:has-text("${status}")`).waitFor();
+  const texts = async (selector: string) => (await form.locator(selector).allTextContents()).join('\n');
+  return {
+    status,
+    body: await texts('.outcome > .sample pre'),
+    gauges: await texts('.outcome .gauges'),
+    folded: await texts('.outcome details pre'),
+  };
 }
 
 /** A call made by a script of the page that is open. */

@@ -8,7 +8,7 @@ import { breakingChanges, type Contract } from '../kit/contract-history.ts';
  * The contract stays compatible with its last release. `contracts/` holds the contract of the last release: at a
  * release, copy openapi.json there under the new version of the interface and remove the file before it. A breaking
  * change within /v1 is only for what is experimental, for what is beta and was announced, and for what is past its
- * sunset. docs/versioning.md is the policy.
+ * sunset. src/http/docs/pages/versions.md is the policy.
  */
 
 /** Breaking changes to beta operations, by the sentence that the comparison gives, announced in CHANGELOG.md. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { PageHandler } from '../pages.ts';
+import { fixedPage } from './delivery.ts';
 
 const FOREVER = 'public, max-age=31536000, immutable';
 
@@ -34,5 +35,5 @@ function assetAt(file: URL, plainPath: string, contentType: string): Asset {
   const bytes = readFileSync(file);
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   const path = plainPath.replace(/(?=\.\w+$)/, `-${digest}`);
-  return { path, page: () => ({ status: 200, contentType, cacheControl: FOREVER, body: [bytes] }) };
+  return { path, page: fixedPage({ contentType, cacheControl: FOREVER, content: () => bytes }) };
 }

@@ -280,7 +280,7 @@ const DEPRECATED = {
 };
 
 /** The UTC date, as YYYY-MM-DD. */
-export function dateOf(unixSeconds: number): string {
+function dateOf(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
 }
 

@@ -1,66 +1,57 @@
-import { createHash } from 'node:crypto';
-import type { PageHandler } from '../pages.ts';
-import { type Asset, readAsset } from './asset.ts';
+import type { Asset } from './asset.ts';
+import { readAsset } from './asset.ts';
 import { type Html, html } from './html.ts';
 
-/** Allows only resources of this origin; no inline script or style, no framing, no forms. */
-const BASE_POLICY =
-  "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
-const SCRIPT_POLICY = `${BASE_POLICY}; script-src 'self'; font-src 'self' data:; connect-src 'self'`;
-
 const CSS = 'text/css; charset=utf-8';
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
-const NAVIGATION = [
-  { path: '/docs', label: 'Reference' },
-  { path: '/docs/errors', label: 'Errors' },
-  { path: '/docs/limits', label: 'Limits' },
-  { path: '/docs/deprecations', label: 'Deprecations' },
-  { path: '/openapi.json', label: 'openapi.json' },
-];
+/** Allows only resources of this origin; no inline script or style, no framing, no forms that a browser sends. */
+export const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 
 const icon = readAsset('icon.svg', 'image/svg+xml');
-const baseStyle = readAsset('base.css', CSS);
-const siteStyle = readAsset('site.css', CSS);
+const STYLES = ['base.css', 'site.css', 'code.css'].map((name) => readAsset(name, CSS));
+const SCRIPTS = [readAsset('site.js', JAVASCRIPT)];
+const REFERENCE_STYLES = [readAsset('reference.css', CSS)];
+const REFERENCE_SCRIPTS = [readAsset('try.js', JAVASCRIPT)];
 
-/** The assets of every page. */
-export const SITE_ASSETS: readonly Asset[] = [icon, baseStyle, siteStyle];
+/** Everything that the pages load. */
+export const SITE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS, ...REFERENCE_STYLES, ...REFERENCE_SCRIPTS];
 
-/** A page of the documentation. Its scripts are deferred. */
+/** A link of the navigation. */
+interface NavigationLink {
+  readonly path: string;
+  readonly title: string;
+  /** The method of an operation. */
+  readonly method?: string;
+}
+
+/** The links under a heading of the navigation. */
+export interface NavigationGroup {
+  readonly title: string;
+  readonly links: readonly NavigationLink[];
+}
+
+/** What a page needs around its content. */
 export interface SitePage {
   readonly path: string;
   readonly title: string;
-  readonly content: () => Html;
-  readonly styles?: readonly Asset[];
-  readonly scripts?: readonly Asset[];
+  readonly content: Html;
+  readonly navigation: readonly NavigationGroup[];
+  /** The page that is read after this one. */
+  readonly next?: NavigationLink | undefined;
+  readonly isReference?: boolean;
 }
 
-/** Creates a handler that renders the page on the first request and caches the result. */
-export function sitePage(page: SitePage): [string, PageHandler] {
-  const policy = page.scripts ? SCRIPT_POLICY : BASE_POLICY;
-  let rendered: { text: string; etag: string } | undefined;
-  return [
-    page.path,
-    ({ request }) => {
-      rendered ??= render(page);
-      const { text, etag } = rendered;
-      const headers = ['ETag', etag, 'Content-Security-Policy', policy, 'Referrer-Policy', 'no-referrer'];
-      const answer = { headers, cacheControl: 'public, max-age=300' };
-      if (request.headers['if-none-match']?.includes(etag)) return { ...answer, status: 304 };
-      return { ...answer, status: 200, contentType: 'text/html; charset=utf-8', body: text };
-    },
-  ];
-}
-
-function render(page: SitePage): { text: string; etag: string } {
-  const { text } = layout(page);
-  return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` };
-}
-
-function layout({ path, title, content, styles = [], scripts = [] }: SitePage): Html {
-  const links = NAVIGATION.map(({ path: target, label }) => {
-    const current = target === path ? html` aria-current="page"` : '';
-    return html`<li><a href="${target}"${current}>${label}</a></li>`;
-  });
+/** The document around a page's content, with the navigation and a link to the page as Markdown. */
+export function layout({ path, title, content, navigation, next, isReference = false }: SitePage): string {
+  const styles = isReference ? [...STYLES, ...REFERENCE_STYLES] : STYLES;
+  const scripts = isReference ? [...SCRIPTS, ...REFERENCE_SCRIPTS] : SCRIPTS;
+  const groups = navigation.map(
+    (group) => html`<h2>${group.title}</h2>
+<ul>${group.links.map((link) => navigationItem(link, path))}</ul>
+`,
+  );
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -69,17 +60,41 @@ function layout({ path, title, content, styles = [], scripts = [] }: SitePage): 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="${icon.path}" type="image/svg+xml">
-${[...styles, baseStyle, siteStyle].map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
-<body>
+<link rel="alternate" href="${path}.md" type="text/markdown">
+${styles.map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
+<body class="${isReference ? 'reference' : 'guide'}">
 <a class="skip" href="#content">Skip to the content</a>
-<header class="site">
-<a class="name" href="/docs"><img src="${icon.path}" alt="" width="24" height="24">Pet Catalog</a>
-<nav aria-label="Documentation"><ul>${links}</ul></nav>
+<header class="side">
+<a class="name" href="/docs"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
+<button class="menu quiet" type="button" popovertarget="ui-menu">Menu</button>
+<div id="ui-menu" popover>
+<div class="search scripted" role="search">
+<label class="unseen" for="ui-search">Search the documentation</label>
+<input id="ui-search" type="search" placeholder="Search" autocomplete="off" spellcheck="false">
+<p class="unseen" id="ui-found" role="status"></p>
+<ul id="ui-results" class="results" hidden></ul>
+</div>
+<nav aria-label="Documentation">
+${groups}</nav>
+</div>
 </header>
 <main id="content" tabindex="-1">
-${content()}
+${content}
+${next ? html`<p class="next"><a href="${next.path}">Next: ${next.title}</a></p>\n` : ''}<footer><a href="${path}.md">This page as Markdown</a> <a href="/openapi.json">openapi.json</a> <a href="/openapi.yaml">openapi.yaml</a> <a href="/llms.txt">llms.txt</a></footer>
 </main>
 </body>
 </html>
+`.text;
+}
+
+function navigationItem({ path, title, method }: NavigationLink, current: string): Html {
+  const mark = path === current ? html` aria-current="page"` : '';
+  const verb =
+    method === undefined ? '' : html` <span class="method ${method.toLowerCase()}">${shortened(method)}</span>`;
+  return html`<li><a href="${path}"${mark}><span>${title}</span>${verb}</a></li>
 `;
+}
+
+function shortened(method: string): string {
+  return method === 'DELETE' ? 'DEL' : method;
 }

@@ -19,9 +19,11 @@ export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOpt
   const root = {
     openapi: at('/openapi.json'),
     docs: at('/docs'),
+    reference: at('/docs/reference'),
     errors: at('/docs/errors'),
     limits: at('/docs/limits'),
     deprecations: at('/docs/deprecations'),
+    llms: at('/llms.txt'),
     health: at('/readyz'),
     api: baseUrl,
   };

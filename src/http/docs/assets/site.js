@@ -1,0 +1,236 @@
+// For every page of the documentation: the search, copy buttons, the language of the samples, and the key in them.
+// Ids begin with `ui-`, because headings have ids of their own.
+
+const KEY_STORAGE = 'pet-catalog-key';
+const LANGUAGE_STORAGE = 'pet-catalog-language';
+const RESULTS_MAX = 12;
+
+addCopyButtons();
+followLanguage();
+followKey();
+startSearch();
+startFilter();
+closeMenuOnFollow();
+markOpenSection();
+
+/** A copy button for each block of code. It copies what is shown, with the key if there is one. */
+function addCopyButtons() {
+  for (const block of document.querySelectorAll('.sample')) addCopyButton(block);
+}
+
+function addCopyButton(block) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'copy quiet';
+  button.textContent = 'Copy';
+  button.addEventListener('click', async () => {
+    const shown = [...block.querySelectorAll('pre')].find((pre) => pre.checkVisibility());
+    try {
+      await navigator.clipboard.writeText(shown?.textContent ?? '');
+      button.textContent = 'Copied';
+    } catch {
+      button.textContent = 'Not allowed';
+    }
+    setTimeout(() => {
+      button.textContent = 'Copy';
+    }, 2_000);
+  });
+  block.append(button);
+}
+
+/** Shows all samples in the language that was chosen last. */
+function followLanguage() {
+  const choose = (language) => {
+    for (const input of document.querySelectorAll(`.tabs input[value="${CSS.escape(language)}"]`)) input.checked = true;
+  };
+  const chosen = localStorage.getItem(LANGUAGE_STORAGE);
+  if (chosen) {
+    choose(chosen);
+    // Samples above the target changed their heights.
+    if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+  }
+  document.addEventListener('change', ({ target }) => {
+    if (!target.closest('.tabs')) return;
+    const before = target.getBoundingClientRect().top;
+    choose(target.value);
+    localStorage.setItem(LANGUAGE_STORAGE, target.value);
+    scrollBy({ top: target.getBoundingClientRect().top - before, behavior: 'instant' });
+  });
+}
+
+/** Fills the key into the samples. It is kept for this tab only. */
+function followKey() {
+  const places = [...document.querySelectorAll('[data-key]')].map((place) => ({ place, written: place.textContent }));
+  const fields = [...document.querySelectorAll('[data-key-field]')];
+  const block = document.querySelector('[data-key-pattern]');
+  const state = block?.querySelector('[data-key-state]');
+  const forget = block?.querySelector('[data-key-forget]');
+  const initial = state?.textContent;
+  const show = (key, source) => {
+    for (const field of fields) if (field !== source) field.value = key;
+    for (const { place, written } of places) {
+      const filled = place.dataset.key === 'text' ? key : JSON.stringify(key);
+      place.textContent = key ? filled : written;
+    }
+    if (!block) return;
+    forget.hidden = !key;
+    if (!key) state.textContent = initial;
+    else if (new RegExp(block.dataset.keyPattern).test(key))
+      state.textContent = 'The samples and forms use this key. It stays in this tab.';
+    else state.textContent = 'This does not look like a complete key. The samples and forms use it all the same.';
+  };
+  const set = (key, source) => {
+    if (key) sessionStorage.setItem(KEY_STORAGE, key);
+    else sessionStorage.removeItem(KEY_STORAGE);
+    show(key, source);
+  };
+  for (const field of fields) field.addEventListener('input', () => set(field.value.trim(), field));
+  block?.querySelector('form').addEventListener('submit', (event) => event.preventDefault());
+  forget?.addEventListener('click', () => {
+    set('');
+    fields[0]?.focus();
+  });
+  show(sessionStorage.getItem(KEY_STORAGE) ?? '');
+}
+
+/** Searches pages, operations, fields and errors; the results replace the navigation. */
+function startSearch() {
+  const input = document.querySelector('#ui-search');
+  const results = document.querySelector('#ui-results');
+  const found = document.querySelector('#ui-found');
+  const navigation = document.querySelector('.side nav');
+  let entries;
+  const search = async () => {
+    entries ??= fetch('/docs/search.json').then((response) => response.json());
+    const index = await entries;
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const ranked = words.length === 0 ? [] : rank(index, words).slice(0, RESULTS_MAX);
+    results.replaceChildren(...ranked.map(resultOf));
+    results.hidden = words.length === 0;
+    navigation.hidden = words.length > 0;
+    found.textContent = words.length === 0 ? '' : `${ranked.length || 'No'} results`;
+    if (words.length > 0 && ranked.length === 0) results.append(nothing());
+  };
+  input.addEventListener('input', () => {
+    search().catch(() => {
+      entries = undefined;
+    });
+  });
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') {
+      input.value = '';
+      search();
+    }
+    if (event.key === 'Enter') results.querySelector('a')?.click();
+    if (event.key === 'ArrowDown') {
+      event.preventDefault();
+      results.querySelector('a')?.focus();
+    }
+  });
+  results.addEventListener('keydown', (event) => {
+    const links = [...results.querySelectorAll('a')];
+    const at = links.indexOf(document.activeElement);
+    if (event.key === 'ArrowDown') links[at + 1]?.focus();
+    else if (event.key === 'ArrowUp') (links[at - 1] ?? input).focus();
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener('keydown', (event) => {
+    if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    const menu = document.querySelector('#ui-menu');
+    if (!input.checkVisibility()) menu.showPopover();
+    input.focus();
+  });
+}
+
+/** Entries with all the words: those with a word at the start of the title first, then in the title, then elsewhere. */
+function rank(index, words) {
+  const scored = index.flatMap((entry) => {
+    const title = entry.title.toLowerCase();
+    const all = `${title} ${entry.place.toLowerCase()} ${entry.words}`;
+    if (!words.every((word) => all.includes(word))) return [];
+    const inTitle = words.filter((word) => title.includes(word)).length;
+    return [{ entry, score: inTitle * 2 + (title.startsWith(words[0]) ? 1 : 0) }];
+  });
+  return scored.sort((one, other) => other.score - one.score).map(({ entry }) => entry);
+}
+
+function resultOf({ title, place, path }) {
+  const item = document.createElement('li');
+  const link = document.createElement('a');
+  const where = document.createElement('span');
+  link.href = path;
+  where.textContent = place;
+  link.append(title, where);
+  item.append(link);
+  return item;
+}
+
+function nothing() {
+  const item = document.createElement('li');
+  item.className = 'soft';
+  item.textContent = 'Nothing found';
+  return item;
+}
+
+/** On the page of errors: hides the codes that do not match. */
+function startFilter() {
+  const input = document.querySelector('#ui-filter');
+  if (!input) return;
+  const entries = [...document.querySelectorAll('.entry')];
+  const apply = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const entry of entries) {
+      const text = entry.textContent.toLowerCase();
+      entry.hidden = !words.every((word) => text.includes(word));
+    }
+    const shown = entries.filter(({ hidden }) => !hidden).length;
+    document.querySelector('#ui-filtered').textContent =
+      words.length === 0 ? '' : `${shown} of ${entries.length} codes`;
+  };
+  input.addEventListener('input', apply);
+  // A link to a code that is hidden shows it.
+  addEventListener('hashchange', () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target?.hidden) return;
+    input.value = '';
+    apply();
+    target.scrollIntoView();
+  });
+  apply();
+}
+
+/** Following a link within the page closes the menu of a phone, and ends the search. */
+function closeMenuOnFollow() {
+  const menu = document.querySelector('#ui-menu');
+  menu.addEventListener('click', ({ target }) => {
+    if (!target.closest('a')) return;
+    if (menu.matches(':popover-open')) menu.hidePopover();
+  });
+}
+
+/** Marks the operation that is read in the navigation. */
+function markOpenSection() {
+  const links = new Map(
+    [...document.querySelectorAll('.side nav a[href*="#"]')]
+      .filter((link) => link.pathname === location.pathname)
+      .map((link) => [link.hash.slice(1), link]),
+  );
+  const sections = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+  if (sections.length === 0) return;
+  let marked;
+  const observer = new IntersectionObserver(
+    () => {
+      const read = sections.findLast((section) => section.getBoundingClientRect().top < innerHeight / 3);
+      const link = links.get(read?.id);
+      if (link === marked) return;
+      marked?.removeAttribute('aria-current');
+      link?.setAttribute('aria-current', 'true');
+      link?.scrollIntoView({ block: 'nearest' });
+      marked = link;
+    },
+    { rootMargin: '0px 0px -66% 0px' },
+  );
+  for (const section of sections) observer.observe(section);
+}

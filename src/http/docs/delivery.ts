@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { PageHandler } from '../pages.ts';
+
+/** Nearly as small as the best quality, in a tenth of the time. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+const CODINGS = {
+  br: (bytes: Buffer): Promise<Buffer> => promisify(brotliCompress)(bytes, BROTLI),
+  gzip: (bytes: Buffer): Promise<Buffer> => promisify(gzip)(bytes, { level: 9 }),
+  identity: async (bytes: Buffer): Promise<Buffer> => bytes,
+};
+type Coding = keyof typeof CODINGS;
+
+/** A representation that does not change while the service runs. */
+export interface FixedPage {
+  readonly contentType: string;
+  readonly cacheControl: string;
+  /** Flat: name, value, … */
+  readonly headers?: readonly string[];
+  /** Called on the first request; again only if it failed. */
+  readonly content: () => string | Buffer | Promise<string | Buffer>;
+}
+
+/**
+ * Creates a handler that makes the content once, keeps a copy for each content coding that was asked for, and gives
+ * each copy a strong validator of its own (RFC 9110, section 8.8.3).
+ */
+export function fixedPage({ contentType, cacheControl, headers = [], content }: FixedPage): PageHandler {
+  const plain = once(async () => {
+    const bytes = Buffer.from(await content());
+    return { bytes, digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 22) };
+  });
+  const copyIn = (coding: Coding) =>
+    once(async () => {
+      const { bytes, digest } = await plain();
+      const [suffix, named] = coding === 'identity' ? ['', []] : [`-${coding}`, ['Content-Encoding', coding]];
+      const etag = `"${digest}${suffix}"`;
+      return { body: [await CODINGS[coding](bytes)], etag, own: ['ETag', etag, 'Vary', 'Accept-Encoding'], named };
+    });
+  const copies = { br: copyIn('br'), gzip: copyIn('gzip'), identity: copyIn('identity') };
+  return async ({ request }) => {
+    const { body, etag, own, named } = await copies[codingFor(request.headers['accept-encoding'])]();
+    const answer = { headers: [...headers, ...own], cacheControl };
+    if (request.headers['if-none-match']?.includes(etag)) return { ...answer, status: 304 };
+    return { ...answer, headers: [...answer.headers, ...named], status: 200, contentType, body };
+  };
+}
+
+/** The best coding that the client accepts by name (RFC 9110, section 12.5.3). */
+function codingFor(accepted: string | string[] | undefined): Coding {
+  const weights = new Map(
+    `${accepted ?? ''}`.split(',').map((item) => {
+      const [, name = '', weight = '1'] = /^\s*([\w*-]+)\s*(?:;\s*q=([\d.]+))?\s*$/i.exec(item) ?? [];
+      return [name.toLowerCase(), Number(weight)];
+    }),
+  );
+  return (['br', 'gzip'] as const).find((coding) => (weights.get(coding) ?? 0) > 0) ?? 'identity';
+}
+
+/** Makes a value once. A failure is not kept: the next call tries again. */
+export function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

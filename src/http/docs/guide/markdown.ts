@@ -1,0 +1,124 @@
+import { Marked, type Token, type Tokens } from 'marked';
+import { Html, html } from '../html.ts';
+import { codeBlock } from '../samples/block.ts';
+import { pathOf } from './pages.ts';
+
+/** The languages of fenced code, as readers call them. */
+const LABELS: Readonly<Record<string, string>> = {
+  sh: 'curl',
+  ts: 'TypeScript',
+  js: 'JavaScript',
+  json: 'JSON',
+  http: 'HTTP',
+};
+
+const marked = new Marked({
+  renderer: {
+    /** Links between the files of the pages lead to the pages. */
+    link({ href, tokens }) {
+      const target = href.replace(/^([\w-]+)\.md(?=#|$)/, (_all, file) => pathOf(file));
+      return html`<a href="${target}">${new Html(this.parser.parseInline(tokens))}</a>`.text;
+    },
+    tablecell({ header, align, tokens }) {
+      const text = new Html(this.parser.parseInline(tokens));
+      const kind = align === 'right' ? html` class="number"` : '';
+      return header ? html`<th scope="col"${kind}>${text}</th>`.text : html`<td${kind}>${text}</td>`.text;
+    },
+  },
+});
+
+/** A heading with what follows it, down to the next heading. */
+export interface Section {
+  readonly depth: number;
+  /** Plain text. */
+  readonly title: string;
+  readonly id: string;
+  /** Everything that it says, as plain text, without code blocks. */
+  readonly text: string;
+  readonly html: Html;
+}
+
+/** Renders Markdown of a few words, such as a description. */
+export function inline(markdown: string): Html {
+  return new Html(marked.parseInline(markdown, { async: false }));
+}
+
+/**
+ * Renders a page, a section for each heading. A heading that is one piece of code keeps it as its id. Fenced code in
+ * several languages with nothing in between is shown side by side.
+ */
+export function sectionsOf(markdown: string): Section[] {
+  const parts: { heading: Tokens.Heading; tokens: Token[] }[] = [];
+  for (const token of marked.lexer(markdown)) {
+    if (isHeading(token)) parts.push({ heading: token, tokens: [] });
+    else parts.at(-1)?.tokens.push(token);
+  }
+  return parts.map(({ heading, tokens: inside }) => {
+    const title = plain(heading);
+    const [only, ...more] = heading.tokens;
+    const id = only?.type === 'codespan' && more.length === 0 ? title : slug(title);
+    const text = inside.map((token) => (token.type === 'code' ? '' : plain(token))).join(' ');
+    return { depth: heading.depth, title, id, text, html: sectionHtml(heading, id, inside) };
+  });
+}
+
+/** Rewrites the links between the files of the pages to the Markdown that is served. */
+export function withServedLinks(markdown: string): string {
+  return markdown.replace(/\]\(([\w-]+)\.md(?=[#)])/g, (_all, file) => `](${pathOf(file)}.md`);
+}
+
+function sectionHtml({ depth, tokens }: Tokens.Heading, id: string, inside: readonly Token[]): Html {
+  const title = new Html(marked.Parser.parseInline(tokens, marked.defaults));
+  const body = bodyOf(inside);
+  if (depth === 1) return html`<h1>${title}</h1>\n<div class="intro">${body}</div>\n`;
+  const heading = html`<a href="#${id}">${title}</a>`;
+  return html`<section id="${id}" aria-labelledby="${id}-heading" class="${depth === 2 ? 'chapter' : 'entry'}">
+${depth === 2 ? html`<h2 id="${id}-heading">${heading}</h2>` : html`<h3 id="${id}-heading">${heading}</h3>`}
+${body}</section>
+`;
+}
+
+function bodyOf(tokens: readonly Token[]): Html {
+  const parts: Html[] = [];
+  let together: Html[] = [];
+  for (const token of tokens) {
+    if (token.type === 'code') together.push(codeOf(token as Tokens.Code));
+    else if (token.type !== 'space') {
+      parts.push(...sideBySide(together), new Html(marked.parser([token])));
+      together = [];
+    }
+  }
+  return html`${parts}${sideBySide(together)}`;
+}
+
+function sideBySide(blocks: readonly Html[]): Html[] {
+  return blocks.length > 1 ? [html`<div class="side-by-side">${blocks}</div>\n`] : [...blocks];
+}
+
+function codeOf({ lang = '', text }: Tokens.Code): Html {
+  const label = lang === 'sh' && !text.includes('curl ') ? 'Shell' : (LABELS[lang] ?? lang);
+  return codeBlock({ language: lang, label, code: text });
+}
+
+function isHeading(token: Token): token is Tokens.Heading {
+  return token.type === 'heading';
+}
+
+/** The text of a token, without its markup. */
+function plain(token: Token): string {
+  if (token.type === 'table') {
+    const { header, rows } = token as Tokens.Table;
+    return [header, ...rows].flatMap((row) => row.map((cell) => cell.tokens.map(plain).join(''))).join(' ');
+  }
+  if (token.type === 'list') return (token as Tokens.List).items.map(plain).join(' ');
+  const { tokens } = token as { tokens?: Token[] };
+  return tokens ? tokens.map(plain).join('') : ((token as { text?: string }).text ?? '');
+}
+
+function slug(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .trim()
+    .replaceAll(/\s+/g, '-');
+}

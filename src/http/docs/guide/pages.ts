@@ -1,0 +1,24 @@
+/** A page of the guide. `file` names its text in `pages/` and its address (`pathOf`). */
+export interface GuidePage {
+  readonly file: string;
+  readonly title: string;
+  /** One line, for `/llms.txt`. */
+  readonly about: string;
+}
+
+/** The pages of the guide, in the order of the navigation. */
+export const GUIDE: readonly GuidePage[] = [
+  { file: 'get-started', title: 'Get started', about: 'from a key to a category, a pet, an order and a 429' },
+  { file: 'authentication', title: 'Authentication', about: 'keys, environments and scopes' },
+  { file: 'limits', title: 'Limits', about: 'plans, windows, headers, bans, and the bounds of every value' },
+  { file: 'errors', title: 'Errors', about: 'the body of an error, and each code with its cause and remedy' },
+  { file: 'paging', title: 'Paging', about: 'how lists are paged, filtered and revalidated' },
+  { file: 'retries', title: 'Retries', about: 'when to retry, how long to wait, and Idempotency-Key' },
+  { file: 'versions', title: 'Versions', about: 'what may change within /v1, stability and sunsets' },
+  { file: 'deprecations', title: 'Deprecations', about: 'the operations that will be removed' },
+];
+
+/** The address of a page, by the name of its file. */
+export function pathOf(file: string): string {
+  return file === 'get-started' ? '/docs' : `/docs/${file}`;
+}

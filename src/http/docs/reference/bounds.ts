@@ -1,0 +1,39 @@
+import type { Field, Schema } from './contract.ts';
+
+/** What a value must be beyond its description, in words instead of a pattern, as Markdown; may be empty. */
+export function boundsOf({ schema, description }: Pick<Field, 'schema' | 'description'>): string {
+  const said = withoutCommas(description);
+  const { default: fallback, 'x-violation': violation } = schema;
+  const parts = [
+    choices(schema),
+    range(schema),
+    violation?.replace(/^send /, ''),
+    fallback === undefined ? undefined : `default \`${fallback}\``,
+  ].filter((part) => part !== undefined && !said.includes(withoutCommas(part)));
+  return sentence(parts.join('; '));
+}
+
+function choices({ enum: values }: Schema): string | undefined {
+  if (!values) return undefined;
+  return `one of ${values.map((value) => `\`${value}\``).join(', ')}`;
+}
+
+function range({ minLength, maxLength, minItems, maxItems, minimum, maximum }: Schema): string | undefined {
+  if (maxItems !== undefined) return `${between(minItems, maxItems)} items`;
+  if (maxLength !== undefined) return `${between(minLength, maxLength)} characters`;
+  // An id has no bounds that a caller need know.
+  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? undefined : between(minimum, maximum);
+}
+
+function between(least: number | undefined, most: number): string {
+  const end = most.toLocaleString('en-US');
+  return least === undefined ? `up to ${end}` : `${least.toLocaleString('en-US')} to ${end}`;
+}
+
+function withoutCommas(text: string): string {
+  return text.replaceAll(',', '');
+}
+
+function sentence(text: string): string {
+  return text && `${text[0]?.toUpperCase()}${text.slice(1)}.`;
+}

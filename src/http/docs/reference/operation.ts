@@ -1,0 +1,119 @@
+import { inline } from '../guide/markdown.ts';
+import { type Html, html } from '../html.ts';
+import { codeBlock, sampleTabs } from '../samples/block.ts';
+import { LANGUAGES } from '../samples/languages.ts';
+import { sampleRequest } from '../samples/request.ts';
+import { boundsOf } from './bounds.ts';
+import type { Body, Field, ReferenceOperation } from './contract.ts';
+import { tryIt } from './try-it.ts';
+
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
+
+/** An operation: what it does beside its samples, then a form to try it. */
+export function operationSection(operation: ReferenceOperation, baseUrl: string): Html {
+  const { id, summary } = operation;
+  return html`<section id="${id}" class="operation" aria-labelledby="${id}-title">
+<div class="text">
+<h3 id="${id}-title"><a href="#${id}">${summary}</a></h3>
+${facts(operation)}
+${requestFields(operation)}
+${answer(operation)}
+${errors(operation)}
+</div>
+<div class="code">
+${samples(operation, baseUrl)}
+</div>
+${tryIt(operation)}
+</section>
+`;
+}
+
+function facts({ method, path, description, scopes, stability, sunset }: ReferenceOperation): Html {
+  const badges = [
+    ...(stability ? [html` <a class="badge" href="/docs/versions#stability">${stability}</a>`] : []),
+    ...(sunset ? [html` <a class="badge ends" href="/docs/deprecations">deprecated, ends ${sunset}</a>`] : []),
+  ];
+  // The badge links to what a stability means.
+  const paragraphs = description.split('\n\n').filter((each) => !/^\*\*(Beta|Experimental)\*\*/.test(each));
+  const needed = scopes.map((scope) => html`<code>${scope}</code>`);
+  return html`<p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>/v1${path}</code>${badges}</p>
+${paragraphs.map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}
+<p class="soft">${scopes.length > 0 ? html`Needs the scope ${needed}.` : 'Any valid key may call it.'}</p>`;
+}
+
+function requestFields({ id, inPath, inQuery, inHeader, body }: ReferenceOperation): Html {
+  return html`${fields({ title: 'Path', id: `${id}.path`, fields: inPath })}
+${fields({ title: 'Query', id: `${id}.query`, fields: inQuery })}
+${fields({ title: 'Headers', id: `${id}.header`, fields: inHeader })}
+${body ? fields({ title: 'Body', id: `${id}.body`, fields: body.fields }) : ''}`;
+}
+
+interface FieldList {
+  readonly title: string;
+  /** The start of each field's id. */
+  readonly id: string;
+  readonly fields: readonly Field[];
+}
+
+function fields({ title, id, fields: listed }: FieldList): Html {
+  if (listed.length === 0) return html``;
+  return html`<h4>${title}</h4>
+<ul class="fields">${listed.map((field) => fieldItem(field, { id, isAnswer: false }))}</ul>`;
+}
+
+function fieldItem(field: Field, { id, isAnswer }: { readonly id: string; readonly isAnswer: boolean }): Html {
+  const own = `${id}.${field.name}`;
+  const required = isAnswer ? '' : html` <strong class="required">${field.isRequired ? 'required' : ''}</strong>`;
+  const optional = isAnswer && !field.isRequired ? html` <span class="type">optional</span>` : '';
+  const bounds = isAnswer && !field.schema.enum ? '' : boundsOf(field);
+  const about = [field.description && ended(field.description), bounds].filter(Boolean).join(' ');
+  const members = field.members.map((member) => fieldItem(member, { id: own, isAnswer }));
+  return html`<li id="${own}"><p class="field"><a href="#${own}"><code>${field.name}</code></a> <span class="type">${field.type}</span>${required}${optional}</p>
+${about ? html`<p>${inline(about)}</p>` : ''}${members.length > 0 ? html`<ul class="fields">${members}</ul>` : ''}</li>
+`;
+}
+
+function answer({ id, success, isConditional }: ReferenceOperation): Html {
+  const { status, description, headers, body } = success;
+  const type = body ? html` <span class="type">${body.type}</span>` : '';
+  const items = body ? body.fields.map((field) => fieldItem(field, { id: `${id}.answer`, isAnswer: true })) : [];
+  const named = headers.map(
+    (header) => html`<li><p class="field"><code>${header.name}</code> <span class="type">header</span></p>
+<p>${inline(ended(header.description))}</p></li>\n`,
+  );
+  return html`<h4>Answer</h4>
+<p><strong>${status}</strong> ${ended(description)}${type}</p>
+${isConditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-Match</code> holds the current <code>ETag</code>.</p>` : ''}
+${items.length + named.length > 0 ? html`<ul class="fields">${items}${named}</ul>` : ''}`;
+}
+
+function errors(operation: ReferenceOperation): Html {
+  if (operation.errors.length === 0) return html``;
+  const listed = operation.errors.map(
+    ({ status, code, meaning }) =>
+      html`<li><a href="/docs/errors#${code}"><code>${code}</code></a> <span class="status">${status}</span> <span class="soft">${meaning}</span></li>\n`,
+  );
+  return html`<h4>Errors</h4>
+<ul class="errors">${listed}</ul>`;
+}
+
+function samples(operation: ReferenceOperation, baseUrl: string): Html {
+  const request = sampleRequest(operation, baseUrl);
+  const written = LANGUAGES.flatMap(({ id, label, write }) => {
+    const code = write(request, operation.id);
+    return code === undefined ? [] : [{ language: id, label, code }];
+  });
+  return html`${sampleTabs(`language-${operation.id}`, written)}
+${answerExample(operation.success.status, operation.success.body)}`;
+}
+
+function answerExample(status: string, body: Body | undefined): Html {
+  const label = `${status} ${STATUS_CODES[status] ?? ''}`;
+  if (!body) return html`<p class="soft">${label}, without a body</p>`;
+  return codeBlock({ language: 'json', label, code: JSON.stringify(body.example, null, 2) });
+}
+
+/** With a full stop, which descriptions of the contract lack. */
+function ended(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}

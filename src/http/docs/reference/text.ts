@@ -1,0 +1,54 @@
+import { LANGUAGES } from '../samples/languages.ts';
+import { sampleRequest } from '../samples/request.ts';
+import { boundsOf } from './bounds.ts';
+import type { Contract, Field, ReferenceOperation } from './contract.ts';
+import { titleOf } from './reference.ts';
+
+/** Samples in the Markdown of the reference, which is read by programs: curl alone says it all. */
+const [CURL] = LANGUAGES;
+
+/** The reference as Markdown. */
+export function referenceText(contract: Contract, operations: readonly ReferenceOperation[]): string {
+  const { info, servers, tags } = contract;
+  const [server] = servers;
+  const parts = tags.flatMap(({ name, description }) => [
+    `## ${titleOf(name)}`,
+    `${description}.`,
+    ...operations.filter(({ tag }) => tag === name).map((operation) => operationText(operation, server?.url ?? '')),
+  ]);
+  const addresses = servers.map(({ description, url }) => `- ${description}: \`${url}\``).join('\n');
+  return `${['# Reference', info.description, addresses, ...parts].join('\n\n')}\n`;
+}
+
+function operationText(operation: ReferenceOperation, baseUrl: string): string {
+  const { id, method, path, summary, description, scopes, inPath, inQuery, inHeader, body, success, errors } =
+    operation;
+  const sample = CURL?.write(sampleRequest(operation, baseUrl), id);
+  const lists = [
+    ['Path', inPath],
+    ['Query', inQuery],
+    ['Headers', inHeader],
+    ['Body', body?.fields ?? []],
+    [`Answer ${success.status}${success.body ? `, ${success.body.type}` : ''}`, success.body?.fields ?? []],
+  ] as const;
+  const codes = errors.map(({ status, code }) => `[\`${code}\`](/docs/errors.md#${code}) (${status})`);
+  return [
+    `### ${summary}`,
+    `\`${id}\`: \`${method} /v1${path}\`${scopes.length > 0 ? `, scope \`${scopes.join(' ')}\`` : ''}`,
+    description,
+    ...lists
+      .filter(([, fields]) => fields.length > 0)
+      .map(([title, fields]) => `${title}:\n\n${fields.map(fieldText).join('\n')}`),
+    ...(success.body ? [] : [`Answer ${success.status}, without a body.`]),
+    ...(codes.length > 0 ? [`Errors: ${codes.join(', ')}`] : []),
+    `\`\`\`sh\n${sample}\n\`\`\``,
+    ...(success.body ? [`\`\`\`json\n${JSON.stringify(success.body.example)}\n\`\`\``] : []),
+  ].join('\n\n');
+}
+
+function fieldText(field: Field): string {
+  const { name, type, isRequired, description, members } = field;
+  const about = [description && `${description}.`, boundsOf(field)].filter(Boolean).join(' ');
+  const inside = members.map((member) => fieldText(member).replaceAll(/^/gm, '  '));
+  return [`- \`${name}\` (${type}${isRequired ? ', required' : ''})${about && `: ${about}`}`, ...inside].join('\n');
+}

@@ -1,0 +1,50 @@
+import { type Html, html } from '../html.ts';
+import { exampleOf, sampleQuery } from '../samples/request.ts';
+import type { Field, ReferenceOperation } from './contract.ts';
+
+/** The form that sends a request of the operation to this service. The page's script sends it and shows the answer. */
+export function tryIt(operation: ReferenceOperation): Html {
+  const { id, method, path, inPath, inQuery, inHeader, body } = operation;
+  const shown = sampleQuery(operation);
+  return html`<details class="try scripted" id="try-${id}">
+<summary>Try it<span class="unseen">: ${operation.summary}</span></summary>
+<div class="trial">
+<form data-method="${method}" data-path="/v1${path}" novalidate>
+${KEY_FIELD}
+${inPath.map((field) => input(field, 'path', exampleOf(field)))}
+${inQuery.map((field) => input(field, 'query', field.schema.enum ? '' : (shown[field.name] ?? '')))}
+${inHeader.map((field) => input(field, 'header', ''))}
+${body ? bodyField(body.example) : ''}
+<p class="send"><button type="submit">Send</button> <span class="soft">It counts against the limits of the key.</span></p>
+</form>
+<div class="outcome" role="status"><p class="soft">The answer appears here.</p></div>
+</div>
+</details>`;
+}
+
+/** A field for the key. All of them in a page hold the same one. */
+export const KEY_FIELD = html`<label class="input"><span>API key</span>
+<input type="password" data-key-field autocomplete="off" spellcheck="false" placeholder="petcat_…"></label>`;
+
+type Place = 'path' | 'query' | 'header';
+
+function input({ name, isRequired, schema }: Field, place: Place, value: string): Html {
+  const label = html`<span><code>${name}</code> <span class="soft">${place}</span>${isRequired ? html` <strong class="required">required</strong>` : ''}</span>`;
+  const named = html` name="${name}" data-in="${place}"`;
+  if (schema.enum) {
+    const options = ['', ...schema.enum].map((choice) => html`<option>${choice}</option>`);
+    return html`<label class="input">${label}
+<select${named}>${options}</select></label>
+`;
+  }
+  return html`<label class="input">${label}
+<input${named} value="${value}" autocomplete="off" spellcheck="false"></label>
+`;
+}
+
+function bodyField(example: unknown): Html {
+  const text = JSON.stringify(example, null, 2);
+  return html`<label class="input"><span>Body <span class="soft">JSON</span></span>
+<textarea data-in="body" rows="${text.split('\n').length + 1}" spellcheck="false">${text}</textarea></label>
+<p class="mistake" role="alert" hidden></p>`;
+}

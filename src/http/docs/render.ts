@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import type { Operation } from '../operations/operation.ts';
+import { deprecatedOperations, errorCodes } from './guide/generated.ts';
+import { sectionsOf, withServedLinks } from './guide/markdown.ts';
+import { GUIDE, pathOf } from './guide/pages.ts';
+import { type Html, html } from './html.ts';
+import { type ContractServer, openApiDocument } from './openapi.ts';
+import { type Contract, operationsOf } from './reference/contract.ts';
+import { referenceContent, titleOf } from './reference/reference.ts';
+import { referenceText } from './reference/text.ts';
+import { searchIndex } from './search.ts';
+import { layout, type NavigationGroup } from './site.ts';
+
+/** The address that the texts name; readers see that of the service. */
+const WRITTEN_URL = 'http://127.0.0.1:8080/v1';
+const REFERENCE = { path: '/docs/reference', title: 'Reference' };
+
+export interface DocsOptions {
+  readonly operations: readonly Operation[];
+  readonly servers: readonly ContractServer[];
+  /** 0 disables bans. */
+  readonly banAfterRefusals: number;
+}
+
+/** Everything that is served under /docs, by address. */
+type Documents = ReadonlyMap<string, () => string>;
+
+/** Prepares the documents; each is rendered when its function is called. */
+export function documentation({ operations: served, servers, banAfterRefusals }: DocsOptions): Documents {
+  const contract: Contract = JSON.parse(JSON.stringify(openApiDocument(served, servers)));
+  const operations = operationsOf(contract);
+  const pages = GUIDE.map(({ file, title, about }) => ({
+    path: pathOf(file),
+    title,
+    about,
+    text: finished(file, { operations, baseUrl: servers[0]?.url ?? WRITTEN_URL, banAfterRefusals }),
+  }));
+  const navigation = navigationOf(pages, { contract, operations });
+  const documents = new Map<string, () => string>();
+  for (const [index, { path, title, text }] of pages.entries()) {
+    const next = pages[index + 1] ?? REFERENCE;
+    documents.set(path, () => layout({ path, title, content: contentOf(path, text), navigation, next }));
+    documents.set(`${path}.md`, () => withServedLinks(text));
+  }
+  documents.set(REFERENCE.path, () =>
+    layout({ ...REFERENCE, content: referenceContent(contract, operations), navigation, isReference: true }),
+  );
+  documents.set(`${REFERENCE.path}.md`, () => referenceText(contract, operations));
+  documents.set('/docs/search.json', () => JSON.stringify(searchIndex(pages, operations)));
+  documents.set('/llms.txt', () => llmsText(contract, pages));
+  return documents;
+}
+
+interface Source {
+  readonly operations: ReturnType<typeof operationsOf>;
+  readonly baseUrl: string;
+  readonly banAfterRefusals: number;
+}
+
+/** The Markdown of a page, with what this service knows. */
+function finished(file: string, { operations, baseUrl, banAfterRefusals }: Source): string {
+  const written = readFileSync(new URL(`./pages/${file}.md`, import.meta.url), 'utf8').replaceAll(WRITTEN_URL, baseUrl);
+  if (file === 'errors') return `${written}\n${errorCodes()}`;
+  if (file === 'deprecations') return `${written}\n${deprecatedOperations(operations)}`;
+  if (file !== 'limits') return written;
+  if (banAfterRefusals === 0) return written.replace(/^## Bans\n[\s\S]*?(?=^## )/m, '');
+  return written.replace('at least 60 refusals', `at least ${banAfterRefusals.toLocaleString('en-US')} refusals`);
+}
+
+function contentOf(path: string, text: string): Html {
+  const sections = sectionsOf(text).map((section) => section.html);
+  return path === '/docs/errors' ? html`${sections.slice(0, 2)}${ERROR_FILTER}${sections.slice(2)}` : html`${sections}`;
+}
+
+/** The page's script hides the codes that do not match. */
+const ERROR_FILTER = html`<div class="filter scripted"><label class="input"><span>Filter by code, status or word</span>
+<input type="search" id="ui-filter" autocomplete="off" spellcheck="false"></label>
+<p class="soft" role="status" id="ui-filtered"></p></div>
+`;
+
+interface Shown {
+  readonly contract: Contract;
+  readonly operations: ReturnType<typeof operationsOf>;
+}
+
+function navigationOf(
+  pages: readonly { readonly path: string; readonly title: string }[],
+  { contract, operations }: Shown,
+): NavigationGroup[] {
+  const groups = contract.tags.map(({ name }) => ({
+    title: titleOf(name),
+    links: operations
+      .filter(({ tag }) => tag === name)
+      .map(({ id, summary, method }) => ({ path: `${REFERENCE.path}#${id}`, title: summary, method })),
+  }));
+  return [{ title: 'Guide', links: [...pages, REFERENCE] }, ...groups];
+}
+
+/** A list of the pages for programs that read (llmstxt.org). */
+function llmsText(
+  { info }: Contract,
+  pages: readonly { readonly path: string; readonly title: string; readonly about: string }[],
+): string {
+  const lines = pages.map(({ path, title, about }) => `- [${title}](${path}.md): ${about}`);
+  return `# ${info.title}
+
+> ${info.description}
+
+## Documentation
+
+${lines.join('\n')}
+- [Reference](${REFERENCE.path}.md): every operation with its fields, errors and a sample
+
+## Contract
+
+- [OpenAPI 3.1](/openapi.json): also as [YAML](/openapi.yaml)
+`;
+}
