@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { CategoryList } from './catalog/category-list.ts';
-import type { Change, Storage } from './catalog/storage.ts';
+import type { Storage } from './catalog/storage.ts';
 import type { Config } from './config.ts';
+import { follow } from './follow.ts';
 import { createApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
 import { Health } from './http/health.ts';
@@ -14,7 +15,6 @@ import type { Limiter } from './limits/limiter.ts';
 import { createOperatorApp } from './operator/app.ts';
 import type { ShownSetting } from './operator/frame/context.ts';
 import type { Clock } from './stdx/clock.ts';
-import { oneAtATime } from './stdx/one-at-a-time.ts';
 import type { Events } from './telemetry/events.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
@@ -23,8 +23,6 @@ import { VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
 const OPERATOR_GRACE_MS = 500;
-/** Page size for reading categories: at most a few megabytes, so that no page blocks the event loop. */
-const CATEGORIES_PAGE = 250;
 /** How often expired create outcomes are purged. */
 const PURGE_INTERVAL_MS = 60_000;
 
@@ -153,66 +151,6 @@ function withUsage(events: Events, usage: UsageRecorder): Events {
       if (answered.keyId !== undefined) usage.record(answered.keyId, answered.status);
     },
   };
-}
-
-interface Followers {
-  readonly storage: Storage;
-  readonly authenticator: Authenticator;
-  readonly limiter: Limiter;
-  readonly categories: CategoryList;
-  readonly events: Events;
-}
-
-/**
- * Loads the in-memory state from storage and keeps it up to date with changes made here or by other processes. Returns
- * a function that adds categories of other instances at once, for requests that cannot wait for the change feed.
- */
-async function follow({
-  storage,
-  authenticator,
-  limiter,
-  categories,
-  events,
-}: Followers): Promise<() => Promise<void>> {
-  const page = (after: number) => storage.categories.list({ after, limit: CATEGORIES_PAGE });
-  /** The version of the renames and deletions that the list contains. */
-  let version: number | undefined;
-  /** What of the list must be reloaded. */
-  let stale: 'all' | 'some' | undefined = 'all';
-  const readChanges = async (what: 'all' | 'some') => {
-    // Read the version first: changes made during the reload are then read by the next run.
-    const { changed, version: now } = await storage.categories.changesSince(what === 'all' ? undefined : version);
-    await (changed ? categories.change(changed) : categories.reload(page));
-    version = now;
-  };
-  // Without overlap, so that a page read before a change is not added after it.
-  const catchUp = oneAtATime(async () => {
-    const what = stale;
-    stale = undefined;
-    if (what) {
-      await readChanges(what).catch((error) => {
-        stale = stale === 'all' ? 'all' : what;
-        throw error;
-      });
-    }
-    await categories.catchUp(page);
-  });
-  const readChange = async (change: Change) => {
-    try {
-      if (change === 'keys') return authenticator.forget();
-      if (change === 'bans') return await limiter.refreshBans();
-      if (change === 'restored') stale = 'all';
-      if (change === 'categories') stale ??= 'some';
-      await catchUp();
-    } catch (error) {
-      events.changeNotRead(error);
-      throw error;
-    }
-  };
-  // Watch before the first load, so that no change falls in between.
-  await storage.watch(readChange);
-  await readChange('categories');
-  return catchUp;
 }
 
 /** This environment's address as configured, else that of this listener; the other one's only as configured. */

@@ -94,8 +94,20 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** The few files below src itself. */
 const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
   'config.ts': ['catalog/', 'stdx/', 'telemetry/', 'node:fs'],
+  'follow.ts': ['catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'http/authenticate'],
   'main.ts': ['', 'node:'],
-  'service.ts': ['catalog/', 'stdx/', 'telemetry/', 'limits/', 'http/', 'operator/', 'config', 'version', 'node:fs'],
+  'service.ts': [
+    'catalog/',
+    'stdx/',
+    'telemetry/',
+    'limits/',
+    'http/',
+    'operator/',
+    'config',
+    'follow',
+    'version',
+    'node:fs',
+  ],
   'version.ts': ['node:fs'],
 };
 
