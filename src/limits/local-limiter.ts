@@ -8,6 +8,7 @@ import type { Clock, Moment } from '../stdx/clock.ts';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
+import { SYSTEM_TIMERS, type Timer, type Timers } from '../stdx/timers.ts';
 import type { Events } from '../telemetry/events.ts';
 import type { Limiter } from './limiter.ts';
 import { type BanState, charge, type Decision, later, look, UNUSED, type WindowState } from './window.ts';
@@ -25,6 +26,7 @@ export interface LocalLimiterOptions {
   readonly banAfter: number;
   /** The most keys in memory; for tests. */
   readonly keysMax?: number;
+  readonly timers?: Timers;
 }
 
 /** Counts in process memory and saves to storage: exact while one process serves all requests. */
@@ -36,7 +38,7 @@ export class LocalLimiter implements Limiter {
   readonly #unsaved = new Set<string>();
   /** By key; each ban keeps one attempt for all retries. */
   readonly #unsavedBans = new Map<string, { readonly ban: BanState; readonly attempt: string }>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
   /** Unix time minus steady time, in seconds, with which the stored moments were written. */
   #storedOffset: number;
   /** A move that is not confirmed yet; it is retried unchanged. */
@@ -45,12 +47,13 @@ export class LocalLimiter implements Limiter {
   readonly save = oneAtATime(() => this.#save());
 
   constructor(options: LocalLimiterOptions) {
+    const { timers = SYSTEM_TIMERS } = options;
     this.#options = options;
     // Evict only what is saved.
     const isSaved = (keyId: string) => !this.#unsaved.has(keyId) && !this.#unsavedBans.has(keyId);
     this.#states = new BoundedMap(options.keysMax ?? KEYS_MAX, isSaved);
     this.#storedOffset = offset(options.clock());
-    this.#timer = setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
+    this.#timer = timers.setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
 
   charge(key: ApiKey): Decision | Promise<Decision> {
@@ -91,7 +94,7 @@ export class LocalLimiter implements Limiter {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     await this.save();
   }
 

@@ -1,3 +1,5 @@
+import { SYSTEM_TIMERS } from './timers.ts';
+
 /**
  * One moment on both of the service's clocks, in whole seconds. `unix` (Unix time) is what clients are told; `steady`
  * measures durations and never jumps.
@@ -13,17 +15,17 @@ export type Clock = () => Moment;
 /**
  * The machine's clock. `steady` runs on the monotonic clock and starts equal to Unix time. If the system clock is
  * stepped by a second or more, `unix` follows within a second and `steady` does not. Smaller corrections are ignored,
- * so that moments sent to clients do not jitter.
+ * so that moments sent to clients do not jitter. `systemMs` is the system clock, in Unix milliseconds.
  */
-export function systemClock(): Clock {
-  const startMs = Date.now() - performance.now();
+export function systemClock(timers = SYSTEM_TIMERS, systemMs = Date.now): Clock {
+  const startMs = systemMs() - timers.now();
   let steppedSeconds = 0;
   let latest: Moment = { unix: 0, steady: 0 };
   return () => {
-    const steadyMs = startMs + performance.now();
+    const steadyMs = startMs + timers.now();
     const steady = Math.floor(steadyMs / 1000);
     if (steady === latest.steady) return latest;
-    const offMs = Date.now() - (steadyMs + steppedSeconds * 1000);
+    const offMs = systemMs() - (steadyMs + steppedSeconds * 1000);
     if (Math.abs(offMs) >= 1000) steppedSeconds += Math.trunc(offMs / 1000);
     latest = { unix: steady + steppedSeconds, steady };
     return latest;

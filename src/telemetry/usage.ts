@@ -5,6 +5,7 @@ import type { Clock } from '../stdx/clock.ts';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
+import { SYSTEM_TIMERS, type Timer, type Timers } from '../stdx/timers.ts';
 
 /** The most usage that a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;
@@ -26,12 +27,13 @@ export interface UsageRecorderOptions {
   readonly clock: Clock;
   /** Called when usage could not be stored; it is kept for the next flush. */
   readonly onFailure: (error: unknown) => void;
+  readonly timers?: Timers;
 }
 
 /** Counts the usage of each key in memory, and adds it to storage every few seconds and on disposal. */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
-  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #timers: readonly Timer[];
   /** Counts by minute and key. */
   #minutes = new Map<number, Map<string, Counting>>();
   #keys = 0;
@@ -41,10 +43,11 @@ export class UsageRecorder implements AsyncDisposable {
   readonly flush = oneAtATime(() => this.#flush());
 
   constructor(options: UsageRecorderOptions) {
+    const { timers = SYSTEM_TIMERS } = options;
     this.#options = options;
     this.#timers = [
-      setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref(),
-      setInterval(() => this.#purge(), PURGE_INTERVAL_MS).unref(),
+      timers.setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref(),
+      timers.setInterval(() => this.#purge(), PURGE_INTERVAL_MS).unref(),
     ];
   }
 
@@ -77,7 +80,7 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const timer of this.#timers) timer[Symbol.dispose]();
     await this.flush();
   }
 

@@ -75,7 +75,7 @@ export class RedisCounts implements AsyncDisposable {
   now(): { readonly earliest: Moment; readonly latest: Moment } {
     const { time, clock } = this.#options;
     if (time || !this.#skew) return { earliest: (time ?? clock)(), latest: (time ?? clock)() };
-    const nowMs = performance.now();
+    const nowMs = this.#options.timers.now();
     return { earliest: toMoment(nowMs + this.#skew.least), latest: toMoment(nowMs + this.#skew.most) };
   }
 
@@ -89,11 +89,11 @@ export class RedisCounts implements AsyncDisposable {
     { cost, remembered }: { cost: 0 | 1; remembered?: Remembered | undefined },
   ): Promise<Counted | 'missing' | undefined> {
     const { unix = '', steady = '' } = this.#options.time?.() ?? {};
-    const sentMs = performance.now();
+    const sentMs = this.#options.timers.now();
     const args = [limits.minute, limits.day, cost, unix, steady, ...(remembered ? toArguments(remembered) : [])];
     const reply = await this.#link.run(COUNT, keyId, args);
     if (reply === undefined) return undefined;
-    const receivedMs = performance.now();
+    const receivedMs = this.#options.timers.now();
     this.#options.onCounted(receivedMs - sentMs);
     if (reply === null) return 'missing';
 

@@ -7,11 +7,13 @@ import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import type { Clock, Moment } from '../../stdx/clock.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
+import { SYSTEM_TIMERS, type Timer, type Timers } from '../../stdx/timers.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
 import { LocalShare } from '../local-share.ts';
 import { charge, type Decision, later, look, type WindowState } from '../window.ts';
 import { type Counted, fromStorage, RedisCounts, type Remembered, type SharedBan } from './counts.ts';
+import type { RedisClient } from './link.ts';
 import { MemoryReader } from './memory-reader.ts';
 
 /** Well under the second of counts that a crash may lose. */
@@ -44,6 +46,9 @@ export interface RedisLimiterOptions {
   readonly time?: Clock;
   /** Deadline of a Redis call, in milliseconds; for tests. */
   readonly answerMs?: number;
+  /** Makes the client of Redis; for tests. */
+  readonly newClient?: (url: string) => RedisClient;
+  readonly timers?: Timers;
 }
 
 /** The cached state of a key that was refused: until when, and how often since. */
@@ -83,19 +88,20 @@ export class RedisLimiter implements Limiter {
   readonly #memories: MemoryReader;
   /** The keys whose counts in Redis are merged with what is remembered elsewhere; another map for each new server. */
   #merged = new BoundedMap<true>(MERGED_MAX);
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Timer;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
 
   /** Starts disconnected; `connect` makes the first attempt, and the link retries every second. */
   constructor(options: RedisLimiterOptions) {
-    const { events, keyPrefix = KEY_PREFIX } = options;
+    const { events, keyPrefix = KEY_PREFIX, timers = SYSTEM_TIMERS } = options;
     this.#options = options;
     this.#share = new LocalShare(options.instances);
-    this.#memories = new MemoryReader(options.storage.limits);
+    this.#memories = new MemoryReader(options.storage.limits, timers);
     this.#redis = new RedisCounts({
       ...options,
       keyPrefix,
+      timers,
       onFailure: events.redisFailed,
       onLate: events.redisLate,
       onLost: (error) => {
@@ -109,7 +115,7 @@ export class RedisLimiter implements Limiter {
         this.#merged = new BoundedMap(MERGED_MAX);
       },
     });
-    this.#timer = setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
+    this.#timer = timers.setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
 
   get state(): LimiterState {
@@ -165,7 +171,7 @@ export class RedisLimiter implements Limiter {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     await this.save();
     await this.#redis[Symbol.asyncDispose]();
   }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
+import type { Timer, Timers } from '../../stdx/timers.ts';
 import { within } from '../../stdx/within.ts';
 import { LimiterNotOpened } from '../limiter.ts';
 import { COUNT, REPLACE_BAN, type Script } from './scripts.ts';
@@ -38,12 +39,20 @@ export interface RedisLinkOptions {
    */
   readonly onNewServer: () => void;
   readonly answerMs?: number;
+  readonly newClient?: ((url: string) => RedisClient) | undefined;
+  readonly timers: Timers;
 }
 
-type Client = ReturnType<typeof newClient>;
+/** What the link needs of a client of Redis. A connection that breaks emits an error; `destroy` closes it. */
+export interface RedisClient {
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  connect(): Promise<unknown>;
+  sendCommand(command: string[]): Promise<unknown>;
+  destroy(): void;
+}
 
 interface Call {
-  readonly client: Client;
+  readonly client: RedisClient;
   readonly since: number;
   readonly settle: (reply: unknown) => void;
 }
@@ -57,23 +66,25 @@ export class RedisLink implements AsyncDisposable {
   readonly #options: RedisLinkOptions;
   readonly #answerMs: number;
   readonly #calls = new Set<Call>();
-  readonly #closed = new WeakSet<Client>();
-  readonly #heartbeat: NodeJS.Timeout;
-  #client: Client | undefined;
+  readonly #closed = new WeakSet<RedisClient>();
+  readonly #heartbeat: Timer;
+  readonly #timers: Timers;
+  #client: RedisClient | undefined;
   /** The server's `run_id` and role, as last asked. */
   #server: string | undefined;
   #isClosed = false;
   #isLost = false;
   #connecting: Promise<void> | undefined;
   #attemptedMs = Number.NEGATIVE_INFINITY;
-  #tick: NodeJS.Timeout | undefined;
+  #tick: Timer | undefined;
   #tickedMs = 0;
   #elapsedMs = 0;
 
   constructor(options: RedisLinkOptions) {
     this.#options = options;
     this.#answerMs = options.answerMs ?? ANSWER_MS;
-    this.#heartbeat = setInterval(() => this.#beat(), BEAT_MS).unref();
+    this.#timers = options.timers;
+    this.#heartbeat = this.#timers.setInterval(() => this.#beat(), BEAT_MS).unref();
   }
 
   get isUp(): boolean {
@@ -96,7 +107,7 @@ export class RedisLink implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#heartbeat);
+    this.#heartbeat[Symbol.dispose]();
     if (this.#client) this.#giveUp(this.#client);
   }
 
@@ -131,16 +142,17 @@ export class RedisLink implements AsyncDisposable {
 
   async #connect(): Promise<void> {
     if (this.#client || this.#isClosed) return;
-    this.#attemptedMs = performance.now();
-    let client: Client | undefined;
+    this.#attemptedMs = this.#timers.now();
+    const deadline = { ms: CONNECT_MS, lateness: lateness(CONNECT_MS), timers: this.#timers };
+    let client: RedisClient | undefined;
     try {
-      const made = newClient(this.#options.url);
+      const made = (this.#options.newClient ?? newClient)(this.#options.url);
       client = made;
       made.on('error', (error) => this.#giveUp(made, error));
-      await within(CONNECT_MS, made.connect(), lateness(CONNECT_MS));
+      await within(made.connect(), deadline);
       const load = ({ source }: Script) => made.sendCommand(['SCRIPT', 'LOAD', source]);
       const loading = Promise.all([identify(made), ...[COUNT, REPLACE_BAN].map(load)]);
-      const [server] = await within(CONNECT_MS, loading, lateness(CONNECT_MS));
+      const [server] = await within(loading, deadline);
       // Must write, and in time: a full Redis, a read-only replica or a distant one is of no use.
       const reply = await this.#run(made, COUNT, [`${this.#options.keyPrefix}:{${BEAT_KEY}}`, ...BEAT]);
       if (reply === undefined) return;
@@ -156,7 +168,7 @@ export class RedisLink implements AsyncDisposable {
     }
   }
 
-  #run(client: Client, script: Script, args: readonly string[]): Promise<unknown> {
+  #run(client: RedisClient, script: Script, args: readonly string[]): Promise<unknown> {
     this.#watchDeadlines();
     return new Promise((settle) => {
       const call = { client, since: this.#elapsed(), settle };
@@ -176,7 +188,7 @@ export class RedisLink implements AsyncDisposable {
   }
 
   /** Closes a connection and settles its calls without an answer. */
-  #giveUp(client: Client, error?: unknown): void {
+  #giveUp(client: RedisClient, error?: unknown): void {
     if (this.#closed.has(client)) return;
     this.#closed.add(client);
     const wasUsed = this.#client === client;
@@ -190,7 +202,7 @@ export class RedisLink implements AsyncDisposable {
     if (this.#isClosed) return;
     this.#reportFailure(error);
     // Reconnect at once after a single hiccup; repeated ones wait for the heartbeat.
-    if (wasUsed && performance.now() - this.#attemptedMs > BEAT_MS) this.#reconnect();
+    if (wasUsed && this.#timers.now() - this.#attemptedMs > BEAT_MS) this.#reconnect();
   }
 
   #reportFailure(error: unknown): void {
@@ -207,14 +219,14 @@ export class RedisLink implements AsyncDisposable {
    */
   #watchDeadlines(): void {
     if (this.#tick) return;
-    this.#tickedMs = performance.now();
-    this.#tick = setInterval(async () => {
+    this.#tickedMs = this.#timers.now();
+    this.#tick = this.#timers.setInterval(async () => {
       await nextTurn();
       this.#elapsedMs = this.#elapsed();
-      this.#tickedMs = performance.now();
+      this.#tickedMs = this.#timers.now();
       const [oldest] = this.#calls;
       if (!oldest) {
-        clearInterval(this.#tick);
+        this.#tick?.[Symbol.dispose]();
         this.#tick = undefined;
       } else if (this.#elapsedMs - oldest.since >= this.#answerMs) {
         if (oldest.client === this.#client) this.#options.onLate();
@@ -224,11 +236,11 @@ export class RedisLink implements AsyncDisposable {
   }
 
   #elapsed(): number {
-    return this.#elapsedMs + Math.min(performance.now() - this.#tickedMs, 2 * TICK_MS);
+    return this.#elapsedMs + Math.min(this.#timers.now() - this.#tickedMs, 2 * TICK_MS);
   }
 }
 
-function newClient(url: string) {
+function newClient(url: string): RedisClient {
   return createClient({
     url,
     RESP: 2,
@@ -244,7 +256,7 @@ function newClient(url: string) {
 }
 
 /** The `run_id` and the role of the server. Throws `LimiterNotOpened` if it is a node of a cluster. */
-async function identify(client: Client): Promise<string> {
+async function identify(client: RedisClient): Promise<string> {
   const info = readInfo(String(await client.sendCommand(IDENTIFY)));
   if (isCluster(info)) {
     const { finding, advice } = CLUSTER_REFUSED;

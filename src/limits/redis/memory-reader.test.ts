@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LimiterMemory } from '../../catalog/limit.ts';
+import { SYSTEM_TIMERS } from '../../stdx/timers.ts';
 import { MemoryReader } from './memory-reader.ts';
 
 /** Storage whose reads end when the test says so. */
 function controlled() {
   const reads: { keyIds: readonly string[]; end: PromiseWithResolvers<LimiterMemory[]> }[] = [];
-  const reader = new MemoryReader({
-    memories(keyIds) {
-      const end = Promise.withResolvers<LimiterMemory[]>();
-      reads.push({ keyIds, end });
-      return end.promise;
+  const reader = new MemoryReader(
+    {
+      memories(keyIds) {
+        const end = Promise.withResolvers<LimiterMemory[]>();
+        reads.push({ keyIds, end });
+        return end.promise;
+      },
     },
-  });
+    SYSTEM_TIMERS,
+  );
   const begun = async (count: number) => {
     while (reads.length < count) await new Promise(setImmediate);
     return reads[count - 1] ?? assert.fail();

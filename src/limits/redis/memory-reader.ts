@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
 import type { LimiterMemory, LimitStorage } from '../../catalog/limit.ts';
+import type { Timers } from '../../stdx/timers.ts';
 import { within } from '../../stdx/within.ts';
 
 const KEYS_PER_READ = 500;
@@ -13,12 +14,14 @@ const READ_MS = 2_000;
  */
 export class MemoryReader {
   readonly #limits: Pick<LimitStorage, 'memories'>;
+  readonly #timers: Timers;
   #waiting = new Map<string, PromiseWithResolvers<LimiterMemory>>();
   #isReading = false;
   #isFailing = false;
 
-  constructor(limits: Pick<LimitStorage, 'memories'>) {
+  constructor(limits: Pick<LimitStorage, 'memories'>, timers: Timers) {
     this.#limits = limits;
+    this.#timers = timers;
   }
 
   /** Whether the last read failed. */
@@ -48,7 +51,8 @@ export class MemoryReader {
     const some = [...this.#waiting.entries().take(KEYS_PER_READ)];
     for (const [keyId] of some) this.#waiting.delete(keyId);
     try {
-      const memories = await within(READ_MS, this.#limits.memories(some.map(([keyId]) => keyId)), lateness);
+      const reading = this.#limits.memories(some.map(([keyId]) => keyId));
+      const memories = await within(reading, { ms: READ_MS, lateness, timers: this.#timers });
       this.#isFailing = false;
       for (const [index, [, { resolve }]] of some.entries()) resolve(memories[index] as LimiterMemory);
     } catch (error) {

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
 import type { Change, Storage } from '../../catalog/storage.ts';
 import type { Clock } from '../../stdx/clock.ts';
+import { SYSTEM_TIMERS, type Timers } from '../../stdx/timers.ts';
 import type { Engine } from '../engine.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlCategories } from './categories.ts';
@@ -27,6 +28,7 @@ export interface SqlStorageOptions {
   readonly categoriesBytesMax: number;
   /** Commands that run beside the service handle damaged rows alone. */
   readonly events?: StorageEvents;
+  readonly timers?: Timers;
 }
 
 /** Storage on an SQL engine whose tables are up to date. Owns the engine's connection. */
@@ -43,9 +45,9 @@ export class SqlStorage implements Storage {
   readonly #clock: Clock;
 
   constructor(engine: Engine, options: SqlStorageOptions) {
-    const { clock } = options;
+    const { clock, timers = SYSTEM_TIMERS } = options;
     this.#clock = clock;
-    this.#transactions = new Transactions(engine, options.events);
+    this.#transactions = new Transactions(engine, timers, options.events);
     const guard = new RowGuard(options.events);
     this.categories = new SqlCategories(this.#transactions, { guard, ...options });
     this.pets = new SqlPets(this.#transactions, { guard, clock });

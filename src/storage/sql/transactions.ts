@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Change } from '../../catalog/storage.ts';
+import type { Timer, Timers } from '../../stdx/timers.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Engine, Failure } from '../engine.ts';
 import { type Following, followChanges, readVersions } from './change-feed.ts';
@@ -30,16 +30,18 @@ export type StorageEvents = Pick<Events, 'rowDamaged'> &
  */
 export class Transactions {
   readonly #engine: Engine;
+  readonly #timers: Timers;
   readonly #events: StorageEvents | undefined;
   readonly #jobs: WriteQueue<Job, { value: unknown }>;
   /** The work that fails, with the timer of its recovery from the first success on. */
-  readonly #failing = new Map<Work, NodeJS.Timeout | undefined>();
+  readonly #failing = new Map<Work, Timer | undefined>();
   #onChange: (change: Change) => Promise<void> = async () => {};
   #following: Following | undefined;
   #unwatch = async () => {};
 
-  constructor(engine: Engine, events?: StorageEvents) {
+  constructor(engine: Engine, timers: Timers, events?: StorageEvents) {
     this.#engine = engine;
+    this.#timers = timers;
     this.#events = events;
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
   }
@@ -81,7 +83,7 @@ export class Transactions {
 
   /** Makes a queue that reports its batches to `events`. */
   queue<Item, Result>(commit: (items: Item[]) => Promise<(Result | CatalogError)[]>): WriteQueue<Item, Result> {
-    return new WriteQueue(commit, this.#events?.batchStored);
+    return new WriteQueue(commit, this.#events?.batchStored, this.#timers);
   }
 
   /**
@@ -127,23 +129,23 @@ export class Transactions {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#unwatch();
-    for (const recovery of this.#failing.values()) clearTimeout(recovery);
+    for (const recovery of this.#failing.values()) recovery?.[Symbol.dispose]();
     await this.#engine.db.destroy();
   }
 
   async #attempt<T>(kind: Work, work: () => Promise<T>): Promise<T> {
-    const startedMs = performance.now();
+    const startedMs = this.#timers.now();
     for (;;) {
       try {
         const result = await work();
-        if (kind === 'read') this.#events?.storageRead?.(performance.now() - startedMs);
+        if (kind === 'read') this.#events?.storageRead?.(this.#timers.now() - startedMs);
         if (this.#failing.has(kind)) this.#recover(kind);
         return result;
       } catch (error) {
         const failure = this.#engine.classify(error);
         if (!failure) throw error;
-        if (failure === 'busy' && performance.now() - startedMs <= LOCK_WAIT_MS) {
-          await wait(LOCK_RETRY_MS);
+        if (failure === 'busy' && this.#timers.now() - startedMs <= LOCK_WAIT_MS) {
+          await new Promise<void>((resolve) => this.#timers.setTimeout(resolve, LOCK_RETRY_MS));
           continue;
         }
         this.#fail(kind, failure, error);
@@ -154,18 +156,18 @@ export class Transactions {
 
   #fail(kind: Work, failure: Failure, error: unknown): void {
     const isNew = !this.#failing.has(kind);
-    clearTimeout(this.#failing.get(kind));
+    this.#failing.get(kind)?.[Symbol.dispose]();
     this.#failing.set(kind, undefined);
     if (isNew) this.#events?.storageFailing?.(kind, { database: this.#engine.place, failure, error });
   }
 
   #recover(kind: Work): void {
     if (this.#failing.get(kind)) return;
-    const recovery = setTimeout(() => {
+    const recovery = this.#timers.setTimeout(() => {
       this.#failing.delete(kind);
       this.#events?.storageRecovered?.(kind);
-    }, RECOVERY_MS).unref();
-    this.#failing.set(kind, recovery);
+    }, RECOVERY_MS);
+    this.#failing.set(kind, recovery.unref());
   }
 }
 

@@ -1,4 +1,5 @@
 import { CatalogError } from '../../catalog/error.ts';
+import { SYSTEM_TIMERS, type Timers } from '../../stdx/timers.ts';
 import type { StoredBatch } from '../../telemetry/events.ts';
 
 /** Items per transaction, so that no caller waits long for others. */
@@ -21,12 +22,18 @@ interface Waiting<Item, Result> {
  */
 export class WriteQueue<Item, Result> {
   readonly #commit: (items: Item[]) => Promise<(Result | CatalogError)[]>;
+  readonly #timers: Timers;
   readonly #onStored: ((batch: StoredBatch) => void) | undefined;
   #waiting: Waiting<Item, Result>[] = [];
   #draining = false;
 
-  constructor(commit: (items: Item[]) => Promise<(Result | CatalogError)[]>, onStored?: (batch: StoredBatch) => void) {
+  constructor(
+    commit: (items: Item[]) => Promise<(Result | CatalogError)[]>,
+    onStored?: (batch: StoredBatch) => void,
+    timers: Timers = SYSTEM_TIMERS,
+  ) {
     this.#commit = commit;
+    this.#timers = timers;
     this.#onStored = onStored;
   }
 
@@ -57,10 +64,10 @@ export class WriteQueue<Item, Result> {
 
   async #commitNext(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH_MAX);
-    const startedMs = performance.now();
+    const startedMs = this.#timers.now();
     try {
       const outcomes = await this.#commit(batch.map(({ item }) => item));
-      const durationMs = performance.now() - startedMs;
+      const durationMs = this.#timers.now() - startedMs;
       this.#onStored?.({ size: batch.length, durationMs, waiting: this.#waiting.length });
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index];
