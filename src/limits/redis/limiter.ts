@@ -262,6 +262,9 @@ export class RedisLimiter implements Limiter {
       const { minuteEnds, minuteUsed, day, dayUsed } = state;
       this.#unsaved.set(key.id, { keyId: key.id, minuteEnds, minuteUsed, day, dayUsed });
     }
+    // A reply from before a ban that was decided here meanwhile must not replace it.
+    const known = this.#refused.get(key.id)?.ban;
+    if (known && now.steady < known.ends && known.startedAt > (before.ban?.startedAt ?? 0)) return decision;
     if (decision.refusal || now.steady < state.refusalsEnd) this.#remember(key, state, before.ban);
     else this.#refused.delete(key.id);
     return decision;
