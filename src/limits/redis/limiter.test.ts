@@ -132,6 +132,25 @@ test('requests that are under way when their key is banned do not hide the ban',
   assert.equal((await limiter.charge(changed)).refusal, 'key_banned');
 });
 
+test('a lifted ban that Redis still has is not enforced by the instance that is about to ban its key', {
+  skip,
+}, async () => {
+  await using shared = await bench(2);
+  const key = await shared.issue();
+  const [one, two] = [at(shared.limiters, 0), at(shared.limiters, 1)];
+  for (let i = 0; i < 61; i += 1) await one.charge(key);
+  await two.charge(key);
+  shared.clock.advance(2);
+  for (let i = 0; i < 60; i += 1) await two.charge(key);
+  for (let i = 0; i < 61; i += 1) await one.charge(key);
+  assert.equal((await one.charge(key)).refusal, 'key_banned');
+  shared.clock.advance(1);
+  await shared.storage.limits.liftBan(key.id, shared.clock.now().unix, OPERATOR);
+  for (const limiter of [one, two]) await limiter.refreshBans();
+  const banned = await two.charge(key);
+  assert.equal(banned.ban?.until, shared.clock.now().unix + 60, 'a ban of its own');
+});
+
 test('a ban that was lifted while no instance ran is not enforced', { skip }, async () => {
   await using shared = await bench(2);
   const key = await shared.issue();

@@ -287,6 +287,7 @@ export class RedisLimiter implements Limiter {
       this.#remember(key, result.state, ban);
       const replaced = await this.#redis.replaceBan(key.id, last, ban);
       if (typeof replaced === 'object' && tries < TRIES_MAX) {
+        if (await this.#wasLifted(key.id, { ban: replaced.another, now, state })) continue;
         last = replaced.another;
         state = { ...state, ban: last };
         continue;
