@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createClient } from '@redis/client';
 import fc from 'fast-check';
-import { type ManualClock, manualClock } from '../../../test/kit/clock.ts';
+import { type ManualClock, manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { type LimiterBench, limiterContract } from '../../../test/kit/limiter-contract.ts';
 import { anyLimits, anySteps } from '../../../test/kit/limiter-model.ts';
 import { OPERATOR } from '../../../test/kit/operator.ts';
@@ -13,7 +14,8 @@ import { PLANS } from '../../catalog/plan.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { openStorage } from '../../storage/open.ts';
 import { LocalLimiter } from '../local-limiter.ts';
-import { RedisLimiter } from './limiter.ts';
+import { RedisLimiter, type RedisLimiterOptions } from './limiter.ts';
+import type { RedisClient } from './link.ts';
 
 /** These tests are about counting: a machine that is slow for a moment must not turn them into an outage. */
 const ANSWER_MS = 20_000;
@@ -151,6 +153,36 @@ test('a lifted ban that Redis still has is not enforced by the instance that is 
   assert.equal(banned.ban?.until, shared.clock.now().unix + 60, 'a ban of its own');
 });
 
+test('a ban that was imposed and lifted while Redis was lost is over, and does not come back with Redis', {
+  skip,
+}, async () => {
+  let isLost = false;
+  const newClient = (address: string): RedisClient => {
+    const client = createClient({ url: address, RESP: 2, maintNotifications: 'disabled' });
+    return {
+      on: (event, listener) => client.on(event, listener),
+      connect: () => (isLost ? Promise.reject(new Error('lost')) : client.connect()),
+      sendCommand: (command) => (isLost ? Promise.reject(new Error('lost')) : client.sendCommand(command)),
+      destroy: () => client.isOpen && client.destroy(),
+    };
+  };
+  await using shared = await bench(1, { newClient });
+  const { limiter, storage, clock } = shared;
+  const key = await shared.issue();
+  for (let i = 0; i < 61; i += 1) await limiter.charge(key);
+  clock.advance(2);
+  isLost = true;
+  for (let i = 0; i < 60; i += 1) await limiter.charge(key);
+  assert.equal((await limiter.charge(key)).refusal, 'key_banned');
+  await untilTrue(() => limiter.state === 'degraded');
+  await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR);
+  await limiter.refreshBans();
+  assert.notEqual((await limiter.charge(key)).refusal, 'key_banned');
+  isLost = false;
+  await untilTrue(() => limiter.state === 'ok');
+  assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded', 'as Redis counted before');
+});
+
 test('a ban that was lifted while no instance ran is not enforced', { skip }, async () => {
   await using shared = await bench(2);
   const key = await shared.issue();
@@ -251,7 +283,10 @@ interface RedisBench extends LimiterBench {
   issue(plan?: 'free' | 'pro'): Promise<ApiKey>;
 }
 
-async function bench(instances: number): Promise<RedisBench> {
+async function bench(
+  instances: number,
+  { newClient }: Pick<RedisLimiterOptions, 'newClient'> = {},
+): Promise<RedisBench> {
   const folder = temporaryFolder();
   const keys = keyPrefix(url);
   const clock = manualClock();
@@ -268,6 +303,7 @@ async function bench(instances: number): Promise<RedisBench> {
       instances,
       keyPrefix: keys.prefix,
       answerMs: ANSWER_MS,
+      ...(newClient && { newClient }),
     });
     await limiter.connect();
     assert.equal(limiter.state, 'ok');

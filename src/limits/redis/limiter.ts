@@ -157,11 +157,18 @@ export class RedisLimiter implements Limiter {
   /** Drops bans that are active here but not in storage. Redis drops them when the key calls next. */
   async refreshBans(): Promise<void> {
     const { storage, clock } = this.#options;
-    const bans = await storage.limits.listBans(this.#redis.now().earliest.steady);
+    const { steady: now } = this.#redis.now().earliest;
+    const stored = [...this.#newBans].filter(({ isStored }) => isStored);
+    const bans = await storage.limits.listBans(now);
     this.#share.setBans(bans, clock());
     const lastStart = new Map<string, number>();
     for (const { keyId, startedAt } of bans)
       lastStart.set(keyId, Math.max(startedAt, lastStart.get(keyId) ?? startedAt));
+    // A ban that was stored before and is missing now was lifted: Redis must not get it once it is back.
+    for (const each of stored) {
+      const { keyId, ban } = each;
+      if (now < ban.ends && (lastStart.get(keyId) ?? 0) < ban.startedAt) this.#newBans.delete(each);
+    }
     for (const { keyId, ban } of this.#newBans) lastStart.set(keyId, ban.startedAt);
     const { latest } = this.#redis.now();
     for (const [keyId, { ban }] of this.#refused) {
