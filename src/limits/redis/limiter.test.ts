@@ -228,6 +228,24 @@ test('a request that is counted during a save is saved by the next one', { skip 
   assert.equal((await limits.memory(key.id)).counts?.dayUsed, 2);
 });
 
+test('a lifted ban that comes back with the data of an older Redis does not lengthen the next one', {
+  skip,
+}, async () => {
+  await using shared = await bench(1);
+  const { clock, storage } = shared;
+  const key = await shared.issue();
+  await hammer(shared, key);
+  const name = `${shared.keyPrefix}:{${key.id}}`;
+  const old = (await redis(url, ['GET', name])) as string;
+  await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR);
+  await shared.limiter.refreshBans();
+  clock.advance(60);
+  await redis(url, ['SET', name, old]);
+  await shared.restart();
+  const banned = await hammer(shared, key);
+  assert.equal(banned.ban?.until, clock.now().unix + 60);
+});
+
 test('an unreadable value affects neither its key nor others', { skip }, async () => {
   await using shared = await bench(1);
   const key = await shared.issue();

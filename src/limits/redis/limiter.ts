@@ -221,8 +221,18 @@ export class RedisLimiter implements Limiter {
       counted = await this.#redis.count(id, limits, { cost, remembered });
     }
     if (!counted || counted === 'missing') return undefined;
-    if (remembered?.isComplete) merged.set(id, true);
-    return counted;
+    if (!remembered?.isComplete) return counted;
+    merged.set(id, true);
+    return this.#withoutLifted(id, counted, remembered.ban);
+  }
+
+  /** Removes a ban that is over, and that storage does not have: it was lifted, and must not lengthen the next one. */
+  async #withoutLifted(keyId: string, counted: Counted, remembered: SharedBan | undefined): Promise<Counted> {
+    const { ban, now, state } = counted;
+    const isOver = ban?.isStored && now.steady >= ban.ends;
+    if (!isOver || ban.startedAt <= (remembered?.startedAt ?? 0)) return counted;
+    await this.#redis.replaceBan(keyId, ban, remembered);
+    return { now, state: { ...state, ban: remembered }, ban: remembered };
   }
 
   /** While storage fails, only what this process remembers; storage is retried in the background. */
