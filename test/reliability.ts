@@ -11,6 +11,7 @@ import { rush, startInstances, timeFollowing } from './kit/instances.ts';
 import { noPostgres } from './kit/postgres.ts';
 import { noPostgresPrograms } from './kit/postgres-server.ts';
 import { redisServerMissing } from './kit/redis-server.ts';
+import { describe, firstFailure } from './simulator/simulation.ts';
 
 /**
  * The longer versions of the fault tests: `npm run reliability [-- --quick]`. Writes what it found into the table of
@@ -24,6 +25,9 @@ const GROWTH_BYTES_MAX = 32 * 1024 * 1024;
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const FOLLOWED_MS_MAX = 1_000;
+const SIMULATED_SEEDS = 10_000;
+const SIMULATED_STEPS = 120;
+
 const HOSTILE_SECONDS = 600;
 const HOSTILE_P99_FACTOR_MAX = 3;
 const HOSTILE_MEMORY_BYTES_MAX = 400_000_000;
@@ -47,6 +51,20 @@ note(
   'Every request that reaches the socket, however malformed, gets one right answer',
   `${edge.passed} of ${edge.tests} tests on raw sockets passed`,
   edge.passed === edge.tests && edge.tests > 500,
+);
+
+const seeds = scaled(SIMULATED_SEEDS);
+const failedRun = await firstFailure(
+  Array.from({ length: seeds }, (_, index) => index + 1),
+  SIMULATED_STEPS,
+);
+if (failedRun) process.stderr.write(`${describe(failedRun)}\n`);
+note(
+  'In any order of faults, limits, bans, revocations, creates and usage are as promised',
+  failedRun
+    ? `seed ${failedRun.seed} shows otherwise in ${failedRun.steps} steps`
+    : `nothing broken in ${seeds} simulated runs of ${SIMULATED_STEPS} steps`,
+  failedRun === undefined,
 );
 
 const kills = await killDuringCreates(scaled(200), () => 20 + Math.random() * 250);

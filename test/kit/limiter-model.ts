@@ -69,7 +69,8 @@ export class LimiterModel {
   }
 }
 
-function assertConsistent(decision: Decision, now: number): void {
+/** Checks that what a decision tells is possible at all. */
+export function assertConsistent(decision: Decision, now: number): void {
   const { refusal, limit, remaining, reset, minute, day } = decision;
   for (const number of [limit, remaining, reset, minute.remaining, day.remaining, minute.reset, day.reset]) {
     assert.ok(Number.isInteger(number) && number >= 0);

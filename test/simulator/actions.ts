@@ -1,0 +1,327 @@
+import { CatalogError } from '../../src/catalog/error.ts';
+import type { Limits } from '../../src/catalog/plan.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import type { Life } from './life.ts';
+import type { Server } from './server.ts';
+import type { Fault } from './weather.ts';
+import type { World, WorldKey } from './world.ts';
+
+const DAY_MS = 86_400_000;
+/** A step of the clock is noticed within a second, and saved half a second later. */
+const MOVED_MS = 3_000;
+const FAULTS: Readonly<Record<Fault, number>> = { slow: 3, lossy: 3, silent: 1, down: 2 };
+const STORAGE_UNAVAILABLE = ['unavailable', 'outcome_unknown', 'catalog_full'];
+
+/** What the dice may have happen in a step, and how often. */
+const WEIGHTS = {
+  requests: 30,
+  hammer: 6,
+  create: 10,
+  retry: 4,
+  changePlan: 3,
+  revoke: 1.5,
+  liftBan: 2,
+  rename: 1,
+  remove: 2,
+  import: 1,
+  databaseFault: 3,
+  fullDisk: 0.7,
+  redisFault: 4,
+  redisRestart: 2,
+  redisFlush: 0.6,
+  redisScriptFlush: 0.4,
+  redisSnapshot: 2,
+  kill: 1.5,
+  restart: 1.5,
+  clockStep: 1.5,
+  leap: 4,
+};
+type Action = keyof typeof WEIGHTS;
+
+/** An idempotent create that a client may send again. */
+interface Retriable {
+  readonly key: WorldKey;
+  readonly name: string;
+  readonly idempotencyKey: string;
+  readonly sentMs: number;
+}
+
+/** What happens in the world: clients, operators and faults, by the dice. */
+export class Actions {
+  readonly #world: World;
+  readonly #retriable: Retriable[] = [];
+  #sent = 0;
+  #steppedMs = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Limits so small that clients meet them. */
+  anyLimits(): Limits {
+    const { dice } = this.#world;
+    const minute = dice.between(2, 8);
+    return { minute, day: minute + dice.between(0, 30) };
+  }
+
+  /** Does one thing, and returns how long to wait after it, in milliseconds. */
+  step(): number {
+    const world = this.#world;
+    const { dice, servers } = world;
+    for (const server of servers) {
+      if (server.state === 'down' && dice.chance(0.3)) this.#start(server);
+    }
+    const action = dice.pickWeighted(WEIGHTS);
+    world.note(`· ${action}`);
+    this.#do[action]();
+    const pace = dice.roll();
+    if (pace < 0.5) return dice.between(0, 20);
+    if (pace < 0.8) return dice.between(20, 300);
+    return pace < 0.96 ? dice.between(300, 1_500) : dice.between(1_500, 5_000);
+  }
+
+  #start(server: Server): void {
+    this.#world.note(`${server.name} starts`);
+    server.start().catch((error) => this.#world.fail(error));
+  }
+
+  readonly #do: Readonly<Record<Action, () => void>> = {
+    requests: () => {
+      for (let left = this.#dice.between(1, 6); left > 0; left -= 1) {
+        const operation = this.#dice.chance(0.15) ? 'peek' : 'list';
+        this.#onAny((server, key) => this.#world.send(server, key, { operation }));
+      }
+    },
+    hammer: () =>
+      this.#onAny((server, key) => {
+        for (let left = this.#dice.between(5, 25); left > 0; left -= 1)
+          this.#world.send(server, key, { operation: 'list' });
+      }),
+    create: () => {
+      for (let left = this.#dice.between(1, 4); left > 0; left -= 1) this.#create();
+    },
+    retry: () => this.#retry(),
+    changePlan: () => {
+      for (let left = this.#dice.between(1, 3); left > 0; left -= 1) this.#soon(() => this.#changePlan());
+      this.#callMeanwhile();
+    },
+    revoke: () => {
+      if (this.#world.keys.length >= 6) return;
+      this.#operate((life, key) => {
+        const now = life.clock().unix;
+        return { ...key.model.current, isRevoked: true, work: life.storage.keys.revoke(key.id, now, OPERATOR) };
+      });
+      this.#onAny((server) => void this.#world.issue(server, this.anyLimits()).catch(expected(this.#world)));
+      this.#callMeanwhile();
+    },
+    liftBan: () => this.#liftBan(),
+    rename: () => this.#edit((life, id) => life.storage.categories.rename(id, this.#world.newName(), OPERATOR)),
+    remove: () => this.#edit((life, id) => life.storage.categories.delete(id, OPERATOR)),
+    import: () => this.#import(),
+    databaseFault: () => {
+      const { ways, name } = this.#anyServer;
+      const fault = this.#dice.pickWeighted(FAULTS);
+      this.#world.note(`${name}: the database is ${fault}`);
+      ways.database.start(fault, this.#dice.between(50, 4_000));
+    },
+    fullDisk: () => this.#fillDisk(),
+    redisFault: () => {
+      const { ways, name } = this.#anyServer;
+      const fault = this.#dice.pickWeighted(FAULTS);
+      this.#world.note(`${name}: Redis is ${fault}`);
+      ways.redis.start(fault, this.#dice.between(20, 4_000));
+    },
+    redisRestart: () => this.#restartRedis(),
+    redisFlush: () => {
+      if (!this.#world.redis) return;
+      this.#world.redis.flush();
+      this.#world.loseRedis();
+    },
+    redisScriptFlush: () => this.#world.redis?.flushScripts(),
+    redisSnapshot: () => this.#world.redis?.takeSnapshot(),
+    kill: () =>
+      this.#onSettled((server) => {
+        this.#world.note(`${server.name} is killed`);
+        this.#world.kill(server);
+      }),
+    restart: () =>
+      this.#onSettled((server) => {
+        this.#world.note(`${server.name} stops`);
+        this.#world.stop(server).catch((error) => this.#world.fail(error));
+      }),
+    clockStep: () => this.#stepClock(),
+    leap: () => this.#leap(),
+  };
+
+  get #dice() {
+    return this.#world.dice;
+  }
+
+  get #anyServer(): Server {
+    return this.#dice.pick(this.#world.servers) as Server;
+  }
+
+  /** With a server that is up, and a key. */
+  #onAny(work: (server: Server, key: WorldKey) => void): void {
+    const server = this.#dice.pick(this.#world.up);
+    const key = this.#dice.pick(this.#world.keys);
+    if (server && key) work(server, key);
+  }
+
+  #soon(work: () => void): void {
+    this.#world.time.after(this.#dice.between(0, 60), work);
+  }
+
+  #changePlan(): void {
+    this.#operate((life, key) => {
+      const limits = this.anyLimits();
+      return { isRevoked: false, limits, work: life.storage.keys.update(key.id, { limits }, OPERATOR) };
+    });
+  }
+
+  /** Clients do not wait for operators. */
+  #callMeanwhile(): void {
+    for (let left = this.#dice.between(0, 8); left > 0; left -= 1)
+      this.#soon(() => this.#onAny((server, key) => this.#world.send(server, key, { operation: 'list' })));
+  }
+
+  #create(): void {
+    this.#onAny((server, key) => {
+      const name = this.#world.newName();
+      this.#sent += 1;
+      const idempotencyKey = this.#dice.chance(0.5) ? `attempt-${this.#sent}` : undefined;
+      if (idempotencyKey) this.#retriable.push({ key, name, idempotencyKey, sentMs: this.#world.time.nowMs });
+      this.#world.send(server, key, { operation: 'create', name, idempotencyKey });
+    });
+  }
+
+  /** A client that got no answer sends the same again; within a day nothing is stored twice. */
+  #retry(): void {
+    const before = this.#dice.pick(this.#retriable);
+    const server = this.#dice.pick(this.#world.up);
+    if (!before || !server) return;
+    const { key, name, idempotencyKey, sentMs } = before;
+    if (this.#world.time.nowMs - sentMs > DAY_MS / 2 || sentMs < this.#steppedMs) return;
+    this.#world.send(server, key, { operation: 'create', name, idempotencyKey });
+  }
+
+  /** An operator changes a key, one change of it at a time. */
+  #operate(begin: (life: Life, key: WorldKey) => { limits: Limits; isRevoked: boolean; work: Promise<unknown> }): void {
+    this.#onAny(({ life, name }, key) => {
+      if (!life || key.isChanging || key.model.current.isRevoked) return;
+      key.isChanging = true;
+      const begunMs = this.#world.time.nowMs;
+      const { work, ...version } = begin(life, key);
+      key.model.attempt(version);
+      const { minute, day } = version.limits;
+      this.#world.note(`${name}: ${key.id} becomes ${version.isRevoked ? 'revoked' : `${minute}/${day}`}`);
+      work.then(
+        () => {
+          if (life.isDead) return;
+          key.model.change(version, { begunMs, doneMs: this.#world.time.nowMs, madeBy: life });
+          key.isChanging = false;
+        },
+        (error) => {
+          expected(this.#world)(error);
+          key.isChanging = false;
+        },
+      );
+      this.#world.onDeath(life, () => {
+        key.isChanging = false;
+      });
+    });
+  }
+
+  #liftBan(): void {
+    const { time, limits } = this.#world;
+    this.#onAny(({ life }, key) => {
+      const bans = limits.bans.all.filter(({ keyId, ends }) => keyId === key.id && ends > time.nowMs / 1_000 - 5);
+      if (!life || bans.length === 0) return;
+      for (const ban of bans) ban.liftBegunMs ??= time.nowMs;
+      limits.lifted(key.id, time.nowMs);
+      life.storage.limits.liftBan(key.id, life.clock().unix, OPERATOR).then((wasLifted) => {
+        this.#world.note(`${key.id}: ${wasLifted ? 'the ban was lifted' : 'there was no ban to lift'}`);
+        limits.lifted(key.id, time.nowMs);
+        for (const ban of bans) if (wasLifted && ban.storedMs !== undefined) ban.liftedMs = time.nowMs;
+      }, expected(this.#world));
+    });
+  }
+
+  #edit(change: (life: Life, id: number) => Promise<unknown>): void {
+    this.#onAny(({ life }) => {
+      const id = this.#dice.pick(this.#world.catalog.untouched);
+      if (!life || id === undefined) return;
+      this.#world.catalog.edit(id);
+      change(life, id).catch(expected(this.#world));
+    });
+  }
+
+  #import(): void {
+    this.#onAny(({ life }) => {
+      const categories = Array.from({ length: this.#dice.between(1, 5) }, () => ({ name: this.#world.newName() }));
+      life?.storage.categories.import(categories, OPERATOR).catch(expected(this.#world));
+    });
+  }
+
+  #fillDisk(): void {
+    const { database, time } = this.#world;
+    const ms = this.#dice.between(100, 3_000);
+    database.isFull = true;
+    this.#world.roughen(ms + 3_000);
+    time.after(ms, () => {
+      database.isFull = false;
+    });
+  }
+
+  #restartRedis(): void {
+    const { redis, time } = this.#world;
+    if (!redis?.isUp) return;
+    const data = this.#dice.pickWeighted({ all: 1, old: 2, none: 2 });
+    this.#world.note(`Redis restarts with ${data}`);
+    redis.stop();
+    if (data !== 'all') this.#world.loseRedis();
+    time.after(this.#dice.between(5, 3_000), () => redis.start(data));
+  }
+
+  /** With a server that had the time to notice a step of its clock, and to move what it stored along. */
+  #onSettled(work: (server: Server) => void): void {
+    const { time, roughUntilMs } = this.#world;
+    const isSettled = this.#steppedMs === 0 || time.nowMs - Math.max(this.#steppedMs, roughUntilMs) > MOVED_MS;
+    if (isSettled) this.#onAny(work);
+  }
+
+  /** Where several instances count together, they share the clock of Redis; theirs are kept in step. */
+  #stepClock(): void {
+    if (this.#world.redis) return;
+    const server = this.#anyServer;
+    const { time, limits } = this.#world;
+    if (server.state !== 'up' && server.state !== 'down') return;
+    const seconds = this.#dice.between(-7_200, 7_200);
+    this.#world.note(`${server.name}: the clock is stepped by ${seconds} s`);
+    server.skewMs += seconds * 1_000;
+    this.#steppedMs = time.nowMs;
+    if (server.state === 'down') limits.shift();
+  }
+
+  /** To where something ends, or a second beside it. */
+  #leap(): void {
+    const { time, limits, servers } = this.#world;
+    if (servers.some(({ state }) => state === 'starting' || state === 'stopping')) return;
+    const seconds = time.nowMs / 1_000;
+    const bans = limits.bans.all.flatMap(({ ends }) => [ends, ends, ends + 86_400]);
+    const midnight = Math.ceil(seconds / 86_400) * 86_400;
+    const ends = [seconds + 60, seconds + 60, seconds + 30, midnight, ...bans.filter((end) => end > seconds)];
+    const to = Math.ceil((this.#dice.pick(ends) ?? seconds) + this.#dice.between(-1, 1));
+    const ms = Math.max(0, to * 1_000 - time.nowMs);
+    this.#world.note(`${Math.round(ms / 1_000)} s pass at once`);
+    time.leap(ms);
+    this.#world.roughen(0);
+  }
+}
+
+/** Fails the simulation on a defect; that storage fails is expected. */
+function expected(world: World): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof CatalogError) || !STORAGE_UNAVAILABLE.includes(error.code)) world.fail(error);
+  };
+}

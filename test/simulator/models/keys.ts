@@ -1,0 +1,79 @@
+import type { Limits } from '../../../src/catalog/plan.ts';
+import { promise } from './promise.ts';
+
+/** A change is followed within a second, and the reads that follow it take some milliseconds. */
+const FOLLOWED_MS = 1_000 + 300;
+
+/** What a key was from some moment on. */
+export interface KeyVersion {
+  readonly limits: Limits;
+  readonly isRevoked: boolean;
+}
+
+interface Dated extends KeyVersion {
+  /** When the operator began the change, and when it was done. */
+  readonly begunMs: number;
+  readonly doneMs: number;
+  /** The process on which it was made, which knows it at once. */
+  readonly madeBy: object | undefined;
+}
+
+export interface Authenticated {
+  readonly life: object;
+  readonly askedMs: number;
+  readonly answeredMs: number;
+  /** When the process could not follow changes for the last time. */
+  readonly roughUntilMs: number;
+  /** Undefined for a 401. */
+  readonly limits: Limits | undefined;
+}
+
+/** A key's plan and end, as its operators made them. */
+export class KeyModel {
+  readonly #id: string;
+  readonly #versions: Dated[] = [];
+  #attempted: KeyVersion | undefined;
+
+  constructor(id: string, limits: Limits) {
+    this.#id = id;
+    this.#versions.push({ limits, isRevoked: false, begunMs: 0, doneMs: 0, madeBy: undefined });
+  }
+
+  get current(): KeyVersion {
+    return this.#versions.at(-1) as KeyVersion;
+  }
+
+  /** The limits that it ever had. */
+  get limits(): Limits[] {
+    return this.#versions.map(({ limits }) => limits);
+  }
+
+  /** An operator begins a change, which may be in force from now on. */
+  attempt(version: KeyVersion): void {
+    this.#attempted = version;
+  }
+
+  /** The key is like this now; no change of it is under way. */
+  change(version: KeyVersion, when: Pick<Dated, 'begunMs' | 'doneMs' | 'madeBy'>): void {
+    this.#attempted = undefined;
+    const { limits, isRevoked } = this.current;
+    const isSame = JSON.stringify(limits) === JSON.stringify(version.limits) && isRevoked === version.isRevoked;
+    if (!isSame) this.#versions.push({ ...version, ...when });
+  }
+
+  /** Throws if a request was let in, or kept out, by a version of the key that is no longer, or not yet, in force. */
+  check({ life, askedMs, answeredMs, roughUntilMs, limits }: Authenticated): void {
+    const isKnown = ({ doneMs, madeBy }: Dated) =>
+      askedMs > doneMs && (madeBy === life || askedMs >= Math.max(doneMs, roughUntilMs) + FOLLOWED_MS);
+    const first = Math.max(0, this.#versions.findLastIndex(isKnown));
+    const begun = this.#versions.slice(first).filter(({ begunMs }) => begunMs <= answeredMs);
+    const inForce: KeyVersion[] = this.#attempted ? [...begun, this.#attempted] : begun;
+    const fits = inForce.some((version) =>
+      limits ? !version.isRevoked && JSON.stringify(version.limits) === JSON.stringify(limits) : version.isRevoked,
+    );
+    promise(fits, () => {
+      const asked = limits ? `let in with ${limits.minute} and ${limits.day}` : 'kept out';
+      return `${this.#id}: ${asked}, although it is ${JSON.stringify(inForce.map(({ limits, isRevoked }) => (isRevoked ? 'revoked' : limits)))}`;
+    });
+  }
+}

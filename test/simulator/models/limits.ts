@@ -1,0 +1,294 @@
+import type { ApiKey } from '../../../src/catalog/api-key.ts';
+import type { Ban } from '../../../src/catalog/limit.ts';
+import type { Limits } from '../../../src/catalog/plan.ts';
+import type { Decision } from '../../../src/limits/limiter.ts';
+import type { Moment } from '../../../src/stdx/clock.ts';
+import { assertConsistent } from '../../kit/limiter-model.ts';
+import type { SetInRedis } from '../redis.ts';
+import { BanModel, type ModelBan } from './bans.ts';
+import { type Count, Ledger } from './ledger.ts';
+import { promise } from './promise.ts';
+import { RefusalCount } from './refusals.ts';
+
+const MINUTE_SECONDS = 60;
+const DAY_SECONDS = 86_400;
+/** How long it takes at most until a ban that was decided is told. */
+const ANNOUNCED_MS = 3_000;
+const LATE_SECONDS = 10;
+/** The window of refusals, and what it takes to follow a change. */
+const UNCERTAIN_MS = 90_000;
+
+/** The process that decided. */
+export interface Decider {
+  /** Its clock, and how far its steady seconds are ahead of true time. */
+  readonly clock: () => Moment;
+  readonly aheadSeconds: number;
+  readonly isDead: boolean;
+}
+
+/** A decision as a client got it. */
+export interface Decided {
+  readonly life: Decider;
+  readonly key: ApiKey;
+  readonly decision: Decision;
+  readonly isPeek: boolean;
+  readonly isFromMemory: boolean;
+  readonly askedMs: number;
+  readonly nowMs: number;
+  /** When storage, or the way to it, failed for the last time. */
+  readonly roughUntilMs: number;
+  /** Whether the process must know of a ban that another one imposed. */
+  readonly knows: (ban: ModelBan, counter: Counter) => boolean;
+}
+
+/** With how far the unix time of the process was ahead of true time, in seconds. */
+type Dated = Decided & { readonly ahead: number };
+
+interface Banned {
+  readonly life: Decider;
+  readonly ban: Ban;
+  readonly nowMs: number;
+  readonly limits: readonly Limits[];
+  /** Whether earlier bans may be unknown to the process. */
+  readonly mayBeNew: boolean;
+}
+
+/** What must be so within `ANNOUNCED_MS`. */
+interface Expected {
+  readonly sinceMs: number;
+  readonly isSo: () => boolean;
+  readonly broken: () => string;
+}
+
+interface LimitsModelOptions {
+  readonly banAfter: number;
+  /** How many instances share the limits, and how far their Redis is ahead of true time; undefined for one alone. */
+  readonly shared: { readonly instances: number; readonly skewMs: number } | undefined;
+}
+
+/** Who counted: one process alone, Redis, or one process by its share. */
+export type Counter = 'alone' | 'redis' | 'share';
+
+/** What was admitted, refused and banned, and whether it had to be. */
+export class LimitsModel {
+  readonly bans = new BanModel();
+  readonly #options: LimitsModelOptions;
+  readonly #ledgers = new Map<string, Ledger>();
+  readonly #shares = new WeakMap<Decider, Map<string, Ledger>>();
+  readonly #refusals = new WeakMap<Decider, Map<string, RefusalCount>>();
+  /** Until when the refusals of a key are not known: those from before a ban was lifted may be forgotten. */
+  readonly #uncertainUntilMs = new Map<string, number>();
+  #events: { readonly nowMs: number; readonly order: number; readonly check: () => void }[] = [];
+  #expected: Expected[] = [];
+
+  constructor(options: LimitsModelOptions) {
+    this.#options = options;
+  }
+
+  /** Redis counted a request or replaced a ban, whether or not its answer arrives. */
+  setInRedis({ did, keyId, now, value }: SetInRedis, { nowMs, mayBeNew }: Pick<Banned, 'nowMs' | 'mayBeNew'>): void {
+    const [minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0, starts = 0, ends = 0] = value.split(' ').map(Number);
+    if (did === 'count') {
+      const today = Math.floor(now / DAY_SECONDS);
+      this.#ledger(keyId).add({ minuteEnds, minuteUsed, day, dayUsed }, { nowMs, now, today, knownTo: undefined });
+    } else if (starts > 0) {
+      const { level } = JSON.parse(value.slice(value.indexOf('{'))) as { level: number };
+      this.#events.push({
+        nowMs,
+        order: 1,
+        check: () => this.bans.add({ keyId, starts, ends, level }, { nowMs, mayBeNew }),
+      });
+    }
+  }
+
+  /** Every key's counts may be those of any moment since a safe one. */
+  lose(loss: { atMs: number; safeMs: number }): void {
+    for (const ledger of this.#ledgers.values()) ledger.lose(loss);
+  }
+
+  /** The clock of the only process was stepped while it was down. */
+  shift(): void {
+    for (const ledger of this.#ledgers.values()) ledger.shift();
+    for (const ban of this.bans.all) ban.mayBeLost = ban.mayBeShifted = true;
+  }
+
+  /** A process ended, and did not save what it learned after a moment. */
+  forget(life: Decider, safeMs: number): void {
+    for (const ledger of this.#ledgers.values()) ledger.forget(life, safeMs);
+  }
+
+  /** What is remembered beside Redis cannot be read. */
+  doubt(): void {
+    for (const ledger of this.#ledgers.values()) ledger.doubt();
+  }
+
+  /** A process decided on a request. It is checked with all else of the same moment, whose order is not known. */
+  decided(decided: Decided): void {
+    const { nowMs, life, decision } = decided;
+    const ahead = this.#aheadOf(life);
+    const { refusal, day } = decision;
+    const order = !refusal ? day.limit - day.remaining - 1e9 : refusal === 'key_banned' ? 2 : 0;
+    this.#events.push({ nowMs, order, check: () => this.#checkDecided({ ...decided, ahead }) });
+  }
+
+  /** A process decided to ban a key, which had these limits at one time or another. */
+  banned(banned: Banned): void {
+    const ahead = this.#options.shared ? 0 : this.#aheadOf(banned.life);
+    this.#events.push({ nowMs: banned.nowMs, order: 1, check: () => this.#checkBan({ ...banned, ahead }) });
+  }
+
+  /** Checks what happened since the last call. */
+  check(nowMs: number): void {
+    const events = this.#events.sort((one, other) => one.nowMs - other.nowMs || one.order - other.order);
+    this.#events = [];
+    for (const { check } of events) check();
+    this.#expected = this.#expected.filter(({ sinceMs, isSo, broken }) => {
+      if (isSo()) return false;
+      promise(nowMs - sinceMs < ANNOUNCED_MS, broken);
+      return true;
+    });
+  }
+
+  /** An operator lifts the ban of a key. */
+  lifted(keyId: string, nowMs: number): void {
+    this.#uncertainUntilMs.set(keyId, nowMs + UNCERTAIN_MS);
+  }
+
+  #checkBan({ life, ban, nowMs, limits, mayBeNew, ahead }: Banned & { readonly ahead: number }): void {
+    const counts = this.#refusalsOf(life, ban.keyId);
+    const count = counts.add(ban.startedAt - ahead);
+    const isDue = limits.some(({ minute }) => count > minute) && count >= this.#options.banAfter;
+    promise(
+      isDue || nowMs < (this.#uncertainUntilMs.get(ban.keyId) ?? 0),
+      () => `${ban.keyId}: banned after ${count} refusals`,
+    );
+    counts.reset();
+    const [starts, ends] = [ban.startedAt - ahead, ban.endsAt - ahead];
+    this.bans.add({ keyId: ban.keyId, life, starts, ends, level: ban.level }, { nowMs, mayBeNew });
+  }
+
+  #checkDecided(decided: Dated): void {
+    const { key, decision, life, isPeek } = decided;
+    assertConsistent(decision, decision.now);
+    const waits = decision.minute.reset - decision.now;
+    promise(waits <= MINUTE_SECONDS || decision.ban !== undefined, () => `${key.id}: a minute that ends in ${waits} s`);
+    const counter = this.#counterOf(decided);
+    const ledger = counter === 'share' ? this.#share(life, key.id) : this.#ledger(key.id);
+    if (decision.refusal === 'key_banned') this.#checkBanned(decided);
+    else if (decision.refusal && !isPeek) this.#checkRefused(decided, { counter, ledger });
+    else if (!isPeek) this.#checkAdmitted(decided, { counter, ledger });
+  }
+
+  #checkAdmitted(decided: Dated, { counter, ledger }: { counter: Counter; ledger: Ledger }): void {
+    const { key, decision, life, ahead } = decided;
+    const count = countOf(decision);
+    const now = decision.now;
+    const today = Math.floor(now / DAY_SECONDS);
+    if (counter === 'redis') ledger.claim(count, life);
+    else {
+      // In true seconds, which no step of a clock moves.
+      const inTruth = { ...count, minuteEnds: count.minuteEnds - ahead };
+      ledger.add(inTruth, { nowMs: decided.nowMs, now: now - ahead, today, knownTo: life });
+    }
+    const trueNow = Math.floor(decided.nowMs / 1_000);
+    const { askedMs } = decided;
+    const knows = (ban: ModelBan) => decided.knows(ban, counter);
+    this.bans.checkAdmitted({ keyId: key.id, life, askedMs, now: trueNow, knows });
+  }
+
+  #checkRefused(decided: Dated, { counter, ledger }: { counter: Counter; ledger: Ledger }): void {
+    const { key, life, decision, isFromMemory, nowMs } = decided;
+    const { minute, day, refusal } = decision;
+    ledger.tell(day.reset / DAY_SECONDS - 1);
+    const isDaySpent = day.remaining === 0;
+    const code = isDaySpent ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
+    promise(refusal === code, () => `${key.id}: refused with ${refusal} instead of ${code}`);
+    const ahead = counter === 'redis' ? 0 : decided.ahead;
+    const serverNow = Math.floor((nowMs + (this.#options.shared?.skewMs ?? 0)) / 1_000);
+    const now = isFromMemory ? serverNow : decision.now - ahead;
+    const isSpent = isDaySpent
+      ? ledger.isDaySpent(day.reset / DAY_SECONDS - 1, day.limit)
+      : ledger.isSpentAt(now, minute.limit, minute.reset - ahead);
+    promise(isSpent, () => `${key.id}: refused by ${counter} with ${JSON.stringify(decision)}, although there is room`);
+    if (counter === 'share') return;
+    const count = this.#refusalsOf(life, key.id).add(decision.now - ahead);
+    const isDue = count > key.limits.minute && count >= this.#options.banAfter;
+    if (!isDue) return;
+    // Answers that were under way when a process decided on a ban are still refusals of a window.
+    const isBanned = () =>
+      this.bans.all.some(({ keyId, starts }) => keyId === key.id && starts * 1_000 > nowMs - 2_000);
+    this.#expect({
+      sinceMs: nowMs,
+      isSo: () => isBanned() || nowMs < (this.#uncertainUntilMs.get(key.id) ?? 0) || life.isDead,
+      broken: () => `${key.id}: refused ${count} times after a 429, and not banned`,
+    });
+  }
+
+  #checkBanned(decided: Dated): void {
+    const { key, life, decision, askedMs, nowMs, roughUntilMs, ahead } = decided;
+    const isShared = this.#options.shared !== undefined;
+    const until = (decision.ban?.until ?? 0) - (isShared ? 0 : ahead);
+    const now = decision.now - (isShared ? 0 : ahead);
+    // A ban is told once it is stored; if the clock was stepped meanwhile, its moments are those of before.
+    if (!isShared && Math.abs(now - nowMs / 1_000) > LATE_SECONDS) return;
+    // The process tells of a ban once Redis has it, and refuses from the moment at which it decides.
+    this.#expect({
+      sinceMs: nowMs,
+      isSo: () => this.bans.checkBanned({ keyId: key.id, until, askedMs, now, roughUntilMs }) || life.isDead,
+      broken: () => `${key.id}: banned until ${until} without a reason`,
+    });
+  }
+
+  /** Expects something to be so soon, if it is not yet. */
+  #expect(expected: Expected): void {
+    if (!expected.isSo()) this.#expected.push(expected);
+  }
+
+  #counterOf({ key, decision }: Decided): Counter {
+    const { shared } = this.#options;
+    if (!shared) return 'alone';
+    if (decision.minute.limit === key.limits.minute && decision.day.limit === key.limits.day) return 'redis';
+    for (const window of ['minute', 'day'] as const) {
+      const share = Math.ceil(key.limits[window] / shared.instances);
+      const { limit } = decision[window];
+      promise(limit === share, () => `${key.id}: a share of ${limit} instead of ${share} in the ${window}`);
+    }
+    return 'share';
+  }
+
+  #aheadOf({ clock, aheadSeconds }: Decider): number {
+    const { unix, steady } = clock();
+    return unix - steady + aheadSeconds;
+  }
+
+  #ledger(keyId: string): Ledger {
+    return existing(this.#ledgers, keyId, () => new Ledger(keyId));
+  }
+
+  #share(life: Decider, keyId: string): Ledger {
+    const ledgers = existing(this.#shares, life, () => new Map<string, Ledger>());
+    return existing(ledgers, keyId, () => new Ledger(`a share of ${keyId}`));
+  }
+
+  #refusalsOf(life: Decider, keyId: string): RefusalCount {
+    const counts = existing(this.#refusals, life, () => new Map<string, RefusalCount>());
+    return existing(counts, keyId, () => new RefusalCount());
+  }
+}
+
+function countOf({ minute, day }: Decision): Count {
+  return {
+    minuteEnds: minute.reset,
+    minuteUsed: minute.limit - minute.remaining,
+    day: day.reset / DAY_SECONDS - 1,
+    dayUsed: day.limit - day.remaining,
+  };
+}
+
+function existing<K, V>(map: { get(key: K): V | undefined; set(key: K, value: V): unknown }, key: K, make: () => V): V {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

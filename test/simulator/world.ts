@@ -1,0 +1,389 @@
+import { createHash } from 'node:crypto';
+import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import type { Ban } from '../../src/catalog/limit.ts';
+import type { Limits } from '../../src/catalog/plan.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type NewStatement, SimulatedDatabase } from './database.ts';
+import { Dice } from './dice.ts';
+import type { Answered, Call, Charged, Life, Place } from './life.ts';
+import type { ModelBan } from './models/bans.ts';
+import { SafePoint } from './models/calm.ts';
+import { CatalogModel } from './models/catalog.ts';
+import { KeyModel } from './models/keys.ts';
+import { type Counter, LimitsModel } from './models/limits.ts';
+import { promise } from './models/promise.ts';
+import { UsageModel, type UsageRow } from './models/usage.ts';
+import { type SetInRedis, SimulatedRedis } from './redis.ts';
+import { Server } from './server.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+const START_MS = Date.UTC(2026, 0, 1, 12);
+const LISTED_BYTES_MAX = 1_000_000;
+/** What a crash may lose: a second of counts and five of usage, with the time that the saving takes. */
+const COUNTS_LOST_MS = 1_000;
+const USAGE_LOST_MS = 5_500;
+/** Half a second between flushes, and the time that one takes. */
+const FLUSHED_MS = 700;
+/** How often a database that is locked is asked again, and for how long. */
+const SETTLED_MS = 1_500;
+
+/** How long a process may refuse a key from memory, until it learns what Redis has by then. */
+const MERGED_MS = 61_000;
+
+/** A client's key. */
+export interface WorldKey {
+  readonly id: string;
+  readonly secret: string;
+  readonly model: KeyModel;
+  /** Whether an operator is changing it. */
+  isChanging: boolean;
+}
+
+/** A request on its way. */
+interface Pending {
+  readonly life: Life;
+  readonly key: WorldKey;
+  readonly call: Call;
+  readonly askedMs: number;
+}
+
+interface StoredKey {
+  readonly id: string;
+  readonly per_minute: number;
+  readonly per_day: number;
+  readonly revoked_at: number | null;
+}
+
+/** Instances, their servers and their clients, with the models of what they promise. */
+export class World implements Disposable {
+  readonly dice: Dice;
+  readonly time = new VirtualTime(START_MS);
+  readonly database: SimulatedDatabase;
+  readonly redis: SimulatedRedis | undefined;
+  readonly servers: readonly Server[];
+  readonly keys: WorldKey[] = [];
+  readonly catalog = new CatalogModel();
+  readonly limits: LimitsModel;
+  readonly usage = new UsageModel();
+  readonly categoriesMax: number;
+  readonly banAfter: number;
+  readonly trace: string[] = [];
+  readonly #pending = new Set<Pending>();
+  readonly #countsSafe: SafePoint;
+  readonly #usageSafe: SafePoint;
+  readonly #flushSafe: SafePoint;
+  readonly #digest = createHash('sha256');
+  readonly #onDeath = new Map<Life, (() => void)[]>();
+  #failure: unknown;
+  #roughMs = 0;
+  #lossMs = 0;
+  #named = 0;
+  #issued = 0;
+
+  constructor(seed: number, statements: readonly NewStatement[]) {
+    this.dice = new Dice(seed);
+    const { dice, time } = this;
+    this.database = new SimulatedDatabase(`world-${seed}`, statements);
+    const instances = dice.chance(0.4) ? 1 : dice.between(2, 4);
+    this.banAfter = dice.between(2, 6);
+    this.categoriesMax = dice.between(5, 30);
+    const skewMs = dice.between(-400, 400);
+    const onSet = (set: SetInRedis) =>
+      this.#attempt(() => this.limits.setInRedis(set, { nowMs: time.nowMs, mayBeNew: this.#mayBeNew }));
+    this.redis = instances === 1 ? undefined : new SimulatedRedis({ time, dice, skewMs, onSet });
+    this.limits = new LimitsModel({ banAfter: this.banAfter, shared: this.redis && { instances, skewMs } });
+    const { database, redis, banAfter, categoriesMax } = this;
+    const bounds = { categoriesMax, categoriesBytesMax: LISTED_BYTES_MAX };
+    const place: Place = { time, database, redis, instances, banAfter, ...bounds };
+    const observer = {
+      onBan: (life: Life, ban: Ban) =>
+        this.#attempt(() => {
+          this.note(`${this.#nameOf(life)} bans ${ban.keyId} at level ${ban.level}`);
+          const limits = this.keys.find(({ id }) => id === ban.keyId)?.model.limits ?? [];
+          this.limits.banned({ life, ban, nowMs: time.nowMs, limits, mayBeNew: this.#mayBeNew });
+        }),
+      onDefect: (error: unknown) => this.fail(error),
+      onDegraded: (life: Life, isDegraded: boolean) =>
+        this.note(`${this.#nameOf(life)} counts ${isDegraded ? 'without' : 'with'} Redis`),
+    };
+    this.servers = Array.from({ length: instances }, (_, index) => new Server(`s${index}`, place, { dice, observer }));
+    this.#countsSafe = new SafePoint(START_MS, COUNTS_LOST_MS);
+    this.#usageSafe = new SafePoint(START_MS, USAGE_LOST_MS);
+    this.#flushSafe = new SafePoint(START_MS, FLUSHED_MS);
+  }
+
+  /** What went wrong first. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  get digest(): string {
+    return this.#digest.copy().digest('hex');
+  }
+
+  /** The last moment at which the database, or a way to it, was not as it should be. */
+  get roughUntilMs(): number {
+    return Math.max(this.#roughMs, ...this.servers.map(({ ways }) => ways.database.roughUntilMs));
+  }
+
+  get up(): Server[] {
+    return this.servers.filter(({ state }) => state === 'up');
+  }
+
+  /** Adds a line to the trace. */
+  note(line: string): void {
+    const dated = `${((this.time.nowMs - START_MS) / 1_000).toFixed(3)} ${line}`;
+    this.trace.push(dated);
+    this.#digest.update(`${dated}\n`);
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= error;
+  }
+
+  /** From now on for so long, the database is not as it should be. */
+  roughen(ms: number): void {
+    this.#roughMs = Math.max(this.#roughMs, this.time.nowMs + ms);
+  }
+
+  newName(): string {
+    this.#named += 1;
+    return `category ${this.#named}`;
+  }
+
+  /** Issues a key on a server that is up. */
+  async issue(server: Server, limits: Limits): Promise<void> {
+    const now = Math.floor(START_MS / 1_000);
+    const made = newApiKey({ name: 'client', environment: 'production', plan: 'enterprise', limits }, now);
+    this.#issued += 1;
+    const id = `key_${this.#issued}`;
+    const key: ApiKey = { ...made.key, id };
+    await server.life?.storage.keys.insert(key, secretRecord(made.secret), OPERATOR);
+    this.keys.push({ id, secret: made.secret, model: new KeyModel(id, limits), isChanging: false });
+  }
+
+  /** A client sends a request; what it is answered is checked when it is. */
+  send(server: Server, key: WorldKey, call: Omit<Call, 'secret'>): void {
+    const { life } = server;
+    if (!life) return;
+    const pending = { life, key, call: { ...call, secret: key.secret }, askedMs: this.time.nowMs };
+    this.#pending.add(pending);
+    if (call.name !== undefined) this.catalog.begin(call.name);
+    const onCharged = (charged: Charged) => {
+      if (this.#pending.has(pending)) this.#charged(server, pending, charged);
+    };
+    life.serve(pending.call, onCharged).then(
+      (answered) => {
+        if (this.#pending.delete(pending)) this.#attempt(() => this.#answered(server, pending, answered));
+      },
+      (error) => this.fail(error),
+    );
+  }
+
+  isBusy(life: Life): boolean {
+    return [...this.#pending].some((pending) => pending.life === life);
+  }
+
+  /** A server's process is killed. */
+  kill(server: Server): void {
+    const { life } = server;
+    if (!life) return;
+    server.kill();
+    this.#ended(life);
+  }
+
+  /** Stops a server gracefully. If the database fails meanwhile, what could not be saved is lost. */
+  async stop(server: Server): Promise<void> {
+    const { life } = server;
+    if (!life) return;
+    const startedMs = this.time.nowMs;
+    await server.stop(() => this.isBusy(life));
+    const isSaved = this.roughUntilMs < startedMs;
+    if (!isSaved || this.isBusy(life)) this.#ended(life);
+  }
+
+  /** The counts in Redis are older now, or gone. */
+  loseRedis(): void {
+    this.#lossMs = this.time.nowMs;
+    const { bans } = this.limits;
+    for (const ban of bans.all) if (ban.storedMs === undefined) ban.mayBeLost = true;
+    this.limits.lose({ atMs: this.time.nowMs, safeMs: this.#flushSafe.ms });
+  }
+
+  /** Checks everything that must hold now. */
+  check(): void {
+    this.#attempt(() => {
+      const { nowMs } = this.time;
+      const roughMs = this.roughUntilMs;
+      if (this.#isDoubtful) this.limits.doubt();
+      this.limits.check(nowMs);
+      for (const safe of [this.#countsSafe, this.#usageSafe, this.#flushSafe]) safe.update(nowMs, roughMs);
+      if (!this.#checkTables()) return;
+      for (const { life } of this.up) {
+        if (!life) continue;
+        const list = { text: textOf(life), etag: life.categories.etag };
+        this.catalog.checkList(life, list, { nowMs, roughUntilMs: roughMs });
+      }
+    });
+  }
+
+  /** Checks what must hold once everything was stopped gracefully, with nothing wrong. */
+  checkEnd(): void {
+    this.#attempt(() => {
+      promise(this.#pending.size === 0, () => `${this.#pending.size} requests were never answered`);
+      const usage = this.#usageRows();
+      promise(usage !== undefined, () => 'the lock of the database was never released');
+      this.usage.check(usage, { isAll: true });
+    });
+  }
+
+  [Symbol.dispose](): void {
+    for (const server of this.servers) server.kill();
+    this.database[Symbol.dispose]();
+  }
+
+  /** Has something happen if a process ends without saving. */
+  onDeath(life: Life, happens: () => void): void {
+    this.#onDeath.set(life, [...(this.#onDeath.get(life) ?? []), happens]);
+  }
+
+  /** A process ended without saving. */
+  #ended(life: Life): void {
+    for (const happens of this.#onDeath.get(life) ?? []) happens();
+    for (const pending of this.#pending) {
+      if (pending.life !== life) continue;
+      this.#pending.delete(pending);
+      if (pending.call.name !== undefined) this.catalog.failed(pending.call.name, { isUnknown: true });
+    }
+    this.usage.lose(life, this.#usageSafe.ms);
+    for (const ban of this.limits.bans.all) {
+      if (ban.life === life && ban.storedMs === undefined && !this.redis) ban.mayBeLost = true;
+    }
+    if (!this.redis) this.limits.lose({ atMs: this.time.nowMs, safeMs: this.#countsSafe.ms });
+    this.limits.forget(life, this.redis ? this.#flushSafe.ms : this.#countsSafe.ms);
+  }
+
+  #charged(server: Server, { life, call, askedMs }: Pending, { key, decision, isFromMemory }: Charged): void {
+    const { minute, day, refusal = 'admitted' } = decision;
+    this.note(`${server.name} ${key.id}: ${refusal}, ${minute.remaining}/${day.remaining} of ${minute.limit}`);
+    this.limits.decided({
+      life,
+      key,
+      decision,
+      isPeek: call.operation === 'peek',
+      isFromMemory,
+      askedMs,
+      nowMs: this.time.nowMs,
+      roughUntilMs: this.roughUntilMs,
+      knows: (ban, counter) => this.#mustKnow(life, ban, counter),
+    });
+  }
+
+  #answered(server: Server, { life, key, call, askedMs }: Pending, answered: Answered): void {
+    const { nowMs, roughUntilMs } = { nowMs: this.time.nowMs, roughUntilMs: this.roughUntilMs };
+    const { status, code = '' } = answered;
+    this.note(`${server.name} ${key.id}: ${status} ${code} ${call.operation} ${call.name ?? ''}`);
+    if (answered.key) {
+      life.usage.record(key.id, status);
+      this.usage.record(key.id, status, { atMs: nowMs, life });
+    }
+    if (status === 401 || answered.key) {
+      const limits = answered.key?.limits;
+      key.model.check({ life, askedMs, answeredMs: nowMs, roughUntilMs, limits });
+    }
+    if (call.name !== undefined) this.#created(life, call.name, answered);
+  }
+
+  #created(life: Life, name: string, { status, code, body }: Answered): void {
+    if (status !== 201) {
+      this.catalog.failed(name, { isUnknown: code === 'outcome_unknown' });
+      return;
+    }
+    const { id } = JSON.parse(body ?? '') as { id: number };
+    this.catalog.stored(name, id);
+    if (this.time.nowMs <= this.roughUntilMs || !this.catalog.untouched.includes(id)) return;
+    const isListed = textOf(life).includes(`{"id":${id},`);
+    promise(isListed, () => `${name} was answered with the id ${id}, but the list does not show it`);
+  }
+
+  #nameOf(life: Life): string {
+    return this.servers.find((server) => server.life === life)?.name ?? 'a process that ended';
+  }
+
+  /** Whether Redis lost data that storage could not bring back at once. */
+  get #isDoubtful(): boolean {
+    return this.#lossMs > 0 && this.roughUntilMs >= this.#lossMs - SETTLED_MS;
+  }
+
+  /** Whether a process may decide on a ban before it learns of another one. */
+  get #mayBeNew(): boolean {
+    const { nowMs } = this.time;
+    const isUnmerged = this.#lossMs > 0 && nowMs < this.#lossMs + MERGED_MS;
+    return this.#isDoubtful || isUnmerged || this.servers.some(({ ways }) => ways.redis.roughUntilMs >= nowMs);
+  }
+
+  #mustKnow(life: Life, ban: ModelBan, counter: Counter): boolean {
+    const { nowMs } = this.time;
+    const storedMs = ban.storedMs ?? nowMs;
+    if (counter === 'alone') return storedMs < life.bornMs;
+    if (counter === 'redis') {
+      return !this.#isDoubtful && Math.max(storedMs, ban.sharedMs ?? nowMs) < nowMs - SETTLED_MS;
+    }
+    const { degradedMs } = life;
+    if (degradedMs === undefined || nowMs < degradedMs + SETTLED_MS) return false;
+    return storedMs < degradedMs && this.roughUntilMs < degradedMs - SETTLED_MS;
+  }
+
+  /** False while they cannot be read. */
+  #checkTables(): boolean {
+    const { database, catalog, time } = this;
+    const rows = database.read<{ id: number; name: string }>('select id, name from categories order by id');
+    const counters = database.read<{ count: number }>('select count from category_counter');
+    const keys = database.read<StoredKey>('select id, per_minute, per_day, revoked_at from api_keys');
+    const usage = this.#usageRows();
+    if (!rows || !counters || !keys || !usage) return false;
+    catalog.checkTable(rows, time.nowMs);
+    promise(counters[0]?.count === rows.length, () => `${rows.length} categories are counted as ${counters[0]?.count}`);
+    promise(rows.length <= this.categoriesMax, () => `${rows.length} categories of at most ${this.categoriesMax}`);
+    this.usage.check(usage, { isAll: false });
+    for (const { id, per_minute, per_day, revoked_at } of keys) {
+      const key = this.keys.find((each) => each.id === id);
+      if (!key || key.isChanging) continue;
+      const version = { limits: { minute: per_minute, day: per_day }, isRevoked: revoked_at !== null };
+      key.model.change(version, { begunMs: 0, doneMs: time.nowMs, madeBy: undefined });
+    }
+    this.#checkBans();
+    return true;
+  }
+
+  /** The bans of a key are stored in the order in which they were imposed. */
+  #checkBans(): void {
+    const stored = this.database.read<{ key_id: string }>('select key_id from bans') ?? [];
+    for (const { id } of this.keys) {
+      const bans = this.limits.bans.all.filter(({ keyId, mayBeLost }) => keyId === id && !mayBeLost);
+      const count = stored.filter(({ key_id }) => key_id === id).length;
+      for (const ban of bans.slice(0, count)) ban.storedMs ??= this.time.nowMs;
+      const value = this.redis?.value(id) ?? '';
+      for (const ban of bans) if (value.includes(`"startedAt":${ban.starts},`)) ban.sharedMs ??= this.time.nowMs;
+    }
+  }
+
+  #usageRows(): UsageRow[] | undefined {
+    return this.database.read<UsageRow>(
+      `select key_id, sum(served) served, sum(client_errors) client_errors, sum(refused) refused,
+       sum(server_errors) server_errors from usage where period = 'day' group by key_id`,
+    );
+  }
+
+  #attempt(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+}
+
+function textOf({ categories: { body } }: Life): string {
+  return typeof body === 'string' ? body : Buffer.concat([...body]).toString('utf8');
+}
