@@ -137,3 +137,28 @@ async function issue({ storage }: LimiterBench): Promise<ApiKey> {
   await storage.keys.insert(key, secretRecord(secret), OPERATOR);
   return key;
 }
+
+test('LocalLimiter: counts that are read while stored moments move are those of after the move', async () => {
+  await using bench = await localBench();
+  const key = await issue(bench);
+  for (let i = 0; i < 10; i += 1) await bench.limiter.charge(key);
+  bench.clock.advance(30);
+  await bench.restart();
+  const { limits } = bench.storage;
+  const { memory } = limits;
+  const read = Promise.withResolvers<void>();
+  const moved = Promise.withResolvers<void>();
+  limits.memory = async (keyId) => {
+    const found = await memory.call(limits, keyId);
+    read.resolve();
+    await moved.promise;
+    return found;
+  };
+  const charging = bench.limiter.charge(key);
+  await read.promise;
+  bench.clock.step(-5_000);
+  await bench.limiter.refreshBans(); // saves
+  moved.resolve();
+  const { minute, now } = await charging;
+  assert.deepEqual([minute.remaining, minute.reset - now], [49, 30]);
+});

@@ -162,14 +162,26 @@ export class LocalLimiter implements Limiter {
   #read(keyId: string): Promise<void> {
     const underWay = this.#reading.get(keyId);
     if (underWay) return underWay;
-    const reading = this.#options.storage.limits
-      .memory(keyId)
-      .then((memory) => {
-        this.#states.set(keyId, fromMemory(memory, this.#options.clock().steady, this.#storedOffset));
+    const reading = this.#readState(keyId)
+      .then((state) => {
+        this.#states.set(keyId, state);
       })
       .finally(() => this.#reading.delete(keyId));
     this.#reading.set(keyId, reading);
     return reading;
+  }
+
+  /** Reads a key's state; again if stored moments moved meanwhile, because it may be of before or after that. */
+  async #readState(keyId: string): Promise<WindowState> {
+    const before = this.#storedOffset;
+    const wasMoving = this.#moving !== undefined;
+    let memory = await this.#options.storage.limits.memory(keyId);
+    if (wasMoving || this.#moving || this.#storedOffset !== before) {
+      // If the move fails, they are where they were.
+      await this.save();
+      memory = await this.#options.storage.limits.memory(keyId);
+    }
+    return fromMemory(memory, this.#options.clock().steady, this.#storedOffset);
   }
 }
 
