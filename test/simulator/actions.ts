@@ -98,7 +98,7 @@ export class Actions {
           this.#world.send(server, key, { operation: 'list' });
       }),
     create: () => {
-      for (let left = this.#dice.between(1, 4); left > 0; left -= 1) this.#create();
+      for (let left = this.#dice.between(1, 6); left > 0; left -= 1) this.#soon(() => this.#create());
     },
     retry: () => this.#retry(),
     changePlan: () => {
@@ -181,7 +181,7 @@ export class Actions {
 
   /** Clients do not wait for operators. */
   #callMeanwhile(): void {
-    for (let left = this.#dice.between(0, 8); left > 0; left -= 1)
+    for (let left = this.#dice.between(5, 25); left > 0; left -= 1)
       this.#soon(() => this.#onAny((server, key) => this.#world.send(server, key, { operation: 'list' })));
   }
 

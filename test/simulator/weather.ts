@@ -10,7 +10,7 @@ export type Fault = 'slow' | 'lossy' | 'silent' | 'down';
 const FAIR_MS_MAX = 2;
 /** How often something takes any time at all while nothing is wrong, and how often some time more. */
 const FAIR_WAITS = 0.3;
-const HICCUPS = 0.02;
+const HICCUPS = 0.04;
 /** Of the longest time that something takes while a way is slow. */
 const HICCUP_SHARE = 0.2;
 const LOSSES = 0.2;

@@ -27,7 +27,7 @@ export interface ModelBan {
 
 interface BanMoment {
   readonly nowMs: number;
-  /** Whether earlier bans may be unknown to the process. */
+  /** Whether the process may not know of earlier bans, or not that they were lifted. */
   readonly mayBeNew: boolean;
 }
 
@@ -58,7 +58,7 @@ export class BanModel {
     const before = this.all.filter(({ keyId }) => keyId === ban.keyId);
     // One that is lifted in its last moments may be over before the process learns of that.
     const most = levelAfter(
-      before.filter(({ ends, liftedMs }) => liftedMs === undefined || liftedMs > (ends - 2) * 1_000),
+      before.filter(({ ends, liftedMs }) => mayBeNew || liftedMs === undefined || liftedMs > (ends - 2) * 1_000),
       ban.starts,
     );
     const certain = before.filter((each) => {
@@ -108,7 +108,10 @@ export class BanModel {
     if (shifted && until - now <= shifted.ends - shifted.starts) return true;
     const ban = ofKey.findLast(({ ends }) => Math.abs(ends - until) <= 1);
     // Until it learns that another process was faster, one that decides on a ban tells of its own.
-    if (!ban) return ofKey.some(({ ends }) => now < ends) && LENGTHS.includes(until - now);
+    if (!ban) {
+      const isNew = LENGTHS.some((length) => Math.abs(until - now - length) <= 2);
+      return isNew && ofKey.some(({ ends }) => now < ends);
+    }
     promise(now <= ban.ends + 1, () => `${keyId}: still banned at ${now}, after the ban's end at ${ban.ends}`);
     const { liftedMs } = ban;
     const mayBeKnown = liftedMs === undefined || askedMs < Math.max(liftedMs, roughUntilMs) + FOLLOWED_MS;
