@@ -103,6 +103,7 @@ export class LimitsModel {
 
   /** Every key's counts may be those of any moment since a safe one. */
   lose(loss: { atMs: number; safeMs: number }): void {
+    this.check(loss.atMs);
     for (const ledger of this.#ledgers.values()) ledger.lose(loss);
   }
 
