@@ -319,7 +319,8 @@ export class World implements Disposable {
   get #mayBeNew(): boolean {
     const { nowMs } = this.time;
     const isUnmerged = this.#lossMs > 0 && nowMs < this.#lossMs + MERGED_MS;
-    return this.#isDoubtful || isUnmerged || this.servers.some(({ ways }) => ways.redis.roughUntilMs >= nowMs);
+    const isApart = ({ ways, life }: Server) => ways.redis.roughUntilMs >= nowMs || life?.degradedMs !== undefined;
+    return this.#isDoubtful || isUnmerged || this.servers.some(isApart);
   }
 
   #mustKnow(life: Life, ban: ModelBan, counter: Counter): boolean {
