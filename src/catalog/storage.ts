@@ -2,9 +2,9 @@ import type { KeyStorage } from './api-key.ts';
 import type { AuditStorage } from './audit.ts';
 import type { CategoryStorage } from './category.ts';
 import type { LimitStorage } from './limit.ts';
+import type { SessionStorage } from './operator/session.ts';
 import type { OrderStorage } from './order.ts';
 import type { PetStorage } from './pet.ts';
-import type { SessionStorage } from './session.ts';
 import type { UsageStorage } from './usage.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Environment } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { ConsoleSession } from '../../catalog/session.ts';
+import type { ConsoleSession } from '../../catalog/operator/session.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { KeyUsage } from '../../catalog/usage.ts';
 import type { Health } from '../../http/health.ts';

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { hashSecret } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { ConsoleSession } from '../../catalog/session.ts';
+import type { ConsoleSession } from '../../catalog/operator/session.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';

@@ -6,7 +6,7 @@ import {
   type NewSession,
   SESSION_IDLE_SECONDS,
   type SessionStorage,
-} from '../../catalog/session.ts';
+} from '../../catalog/operator/session.ts';
 import { recordAudit } from './audit.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';

@@ -1,5 +1,5 @@
-import { HOUR_SECONDS } from '../stdx/duration.ts';
-import type { Operator } from './audit.ts';
+import { HOUR_SECONDS } from '../../stdx/duration.ts';
+import type { Operator } from '../audit.ts';
 
 /** How long a session stays open without use. */
 export const SESSION_IDLE_SECONDS = HOUR_SECONDS;
