@@ -169,7 +169,10 @@ test('a rotation in another environment or of a revoked key is refused, and chan
   const made = JSON.parse((await keys(['create', '--name', 'shop', '--json'])).stdout);
   const elsewhere = await keys(['rotate', made.id], { ENVIRONMENT: 'staging' });
   assert.deepEqual([elsewhere.code, elsewhere.stdout], [2, '']);
-  assert.match(elsewhere.stderr, /^pet-catalog: The key \S+ belongs to production; set ENVIRONMENT to production\n$/);
+  assert.match(
+    elsewhere.stderr,
+    /^pet-catalog: The key \S+ belongs to production; rotate it where ENVIRONMENT is production\n$/,
+  );
   const revoked = JSON.parse((await keys(['revoke', made.id])).stdout);
   const late = await keys(['rotate', made.id]);
   assert.deepEqual([late.code, late.stdout], [1, '']);

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { couldBeSecret, isUsable, KEY_PATTERN, mintSecret, newApiKey, planLimits, secretRecord } from './api-key.ts';
+import {
+  checkedChanges,
+  couldBeSecret,
+  isUsable,
+  KEY_PATTERN,
+  mintSecret,
+  newApiKey,
+  secretRecord,
+} from './api-key.ts';
+import type { Limits, PlanName } from './plan.ts';
 
 test('a minted secret has the published form and the checksum of everything before it', () => {
   const seen = new Set<string>();
@@ -60,6 +69,8 @@ test('only a hash and the first sixteen characters of a secret are kept', () => 
 });
 
 test('enterprise needs limits of its own, and no other plan takes any', () => {
+  const planLimits = (plan: PlanName, limits?: Limits) =>
+    newApiKey({ name: 'x', environment: 'production', plan, ...(limits && { limits }) }, 1).key.limits;
   assert.deepEqual(planLimits('enterprise', { minute: 1, day: 2 }), { minute: 1, day: 2 });
   assert.deepEqual(planLimits('free'), { minute: 60, day: 1_000 });
   assert.throws(() => planLimits('enterprise'), { code: 'validation_failed' });
@@ -67,6 +78,23 @@ test('enterprise needs limits of its own, and no other plan takes any', () => {
   for (const bad of [0, -1, 1.5, Number.NaN, 1e12]) {
     assert.throws(() => planLimits('enterprise', { minute: bad, day: 2 }), { code: 'validation_failed' });
   }
+});
+
+test('a change keeps the limits that its plan goes with, and passes the rules for a new key', () => {
+  const limits = { minute: 7, day: 9 };
+  const { key } = newApiKey({ name: 'x', environment: 'production', plan: 'enterprise', limits }, 1);
+  assert.deepEqual(checkedChanges(key, { plan: 'pro' }, 2), { plan: 'pro', limits: { minute: 300, day: 10_000 } });
+  assert.deepEqual(checkedChanges(key, { plan: 'enterprise' }, 2), { plan: 'enterprise', limits });
+  const own = { minute: 1, day: 2 };
+  assert.deepEqual(checkedChanges(key, { limits: own }, 2), { plan: 'enterprise', limits: own });
+  assert.deepEqual(checkedChanges(key, { scopes: ['pets:read', 'categories:read'] }, 2).scopes, [
+    'categories:read',
+    'pets:read',
+  ]);
+  const wrong = [{ name: ' ' }, { expiresAt: 2 }, { scopes: [] }, { plan: 'free', limits: own }] as const;
+  for (const changes of wrong) assert.throws(() => checkedChanges(key, changes, 2), { code: 'validation_failed' });
+  assert.deepEqual(checkedChanges({ ...key, expiresAt: 2 }, { expiresAt: 2 }, 3), { expiresAt: 2 }, 'it stays');
+  assert.throws(() => checkedChanges({ ...key, revokedAt: 2 }, { name: 'y' }, 3), { code: 'key_revoked' });
 });
 
 /** CRC-32 (ISO-HDLC) bit by bit, as a reference for the library's. */

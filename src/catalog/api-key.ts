@@ -5,6 +5,7 @@ import { DAY_SECONDS } from '../stdx/duration.ts';
 import type { Operator } from './audit.ts';
 import { CatalogError } from './error.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
+import { quote } from './validate.ts';
 
 export const SCOPES = [
   'categories:read',
@@ -71,15 +72,8 @@ export interface NewApiKey {
 
 /** Makes a key and its first secret, which exists nowhere else. Throws `validation_failed`. */
 export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret: string } {
-  if (!wanted.name.trim() || wanted.name.length > KEY_NAME_CHARACTERS_MAX || /\p{Cc}/u.test(wanted.name)) {
-    throw new CatalogError(
-      'validation_failed',
-      `The name of a key is 1 to ${KEY_NAME_CHARACTERS_MAX} visible characters`,
-    );
-  }
-  if (wanted.expiresAt !== undefined && (wanted.expiresAt <= now || wanted.expiresAt > now + LIFE_MAX_SECONDS)) {
-    throw new CatalogError('validation_failed', 'The expiry of a key must be in the future and within 100 years');
-  }
+  checkName(wanted.name);
+  checkExpiry(wanted.expiresAt, now);
   const secret = mintSecret(wanted.environment);
   const key: ApiKey = {
     id: `key_${randomCharacters(16)}`,
@@ -88,7 +82,7 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
     environment: wanted.environment,
     plan: wanted.plan,
     limits: planLimits(wanted.plan, wanted.limits),
-    scopes: wanted.scopes ?? SCOPES,
+    scopes: wanted.scopes ? scopesNamed(wanted.scopes) : SCOPES,
     createdAt: now,
     expiresAt: wanted.expiresAt ?? null,
     revokedAt: null,
@@ -96,8 +90,51 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
   return { key, secret };
 }
 
+/**
+ * What a change asks for as it is stored: by the rules for a new key, and with the limits that go with the plan. Throws
+ * `validation_failed`, or `key_revoked`: a revoked key is final.
+ */
+export function checkedChanges(key: ApiKey, wanted: KeyChanges, now: number): KeyChanges {
+  if (key.revokedAt !== null) throw keyRevoked(key.id);
+  if (wanted.name !== undefined) checkName(wanted.name);
+  if (wanted.expiresAt !== key.expiresAt) checkExpiry(wanted.expiresAt ?? undefined, now);
+  const changes = wanted.scopes ? { ...wanted, scopes: scopesNamed(wanted.scopes) } : wanted;
+  if (wanted.plan === undefined && wanted.limits === undefined) return changes;
+  const plan = wanted.plan ?? key.plan;
+  const agreed = plan === 'enterprise' && key.plan === plan ? key.limits : undefined;
+  return { ...changes, plan, limits: planLimits(plan, wanted.limits ?? agreed) };
+}
+
+/** The failure of a change to a revoked key. */
+export function keyRevoked(id: string): CatalogError {
+  return new CatalogError('key_revoked', `The key ${id} is revoked; issue a new one`);
+}
+
+/** The scopes with these names, in their usual order, each once. Throws `validation_failed`. */
+export function scopesNamed(names: readonly string[]): Scope[] {
+  const unknown = names.find((name) => !SCOPES.some((scope) => scope === name));
+  if (unknown !== undefined || names.length === 0) {
+    const problem = unknown === undefined ? 'A key needs at least one scope' : `There is no scope ${quote(unknown)}`;
+    throw new CatalogError('validation_failed', `${problem}; the scopes are ${SCOPES.join(', ')}`);
+  }
+  return SCOPES.filter((scope) => names.includes(scope));
+}
+
+function checkName(name: string): void {
+  if (name.trim() && name.length <= KEY_NAME_CHARACTERS_MAX && !/\p{Cc}/u.test(name)) return;
+  throw new CatalogError(
+    'validation_failed',
+    `The name of a key is 1 to ${KEY_NAME_CHARACTERS_MAX} visible characters`,
+  );
+}
+
+function checkExpiry(expiresAt: number | undefined, now: number): void {
+  if (expiresAt === undefined || (expiresAt > now && expiresAt <= now + LIFE_MAX_SECONDS)) return;
+  throw new CatalogError('validation_failed', 'The expiry of a key must be in the future and within 100 years');
+}
+
 /** The limits of a plan; enterprise takes those agreed for the key. Throws `validation_failed` on a mismatch. */
-export function planLimits(plan: PlanName, agreed?: Limits): Limits {
+function planLimits(plan: PlanName, agreed?: Limits): Limits {
   if (plan !== 'enterprise') {
     if (agreed)
       throw new CatalogError('validation_failed', `The ${plan} plan has fixed limits; only enterprise takes its own`);

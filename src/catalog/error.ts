@@ -1,6 +1,6 @@
 /**
- * Every code of an Error body. A closed set, so clients may switch over it. Only `http/errors.ts` maps codes to HTTP
- * statuses.
+ * Every code of an Error body of the public API. A closed set, so clients may switch over it. Only `http/errors.ts`
+ * maps codes to HTTP statuses.
  */
 export const ERROR_CODES = [
   'invalid_json',
@@ -34,11 +34,17 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** The codes that only the operator listener answers with. */
+const OPERATOR_ERROR_CODES = ['key_revoked', 'category_in_use', 'misdirected_request'] as const;
+
+/** Every code of either listener. */
+export type AnyErrorCode = ErrorCode | (typeof OPERATOR_ERROR_CODES)[number];
+
 /** A failure that is reported to the client. The message says what failed and what to do, and holds no secret. */
 export class CatalogError extends Error {
-  readonly code: ErrorCode;
+  readonly code: AnyErrorCode;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: AnyErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'CatalogError';
     this.code = code;

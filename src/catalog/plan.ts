@@ -1,3 +1,6 @@
+import { CatalogError } from './error.ts';
+import { quote } from './validate.ts';
+
 /** How many requests a key may make in each window. */
 export interface Limits {
   readonly minute: number;
@@ -6,6 +9,16 @@ export interface Limits {
 
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
+
+/** The plan with this name. Throws `validation_failed`. */
+export function planNamed(text: string): PlanName {
+  const plan = PLAN_NAMES.find((name) => name === text);
+  if (plan) return plan;
+  throw new CatalogError(
+    'validation_failed',
+    `There is no plan ${quote(text)}; the plans are ${PLAN_NAMES.join(', ')}`,
+  );
+}
 
 /** The published plans (interface, "Request rate by plan"). Enterprise limits are agreed for each key. */
 export const PLANS: Readonly<Record<Exclude<PlanName, 'enterprise'>, Limits>> = {

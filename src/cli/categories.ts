@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { type NewCategory, newCategory } from '../catalog/category.ts';
+import type { NewCategory } from '../catalog/category.ts';
 import {
   FILE_FORMATS,
   type FileFormat,
@@ -9,6 +9,7 @@ import {
   readCategories,
   writeCategories,
 } from '../catalog/category-file.ts';
+import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { systemClock } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
@@ -61,17 +62,13 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
 
   add('rename <id> <name>', 'Rename a category').action((id: string, name: string, _options: unknown, self: Command) =>
     open(self, async (storage) => {
-      const renamed = await storage.categories.rename(readId(id), newCategory({ name }).name, systemOperator());
-      if (!renamed) throw missing(id);
-      invocation.print(JSON.stringify(renamed));
+      invocation.print(JSON.stringify(await renameCategory({ storage, by: systemOperator() }, readId(id), name)));
     }),
   );
 
   add('delete <id>', 'Delete a category that has no pets').action((id: string, _options: unknown, self: Command) =>
     open(self, async (storage) => {
-      const outcome = await storage.categories.delete(readId(id), systemOperator());
-      if (outcome === 'not found') throw missing(id);
-      if (outcome === 'in use') throw new UsageError(`The category ${id} has pets, so it was not deleted`, 1);
+      await deleteCategory({ storage, by: systemOperator() }, readId(id));
       invocation.tell(`Deleted the category ${id}`);
     }),
   );
@@ -124,8 +121,4 @@ function readId(text: string): number {
   const id = /^\d{1,16}$/.test(text) ? Number(text) : 0;
   if (!Number.isSafeInteger(id) || id < 1) throw new UsageError(`The id is "${text}"; write a whole number`);
   return id;
-}
-
-function missing(id: string): UsageError {
-  return new UsageError(`There is no category ${id}; \`pet-catalog categories list\` shows them all`, 1);
 }

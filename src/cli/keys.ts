@@ -1,20 +1,18 @@
 import type { Command } from 'commander';
-import {
-  type ApiKey,
-  mintSecret,
-  newApiKey,
-  planLimits,
-  ROTATION_GRACE_MAX_SECONDS,
-  SCOPES,
-  type Scope,
-  secretRecord,
-} from '../catalog/api-key.ts';
-import type { Operator } from '../catalog/audit.ts';
-import { CatalogError } from '../catalog/error.ts';
+import { type ApiKey, SCOPES, scopesNamed } from '../catalog/api-key.ts';
 import type { Ban } from '../catalog/limit.ts';
-import { type Limits, PLAN_NAMES, type PlanName } from '../catalog/plan.ts';
+import { type KeyJson, keyJson } from '../catalog/operator/json.ts';
+import {
+  type ChangeContext,
+  changeKey,
+  issueKey,
+  keyWithId,
+  liftBan,
+  revokeKey,
+  rotateKey,
+} from '../catalog/operator/key-changes.ts';
+import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
 import type { Storage } from '../catalog/storage.ts';
-import type { Config } from '../config.ts';
 import { systemClock, utc } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
@@ -22,11 +20,8 @@ import { type Invocation, settings, systemOperator, tellOfDamage, UsageError, wi
 import { requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
-interface CommandContext {
+interface CommandContext extends ChangeContext {
   readonly storage: Storage;
-  readonly config: Config;
-  readonly now: number;
-  readonly by: Operator;
 }
 
 interface CreateOptions extends LimitOptions {
@@ -62,13 +57,13 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   add('list', 'List the keys').action((_options: unknown, self: Command) =>
     run(self, async ({ storage, now }) => {
       const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
-      const keys = (await storage.keys.list()).map((key) => keyAsJson(key, bans.get(key.id)));
+      const keys = (await storage.keys.list()).map((key) => keyJson(key, bans.get(key.id)));
       return { json: keys, text: listed(keys, now) };
     }),
   );
 
   add('show <id>', 'Show one key').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (context) => shown(context, await context.storage.keys.find(id), id)),
+    run(self, async (context) => shown(context, await keyWithId(context, id))),
   );
 
   withLimits(add('set-plan <id> <plan>', `Change the plan of a key: ${PLAN_NAMES.join(', ')}`)).action(
@@ -83,15 +78,13 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     );
 
   add('revoke <id>', 'Revoke a key permanently').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (context) => shown(context, await context.storage.keys.revoke(id, context.now, context.by), id)),
+    run(self, async (context) => shown(context, await revokeKey(context, id))),
   );
 
   add('unban <id>', 'Lift the ban of a key').action((id: string, _options: unknown, self: Command) =>
     run(self, async (context) => {
-      const key = await context.storage.keys.find(id);
-      if (key && !(await context.storage.limits.liftBan(id, context.now, context.by)))
-        invocation.tell(`The key ${id} is not banned`);
-      return shown(context, key, id);
+      if (!(await liftBan(context, id))) invocation.tell(`The key ${id} is not banned`);
+      return shown(context, await keyWithId(context, id));
     }),
   );
 
@@ -106,7 +99,12 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     const { database, categoriesMax, categoriesBytesMax } = config;
     const options = { clock, categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
     await using storage = await openStorage(database, options);
-    const { json, text } = await work({ storage, config, now: clock().unix, by: systemOperator() });
+    const { json, text } = await work({
+      storage,
+      environment: config.environment,
+      now: clock().unix,
+      by: systemOperator(),
+    });
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
   }
 }
@@ -117,69 +115,35 @@ function withLimits(command: Command): Command {
     .option('--per-day <count>', 'requests per day, for the enterprise plan');
 }
 
-async function create({ storage, config, now, by }: CommandContext, options: CreateOptions) {
-  const plan = readPlan(options.plan);
+async function create(context: CommandContext, options: CreateOptions) {
   const limits = readLimits(options);
-  const scopes = options.scopes === undefined ? undefined : readScopes(options.scopes);
-  const expiresAt = options.expires === undefined ? undefined : now + readDuration(options.expires, '--expires');
-  const { key, secret } = newApiKey(
-    {
-      name: options.name,
-      environment: config.environment,
-      plan,
-      ...(limits && { limits }),
-      ...(scopes && { scopes }),
-      ...(expiresAt !== undefined && { expiresAt }),
-    },
-    now,
-  );
-  await storage.keys.insert(key, secretRecord(secret), by);
-  return { json: { ...keyAsJson(key, undefined), key: secret }, text: secret };
+  const { key, secret } = await issueKey(context, {
+    name: options.name,
+    plan: planNamed(options.plan),
+    ...(limits && { limits }),
+    ...(options.scopes !== undefined && { scopes: scopesNamed(options.scopes.split(',').map((name) => name.trim())) }),
+    ...(options.expires !== undefined && { expiresAt: context.now + readDuration(options.expires, '--expires') }),
+  });
+  return { json: { ...keyJson(key, undefined), key: secret }, text: secret };
 }
 
 async function setPlan(context: CommandContext, id: string, plan: string, options: LimitOptions) {
-  const name = readPlan(plan);
-  const changes = { plan: name, limits: planLimits(name, readLimits(options)) };
-  const key = await context.storage.keys.update(id, changes, context.by);
-  if (key) refuseRevoked(key);
-  return shown(context, key, id);
+  const limits = readLimits(options);
+  return shown(context, await changeKey(context, id, { plan: planNamed(plan), ...(limits && { limits }) }));
 }
 
-async function rotate({ storage, config, now, by }: CommandContext, id: string, grace: string) {
-  const seconds = readDuration(grace, '--grace');
-  if (seconds > ROTATION_GRACE_MAX_SECONDS) throw new UsageError(`--grace is ${grace}; write at most 30d`);
-  const secret = mintSecret(config.environment);
-  const key = found(await storage.keys.find(id), id);
-  if (key.environment !== config.environment) {
-    throw new UsageError(`The key ${id} belongs to ${key.environment}; set ENVIRONMENT to ${key.environment}`);
-  }
-  const rotated = found(await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt: now + seconds, by }), id);
-  refuseRevoked(rotated);
-  return { json: { ...keyAsJson(rotated, await banOf(storage, id, now)), key: secret }, text: secret };
+async function rotate(context: CommandContext, id: string, grace: string) {
+  const { key, secret } = await rotateKey(context, id, readDuration(grace, '--grace'));
+  return { json: { ...keyJson(key, await banOf(context, id)), key: secret }, text: secret };
 }
 
-function refuseRevoked({ id, revokedAt }: ApiKey): void {
-  if (revokedAt !== null) throw new CatalogError('gone', `The key ${id} is revoked; issue a new one`);
-}
-
-async function shown({ storage, now }: CommandContext, key: ApiKey | undefined, id: string) {
-  const json = keyAsJson(found(key, id), await banOf(storage, id, now));
+async function shown(context: CommandContext, key: ApiKey) {
+  const json = keyJson(key, await banOf(context, key.id));
   return { json, text: JSON.stringify(json, null, 2) };
 }
 
-async function banOf(storage: Storage, id: string, now: number): Promise<Ban | undefined> {
+async function banOf({ storage, now }: CommandContext, id: string): Promise<Ban | undefined> {
   return (await storage.limits.listBans(now)).find((ban) => ban.keyId === id);
-}
-
-function found(key: ApiKey | undefined, id: string): ApiKey {
-  if (!key) throw new CatalogError('not_found', `There is no key ${id}; \`pet-catalog keys list\` shows them all`);
-  return key;
-}
-
-function readPlan(text: string): PlanName {
-  const plan = PLAN_NAMES.find((name) => name === text);
-  if (!plan) throw new UsageError(`There is no plan ${text}; the plans are ${PLAN_NAMES.join(', ')}`);
-  return plan;
 }
 
 function readLimits({ perMinute, perDay }: LimitOptions): Limits | undefined {
@@ -193,14 +157,6 @@ function readCount(text: string, option: string): number {
   return Number(text);
 }
 
-function readScopes(text: string): Scope[] {
-  const wanted = text.split(',').map((scope) => scope.trim());
-  const unknown = wanted.find((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown !== undefined)
-    throw new UsageError(`There is no scope "${unknown}"; the scopes are ${SCOPES.join(', ')}`);
-  return SCOPES.filter((scope) => wanted.includes(scope));
-}
-
 function readDuration(text: string, option: string): number {
   const seconds = parseDuration(text);
   if (seconds === undefined)
@@ -208,23 +164,7 @@ function readDuration(text: string, option: string): number {
   return seconds;
 }
 
-function keyAsJson(key: ApiKey, ban: Ban | undefined) {
-  return {
-    id: key.id,
-    name: key.name,
-    prefix: key.prefix,
-    environment: key.environment,
-    plan: key.plan,
-    limits: key.limits,
-    scopes: key.scopes,
-    createdAt: utc(key.createdAt),
-    expiresAt: key.expiresAt === null ? null : utc(key.expiresAt),
-    revokedAt: key.revokedAt === null ? null : utc(key.revokedAt),
-    ban: ban ? { until: utc(ban.endsAt), reason: ban.reason } : null,
-  };
-}
-
-function listed(keys: readonly ReturnType<typeof keyAsJson>[], now: number): string {
+function listed(keys: readonly KeyJson[], now: number): string {
   if (keys.length === 0) return 'No keys yet; `pet-catalog keys create --name NAME` issues one';
   const rows = keys.map((key) => [
     key.id,
@@ -237,7 +177,7 @@ function listed(keys: readonly ReturnType<typeof keyAsJson>[], now: number): str
   return table(['ID', 'NAME', 'KEY', 'PLAN', 'LIMITS', 'STATE'], rows);
 }
 
-function state(key: ReturnType<typeof keyAsJson>, now: number): string {
+function state(key: KeyJson, now: number): string {
   if (key.revokedAt) return `revoked ${key.revokedAt}`;
   if (key.expiresAt && key.expiresAt <= utc(now)) return `expired ${key.expiresAt}`;
   return key.ban ? `banned until ${key.ban.until}` : 'active';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { newApiKey, secretRecord } from '../catalog/api-key.ts';
+import { issueKey } from '../catalog/operator/key-changes.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { type Config, findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
 import { openLimiter } from '../limits/open.ts';
@@ -97,12 +97,9 @@ async function issueFirstKey(storage: Storage, { config, service, now, invocatio
     );
     return;
   }
-  const { key, secret } = newApiKey(
-    { name: BOOTSTRAP_KEY_NAME, environment: config.environment, plan: 'business' },
-    now,
-  );
   const by = systemOperator();
-  await storage.keys.insert(key, secretRecord(secret), by);
+  const context = { storage, environment: config.environment, now, by };
+  const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
   const { offerLogin } = await import('../operator/session/session.ts');
   const link = await offerLogin(storage, { actor: by.actor, now, url: service.operatorUrl });
   invocation.print(

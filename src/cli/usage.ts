@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { AuditEntry } from '../catalog/audit.ts';
+import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { systemClock, utc } from '../stdx/clock.ts';
+import { systemClock } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Invocation, settings, tellOfDamage, UsageError, withSettings } from './invocation.ts';
@@ -25,13 +26,7 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
         const names = new Map((await storage.keys.list()).map(({ id: keyId, name }) => [keyId, name]));
         if (id !== undefined && !names.has(id)) throw new UsageError(`There is no key ${id}`, 1);
         const query = { since: now - seconds, now, ...(id !== undefined && { keyId: id }) };
-        const used = (await storage.usage.byKey(query)).map(({ keyId, first, last, ...counts }) => ({
-          id: keyId,
-          name: names.get(keyId) ?? '',
-          ...counts,
-          first: utc(first),
-          last: utc(last),
-        }));
+        const used = (await storage.usage.byKey(query)).map((each) => usageJson(each, names.get(each.keyId)));
         if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(used));
         if (used.length === 0) return invocation.tell(`No requests with a key in the last ${since}`);
         const rows = used.map((each) => [
@@ -52,15 +47,7 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
   add('audit', 'Show the changes made by operators, newest first', '7d').action(
     ({ since }: { since: string }, self: Command) =>
       open(self, async (storage, now) => {
-        const entries = (await readAudit(storage, now - readSince(since))).map(({ at, operator, ...change }) => ({
-          at: utc(at),
-          actor: operator.actor,
-          via: operator.via,
-          action: change.action,
-          target: change.target,
-          before: withTimes(change.before),
-          after: withTimes(change.after),
-        }));
+        const entries = (await readAudit(storage, now - readSince(since))).map(auditJson);
         if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(entries));
         if (entries.length === 0) return invocation.tell(`No changes in the last ${since}`);
         const rows = entries.map(({ before, after, ...others }) => [
@@ -85,13 +72,6 @@ function readSince(text: string): number {
   const seconds = parseDuration(text);
   if (!seconds) throw new UsageError(`--since is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
   return seconds;
-}
-
-/** Writes the times in what was changed as RFC 3339; storage has Unix seconds. Their names end in `At`. */
-function withTimes(changed: unknown): unknown {
-  return JSON.parse(JSON.stringify(changed), (name, value) =>
-    name.endsWith('At') && typeof value === 'number' ? utc(value) : value,
-  );
 }
 
 async function readAudit(storage: Storage, since: number): Promise<AuditEntry[]> {

@@ -1,4 +1,4 @@
-import { CatalogError, type ErrorCode } from '../catalog/error.ts';
+import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { Decision } from '../limits/limiter.ts';
 import { utc } from '../stdx/clock.ts';
 import type { Answer } from './transport/exchange.ts';
@@ -6,7 +6,7 @@ import type { Answer } from './transport/exchange.ts';
 const RETRY_AFTER_SECONDS = 1;
 
 /** The HTTP status of each code, decided nowhere else. */
-export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
+export const STATUS_OF: Readonly<Record<AnyErrorCode, number>> = {
   invalid_json: 400,
   validation_failed: 400,
   malformed_request: 400,
@@ -19,11 +19,14 @@ export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
   order_not_cancellable: 409,
   insufficient_stock: 409,
   catalog_full: 409,
+  key_revoked: 409,
+  category_in_use: 409,
   gone: 410,
   payload_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
   expectation_failed: 417,
+  misdirected_request: 421,
   idempotency_key_reused: 422,
   rate_limit_exceeded: 429,
   daily_quota_exceeded: 429,
@@ -37,7 +40,7 @@ export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
 };
 
 /** Errors after which the rest of the input cannot be trusted; they close the connection. */
-const CLOSING: ReadonlySet<ErrorCode> = new Set([
+const CLOSING: ReadonlySet<AnyErrorCode> = new Set([
   'malformed_request',
   'request_timeout',
   'payload_too_large',
@@ -52,7 +55,7 @@ const CLOSING: ReadonlySet<ErrorCode> = new Set([
  * Builds an error answer. Gates return it instead of throwing: refusals come in floods, and a throw doubles their cost.
  * `headers` is flat.
  */
-export function refusal(code: ErrorCode, message: string, headers: readonly string[] = []): Answer {
+export function refusal(code: AnyErrorCode, message: string, headers: readonly string[] = []): Answer {
   const status = STATUS_OF[code];
   // Only the message can need escaping.
   const body = `{"code":"${code}","message":${JSON.stringify(message)},"status":${status}}`;

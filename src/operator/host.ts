@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { quote } from '../catalog/validate.ts';
 import { html } from '../http/docs/html.ts';
+import { refusal } from '../http/errors.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
 
-const STATUS = 421;
 /** A host, in brackets if it is an IPv6 address, and maybe a port (RFC 9110, section 7.2). */
 const HOST = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/;
 
@@ -36,8 +36,7 @@ export async function misdirectedPage(refused: Answer): Promise<Answer> {
   });
 }
 
-/** The code is no part of the public contract, whose listener answers to every name. */
 function misdirected(host: string): Answer {
   const message = `The operator listener is not called ${quote(host)}; use its IP address or localhost, or add the name to OPERATOR_HOSTS`;
-  return { status: STATUS, body: JSON.stringify({ code: 'misdirected_request', message, status: STATUS }) };
+  return refusal('misdirected_request', message);
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { CatalogError, type ErrorCode } from '../catalog/error.ts';
+import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { Ban } from '../catalog/limit.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Metrics } from './metrics.ts';
@@ -19,7 +19,7 @@ export interface AnsweredRequest {
   readonly route: string;
   readonly status: number;
   /** The code of an error response. */
-  readonly code: ErrorCode | undefined;
+  readonly code: AnyErrorCode | undefined;
   readonly durationMs: number;
   /** The client's trace, or the one started for the request. */
   readonly traceId: string | undefined;

@@ -43,8 +43,8 @@ test('an invalid form is shown again with the input and the error', async () => 
   const wrong: [Record<string, string>, RegExp][] = [
     [{ name: ' ' }, /name of a key/],
     [{ name: 'x'.repeat(101) }, /name of a key/],
-    [{ plan: 'golden' }, /Choose a plan/],
-    [{ scopes: 'everything' }, /at least one scope/],
+    [{ plan: 'golden' }, /There is no plan &quot;golden&quot;/],
+    [{ scopes: 'everything' }, /There is no scope/],
     [{ plan: 'enterprise', perMinute: '12' }, /Requests per day/],
     [{ plan: 'enterprise', perMinute: '0', perDay: '1' }, /Requests per minute/],
     [{ expires: '2020-01-01' }, /expiry of a key/],
@@ -147,7 +147,7 @@ test('after a rotation both keys work until the grace ends; after a revocation n
   assert.match((await operator.post(`/keys/${key.id}/revoke`)).headers.get('location') ?? '', /done=revoked$/);
   await untilTrue(async () => (await status(secret)) === 401);
   for (const action of ['edit', 'rotate', 'revoke']) {
-    assert.equal((await operator.get(`/keys/${key.id}/${action}`)).status, 410);
+    assert.equal((await operator.get(`/keys/${key.id}/${action}`)).status, 409);
   }
 });
 
@@ -202,7 +202,7 @@ test('a category is renamed, and deleted once no pet belongs to it', async () =>
 
   const kept = await operator.post('/categories/1/delete');
   assert.equal(kept.status, 409);
-  assert.match(await kept.text(), /Pets belong to this category/);
+  assert.match(await kept.text(), /The category 1 has pets/);
   assert.equal(
     (await operator.post('/categories/2/delete')).headers.get('location'),
     '/console/categories?done=deleted',

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiKey } from '../../src/catalog/api-key.ts';
 import { CategoryList } from '../../src/catalog/category-list.ts';
-import { CatalogError, type ErrorCode } from '../../src/catalog/error.ts';
+import { type AnyErrorCode, CatalogError } from '../../src/catalog/error.ts';
 import type { Ban } from '../../src/catalog/limit.ts';
 import { follow } from '../../src/follow.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
@@ -50,7 +50,7 @@ export interface Call {
 
 export interface Answered {
   readonly status: number;
-  readonly code?: ErrorCode;
+  readonly code?: AnyErrorCode;
   readonly key?: ApiKey;
   readonly body?: string;
 }

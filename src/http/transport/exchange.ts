@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey } from '../../catalog/api-key.ts';
-import type { CatalogError, ErrorCode } from '../../catalog/error.ts';
+import type { AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
@@ -33,7 +33,7 @@ export interface Answer {
   /** A text is this answer's own; bytes are shared with other answers, and so do not count as its memory. */
   readonly body?: string | readonly Uint8Array[];
   /** Set for an error. */
-  readonly code?: ErrorCode;
+  readonly code?: AnyErrorCode;
   /** Closes the connection after this answer. */
   readonly closes?: boolean;
   /** Default: application/json. */

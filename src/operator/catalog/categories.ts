@@ -1,6 +1,7 @@
-import { type Category, newCategory } from '../../catalog/category.ts';
+import type { Category } from '../../catalog/category.ts';
 import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/category-file.ts';
-import { CatalogError, type ErrorCode } from '../../catalog/error.ts';
+import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
+import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn, seeOther } from '../frame/context.ts';
@@ -8,7 +9,7 @@ import { empty, foreign, mistake, pager, post, table } from '../frame/element.ts
 import { page } from '../frame/layout.ts';
 
 const CATEGORIES_PER_PAGE = 50;
-const RENAME_REFUSALS: ReadonlySet<ErrorCode> = new Set(['validation_failed', 'catalog_full']);
+const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);
 const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
@@ -82,14 +83,12 @@ ${post(
 }
 
 async function rename(context: ConsoleContext): Promise<Answer> {
-  const { storage, form, by } = context;
   const category = await categoryOf(context);
   // Not trimmed: the API allows surrounding spaces in a name.
-  const submitted = form.get('name') ?? '';
+  const submitted = context.form.get('name') ?? '';
   try {
-    const { name } = newCategory({ name: submitted });
-    if (name === category.name) return seeOther(`/categories/${category.id}`, 'unchanged');
-    if (!(await storage.categories.rename(category.id, name, by))) throw nothingHere('category');
+    if (submitted === category.name) return seeOther(`/categories/${category.id}`, 'unchanged');
+    await renameCategory(context, category.id, submitted);
     return seeOther(`/categories/${category.id}`, 'renamed');
   } catch (error) {
     if (!(error instanceof CatalogError && RENAME_REFUSALS.has(error.code))) throw error;
@@ -108,12 +107,14 @@ ${post(context, `/categories/${category.id}/delete`, html`<div class="row"><butt
 }
 
 async function remove(context: ConsoleContext): Promise<Answer> {
-  const { storage, by } = context;
   const category = await categoryOf(context);
-  const outcome = await storage.categories.delete(category.id, by);
-  if (outcome === 'not found') throw nothingHere('category');
-  if (outcome === 'deleted') return seeOther('/categories', 'deleted');
-  return deletePage(context, category, 'Pets belong to this category, so it cannot be deleted. Nothing was changed.');
+  try {
+    await deleteCategory(context, category.id);
+    return seeOther('/categories', 'deleted');
+  } catch (error) {
+    if (!(error instanceof CatalogError && error.code === 'category_in_use')) throw error;
+    return deletePage(context, category, error.message);
+  }
 }
 
 async function categoryOf({ storage, exchange }: ConsoleContext): Promise<Category> {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { type ApiKey, mintSecret, ROTATION_GRACE_MAX_SECONDS, secretRecord } from '../../catalog/api-key.ts';
+import { type ApiKey, keyRevoked, ROTATION_GRACE_MAX_SECONDS } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import { changeKey, liftBan, revokeKey, rotateKey } from '../../catalog/operator/key-changes.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
@@ -48,7 +49,7 @@ function stateOf(key: ApiKey): string {
 }
 
 async function edit(context: ConsoleContext): Promise<Answer> {
-  const { storage, form, now, by } = context;
+  const { form } = context;
   const key = await usableKeyOf(context);
   const fields = readFields(form);
   // The form sends every field, so saving a stale one would undo another operator's change.
@@ -57,9 +58,9 @@ async function edit(context: ConsoleContext): Promise<Answer> {
     return editPage(context, key, { wrong, status: 409 });
   }
   try {
-    const changes = keyChanges(key, fields, now);
+    const changes = keyChanges(key, fields);
     if (Object.keys(changes).length === 0) return seeOther(`/keys/${key.id}`, 'unchanged');
-    await storage.keys.update(key.id, changes, by);
+    await changeKey(context, key.id, changes);
     return seeOther(`/keys/${key.id}`, 'changed');
   } catch (error) {
     if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
@@ -86,18 +87,13 @@ ${post(
 }
 
 async function rotate(context: ConsoleContext): Promise<Answer> {
-  const { storage, form, environment, now, by } = context;
-  const { id, environment: own } = await usableKeyOf(context);
+  const { exchange, form, now } = context;
   const grace = GRACES.find(({ seconds }) => `${seconds}` === field(form, 'grace'));
   if (!grace) throw new CatalogError('validation_failed', 'Choose how long the old key still works');
-  if (own !== environment) throw new CatalogError('validation_failed', `The key belongs to ${own}; rotate it there`);
-  const secret = mintSecret(environment);
-  const oldEndAt = now + grace.seconds;
-  const key = await storage.keys.rotate(id, secretRecord(secret), { now, oldEndAt, by });
-  if (!key || key.revokedAt !== null) throw revoked();
+  const { key, secret } = await rotateKey(context, exchange.params.id ?? '', grace.seconds);
   const note =
     grace.seconds > 0
-      ? html`<p class="note">The old key works until ${moment(oldEndAt)}. Replace it in every client before that.</p>`
+      ? html`<p class="note">The old key works until ${moment(now + grace.seconds)}. Replace it in every client before that.</p>`
       : html`<p class="note">The old key no longer works.</p>`;
   return secretPage(context, { key, secret, title: 'The new key', note });
 }
@@ -116,26 +112,19 @@ ${post(context, `/keys/${key.id}/revoke`, html`<div class="row"><button class="d
 }
 
 async function revoke(context: ConsoleContext): Promise<Answer> {
-  const { storage, now, by } = context;
-  const { id } = await keyOf(context);
-  await storage.keys.revoke(id, now, by);
+  const { id } = await revokeKey(context, context.exchange.params.id ?? '');
   return seeOther(`/keys/${id}`, 'revoked');
 }
 
 async function unban(context: ConsoleContext): Promise<Answer> {
-  const { storage, now, by } = context;
-  const { id } = await keyOf(context);
-  const wasBanned = await storage.limits.liftBan(id, now, by);
+  const { id = '' } = context.exchange.params;
+  const wasBanned = await liftBan(context, id);
   return seeOther(`/keys/${id}`, wasBanned ? 'unbanned' : 'not-banned');
 }
 
-/** The key in the path. Throws `not_found`, or `gone` if it is revoked. */
+/** The key in the path. Throws `not_found`, or `key_revoked`. */
 async function usableKeyOf(context: ConsoleContext): Promise<ApiKey> {
   const key = await keyOf(context);
-  if (key.revokedAt !== null) throw revoked();
+  if (key.revokedAt !== null) throw keyRevoked(key.id);
   return key;
-}
-
-function revoked(): CatalogError {
-  return new CatalogError('gone', 'The key is permanently revoked; create another one');
 }

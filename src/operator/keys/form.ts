@@ -1,6 +1,13 @@
-import { type ApiKey, type KeyChanges, type NewApiKey, newApiKey, SCOPES, type Scope } from '../../catalog/api-key.ts';
+import {
+  type ApiKey,
+  type KeyChanges,
+  type NewApiKey,
+  SCOPES,
+  type Scope,
+  scopesNamed,
+} from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName } from '../../catalog/plan.ts';
+import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName, planNamed } from '../../catalog/plan.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { utc } from '../../stdx/clock.ts';
 import { field } from '../frame/context.ts';
@@ -54,10 +61,8 @@ export function readFields(form: URLSearchParams): KeyFields {
 
 /** Converts form fields to the values of a key. Throws `validation_failed`. */
 export function wantedKey(fields: KeyFields): Omit<NewApiKey, 'environment'> & { scopes: readonly Scope[] } {
-  const plan = PLAN_NAMES.find((name) => name === fields.plan);
-  if (!plan) throw new CatalogError('validation_failed', 'Choose a plan');
-  const scopes = SCOPES.filter((scope) => fields.scopes.includes(scope));
-  if (scopes.length === 0) throw new CatalogError('validation_failed', 'Choose at least one scope');
+  const plan = planNamed(fields.plan);
+  const scopes = scopesNamed(fields.scopes);
   const limits = plan === 'enterprise' && {
     minute: readLimit(fields.perMinute, 'Requests per minute'),
     day: readLimit(fields.perDay, 'Requests per day'),
@@ -66,12 +71,11 @@ export function wantedKey(fields: KeyFields): Omit<NewApiKey, 'environment'> & {
   return { name: fields.name, plan, scopes, ...(limits && { limits }), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-/** The changes that form fields make to a key. Throws `validation_failed` by the rules for a new key. */
-export function keyChanges(key: ApiKey, fields: KeyFields, now: number): KeyChanges {
+/** What form fields change of a key. Throws `validation_failed`. */
+export function keyChanges(key: ApiKey, fields: KeyFields): KeyChanges {
   const keepsExpiry = fields.expires === fieldsOf(key).expires;
-  const wanted = { ...wantedKey(keepsExpiry ? { ...fields, expires: '' } : fields), environment: key.environment };
-  const { name, plan, limits, scopes, expiresAt } = newApiKey(wanted, now).key;
-  const isSameLimit = limits.minute === key.limits.minute && limits.day === key.limits.day;
+  const { name, plan, limits, scopes, expiresAt = null } = wantedKey(fields);
+  const isSameLimit = !limits || (limits.minute === key.limits.minute && limits.day === key.limits.day);
   return {
     ...(name !== key.name && { name }),
     ...(plan !== key.plan && { plan }),

@@ -1,11 +1,12 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { Ban, LimiterMemory } from '../../catalog/limit.ts';
+import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { auditTable } from '../audit.ts';
 import { usageChart } from '../frame/chart.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere } from '../frame/context.ts';
+import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';
 import { count, duration, foreign, moment, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { stateBadge } from './list.ts';
@@ -24,10 +25,8 @@ const SPANS = {
 export const keyRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:id', handle: showKey }];
 
 /** The key in the path. Throws `not_found`. */
-export async function keyOf({ storage, exchange }: ConsoleContext): Promise<ApiKey> {
-  const key = await storage.keys.find(exchange.params.id ?? '');
-  if (!key) throw nothingHere('key');
-  return key;
+export function keyOf(context: ConsoleContext): Promise<ApiKey> {
+  return keyWithId(context, context.exchange.params.id ?? '');
 }
 
 async function showKey(context: ConsoleContext): Promise<Answer> {

@@ -1,6 +1,7 @@
-import { type ApiKey, newApiKey, secretRecord } from '../../catalog/api-key.ts';
+import type { ApiKey } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Ban } from '../../catalog/limit.ts';
+import { issueKey } from '../../catalog/operator/key-changes.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, numberIn } from '../frame/context.ts';
@@ -70,11 +71,9 @@ ${post(context, '/keys', html`<div class="fields">${keyFields(fields)}<div class
 }
 
 async function createKey(context: ConsoleContext): Promise<Answer> {
-  const { storage, environment, now, by, form } = context;
-  const fields = readFields(form);
+  const fields = readFields(context.form);
   try {
-    const { key, secret } = newApiKey({ ...wantedKey(fields), environment }, now);
-    await storage.keys.insert(key, secretRecord(secret), by);
+    const { key, secret } = await issueKey(context, wantedKey(fields));
     return secretPage(context, { key, secret, title: 'Key created' });
   } catch (error) {
     if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;

@@ -1,0 +1,31 @@
+import type { Operator } from '../audit.ts';
+import { type Category, newCategory } from '../category.ts';
+import { CatalogError } from '../error.ts';
+import type { Storage } from '../storage.ts';
+
+/** What operators do with categories, called by the commands, the console and the API. */
+
+interface Change {
+  readonly storage: Pick<Storage, 'categories'>;
+  readonly by: Operator;
+}
+
+/** Renames a category. Throws `validation_failed`, `not_found` or `catalog_full`. */
+export async function renameCategory({ storage, by }: Change, id: number, name: unknown): Promise<Category> {
+  const renamed = await storage.categories.rename(id, newCategory({ name }).name, by);
+  if (!renamed) throw noCategory(id);
+  return renamed;
+}
+
+/** Deletes a category for good. Throws `not_found`, or `category_in_use` if a pet belongs to it. */
+export async function deleteCategory({ storage, by }: Change, id: number): Promise<void> {
+  const outcome = await storage.categories.delete(id, by);
+  if (outcome === 'not found') throw noCategory(id);
+  if (outcome === 'in use') {
+    throw new CatalogError('category_in_use', `The category ${id} has pets, so it was not deleted`);
+  }
+}
+
+function noCategory(id: number): CatalogError {
+  return new CatalogError('not_found', `There is no category ${id}; the list of categories shows them all`);
+}

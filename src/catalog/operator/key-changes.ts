@@ -1,0 +1,96 @@
+import {
+  type ApiKey,
+  checkedChanges,
+  type Environment,
+  type KeyChanges,
+  keyRevoked,
+  mintSecret,
+  type NewApiKey,
+  newApiKey,
+  ROTATION_GRACE_MAX_SECONDS,
+  secretRecord,
+} from '../api-key.ts';
+import type { Operator } from '../audit.ts';
+import { CatalogError } from '../error.ts';
+import type { Storage } from '../storage.ts';
+
+/** What operators do with keys: one function for each change, called by the commands, the console and the API. */
+
+/** Who makes a change, when (Unix seconds), and on what. */
+export interface ChangeContext {
+  readonly storage: Pick<Storage, 'keys' | 'limits'>;
+  readonly environment: Environment;
+  readonly now: number;
+  readonly by: Operator;
+}
+
+/** A key with its new secret, which exists nowhere else. */
+export interface IssuedKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+/** Issues a key. Throws `validation_failed`. */
+export async function issueKey(
+  { storage, environment, now, by }: ChangeContext,
+  wanted: Omit<NewApiKey, 'environment'>,
+): Promise<IssuedKey> {
+  const { key, secret } = newApiKey({ ...wanted, environment }, now);
+  await storage.keys.insert(key, secretRecord(secret), by);
+  return { key, secret };
+}
+
+/** The key with this id. Throws `not_found`. */
+export async function keyWithId({ storage }: Pick<ChangeContext, 'storage'>, id: string): Promise<ApiKey> {
+  return found(await storage.keys.find(id), id);
+}
+
+/** Changes a key. Throws `validation_failed`, `not_found` or `key_revoked`. */
+export async function changeKey(context: ChangeContext, id: string, wanted: KeyChanges): Promise<ApiKey> {
+  const { storage, now, by } = context;
+  const changes = checkedChanges(await keyWithId(context, id), wanted, now);
+  return usable(await storage.keys.update(id, changes, by), id);
+}
+
+/**
+ * Gives a key a new secret; earlier ones end after the grace. Throws `validation_failed`, `not_found` or `key_revoked`.
+ */
+export async function rotateKey(context: ChangeContext, id: string, graceSeconds: number): Promise<IssuedKey> {
+  const { storage, environment, now, by } = context;
+  if (graceSeconds > ROTATION_GRACE_MAX_SECONDS) {
+    throw new CatalogError('validation_failed', `The grace is ${graceSeconds} s; at most 30d are possible`);
+  }
+  const { environment: own } = await keyWithId(context, id);
+  if (own !== environment) {
+    throw new CatalogError(
+      'validation_failed',
+      `The key ${id} belongs to ${own}; rotate it where ENVIRONMENT is ${own}`,
+    );
+  }
+  const secret = mintSecret(environment);
+  const rotation = { now, oldEndAt: now + graceSeconds, by };
+  // A revoked key stays as it was, so the new secret is useless.
+  return { key: usable(await storage.keys.rotate(id, secretRecord(secret), rotation), id), secret };
+}
+
+/** Revokes a key permanently; a second time changes nothing. Throws `not_found`. */
+export async function revokeKey({ storage, now, by }: ChangeContext, id: string): Promise<ApiKey> {
+  return found(await storage.keys.revoke(id, now, by), id);
+}
+
+/** Lifts the ban of a key; false without one. Throws `not_found`. */
+export async function liftBan(context: ChangeContext, id: string): Promise<boolean> {
+  await keyWithId(context, id);
+  return context.storage.limits.liftBan(id, context.now, context.by);
+}
+
+function usable(key: ApiKey | undefined, id: string): ApiKey {
+  const { revokedAt } = found(key, id);
+  if (revokedAt !== null) throw keyRevoked(id);
+  return found(key, id);
+}
+
+function found(key: ApiKey | undefined, id: string): ApiKey {
+  if (!key) throw new CatalogError('not_found', `There is no key ${id}; the list of keys shows them all`);
+  return key;
+}
