@@ -15,7 +15,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['keys'], load: async () => (await import('./keys.ts')).addKeysCommand },
   { names: ['usage', 'audit'], load: async () => (await import('./usage.ts')).addUsageCommands },
   { names: ['categories'], load: async () => (await import('./categories.ts')).addCategoriesCommand },
-  { names: ['console'], load: async () => (await import('./console.ts')).addConsoleCommand },
+  { names: ['console'], load: async () => (await import('./operators.ts')).addConsoleCommand },
   { names: ['migrate', 'backup', 'restore'], load: async () => (await import('./database.ts')).addDatabaseCommands },
   { names: ['transfer'], load: async () => (await import('./transfer.ts')).addTransferCommand },
   { names: ['doctor'], load: async () => (await import('./doctor.ts')).addDoctorCommand },

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { ExpressionBuilder } from 'kysely';
-import type { Operator } from '../../catalog/audit.ts';
+import type { Operator } from '../../../catalog/audit.ts';
 import {
   type ConsoleSession,
   type NewSession,
   SESSION_IDLE_SECONDS,
   type SessionStorage,
-} from '../../catalog/operator/session.ts';
-import { recordAudit } from './audit.ts';
-import type { Tables } from './tables.ts';
-import type { Transactions } from './transactions.ts';
+} from '../../../catalog/operator/session.ts';
+import { recordAudit } from '../audit.ts';
+import type { Tables } from '../tables.ts';
+import type { Transactions } from '../transactions.ts';
 
 /** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
 export class SqlSessions implements SessionStorage {
