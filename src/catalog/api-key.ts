@@ -4,6 +4,7 @@ import type { Clock } from '../stdx/clock.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import type { Operator } from './audit.ts';
 import { CatalogError } from './error.ts';
+import type { Retry } from './idempotency.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
 import { quote } from './validate.ts';
 
@@ -23,8 +24,10 @@ export type Environment = (typeof ENVIRONMENTS)[number];
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 30;
 const CHECKSUM_CHARACTERS = 6;
-const PREFIX_CHARACTERS = 16;
-const KEY_NAME_CHARACTERS_MAX = 100;
+/** How much of a secret is stored and shown. */
+export const SECRET_PREFIX_CHARACTERS = 16;
+const NAME_CHARACTERS_MAX = 100;
+const OWNER_CHARACTERS_MAX = 255;
 
 /** The published form of a key; both environments are the same length. */
 export const KEY_PATTERN = /^petcat_(live|test)_[0-9A-Za-z]{36}$/;
@@ -47,6 +50,8 @@ export interface ApiKey {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** The customer's own id, if the operator noted one. */
+  readonly owner: string | null;
 }
 
 /** What is stored of a secret: enough to recognise it, too little to use it. */
@@ -68,17 +73,19 @@ export interface NewApiKey {
   readonly limits?: Limits;
   readonly scopes?: readonly Scope[];
   readonly expiresAt?: number;
+  readonly owner?: string;
 }
 
 /** Makes a key and its first secret, which exists nowhere else. Throws `validation_failed`. */
 export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret: string } {
-  checkName(wanted.name);
+  checkName(wanted.name, 'key');
+  checkOwner(wanted.owner);
   checkExpiry(wanted.expiresAt, now);
   const secret = mintSecret(wanted.environment);
   const key: ApiKey = {
     id: `key_${randomCharacters(16)}`,
     name: wanted.name,
-    prefix: secret.slice(0, PREFIX_CHARACTERS),
+    prefix: secret.slice(0, SECRET_PREFIX_CHARACTERS),
     environment: wanted.environment,
     plan: wanted.plan,
     limits: planLimits(wanted.plan, wanted.limits),
@@ -86,6 +93,7 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
     createdAt: now,
     expiresAt: wanted.expiresAt ?? null,
     revokedAt: null,
+    owner: wanted.owner ?? null,
   };
   return { key, secret };
 }
@@ -96,7 +104,8 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
  */
 export function checkedChanges(key: ApiKey, wanted: KeyChanges, now: number): KeyChanges {
   if (key.revokedAt !== null) throw keyRevoked(key.id);
-  if (wanted.name !== undefined) checkName(wanted.name);
+  if (wanted.name !== undefined) checkName(wanted.name, 'key');
+  checkOwner(wanted.owner);
   if (wanted.expiresAt !== key.expiresAt) checkExpiry(wanted.expiresAt ?? undefined, now);
   const changes = wanted.scopes ? { ...wanted, scopes: scopesNamed(wanted.scopes) } : wanted;
   if (wanted.plan === undefined && wanted.limits === undefined) return changes;
@@ -120,11 +129,21 @@ export function scopesNamed(names: readonly string[]): Scope[] {
   return SCOPES.filter((scope) => names.includes(scope));
 }
 
-function checkName(name: string): void {
-  if (name.trim() && name.length <= KEY_NAME_CHARACTERS_MAX && !/\p{Cc}/u.test(name)) return;
+/** Throws `validation_failed` unless a key or a token may have the name. */
+export function checkName(name: string, kind: 'key' | 'token'): void {
+  if (name.trim() && name.length <= NAME_CHARACTERS_MAX && !/\p{Cc}/u.test(name)) return;
   throw new CatalogError(
     'validation_failed',
-    `The name of a key is 1 to ${KEY_NAME_CHARACTERS_MAX} visible characters`,
+    `The name of a ${kind} is 1 to ${NAME_CHARACTERS_MAX} visible characters`,
+  );
+}
+
+function checkOwner(owner: string | null | undefined): void {
+  if (owner === null || owner === undefined) return;
+  if (owner.trim() && owner.length <= OWNER_CHARACTERS_MAX && !/\p{Cc}/u.test(owner)) return;
+  throw new CatalogError(
+    'validation_failed',
+    `The owner of a key is 1 to ${OWNER_CHARACTERS_MAX} visible characters, or none`,
   );
 }
 
@@ -151,13 +170,23 @@ function planLimits(plan: PlanName, agreed?: Limits): Limits {
 
 /** Mints a secret: a prefix that names the environment, 178 random bits and a checksum. */
 export function mintSecret(environment: Environment): string {
-  const body = environmentPrefix(environment) + randomCharacters(RANDOM_CHARACTERS);
+  return mint(environmentPrefix(environment));
+}
+
+/** A secret behind a prefix: 178 random bits and a checksum. */
+export function mint(prefix: string): string {
+  const body = prefix + randomCharacters(RANDOM_CHARACTERS);
   return body + checksum(body);
+}
+
+/** Whether a secret of the right form ends in its checksum. */
+export function hasChecksum(secret: string): boolean {
+  return checksum(secret.slice(0, -CHECKSUM_CHARACTERS)) === secret.slice(-CHECKSUM_CHARACTERS);
 }
 
 /** Reduces a secret to its stored record. */
 export function secretRecord(secret: string): SecretRecord {
-  return { hash: hashSecret(secret), prefix: secret.slice(0, PREFIX_CHARACTERS) };
+  return { hash: hashSecret(secret), prefix: secret.slice(0, SECRET_PREFIX_CHARACTERS) };
 }
 
 /** Hashes a secret for storage. A fast hash suffices: 178 random bits cannot be guessed. */
@@ -167,8 +196,7 @@ export function hashSecret(secret: string): string {
 
 /** Whether a token could have been issued for this environment; rejects typos without a look-up. */
 export function couldBeSecret(token: string, environment: Environment): boolean {
-  if (!KEY_PATTERN.test(token) || !token.startsWith(environmentPrefix(environment))) return false;
-  return checksum(token.slice(0, -CHECKSUM_CHARACTERS)) === token.slice(-CHECKSUM_CHARACTERS);
+  return KEY_PATTERN.test(token) && token.startsWith(environmentPrefix(environment)) && hasChecksum(token);
 }
 
 /** Whether a found key is valid now in this environment. */
@@ -185,7 +213,8 @@ function environmentPrefix(environment: Environment): string {
   return environment === 'production' ? 'petcat_live_' : 'petcat_test_';
 }
 
-function randomCharacters(count: number): string {
+/** So many random characters of base62. */
+export function randomCharacters(count: number): string {
   return Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
@@ -199,8 +228,12 @@ function checksum(text: string): string {
   return digits;
 }
 
+/**
+ * With a `retry` a change is made once: a second time it throws `ChangeReplayed` with the outcome of the first, or
+ * `idempotency_key_reused`.
+ */
 export interface KeyStorage {
-  insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void>;
+  insert(key: ApiKey, secret: SecretRecord, by: Operator, retry?: Retry<ApiKey>): Promise<void>;
   /** The key that owns a secret, whether or not it is still usable. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
   find(id: string): Promise<ApiKey | undefined>;
@@ -208,12 +241,45 @@ export interface KeyStorage {
   list(): Promise<ApiKey[]>;
   /** A page of the keys whose name, id or prefix contains a text, newest first, and the count of all matches. */
   search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
+  /** A page of the keys that a filter selects, newest first. */
+  page(query: KeyQuery): Promise<KeyPage>;
   /** This and the next two return the updated key, or undefined if the id is unknown. A revoked key stays as it is. */
   update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined>;
   /** Adds a secret; earlier ones end at `oldEndAt` at the latest. Returns a revoked key unchanged. */
   rotate(id: string, secret: SecretRecord, rotation: Rotation): Promise<ApiKey | undefined>;
   /** Revokes permanently; a repeat keeps the first moment. */
-  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined>;
+  revoke(id: string, now: number, by: Operator, retry?: Retry<ApiKey>): Promise<ApiKey | undefined>;
+}
+
+export const KEY_STATES = ['active', 'expired', 'revoked', 'banned'] as const;
+/** Of several that apply, the first of revoked, expired, banned. */
+type KeyState = (typeof KEY_STATES)[number];
+
+/** Selects keys; absent members select all. Moments are Unix seconds. */
+export interface KeyQuery {
+  /** Part of a name, an id or a prefix, regardless of case; empty for every key. */
+  readonly text: string;
+  readonly owner?: string | undefined;
+  readonly plan?: PlanName | undefined;
+  readonly state?: KeyState | undefined;
+  readonly expiresBefore?: number | undefined;
+  /** The moment of the states. */
+  readonly now: number;
+  /** Only keys behind this one. */
+  readonly behind?: KeyPosition | undefined;
+  readonly limit: number;
+}
+
+/** The place of a key in the list. */
+interface KeyPosition {
+  readonly createdAt: number;
+  readonly id: string;
+}
+
+/** A page of keys; `last` is the place of its last one if there are more. */
+export interface KeyPage {
+  readonly keys: ApiKey[];
+  readonly last: KeyPosition | undefined;
 }
 
 export interface KeySearch {
@@ -230,6 +296,7 @@ export interface KeyChanges {
   readonly limits?: Limits;
   readonly scopes?: readonly Scope[];
   readonly expiresAt?: number | null;
+  readonly owner?: string | null;
 }
 
 /** Moments in Unix seconds. */
@@ -237,4 +304,5 @@ export interface Rotation {
   readonly now: number;
   readonly oldEndAt: number;
   readonly by: Operator;
+  readonly retry?: Retry<ApiKey> | undefined;
 }

@@ -1,7 +1,7 @@
-/** Who makes a change, and how: a system user on the command line, or a session of the console. */
+/** Who makes a change, and how: a system user on the command line, or a session of the console, a token of the API. */
 export interface Operator {
   readonly actor: string;
-  readonly via: 'cli' | 'console';
+  readonly via: 'cli' | 'console' | 'api';
 }
 
 /** The audited actions of operators. */
@@ -14,6 +14,8 @@ export type AuditAction =
   | 'category.rename'
   | 'category.delete'
   | 'categories.import'
+  | 'operator.create'
+  | 'operator.revoke'
   | 'console.open'
   | 'console.revoke';
 
@@ -39,9 +41,11 @@ export interface AuditQuery {
   /** Only entries with a smaller id. */
   readonly before?: number;
   readonly target?: string;
+  readonly actor?: string;
+  readonly action?: string;
 }
 
 export interface AuditStorage {
-  /** A page of the audit log, newest first; of one target if it is named. */
+  /** A page of the audit log, newest first; of one target, actor or action if it is named. */
   list(query: AuditQuery): Promise<AuditEntry[]>;
 }

@@ -209,7 +209,7 @@ function castField(value: string, { header, quoting, index, lines }: CastingCont
  * Keeps a spreadsheet from running a cell as a formula: it takes what follows a `'` for text. Reading removes one `'`,
  * so a cell that begins with one gets another.
  */
-function asText(value: string): string {
+export function asText(value: string): string {
   return /^[=+\-@\t\r']/.test(value) ? `'${value}` : value;
 }
 

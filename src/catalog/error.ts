@@ -35,7 +35,14 @@ export const ERROR_CODES = [
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** The codes that only the operator listener answers with. */
-const OPERATOR_ERROR_CODES = ['key_revoked', 'category_in_use', 'misdirected_request'] as const;
+export const OPERATOR_ERROR_CODES = [
+  'missing_token',
+  'invalid_token',
+  'insufficient_role',
+  'key_revoked',
+  'category_in_use',
+  'misdirected_request',
+] as const;
 
 /** Every code of either listener. */
 export type AnyErrorCode = ErrorCode | (typeof OPERATOR_ERROR_CODES)[number];

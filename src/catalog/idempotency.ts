@@ -14,6 +14,22 @@ export interface Origin {
   };
 }
 
+/** How a change is recognised that was made already, and what is kept of its outcome. */
+export interface Retry<T> {
+  readonly origin: Origin;
+  outcome(changed: T): unknown;
+}
+
+/** Thrown instead of making a change a second time: what was kept of the first. */
+export class ChangeReplayed extends Error {
+  readonly outcome: unknown;
+
+  constructor(outcome: unknown) {
+    super('The change was made already');
+    this.outcome = outcome;
+  }
+}
+
 /** The outcome of a create; `isReplay` if an earlier attempt produced it. */
 export interface Created<T> {
   readonly resource: T;

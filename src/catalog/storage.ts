@@ -3,6 +3,7 @@ import type { AuditStorage } from './audit.ts';
 import type { CategoryStorage } from './category.ts';
 import type { LimitStorage } from './limit.ts';
 import type { SessionStorage } from './operator/session.ts';
+import type { TokenStorage } from './operator/token.ts';
 import type { OrderStorage } from './order.ts';
 import type { PetStorage } from './pet.ts';
 import type { UsageStorage } from './usage.ts';
@@ -24,6 +25,7 @@ export interface Storage extends AsyncDisposable {
   readonly usage: UsageStorage;
   readonly audit: AuditStorage;
   readonly sessions: SessionStorage;
+  readonly tokens: TokenStorage;
   /**
    * Calls back on changes of keys and bans, and of categories that were not inserted here, from now on: at once for
    * changes made here, within a second for those of another process.

@@ -40,13 +40,32 @@ export function usagePeriod(seconds: number): UsagePeriod {
   return seconds <= 14 * DAY_SECONDS ? 'hour' : 'day';
 }
 
+/** Selects usage by time, in Unix seconds, and by owner. */
+interface UsageQuery {
+  readonly since: number;
+  readonly until?: number | undefined;
+  readonly owner?: string | undefined;
+}
+
+interface UsagePage {
+  readonly now: number;
+  readonly keyId?: string | undefined;
+  /** Only keys with a greater id. */
+  readonly behind: string;
+  readonly limit: number;
+}
+
 export interface UsageStorage {
   /** Adds the counts of the minute that starts at `minute` to those of other instances. */
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void>;
   /** The usage per key since a moment, rounded down to a period, busiest first; of one key if it is named. */
   byKey(query: { since: number; now: number; keyId?: string; limit?: number }): Promise<KeyUsage[]>;
-  /** The usage of one key, or `ALL_KEYS`, in each period that has any. */
-  series(query: { keyId: string; period: UsagePeriod; since: number }): Promise<UsagePoint[]>;
+  /** A page of the usage per key with its name, by id: of one key, or of an owner's, if they are named. */
+  page(query: UsageQuery & UsagePage): Promise<(KeyUsage & { readonly name: string })[]>;
+  /** The usage of one key, of an owner's keys, or of `ALL_KEYS`, in each period that has any. */
+  series(query: UsageQuery & { keyId: string; period: UsagePeriod }): Promise<UsagePoint[]>;
+  /** When each of these keys was last used, as far as its usage is kept; without those that were not. */
+  lastUses(keyIds: readonly string[]): Promise<Map<string, number>>;
   /** Deletes expired usage. */
   purge(now: number): Promise<void>;
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
 import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/docs/openapi.ts';
 import { OPERATIONS } from '../http/operations.ts';
+import { operatorOpenApiDocument } from '../operator/api/openapi.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, settings, sources, withSettings } from './invocation.ts';
 
@@ -29,12 +30,11 @@ export function addAboutCommands(program: Command, invocation: Invocation): void
     .description('Print the contract (OpenAPI 3.1)')
     .option('--json', 'as JSON (the default)')
     .option('--yaml', 'as YAML')
-    .action(async ({ yaml }: { yaml?: true }) => {
+    .option('--operator', 'that of the operator API')
+    .action(async ({ yaml, operator }: { yaml?: true; operator?: true }) => {
+      const contract = operator ? operatorOpenApiDocument() : openApiDocument(OPERATIONS, PUBLISHED_SERVERS);
       // A reference stays on one line: they are half of the document.
-      const document = JSON.stringify(openApiDocument(OPERATIONS, PUBLISHED_SERVERS), null, 2).replaceAll(
-        /\{\s+("\$ref": "[^"]+")\s+\}/g,
-        '{ $1 }',
-      );
+      const document = JSON.stringify(contract, null, 2).replaceAll(/\{\s+("\$ref": "[^"]+")\s+\}/g, '{ $1 }');
       if (!yaml) return invocation.print(document);
       const { stringify } = await import('yaml');
       invocation.print(stringify(JSON.parse(document)).trimEnd());

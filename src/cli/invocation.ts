@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { type Command, Option } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
+import { parseDuration } from '../stdx/duration.ts';
 import type { Events } from '../telemetry/events.ts';
 
 /** A command's environment. */
@@ -76,4 +77,12 @@ export function systemOperator(): Operator {
     // Containers may run as a user without a name.
     return { actor: `uid ${process.getuid?.() ?? 'unknown'}`, via: 'cli' };
   }
+}
+
+/** The seconds of a duration that an option takes. Throws `UsageError`. */
+export function readDuration(text: string, option: string): number {
+  const seconds = parseDuration(text);
+  if (seconds === undefined)
+    throw new UsageError(`${option} is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
+  return seconds;
 }

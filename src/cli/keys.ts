@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { type ApiKey, SCOPES, scopesNamed } from '../catalog/api-key.ts';
-import type { Ban } from '../catalog/limit.ts';
-import { type KeyJson, keyJson } from '../catalog/operator/json.ts';
+import { type KeyJson, keysJson } from '../catalog/operator/json.ts';
 import {
   type ChangeContext,
   changeKey,
@@ -14,9 +13,16 @@ import {
 import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { systemClock, utc } from '../stdx/clock.ts';
-import { parseDuration } from '../stdx/duration.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, systemOperator, tellOfDamage, UsageError, withSettings } from './invocation.ts';
+import {
+  type Invocation,
+  readDuration,
+  settings,
+  systemOperator,
+  tellOfDamage,
+  UsageError,
+  withSettings,
+} from './invocation.ts';
 import { requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
@@ -29,6 +35,7 @@ interface CreateOptions extends LimitOptions {
   readonly plan: string;
   readonly scopes?: string;
   readonly expires?: string;
+  readonly owner?: string;
 }
 
 interface LimitOptions {
@@ -50,14 +57,14 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     .option('--plan <plan>', PLAN_NAMES.join(', '), 'free')
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
+    .option('--owner <text>', "the customer's own id")
     .action((options: CreateOptions, self: Command) =>
       run(self, (context) => create(context, options), { mayCreate: true }),
     );
 
   add('list', 'List the keys').action((_options: unknown, self: Command) =>
     run(self, async ({ storage, now }) => {
-      const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
-      const keys = (await storage.keys.list()).map((key) => keyJson(key, bans.get(key.id)));
+      const keys = await keysJson({ storage, now }, await storage.keys.list());
       return { json: keys, text: listed(keys, now) };
     }),
   );
@@ -121,10 +128,11 @@ async function create(context: CommandContext, options: CreateOptions) {
     name: options.name,
     plan: planNamed(options.plan),
     ...(limits && { limits }),
+    ...(options.owner !== undefined && { owner: options.owner }),
     ...(options.scopes !== undefined && { scopes: scopesNamed(options.scopes.split(',').map((name) => name.trim())) }),
     ...(options.expires !== undefined && { expiresAt: context.now + readDuration(options.expires, '--expires') }),
   });
-  return { json: { ...keyJson(key, undefined), key: secret }, text: secret };
+  return { json: { ...(await described(context, key)), key: secret }, text: secret };
 }
 
 async function setPlan(context: CommandContext, id: string, plan: string, options: LimitOptions) {
@@ -134,16 +142,16 @@ async function setPlan(context: CommandContext, id: string, plan: string, option
 
 async function rotate(context: CommandContext, id: string, grace: string) {
   const { key, secret } = await rotateKey(context, id, readDuration(grace, '--grace'));
-  return { json: { ...keyJson(key, await banOf(context, id)), key: secret }, text: secret };
+  return { json: { ...(await described(context, key)), key: secret }, text: secret };
 }
 
 async function shown(context: CommandContext, key: ApiKey) {
-  const json = keyJson(key, await banOf(context, key.id));
+  const json = await described(context, key);
   return { json, text: JSON.stringify(json, null, 2) };
 }
 
-async function banOf({ storage, now }: CommandContext, id: string): Promise<Ban | undefined> {
-  return (await storage.limits.listBans(now)).find((ban) => ban.keyId === id);
+async function described(context: CommandContext, key: ApiKey): Promise<KeyJson | undefined> {
+  return (await keysJson(context, [key]))[0];
 }
 
 function readLimits({ perMinute, perDay }: LimitOptions): Limits | undefined {
@@ -155,13 +163,6 @@ function readLimits({ perMinute, perDay }: LimitOptions): Limits | undefined {
 function readCount(text: string, option: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new UsageError(`${option} is "${text}"; write a whole number`);
   return Number(text);
-}
-
-function readDuration(text: string, option: string): number {
-  const seconds = parseDuration(text);
-  if (seconds === undefined)
-    throw new UsageError(`${option} is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
-  return seconds;
 }
 
 function listed(keys: readonly KeyJson[], now: number): string {

@@ -1,10 +1,17 @@
 import type { Command } from 'commander';
+import type { Operator } from '../catalog/audit.ts';
+import { tokenJson } from '../catalog/operator/json.ts';
+import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '../catalog/operator/token.ts';
+import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
 import { offerLogin } from '../operator/session/session.ts';
-import { systemClock } from '../stdx/clock.ts';
+import { systemClock, utc } from '../stdx/clock.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { findOperatorUrl, requireDatabase } from './running.ts';
+import { table } from './table.ts';
+
+const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
 
 /** Adds `console login`. */
 export function addConsoleCommand(program: Command, invocation: Invocation): void {
@@ -13,23 +20,98 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
     .command('login')
     .description('Print a link that opens one session of the console, within ten minutes')
     .option('--url <address>', 'where you reach the operator listener, if it is not where the service listens')
+    .option('--role <role>', ROLES_TEXT, 'admin')
     .option('--json', 'print JSON')
     .action(async (_options: unknown, self: Command) => {
-      const { url, json } = self.opts<{ url?: string; json?: true }>();
+      const { url, role, json } = self.opts<{ url?: string; role: string; json?: true }>();
       const config = settings(self, invocation);
       requireDatabase(config.database);
       const address = url === undefined ? operatorAddress(config) : readAddress(url);
-      const clock = systemClock();
-      await using storage = await openStorage(config.database, {
-        clock,
-        categoriesMax: config.categoriesMax,
-        categoriesBytesMax: config.categoriesBytesMax,
-      });
-      const now = clock().unix;
-      const link = await offerLogin(storage, { actor: systemOperator().actor, now, url: address });
+      await using context = await openContext(config);
+      const { storage, now, by } = context;
+      const link = await offerLogin(storage, { actor: by.actor, role: roleNamed(role), now, url: address });
       invocation.print(json ? JSON.stringify({ url: link }) : link);
     });
   withSettings(login, ['DATABASE_URL', 'OPERATOR_HOST', 'OPERATOR_PORT']);
+}
+
+/** Adds `operators …`. */
+export function addOperatorsCommand(program: Command, invocation: Invocation): void {
+  const group = program.command('operators').description('Issue and revoke tokens of the operator API');
+  const add = (usage: string, description: string) =>
+    withSettings(group.command(usage).description(description).option('--json', 'print JSON'), ['DATABASE_URL']);
+
+  add('create', 'Issue a token; stdout has the token alone, and it is shown only once')
+    .requiredOption('--name <name>', 'who uses the token; the actor in the audit')
+    .requiredOption('--role <role>', ROLES_TEXT)
+    .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
+    .action((options: { name: string; role: string; expires?: string }, self: Command) =>
+      run(self, async (context) => {
+        const lifetime = options.expires === undefined ? undefined : readDuration(options.expires, '--expires');
+        const expiresAt = lifetime === undefined ? null : context.now + lifetime;
+        const wanted = { name: options.name, role: roleNamed(options.role), expiresAt };
+        const { token, secret } = await issueToken(context, wanted);
+        return { json: { ...tokenJson(token), token: secret }, text: secret };
+      }),
+    );
+
+  add('list', 'List the tokens').action((_options: unknown, self: Command) =>
+    run(self, async ({ storage, now }) => {
+      const tokens = await storage.tokens.list();
+      const rows = tokens.map((token) => [
+        token.id,
+        token.name,
+        `${token.prefix}…`,
+        token.role,
+        utc(token.createdAt),
+        state(token, now),
+      ]);
+      const none = 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one';
+      const headings = ['ID', 'NAME', 'TOKEN', 'ROLE', 'CREATED', 'STATE'];
+      return { json: tokens.map(tokenJson), text: rows.length > 0 ? table(headings, rows) : none };
+    }),
+  );
+
+  add('revoke <id>', 'Revoke a token permanently').action((id: string, _options: unknown, self: Command) =>
+    run(self, async (context) => {
+      const json = tokenJson(await revokeToken(context, id));
+      return { json, text: JSON.stringify(json, null, 2) };
+    }),
+  );
+
+  async function run(
+    self: Command,
+    work: (context: OperatorContext) => Promise<{ json: unknown; text: string }>,
+  ): Promise<void> {
+    const config = settings(self, invocation);
+    requireDatabase(config.database);
+    await using context = await openContext(config);
+    const { json, text } = await work(context);
+    invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
+  }
+}
+
+interface OperatorContext extends AsyncDisposable {
+  readonly storage: Storage;
+  readonly now: number;
+  readonly by: Operator;
+}
+
+async function openContext({ database, categoriesMax, categoriesBytesMax }: Config): Promise<OperatorContext> {
+  const clock = systemClock();
+  const storage = await openStorage(database, { clock, categoriesMax, categoriesBytesMax });
+  return {
+    storage,
+    now: clock().unix,
+    by: systemOperator(),
+    [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
+  };
+}
+
+function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {
+  if (revokedAt !== null) return `revoked ${utc(revokedAt)}`;
+  if (expiresAt === null) return 'active';
+  return expiresAt <= now ? `expired ${utc(expiresAt)}` : `active until ${utc(expiresAt)}`;
 }
 
 /** The running service's address, else that of the settings; a wildcard is reached on the loopback address. */

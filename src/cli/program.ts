@@ -16,6 +16,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['usage', 'audit'], load: async () => (await import('./usage.ts')).addUsageCommands },
   { names: ['categories'], load: async () => (await import('./categories.ts')).addCategoriesCommand },
   { names: ['console'], load: async () => (await import('./operators.ts')).addConsoleCommand },
+  { names: ['operators'], load: async () => (await import('./operators.ts')).addOperatorsCommand },
   { names: ['migrate', 'backup', 'restore'], load: async () => (await import('./database.ts')).addDatabaseCommands },
   { names: ['transfer'], load: async () => (await import('./transfer.ts')).addTransferCommand },
   { names: ['doctor'], load: async () => (await import('./doctor.ts')).addDoctorCommand },

@@ -101,7 +101,7 @@ async function issueFirstKey(storage: Storage, { config, service, now, invocatio
   const context = { storage, environment: config.environment, now, by };
   const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
   const { offerLogin } = await import('../operator/session/session.ts');
-  const link = await offerLogin(storage, { actor: by.actor, now, url: service.operatorUrl });
+  const link = await offerLogin(storage, { actor: by.actor, role: 'admin', now, url: service.operatorUrl });
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,
   );

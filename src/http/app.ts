@@ -24,7 +24,7 @@ export interface AppOptions {
 /** Creates the request handler: the gates in a fixed order, then the operation. */
 export function createApp(options: AppOptions): Serve {
   const { catalog, authenticator, limiter, events, pages, cors } = options;
-  const findRoute = createRouter(options.operations);
+  const findRoute = createRouter(options.operations, '/v1');
   return (exchange) => {
     exchange.ownHeaders = cors.headers(exchange.request);
     return conclude(exchange, events, respond);

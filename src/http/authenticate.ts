@@ -64,9 +64,8 @@ export class Authenticator {
    */
   authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
     const { authorization = '' } = request.headers;
-    // Fast path for the usual spelling: skip the pattern.
-    const token = authorization.startsWith('Bearer p') ? authorization.slice(7) : BEARER.exec(authorization)?.[1];
-    if (token === undefined) return BEARER_SCHEME.test(authorization) ? INVALID_KEY : MISSING_KEY;
+    const token = bearerToken(authorization);
+    if (token === undefined) return usesBearer(authorization) ? INVALID_KEY : MISSING_KEY;
     const hash = hashSecret(token);
     const found = this.#found.get(hash);
     if (found) return this.#open(found);
@@ -99,6 +98,17 @@ export class Authenticator {
     if (found) cache.set(hash, found);
     return found;
   }
+}
+
+/** The token in an Authorization header; undefined if it has none. */
+export function bearerToken(authorization: string): string | undefined {
+  // Fast path for the usual spelling: skip the pattern.
+  return authorization.startsWith('Bearer p') ? authorization.slice(7) : BEARER.exec(authorization)?.[1];
+}
+
+/** Whether an Authorization header names the scheme of tokens, though it may hold none. */
+export function usesBearer(authorization: string): boolean {
+  return BEARER_SCHEME.test(authorization);
 }
 
 /** The 403 for a valid key that lacks the scope of an operation (RFC 6750, section 3.1). */

@@ -3,26 +3,31 @@ import type { Operation } from './operations/operation.ts';
 import type { Exchange } from './transport/exchange.ts';
 import { hasFragment, URL_CHARACTERS_MAX } from './transport/request-head.ts';
 
-/** A path of the API with its operations by method. */
-export interface Route {
+/** A path of an API with its operations by method. */
+export interface Route<O extends Routed = Operation> {
   readonly template: string;
-  readonly operations: Readonly<Record<string, Operation | undefined>>;
+  readonly operations: Readonly<Record<string, O | undefined>>;
   readonly allow: string;
 }
 
-/** Creates a router. A path is one route for all methods, which distinguishes 405 from 404. */
-export function createRouter(operations: readonly Operation[]): (exchange: Exchange) => Route | undefined {
+type Routed = Pick<Operation, 'method' | 'path'>;
+
+/** Creates a router for paths below a base. A path is one route for all methods, which distinguishes 405 from 404. */
+export function createRouter<O extends Routed>(
+  operations: readonly O[],
+  base: string,
+): (exchange: Exchange) => Route<O> | undefined {
   const router = findMyWay({ maxParamLength: URL_CHARACTERS_MAX });
   /** Fast path: paths without parameters, which most requests name, need no search. */
-  const fixedRoutes = new Map<string, Route>();
+  const fixedRoutes = new Map<string, Route<O>>();
   for (const path of new Set(operations.map((operation) => operation.path))) {
     const here = operations.filter((operation) => operation.path === path);
     const methods = new Set([
       'OPTIONS',
       ...here.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])),
     ]);
-    const route: Route = {
-      template: `/v1${path}`,
+    const route: Route<O> = {
+      template: `${base}${path}`,
       operations: Object.fromEntries(here.map((operation) => [operation.method, operation])),
       allow: [...methods].sort().join(', '),
     };
@@ -38,7 +43,7 @@ export function createRouter(operations: readonly Operation[]): (exchange: Excha
     }
     const found = router.find('GET', exchange.path);
     if (!found || Object.values(found.params).includes('')) return undefined;
-    const route: Route = found.store;
+    const route: Route<O> = found.store;
     exchange.params = found.params;
     exchange.route = route.template;
     return route;

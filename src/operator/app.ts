@@ -2,6 +2,8 @@ import { conclude } from '../http/conclude.ts';
 import { respondPage } from '../http/pages.ts';
 import type { Exchange, Serve } from '../http/transport/exchange.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { createApi } from './api/app.ts';
+import { API_BASE } from './api/operation.ts';
 import { Imports } from './catalog/import-job.ts';
 import type { createConsole } from './console.ts';
 import type { ConsoleOptions } from './frame/context.ts';
@@ -20,15 +22,20 @@ export interface OperatorApp extends Disposable {
   readonly serve: Serve;
 }
 
-/** Creates the request handler of the operator listener: console, metrics and health. */
+/** Creates the request handler of the operator listener: API, console, metrics and health. */
 export function createOperatorApp({ metrics, hosts, ...rest }: OperatorOptions): OperatorApp {
   const vitals = new Vitals(metrics);
   const options = { ...rest, vitals, imports: new Imports(rest.storage) };
-  // Loaded on the first request: on most instances the console is never opened.
+  // Loaded on their first requests: on most instances console and API are never used.
   let loading: Promise<ReturnType<typeof createConsole>> | undefined;
   const respondConsole = async (exchange: Exchange) => {
     loading ??= import('./console.ts').then(({ createConsole }) => createConsole(options));
     return (await loading)(exchange);
+  };
+  let loadingApi: Promise<ReturnType<typeof createApi>> | undefined;
+  const respondApi = async (exchange: Exchange) => {
+    loadingApi ??= import('./api/app.ts').then(({ createApi }) => createApi(options));
+    return (await loadingApi)(exchange);
   };
   const pages = new Map(operatorPages(rest.health, metrics));
   const refuseHost = hostGate(hosts);
@@ -37,10 +44,14 @@ export function createOperatorApp({ metrics, hosts, ...rest }: OperatorOptions):
       conclude(exchange, rest.events, () => {
         const refused = refuseHost(exchange);
         if (isConsolePath(exchange.path)) return refused ? misdirectedPage(refused) : respondConsole(exchange);
-        return refused ?? respondPage(exchange, pages);
+        return refused ?? (isApiPath(exchange.path) ? respondApi(exchange) : respondPage(exchange, pages));
       }),
     [Symbol.dispose]: () => vitals[Symbol.dispose](),
   };
+}
+
+function isApiPath(path: string): boolean {
+  return path === API_BASE || path.startsWith(`${API_BASE}/`);
 }
 
 function isConsolePath(path: string): boolean {

@@ -15,6 +15,7 @@ const SPANS = [
   { name: '30d', label: 'last 30 days', seconds: 30 * DAY_SECONDS },
   { name: 'all', label: 'all time', seconds: Number.POSITIVE_INFINITY },
 ] as const;
+const WAYS = { cli: 'command line', console: 'console', api: 'API' } as const;
 const DEFAULT_SPAN = SPANS[2];
 
 /** The audit log. */
@@ -32,7 +33,7 @@ async function listAudit(context: ConsoleContext): Promise<Answer> {
   );
   const last = found.length > ENTRIES_PER_PAGE ? entries.at(-1) : undefined;
   const content = html`<h1>Audit</h1>
-<p class="lead">Every change made by an operator, in the console or on the command line. Entries cannot be edited.</p>
+<p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited.</p>
 <form class="search" action="/console/audit"><label for="since">Since</label><div class="row"><select id="since" name="since">${options}</select><button>Show</button></div></form>
 ${auditTable(entries, { withTarget: true })}
 ${pager(before > 0 ? `/audit?since=${span.name}` : undefined, last && `/audit?since=${span.name}&before=${last.id}`, ['Newest', 'Older'])}`;
@@ -44,7 +45,7 @@ export function auditTable(entries: readonly AuditEntry[], { withTarget }: { wit
   if (entries.length === 0) return html`<p class="soft">No operator made a change in this time.</p>`;
   const rows = entries.map(
     ({ at, operator, action, target, before, after }) => html`<tr><th scope="row">${moment(at)}</th>
-<td>${foreign(operator.actor)} <span class="soft">${operator.via === 'cli' ? 'command line' : 'console'}</span></td><td><code>${action}</code></td>
+<td>${foreign(operator.actor)} <span class="soft">${WAYS[operator.via]}</span></td><td><code>${action}</code></td>
 ${withTarget ? html`<td>${targetLink(action, target)}</td>` : ''}<td>${difference(before, after)}</td></tr>\n`,
   );
   const columns = ['When', 'Who', 'Did', ...(withTarget ? ['To'] : []), 'Change'].map((name) => ({ name }));

@@ -43,6 +43,11 @@ async function undo(address: DatabaseAddress): Promise<void> {
   await sql`drop index orders_by_pet`.execute(db);
   await sql`drop table category_changes`.execute(db);
   await sql`drop table attempts`.execute(db);
+  await sql`drop table operator_tokens`.execute(db);
+  await sql`drop index api_keys_by_owner`.execute(db);
+  await sql`alter table api_keys drop column owner`.execute(db);
+  for (const table of ['console_logins', 'console_sessions'])
+    await sql`alter table ${sql.table(table)} drop column role`.execute(db);
   await sql`alter table category_counter drop column bytes`.execute(db);
   await sql`delete from kysely_migration where name > '006'`.execute(db);
   await db.destroy();

@@ -13,6 +13,7 @@ const MIGRATIONS = {
   '007-category-changes': async () => (await import('./migrations/007-category-changes.ts')).categoryChanges,
   '008-attempts': async () => (await import('./migrations/008-attempts.ts')).attempts,
   '009-filter-indexes': async () => (await import('./migrations/009-filter-indexes.ts')).filterIndexes,
+  '010-operators': async () => (await import('./migrations/010-operators.ts')).operators,
 };
 
 /** The names under which a database records the migrations applied to it. */

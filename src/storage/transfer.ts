@@ -26,6 +26,7 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   attempts: 'empty',
   usage: 'empty',
   audit_entries: 'empty',
+  operator_tokens: 'empty',
   console_logins: 'empty',
   console_sessions: 'empty',
   change_versions: 'made with rows',

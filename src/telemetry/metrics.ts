@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type MetricValueWithName, Registry } from 'prom-client';
-import type { ErrorCode } from '../catalog/error.ts';
+import type { AnyErrorCode, ErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
 
 /** In seconds: from a response out of memory to one that waited for a slow disk. */
@@ -9,7 +9,12 @@ const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const REFUSAL_REASONS: readonly ErrorCode[] = ['rate_limit_exceeded', 'daily_quota_exceeded', 'key_banned'];
-const AUTHENTICATION_FAILURES: readonly ErrorCode[] = ['missing_api_key', 'invalid_api_key'];
+const AUTHENTICATION_FAILURES: readonly AnyErrorCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'missing_token',
+  'invalid_token',
+];
 /** Gauges with the suffix of a counter, and one that mostly has no sample; others of Node's say the same by type. */
 const DEFAULTS_LEFT_OUT = [
   'nodejs_active_handles_total',

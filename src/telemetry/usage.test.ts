@@ -19,6 +19,8 @@ function bench({ copies = true } = {}) {
       if (isDown) throw new Error('down');
       added.push({ minute, records });
     },
+    lastUses: () => assert.fail(),
+    page: () => assert.fail(),
     byKey: () => assert.fail(),
     series: () => assert.fail(),
     purge: async (now) => {

@@ -8,7 +8,17 @@ import { noPostgres } from '../kit/postgres.ts';
 import { sharedRedis } from '../kit/redis-server.ts';
 
 /** The suites of the published interface, which know nothing of what the service stands on. */
-const SUITES = ['conformance', 'shop', 'resources', 'conditional', 'idempotency', 'edge/cors', 'shop-model'];
+const SUITES = [
+  'conformance',
+  'shop',
+  'resources',
+  'conditional',
+  'idempotency',
+  'edge/cors',
+  'shop-model',
+  'operator-api/keys',
+  'operator-api/usage',
+];
 const FILES = SUITES.map((suite) => join(import.meta.dirname, '..', `${suite}.test.ts`));
 
 test('the suites of the published interface pass on PostgreSQL and Redis as they are', {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { issueToken } from '../../src/catalog/operator/token.ts';
 import { databaseUrl } from '../../src/config.ts';
 import { openEngine } from '../../src/storage/open.ts';
 import { TRANSFERRED, transfer as transferDatabase } from '../../src/storage/transfer.ts';
@@ -218,8 +219,9 @@ async function fill(url: string): Promise<string> {
   await storage.keys.revoke(gone.id, now, OPERATOR);
   await storage.categories.rename(2, 'é', OPERATOR);
   await storage.limits.insertBan({ keyId: key.id, startedAt: now - 120, endsAt: now - 60, level: 1, reason: 'r' });
-  await storage.sessions.offer('login', { endsAt: now + 600, actor: 'ops' });
-  await storage.sessions.offer('other', { endsAt: now + 600, actor: 'ops' });
+  await storage.sessions.offer('login', { endsAt: now + 600, actor: 'ops', role: 'viewer' });
+  await storage.sessions.offer('other', { endsAt: now + 600, actor: 'ops', role: 'admin' });
+  await issueToken({ storage, now, by: OPERATOR }, { name: 'billing', role: 'keys' });
   await storage.sessions.open('other', { hash: 'session', now, endsAt: now + 3_600 });
   return secret;
 }

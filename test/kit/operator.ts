@@ -1,4 +1,42 @@
 import type { Operator } from '../../src/catalog/audit.ts';
+import { issueToken, type OperatorToken, type Role } from '../../src/catalog/operator/token.ts';
+import type { TestService } from './service.ts';
 
 /** The operator recorded for manual changes in tests. */
 export const OPERATOR: Operator = { actor: 'test', via: 'cli' };
+
+/** A program with a token of the operator API. */
+export interface ApiClient {
+  readonly token: OperatorToken;
+  readonly secret: string;
+  /** A request; a body that is no text is sent as JSON. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+}
+
+/** Issues a token, named after its role unless told otherwise. */
+export async function apiClient(service: TestService, role: Role, name: string = role): Promise<ApiClient> {
+  const context = { storage: service.storage, now: service.clock.now().unix, by: OPERATOR };
+  const issued = await issueToken(context, { name, role });
+  return {
+    ...issued,
+    send: (method, path, body, headers = {}) =>
+      callApi(service, method, path, {
+        body,
+        headers: { authorization: `Bearer ${issued.secret}`, ...headers },
+      }),
+  };
+}
+
+/** A request to the operator API. */
+export function callApi(
+  service: TestService,
+  method: string,
+  path: string,
+  { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Response> {
+  return fetch(`${service.operatorUrl}/api/v1${path}`, {
+    method,
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    headers: { connection: 'close', 'content-type': 'application/json', ...headers },
+  });
+}

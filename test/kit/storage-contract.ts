@@ -11,6 +11,7 @@ import { limitsContract } from './storage/limits.ts';
 import { retriesContract } from './storage/retries.ts';
 import { sessionsContract } from './storage/sessions.ts';
 import { shopContract } from './storage/shop.ts';
+import { tokensContract } from './storage/tokens.ts';
 import { usageContract } from './storage/usage.ts';
 
 /** The suite that every storage engine must pass. */
@@ -31,6 +32,7 @@ export function storageContract(
   limitsContract(check);
   usageContract(check);
   sessionsContract(check);
+  tokensContract(check);
 
   check('missing records are not found', async ({ storage }) => {
     assert.equal(await storage.categories.find(1), undefined);

@@ -2,14 +2,42 @@ import { utc } from '../../stdx/clock.ts';
 import type { ApiKey } from '../api-key.ts';
 import type { AuditEntry } from '../audit.ts';
 import type { Ban } from '../limit.ts';
-import type { KeyUsage } from '../usage.ts';
+import type { Storage } from '../storage.ts';
+import type { KeyUsage, UsagePoint } from '../usage.ts';
+import type { OperatorToken } from './token.ts';
 
 /** What commands and API print of what operators see. Moments are RFC 3339 in UTC. */
 
 export type KeyJson = ReturnType<typeof keyJson>;
 
-/** A key with the ban that is on. */
-export function keyJson(key: ApiKey, ban: Ban | undefined) {
+/** What is told with a key: its ban that is on, and when it was last used (Unix seconds). */
+export interface KeyDetails {
+  readonly ban?: Ban | undefined;
+  readonly lastUsedAt?: number | undefined;
+}
+
+/** Keys with their bans that are on, and when they were last used. */
+export async function keysJson(
+  { storage, now }: { storage: Pick<Storage, 'limits' | 'usage'>; now: number },
+  keys: readonly ApiKey[],
+): Promise<KeyJson[]> {
+  const ids = keys.map(({ id }) => id);
+  const detailsOf = await keyDetails({ storage, now }, ids);
+  return keys.map((key) => keyJson(key, detailsOf(key.id)));
+}
+
+/** Reads the details of keys. */
+export async function keyDetails(
+  { storage, now }: { storage: Pick<Storage, 'limits' | 'usage'>; now: number },
+  ids: readonly string[],
+): Promise<(id: string) => KeyDetails> {
+  const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
+  const lastUses = await storage.usage.lastUses(ids);
+  return (id) => ({ ban: bans.get(id), lastUsedAt: lastUses.get(id) });
+}
+
+/** A key with its details. */
+export function keyJson(key: ApiKey, { ban, lastUsedAt }: KeyDetails) {
   return {
     id: key.id,
     name: key.name,
@@ -21,13 +49,39 @@ export function keyJson(key: ApiKey, ban: Ban | undefined) {
     createdAt: utc(key.createdAt),
     expiresAt: utcOrNull(key.expiresAt),
     revokedAt: utcOrNull(key.revokedAt),
+    owner: key.owner,
+    lastUsedAt: utcOrNull(lastUsedAt ?? null),
     ban: ban ? { until: utc(ban.endsAt), reason: ban.reason } : null,
   };
+}
+
+/** A ban that is on. */
+export function banJson({ keyId, startedAt, endsAt, level, reason }: Ban) {
+  return { keyId, startedAt: utc(startedAt), endsAt: utc(endsAt), level, reason };
 }
 
 /** The usage of a key that may have been deleted by hand since. */
 export function usageJson({ keyId, first, last, ...counts }: KeyUsage, name = '') {
   return { id: keyId, name, ...counts, first: utc(first), last: utc(last) };
+}
+
+/** The usage within one period. */
+export function usagePointJson({ at, ...counts }: UsagePoint) {
+  return { at: utc(at), ...counts };
+}
+
+/** A token of the operator API. */
+export function tokenJson({ id, name, prefix, role, ...moments }: OperatorToken) {
+  const { createdAt, expiresAt, revokedAt } = moments;
+  return {
+    id,
+    name,
+    prefix,
+    role,
+    createdAt: utc(createdAt),
+    expiresAt: utcOrNull(expiresAt),
+    revokedAt: utcOrNull(revokedAt),
+  };
 }
 
 /** An entry of the audit. */

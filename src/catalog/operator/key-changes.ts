@@ -12,6 +12,7 @@ import {
 } from '../api-key.ts';
 import type { Operator } from '../audit.ts';
 import { CatalogError } from '../error.ts';
+import type { Origin, Retry } from '../idempotency.ts';
 import type { Storage } from '../storage.ts';
 
 /** What operators do with keys: one function for each change, called by the commands, the console and the API. */
@@ -22,6 +23,13 @@ export interface ChangeContext {
   readonly environment: Environment;
   readonly now: number;
   readonly by: Operator;
+  /** How a retry of the change is recognised, and what is kept for it. */
+  readonly once?: Once;
+}
+
+interface Once {
+  readonly origin: Origin;
+  outcome(key: ApiKey, secret: string | undefined): unknown;
 }
 
 /** A key with its new secret, which exists nowhere else. */
@@ -32,11 +40,11 @@ export interface IssuedKey {
 
 /** Issues a key. Throws `validation_failed`. */
 export async function issueKey(
-  { storage, environment, now, by }: ChangeContext,
+  { storage, environment, now, by, once }: ChangeContext,
   wanted: Omit<NewApiKey, 'environment'>,
 ): Promise<IssuedKey> {
   const { key, secret } = newApiKey({ ...wanted, environment }, now);
-  await storage.keys.insert(key, secretRecord(secret), by);
+  await storage.keys.insert(key, secretRecord(secret), by, retryOf(once, secret));
   return { key, secret };
 }
 
@@ -56,7 +64,7 @@ export async function changeKey(context: ChangeContext, id: string, wanted: KeyC
  * Gives a key a new secret; earlier ones end after the grace. Throws `validation_failed`, `not_found` or `key_revoked`.
  */
 export async function rotateKey(context: ChangeContext, id: string, graceSeconds: number): Promise<IssuedKey> {
-  const { storage, environment, now, by } = context;
+  const { storage, environment, now, by, once } = context;
   if (graceSeconds > ROTATION_GRACE_MAX_SECONDS) {
     throw new CatalogError('validation_failed', `The grace is ${graceSeconds} s; at most 30d are possible`);
   }
@@ -68,20 +76,24 @@ export async function rotateKey(context: ChangeContext, id: string, graceSeconds
     );
   }
   const secret = mintSecret(environment);
-  const rotation = { now, oldEndAt: now + graceSeconds, by };
+  const rotation = { now, oldEndAt: now + graceSeconds, by, retry: retryOf(once, secret) };
   // A revoked key stays as it was, so the new secret is useless.
   return { key: usable(await storage.keys.rotate(id, secretRecord(secret), rotation), id), secret };
 }
 
 /** Revokes a key permanently; a second time changes nothing. Throws `not_found`. */
-export async function revokeKey({ storage, now, by }: ChangeContext, id: string): Promise<ApiKey> {
-  return found(await storage.keys.revoke(id, now, by), id);
+export async function revokeKey({ storage, now, by, once }: ChangeContext, id: string): Promise<ApiKey> {
+  return found(await storage.keys.revoke(id, now, by, retryOf(once)), id);
 }
 
 /** Lifts the ban of a key; false without one. Throws `not_found`. */
 export async function liftBan(context: ChangeContext, id: string): Promise<boolean> {
   await keyWithId(context, id);
   return context.storage.limits.liftBan(id, context.now, context.by);
+}
+
+function retryOf(once: Once | undefined, secret?: string): Retry<ApiKey> | undefined {
+  return once && { origin: once.origin, outcome: (key) => once.outcome(key, secret) };
 }
 
 function usable(key: ApiKey | undefined, id: string): ApiKey {

@@ -1,5 +1,6 @@
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
 import type { Operator } from '../audit.ts';
+import type { Role } from './token.ts';
 
 /** How long a session stays open without use. */
 export const SESSION_IDLE_SECONDS = HOUR_SECONDS;
@@ -10,6 +11,7 @@ export interface ConsoleSession {
   readonly id: string;
   /** The system user who asked for the login. */
   readonly actor: string;
+  readonly role: Role;
   readonly openedAt: number;
   /** The latest moment at which it may end; earlier if it is idle. */
   readonly endsAt: number;
@@ -25,7 +27,7 @@ export interface NewSession {
 /** The console's logins and sessions, stored by token hash, so that reading the database grants no access. */
 export interface SessionStorage {
   /** Stores a login that opens one session until `endsAt`. */
-  offer(loginHash: string, login: { endsAt: number; actor: string }): Promise<void>;
+  offer(loginHash: string, login: { endsAt: number; actor: string; role: Role }): Promise<void>;
   /** Uses up a login and opens its session; undefined if the login is unknown, expired or used. */
   open(loginHash: string, session: NewSession): Promise<ConsoleSession | undefined>;
   /** Finds an open session: not ended, and used within `SESSION_IDLE_SECONDS`. */

@@ -69,18 +69,21 @@ const STABILITY_TEXT = {
   experimental: '**Experimental**: may change or be removed at any time, without notice.',
 };
 
-const ErrorBody = {
-  title: 'Error',
-  type: 'object',
-  required: ['code', 'message', 'status'],
-  properties: {
-    code: { enum: ERROR_CODES, type: 'string', description: 'Machine-readable error code, from a closed set' },
-    message: { type: 'string', description: 'Human-readable description' },
-    status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code of the response' },
-  },
-  description: 'The body of every error',
-  additionalProperties: false,
-};
+/** The schema of the body of every error, with the codes of an API. */
+export function errorBody(codes: readonly string[]) {
+  return {
+    title: 'Error',
+    type: 'object',
+    required: ['code', 'message', 'status'],
+    properties: {
+      code: { enum: codes, type: 'string', description: 'Machine-readable error code, from a closed set' },
+      message: { type: 'string', description: 'Human-readable description' },
+      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code of the response' },
+    },
+    description: 'The body of every error',
+    additionalProperties: false,
+  };
+}
 
 const integer = (description: string, minimum = 0) => ({ description, schema: { type: 'integer', minimum } });
 const text = (description: string) => ({ description, schema: { type: 'string' } });
@@ -235,7 +238,7 @@ function describeError(status: number | 'default', codes: readonly ErrorCode[], 
     headers: describeHeaders(headersOf(status)),
     content: {
       'application/json': {
-        schema: named(ErrorBody, schemas),
+        schema: named(errorBody(ERROR_CODES), schemas),
         ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
       },
     },
@@ -257,7 +260,8 @@ const IfNoneMatch = {
   schema: { type: 'string' },
 };
 
-const IdempotencyKey = {
+/** The parameter of every POST. */
+export const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
@@ -284,7 +288,8 @@ function dateOf(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
 }
 
-function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
+/** A parameter of an operation. */
+export function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
   const described = { name, in: place, required: place === 'path', description, schema };
   return 'items' in schema ? { ...described, style: 'form', explode: false } : described;
 }
@@ -306,7 +311,7 @@ function ref(kind: keyof Components | 'headers', name: string): { readonly $ref:
 }
 
 /** Moves every titled part of a schema to the components, and returns the schema with references. */
-function named(schema: TSchema, schemas: Record<string, unknown>): unknown {
+export function named(schema: TSchema, schemas: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(schema), (_key, part) => {
     if (typeof part?.title !== 'string') return part;
     const { title, ...rest } = part;

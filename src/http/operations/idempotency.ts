@@ -8,13 +8,13 @@ import type { Answer, Exchange } from '../transport/exchange.ts';
 export const IDEMPOTENCY_KEY = /^("[ -~]{1,255}"|[!#-~][ -~]{0,254})$/;
 
 /**
- * The key that a create comes from, and its `Idempotency-Key` if it has one. A retry must repeat method, path and body
- * byte for byte. Throws `validation_failed`.
+ * The key or token that a change comes from, and its `Idempotency-Key` if it has one. A retry must repeat method, path
+ * and body byte for byte. Throws `validation_failed`.
  */
-export function originOf(exchange: Exchange): Origin {
-  const { request, path, bodyBytes, key } = exchange;
+export function originOf(exchange: Exchange, keyId = exchange.key.id): Origin {
+  const { request, path, bodyBytes } = exchange;
   const header = request.headers['idempotency-key'];
-  if (header === undefined) return { keyId: key.id };
+  if (header === undefined) return { keyId };
   if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1) {
     throw new CatalogError('validation_failed', 'There are several Idempotency-Key headers; send one');
   }
@@ -26,7 +26,7 @@ export function originOf(exchange: Exchange): Origin {
   }
   const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
   const fingerprint = createHash('sha256').update(`${request.method} ${path}\n`).update(bodyBytes).digest('base64url');
-  return { keyId: key.id, idempotency: { key: idempotencyKey, fingerprint } };
+  return { keyId, idempotency: { key: idempotencyKey, fingerprint } };
 }
 
 /**

@@ -108,7 +108,8 @@ export function readId(text: string | undefined): number | undefined {
   return Number.isSafeInteger(id) ? id : undefined;
 }
 
-function readLimit(text: string, limitMax: number): number {
+/** A limit as it was sent. Throws `validation_failed`. */
+export function readLimit(text: string, limitMax: number): number {
   const limit = /^[1-9][0-9]{0,8}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= limitMax) return limit;
   throw new CatalogError('validation_failed', `limit is ${quote(text)}; send a whole number from 1 to ${limitMax}`);

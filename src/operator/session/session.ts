@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { hashSecret } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { ConsoleSession } from '../../catalog/operator/session.ts';
+import type { Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
@@ -20,10 +21,10 @@ const ADDRESSES_MAX = 1_000;
 /** Creates a login link to the console at `url`; it opens one session and expires after ten minutes. */
 export async function offerLogin(
   storage: Storage,
-  { actor, now, url }: { actor: string; now: number; url: string },
+  { actor, role, now, url }: { actor: string; role: Role; now: number; url: string },
 ): Promise<string> {
   const token = mintToken();
-  await storage.sessions.offer(hashSecret(token), { endsAt: now + LOGIN_SECONDS, actor });
+  await storage.sessions.offer(hashSecret(token), { endsAt: now + LOGIN_SECONDS, actor, role });
   return `${url}/console/login?token=${token}`;
 }
 

@@ -11,7 +11,7 @@ export class SqlAudit implements AuditStorage {
     this.#transactions = transactions;
   }
 
-  list({ since, limit, before, target }: AuditQuery): Promise<AuditEntry[]> {
+  list({ since, limit, before, target, actor, action }: AuditQuery): Promise<AuditEntry[]> {
     return this.#transactions.read(async (db) => {
       let query = db
         .selectFrom('audit_entries')
@@ -21,6 +21,8 @@ export class SqlAudit implements AuditStorage {
         .limit(limit);
       if (before !== undefined) query = query.where('id', '<', before);
       if (target !== undefined) query = query.where('target', '=', target);
+      if (actor !== undefined) query = query.where('actor', '=', actor);
+      if (action !== undefined) query = query.where('action', '=', action as AuditAction);
       return (await query.execute()).map(toEntry);
     });
   }

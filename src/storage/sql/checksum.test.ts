@@ -25,6 +25,7 @@ const ROWS = {
     created_at: 1_800_000_000,
     expires_at: null,
     revoked_at: null,
+    owner: 'cus_1',
   },
   api_key_secrets: { hash: 'x', key_id: 'key_1', prefix: 'petcat_live_1', created_at: 1_800_000_000, ends_at: null },
 } as const;

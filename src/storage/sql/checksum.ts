@@ -14,6 +14,19 @@ const COVERED = {
   orders: [['id', 'pet_id', 'quantity', 'ship_date', 'created_at', 'created_by']],
   api_keys: [
     ['id', 'name', 'environment', 'plan', 'per_minute', 'per_day', 'scopes', 'created_at', 'expires_at', 'revoked_at'],
+    [
+      'id',
+      'name',
+      'environment',
+      'plan',
+      'per_minute',
+      'per_day',
+      'scopes',
+      'created_at',
+      'expires_at',
+      'revoked_at',
+      'owner',
+    ],
   ],
   api_key_secrets: [['hash', 'key_id', 'prefix', 'created_at', 'ends_at']],
 } as const satisfies { [Table in keyof Tables]?: readonly (readonly string[])[] };

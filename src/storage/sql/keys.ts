@@ -4,6 +4,8 @@ import {
   ENVIRONMENTS,
   type FoundKey,
   type KeyChanges,
+  type KeyPage,
+  type KeyQuery,
   type KeySearch,
   type KeyStorage,
   type Rotation,
@@ -12,10 +14,12 @@ import {
   type SecretRecord,
 } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
+import type { Retry } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { recordAudit } from './audit.ts';
 import { type RowGuard, seal } from './checksum.ts';
+import { changeOnce } from './outcomes.ts';
 import { Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -44,14 +48,22 @@ export class SqlKeys implements KeyStorage {
     this.#clock = clock;
   }
 
-  insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void> {
+  insert(key: ApiKey, secret: SecretRecord, by: Operator, retry?: Retry<ApiKey>): Promise<void> {
     return this.#transactions.change('keys', async (trx) => {
-      await trx.insertInto('api_keys').values(fromKey(key)).execute();
-      await insertSecret(trx, key.id, secret, key.createdAt);
-      const { name, plan, limits, scopes, expiresAt } = key;
-      const after = { name, plan, limits, scopes, expiresAt };
-      await recordAudit(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
+      await changeOnce(trx, { retry, now: key.createdAt }, () => this.#insert(trx, { key, secret, by }));
     });
+  }
+
+  async #insert(
+    trx: Transaction<Tables>,
+    { key, secret, by }: { key: ApiKey; secret: SecretRecord; by: Operator },
+  ): Promise<ApiKey> {
+    await trx.insertInto('api_keys').values(fromKey(key)).execute();
+    await insertSecret(trx, key.id, secret, key.createdAt);
+    const { name, plan, limits, scopes, expiresAt, owner } = key;
+    const after = { name, plan, limits, scopes, expiresAt, ...(owner !== null && { owner }) };
+    await recordAudit(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
+    return key;
   }
 
   findBySecret(secretHash: string): Promise<FoundKey | undefined> {
@@ -84,15 +96,8 @@ export class SqlKeys implements KeyStorage {
   }
 
   search({ text, offset, limit }: KeySearch): Promise<{ keys: ApiKey[]; count: number }> {
-    const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
-    const matches = (column: 'api_keys.name' | 'api_keys.id' | 'api_key_secrets.prefix') =>
-      sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`;
     return this.#transactions.read(async (db) => {
-      const found = text
-        ? selectKeys(db).where((where) =>
-            where.or([matches('api_keys.name'), matches('api_keys.id'), matches('api_key_secrets.prefix')]),
-          )
-        : selectKeys(db);
+      const found = text ? selectKeys(db).where(contains(text)) : selectKeys(db);
       // Without a text no join is needed: an index counts the keys.
       const { count } = await (text ? found.clearSelect() : db.selectFrom('api_keys'))
         .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -100,6 +105,28 @@ export class SqlKeys implements KeyStorage {
       const page = found.orderBy('api_keys.created_at', 'desc').orderBy('api_keys.id', 'desc');
       const rows = await page.offset(offset).limit(limit).execute();
       return { keys: this.#guard.filter('api_keys', rows).map(toKey), count };
+    });
+  }
+
+  page({ limit, behind, ...query }: KeyQuery): Promise<KeyPage> {
+    return this.#transactions.read(async (db) => {
+      let found = filtered(db, query);
+      if (behind) {
+        const { createdAt, id } = behind;
+        found = found.where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('api_keys.created_at', 'api_keys.id'), '<', tuple(createdAt, id)),
+        );
+      }
+      const rows = await found
+        .orderBy('api_keys.created_at', 'desc')
+        .orderBy('api_keys.id', 'desc')
+        .limit(limit + 1)
+        .execute();
+      const last = rows.length > limit ? rows[limit - 1] : undefined;
+      return {
+        keys: this.#guard.filter('api_keys', rows.slice(0, limit)).map(toKey),
+        last: last && { createdAt: last.created_at, id: last.id },
+      };
     });
   }
 
@@ -119,27 +146,37 @@ export class SqlKeys implements KeyStorage {
     });
   }
 
-  rotate(id: string, secret: SecretRecord, { now, oldEndAt, by }: Rotation): Promise<ApiKey | undefined> {
-    return this.#transactions.change('keys', async (trx) => {
-      const key = await this.#readKey(trx, id);
-      if (!key || key.revokedAt !== null) return key;
+  rotate(id: string, secret: SecretRecord, { now, oldEndAt, by, retry }: Rotation): Promise<ApiKey | undefined> {
+    return this.#change(id, { retry, now }, async (trx, key) => {
       await this.#endSecrets(trx, id, oldEndAt);
       await insertSecret(trx, id, secret, now);
       const [before, after] = [{ prefix: key.prefix }, { prefix: secret.prefix, oldEndsAt: oldEndAt }];
       await recordAudit(trx, { at: now, by, action: 'key.rotate', target: id, before, after });
-      return this.#readKey(trx, id);
     });
   }
 
-  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined> {
-    return this.#transactions.change('keys', async (trx) => {
-      const key = await this.#readKey(trx, id);
-      if (!key || key.revokedAt !== null) return key;
+  revoke(id: string, now: number, by: Operator, retry?: Retry<ApiKey>): Promise<ApiKey | undefined> {
+    return this.#change(id, { retry, now }, async (trx, key) => {
       const { revoked_at, checksum } = fromKey({ ...key, revokedAt: now });
       await trx.updateTable('api_keys').set({ revoked_at, checksum }).where('id', '=', id).execute();
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
       await recordAudit(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
-      return this.#readKey(trx, id);
+    });
+  }
+
+  /** Changes a key that is there and not revoked, once, and returns it as it is then. */
+  #change(
+    id: string,
+    options: { retry: Retry<ApiKey> | undefined; now: number },
+    work: (trx: Transaction<Tables>, key: ApiKey) => Promise<void>,
+  ): Promise<ApiKey | undefined> {
+    return this.#transactions.change('keys', async (trx) => {
+      const key = await this.#readKey(trx, id);
+      if (!key || key.revokedAt !== null) return key;
+      return changeOnce(trx, options, async () => {
+        await work(trx, key);
+        return (await this.#readKey(trx, id)) ?? key;
+      });
     });
   }
 
@@ -187,6 +224,38 @@ function selectKeys(db: Kysely<Tables>) {
     .select('api_key_secrets.prefix');
 }
 
+/** The condition that a name, an id or a prefix contains a text, regardless of case. */
+function contains(text: string) {
+  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  const columns = ['api_keys.name', 'api_keys.id', 'api_key_secrets.prefix'];
+  const matches = columns.map((column) => sql`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`);
+  return sql<boolean>`(${sql.join(matches, sql` or `)})`;
+}
+
+function filtered(db: Kysely<Tables>, query: Omit<KeyQuery, 'limit' | 'behind'>) {
+  const { text, owner, plan, state, expiresBefore, now } = query;
+  let found = selectKeys(db);
+  if (text !== '') found = found.where(contains(text));
+  if (owner !== undefined) found = found.where('api_keys.owner', '=', owner);
+  if (plan !== undefined) found = found.where('api_keys.plan', '=', plan);
+  if (expiresBefore !== undefined) found = found.where('api_keys.expires_at', '<', expiresBefore);
+  if (state === undefined) return found;
+  if (state === 'revoked') return found.where('api_keys.revoked_at', 'is not', null);
+  found = found.where('api_keys.revoked_at', 'is', null);
+  if (state === 'expired') return found.where('api_keys.expires_at', '<=', now);
+  found = found.where((key) => key.or([key('api_keys.expires_at', 'is', null), key('api_keys.expires_at', '>', now)]));
+  return found.where(({ exists, not, selectFrom }) => {
+    const banned = exists(
+      selectFrom('bans')
+        .select('bans.key_id')
+        .whereRef('bans.key_id', '=', 'api_keys.id')
+        .where('bans.ends_at', '>', now)
+        .where('bans.lifted_at', 'is', null),
+    );
+    return state === 'banned' ? banned : not(banned);
+  });
+}
+
 /** Interns a known string, so that all keys share one copy. */
 function intern<Name extends string>(names: readonly Name[], text: string): Name {
   return names.find((name) => name === text) ?? (text as Name);
@@ -215,6 +284,7 @@ function toKey(row: Tables['api_keys'] & { prefix: string }): ApiKey {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    owner: row.owner,
   };
 }
 
@@ -230,5 +300,6 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     created_at: key.createdAt,
     expires_at: key.expiresAt,
     revoked_at: key.revokedAt,
+    owner: key.owner,
   });
 }

@@ -1,7 +1,13 @@
 import { hash } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { CatalogError } from '../../catalog/error.ts';
-import { type Created, IDEMPOTENCY_SECONDS, type Origin } from '../../catalog/idempotency.ts';
+import {
+  ChangeReplayed,
+  type Created,
+  IDEMPOTENCY_SECONDS,
+  type Origin,
+  type Retry,
+} from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Tables } from './tables.ts';
 
@@ -38,6 +44,24 @@ export async function createOnce<T>(
     .onConflict((conflict) => conflict.columns(['key_id', 'idempotency_key']).doUpdateSet(outcome))
     .execute();
   return { resource, isReplay: false };
+}
+
+/**
+ * Makes a change once, as `createOnce` does, if it can be recognised. Throws `ChangeReplayed` if it was made already.
+ */
+export async function changeOnce<T>(
+  trx: Transaction<Tables>,
+  { retry, now }: { retry: Retry<T> | undefined; now: number },
+  change: () => Promise<T>,
+): Promise<T> {
+  if (!retry) return change();
+  let changed: { readonly value: T } | undefined;
+  const { resource } = await createOnce(trx, { origin: retry.origin, now }, async () => {
+    changed = { value: await change() };
+    return retry.outcome(changed.value);
+  });
+  if (!changed) throw new ChangeReplayed(resource);
+  return changed.value;
 }
 
 /** Clients put secrets into keys, such as the token of a payment, so only a digest is stored. */

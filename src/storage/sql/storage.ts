@@ -11,6 +11,7 @@ import { RowGuard } from './checksum.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
 import { SqlSessions } from './operator/sessions.ts';
+import { SqlTokens } from './operator/tokens.ts';
 import { SqlOrders } from './orders.ts';
 import { deleteAttempts, selectOldAttempts } from './outcomes.ts';
 import { SqlPets } from './pets.ts';
@@ -41,6 +42,7 @@ export class SqlStorage implements Storage {
   readonly usage: SqlUsage;
   readonly audit: SqlAudit;
   readonly sessions: SqlSessions;
+  readonly tokens: SqlTokens;
   readonly #transactions: Transactions;
   readonly #clock: Clock;
 
@@ -57,6 +59,7 @@ export class SqlStorage implements Storage {
     this.usage = new SqlUsage(this.#transactions, clock);
     this.audit = new SqlAudit(this.#transactions);
     this.sessions = new SqlSessions(this.#transactions);
+    this.tokens = new SqlTokens(this.#transactions);
   }
 
   watch(onChange: (change: Change) => Promise<void>): Promise<void> {

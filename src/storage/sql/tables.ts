@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { AuditAction, Operator } from '../../catalog/audit.ts';
+import type { Role } from '../../catalog/operator/token.ts';
 import type { PetStatus } from '../../catalog/pet.ts';
 import type { PlanName } from '../../catalog/plan.ts';
 import type { Change } from '../../catalog/storage.ts';
@@ -75,6 +76,7 @@ export interface Tables {
     created_at: number;
     expires_at: number | null;
     revoked_at: number | null;
+    owner: string | null;
     checksum: number | null;
   };
   api_key_secrets: {
@@ -116,11 +118,23 @@ export interface Tables {
     before: string;
     after: string;
   };
-  console_logins: { hash: string; actor: string; ends_at: number };
+  /** Tokens of the operator API. */
+  operator_tokens: {
+    id: string;
+    hash: string;
+    name: string;
+    prefix: string;
+    role: Role;
+    created_at: number;
+    expires_at: number | null;
+    revoked_at: number | null;
+  };
+  console_logins: { hash: string; actor: string; role: Role; ends_at: number };
   console_sessions: {
     hash: string;
     id: string;
     actor: string;
+    role: Role;
     opened_at: number;
     ends_at: number;
     last_seen_at: number;

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import {
   ALL_KEYS,
   type KeyUsage,
   USAGE_PERIODS,
+  type UsageCounts,
   type UsagePeriod,
   type UsagePoint,
   type UsageRecord,
@@ -14,7 +15,7 @@ import {
 import type { Clock } from '../../stdx/clock.ts';
 import { onceByAttempt } from './outcomes.ts';
 import { RowsInsert } from './statement.ts';
-import type { Tables } from './tables.ts';
+import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
@@ -54,50 +55,68 @@ export class SqlUsage implements UsageStorage {
         .where('starts_at', '>=', startOf(period, since))
         .where('key_id', '!=', ALL_KEYS)
         .groupBy('key_id')
-        .select(({ fn }) => [
-          'key_id',
-          fn.sum<number>('served').as('served'),
-          fn.sum<number>('client_errors').as('client_errors'),
-          fn.sum<number>('refused').as('refused'),
-          fn.sum<number>('server_errors').as('server_errors'),
-          fn.min('first_at').as('first_at'),
-          fn.max('last_at').as('last_at'),
-        ])
+        .select(['key_id'])
+        .select(sums)
+        .select(({ fn }) => [fn.min('first_at').as('first_at'), fn.max('last_at').as('last_at')])
         .orderBy(({ fn }) => fn.sum<number>('served'), 'desc')
         .orderBy('key_id');
       if (keyId !== undefined) query = query.where('key_id', '=', keyId);
       if (limit !== undefined) query = query.limit(limit);
-      return (await query.execute()).map((row) => ({
-        keyId: row.key_id,
-        // PostgreSQL returns sums as decimals, in text.
-        served: Number(row.served),
-        clientErrors: Number(row.client_errors),
-        refused: Number(row.refused),
-        serverErrors: Number(row.server_errors),
-        first: row.first_at,
-        last: row.last_at,
-      }));
+      return (await query.execute()).map(toKeyUsage);
     });
   }
 
-  series({ keyId, period, since }: Parameters<UsageStorage['series']>[0]): Promise<UsagePoint[]> {
+  page({ since, until, now, keyId, owner, behind, limit }: Parameters<UsageStorage['page']>[0]) {
+    const period = usagePeriod(now - since);
     return this.#transactions.read(async (db) => {
-      const rows = await db
+      let query = db
         .selectFrom('usage')
-        .selectAll()
-        .where('key_id', '=', keyId)
+        .innerJoin('api_keys', 'api_keys.id', 'usage.key_id')
         .where('period', '=', period)
         .where('starts_at', '>=', startOf(period, since))
-        .orderBy('starts_at')
-        .execute();
-      return rows.map((row) => ({
-        at: row.starts_at,
-        served: row.served,
-        clientErrors: row.client_errors,
-        refused: row.refused,
-        serverErrors: row.server_errors,
-      }));
+        .where('key_id', '>', behind)
+        .groupBy(['key_id', 'api_keys.name'])
+        .select(['key_id', 'api_keys.name as name'])
+        .select(sums)
+        .select(({ fn }) => [fn.min('first_at').as('first_at'), fn.max('last_at').as('last_at')])
+        .orderBy('key_id')
+        .limit(limit);
+      if (until !== undefined) query = query.where('starts_at', '<', until);
+      if (keyId !== undefined) query = query.where('key_id', '=', keyId);
+      if (owner !== undefined) query = query.where('api_keys.owner', '=', owner);
+      return (await query.execute()).map((row) => ({ ...toKeyUsage(row), name: row.name }));
     });
+  }
+
+  series({ keyId, owner, period, since, until }: Parameters<UsageStorage['series']>[0]): Promise<UsagePoint[]> {
+    return this.#transactions.read(async (db) => {
+      let query = db
+        .selectFrom('usage')
+        .where('period', '=', period)
+        .where('starts_at', '>=', startOf(period, since))
+        .groupBy('starts_at')
+        .select(['starts_at'])
+        .select(sums)
+        .orderBy('starts_at');
+      if (until !== undefined) query = query.where('starts_at', '<', until);
+      if (owner === undefined || keyId !== ALL_KEYS) query = query.where('key_id', '=', keyId);
+      if (owner !== undefined) {
+        query = query.where('key_id', 'in', (keys) =>
+          keys.selectFrom('api_keys').select('id').where('owner', '=', owner),
+        );
+      }
+      return (await query.execute()).map((row) => ({ at: row.starts_at, ...toCounts(row) }));
+    });
+  }
+
+  async lastUses(keyIds: readonly string[]): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    for (let first = 0; first < keyIds.length; first += ROWS_PER_STATEMENT) {
+      const some = keyIds.slice(first, first + ROWS_PER_STATEMENT);
+      const rows = await this.#transactions.read((db) => selectLastUses(db, some));
+      for (const { id, last_at } of rows) if (last_at !== null) found.set(id, last_at);
+    }
+    return found;
   }
 
   async purge(now: number): Promise<void> {
@@ -124,6 +143,25 @@ export class SqlUsage implements UsageStorage {
   }
 }
 
+/** The last day of each key, of which the index finds one row. */
+function selectLastUses(db: Kysely<Tables>, keyIds: readonly string[]) {
+  return db
+    .selectFrom('api_keys')
+    .where('id', 'in', keyIds)
+    .select((key) => [
+      'id',
+      key
+        .selectFrom('usage')
+        .whereRef('usage.key_id', '=', 'api_keys.id')
+        .where('period', '=', 'day')
+        .orderBy('starts_at', 'desc')
+        .limit(1)
+        .select('last_at')
+        .as('last_at'),
+    ])
+    .execute();
+}
+
 function addRows(db: Kysely<Tables>, rows: readonly Tables['usage'][]) {
   return db
     .insertInto('usage')
@@ -148,6 +186,29 @@ function addRows(db: Kysely<Tables>, rows: readonly Tables['usage'][]) {
         };
       }),
     );
+}
+
+function sums({ fn }: ExpressionBuilder<Tables, 'usage'>) {
+  return [
+    fn.sum<number>('served').as('served'),
+    fn.sum<number>('client_errors').as('client_errors'),
+    fn.sum<number>('refused').as('refused'),
+    fn.sum<number>('server_errors').as('server_errors'),
+  ];
+}
+
+/** PostgreSQL returns sums as decimals, in text. */
+function toCounts(row: Pick<Tables['usage'], Counted>): UsageCounts {
+  return {
+    served: Number(row.served),
+    refused: Number(row.refused),
+    clientErrors: Number(row.client_errors),
+    serverErrors: Number(row.server_errors),
+  };
+}
+
+function toKeyUsage(row: Omit<Tables['usage'], 'period' | 'starts_at'>): KeyUsage {
+  return { keyId: row.key_id, ...toCounts(row), first: row.first_at, last: row.last_at };
 }
 
 type Counted = 'served' | 'client_errors' | 'refused' | 'server_errors';

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Role } from '../../../src/catalog/operator/token.ts';
 import { offerLogin } from '../../../src/operator/session/session.ts';
 import type { TestService } from '../service.ts';
 
@@ -14,9 +15,10 @@ export interface SignedIn {
 }
 
 /** A link that opens a session, and the token in it. */
-export async function loginLink(service: TestService): Promise<{ link: string; token: string }> {
+export async function loginLink(service: TestService, role: Role = 'admin'): Promise<{ link: string; token: string }> {
   const link = await offerLogin(service.storage, {
     actor: ACTOR,
+    role,
     now: service.clock.now().unix,
     url: service.operatorUrl,
   });
@@ -24,8 +26,8 @@ export async function loginLink(service: TestService): Promise<{ link: string; t
 }
 
 /** Opens a session the way the button on the login page does. */
-export async function signIn(service: TestService): Promise<SignedIn> {
-  const { token } = await loginLink(service);
+export async function signIn(service: TestService, role?: Role): Promise<SignedIn> {
+  const { token } = await loginLink(service, role);
   const opened = await send(service, '/login', { body: new URLSearchParams({ token }) });
   assert.deepEqual([opened.status, opened.headers.get('location')], [303, '/console']);
   const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';

@@ -5,13 +5,14 @@ import { type Check, NOW } from './bench.ts';
 /** Registers the checks of console logins and sessions. */
 export function sessionsContract(check: Check): void {
   check('a login opens one session, and a session can be ended', async ({ storage }) => {
-    await storage.sessions.offer('login', { endsAt: NOW + 600, actor: 'ops' });
-    await storage.sessions.offer('late', { endsAt: NOW + 1, actor: 'ops' });
+    await storage.sessions.offer('login', { endsAt: NOW + 600, actor: 'ops', role: 'viewer' });
+    await storage.sessions.offer('late', { endsAt: NOW + 1, actor: 'ops', role: 'viewer' });
     const wanted = { hash: 'session', now: NOW + 1, endsAt: NOW + 3_600 };
     assert.equal(await storage.sessions.open('late', wanted), undefined);
     assert.equal(await storage.sessions.open('unknown', wanted), undefined);
     const session = await storage.sessions.open('login', wanted);
-    assert.deepEqual([session?.actor, session?.openedAt, session?.endsAt], ['ops', NOW + 1, NOW + 3_600]);
+    assert.deepEqual([session?.actor, session?.role], ['ops', 'viewer']);
+    assert.deepEqual([session?.openedAt, session?.endsAt], [NOW + 1, NOW + 3_600]);
     assert.equal(await storage.sessions.open('login', { ...wanted, hash: 'another' }), undefined);
     assert.deepEqual(await storage.sessions.find('session', NOW + 3_599), session);
     assert.equal(await storage.sessions.find('session', NOW + 3_600), undefined);
@@ -23,7 +24,7 @@ export function sessionsContract(check: Check): void {
 
   check('a session ends after an hour without use', async ({ storage }) => {
     const open = async (hash: string, now: number) => {
-      await storage.sessions.offer(`login of ${hash}`, { endsAt: now + 600, actor: 'ops' });
+      await storage.sessions.offer(`login of ${hash}`, { endsAt: now + 600, actor: 'ops', role: 'viewer' });
       const session = await storage.sessions.open(`login of ${hash}`, { hash, now, endsAt: now + 40_000 });
       return session?.id ?? '';
     };

@@ -19,9 +19,9 @@ export class SqlSessions implements SessionStorage {
     this.#transactions = transactions;
   }
 
-  offer(hash: string, { endsAt, actor }: { endsAt: number; actor: string }): Promise<void> {
+  offer(hash: string, { endsAt, actor, role }: Parameters<SessionStorage['offer']>[1]): Promise<void> {
     return this.#transactions.transactUnlocked(async (trx) => {
-      await trx.insertInto('console_logins').values({ hash, actor, ends_at: endsAt }).execute();
+      await trx.insertInto('console_logins').values({ hash, actor, role, ends_at: endsAt }).execute();
     });
   }
 
@@ -47,6 +47,7 @@ export class SqlSessions implements SessionStorage {
         hash,
         id: `session_${randomUUID()}`,
         actor: login.actor,
+        role: login.role,
         opened_at: now,
         ends_at: endsAt,
         last_seen_at: now,
@@ -58,7 +59,7 @@ export class SqlSessions implements SessionStorage {
         action: 'console.open',
         target: row.id,
         before: null,
-        after: { endsAt },
+        after: { role: row.role, endsAt },
       });
       return toSession(row);
     });
@@ -127,6 +128,7 @@ function isOpen(now: number) {
     ]);
 }
 
-function toSession({ id, actor, opened_at, ends_at, last_seen_at }: Tables['console_sessions']): ConsoleSession {
-  return { id, actor, openedAt: opened_at, endsAt: ends_at, lastSeenAt: Math.max(opened_at, last_seen_at) };
+function toSession(row: Tables['console_sessions']): ConsoleSession {
+  const { id, actor, role, opened_at, ends_at, last_seen_at } = row;
+  return { id, actor, role, openedAt: opened_at, endsAt: ends_at, lastSeenAt: Math.max(opened_at, last_seen_at) };
 }

@@ -1,0 +1,95 @@
+import { checkName, hasChecksum, hashSecret, mint, randomCharacters, SECRET_PREFIX_CHARACTERS } from '../api-key.ts';
+import type { Operator } from '../audit.ts';
+import { CatalogError } from '../error.ts';
+import { quote } from '../validate.ts';
+
+/** What operators may do; each role may also do what those before it may. */
+export const ROLES = ['viewer', 'keys', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+const TOKEN_PREFIX = 'petcat_op_';
+
+/** The form of a token of the operator API. */
+export const TOKEN_PATTERN = /^petcat_op_[0-9A-Za-z]{36}$/;
+
+/** A token of the operator API as stored, without its secret. Moments are Unix seconds. */
+export interface OperatorToken {
+  readonly id: string;
+  /** The actor in the audit. */
+  readonly name: string;
+  /** The visible beginning of the secret. */
+  readonly prefix: string;
+  readonly role: Role;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+interface NewOperatorToken {
+  readonly name: string;
+  readonly role: Role;
+  readonly expiresAt?: number | null;
+}
+
+/** Whether a role may do what needs another. */
+export function includesRole(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(needed);
+}
+
+/** The role with this name. Throws `validation_failed`. */
+export function roleNamed(text: string): Role {
+  const role = ROLES.find((name) => name === text);
+  if (role) return role;
+  throw new CatalogError('validation_failed', `There is no role ${quote(text)}; the roles are ${ROLES.join(', ')}`);
+}
+
+interface TokenChange {
+  readonly storage: { readonly tokens: TokenStorage };
+  readonly now: number;
+  readonly by: Operator;
+}
+
+/** Issues a token with its secret, which exists nowhere else. Throws `validation_failed`. */
+export async function issueToken(
+  { storage, now, by }: TokenChange,
+  { name, role, expiresAt = null }: NewOperatorToken,
+): Promise<{ token: OperatorToken; secret: string }> {
+  checkName(name, 'token');
+  if (expiresAt !== null && expiresAt <= now) {
+    throw new CatalogError('validation_failed', 'The expiry of a token must be in the future');
+  }
+  const secret = mint(TOKEN_PREFIX);
+  const id = `op_${randomCharacters(16)}`;
+  const prefix = secret.slice(0, SECRET_PREFIX_CHARACTERS);
+  const token = { id, name, prefix, role, createdAt: now, expiresAt, revokedAt: null };
+  await storage.tokens.insert(token, hashSecret(secret), by);
+  return { token, secret };
+}
+
+/** Revokes a token for good; a second time changes nothing. Throws `not_found`. */
+export async function revokeToken({ storage, now, by }: TokenChange, id: string): Promise<OperatorToken> {
+  const token = await storage.tokens.revoke(id, now, by);
+  if (!token) throw new CatalogError('not_found', `There is no token ${id}; the list of tokens shows them all`);
+  return token;
+}
+
+/** Whether a text could have been issued as a token; rejects typos without a look-up. */
+export function couldBeToken(text: string): boolean {
+  return TOKEN_PATTERN.test(text) && hasChecksum(text);
+}
+
+/** Whether a token may be used now. */
+export function isTokenUsable({ expiresAt, revokedAt }: OperatorToken, now: number): boolean {
+  return revokedAt === null && (expiresAt === null || now < expiresAt);
+}
+
+/** The tokens of the operator API, stored by hash. */
+export interface TokenStorage {
+  insert(token: OperatorToken, hash: string, by: Operator): Promise<void>;
+  /** The token with this hash, usable or not. */
+  find(hash: string): Promise<OperatorToken | undefined>;
+  /** Every token, newest first. */
+  list(): Promise<OperatorToken[]>;
+  /** Revokes for good; a repeat keeps the first moment. Undefined if the id is unknown. */
+  revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined>;
+}

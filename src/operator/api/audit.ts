@@ -1,0 +1,67 @@
+import { auditJson } from '../../catalog/operator/json.ts';
+import type { ApiOperation } from './operation.ts';
+import {
+  cursorIn,
+  limitIn,
+  momentIn,
+  momentParameter,
+  PAGE_PARAMETERS,
+  pageAnswer,
+  textIn,
+  textParameter,
+} from './query.ts';
+import { AuditEntry } from './schema.ts';
+
+/** GET /audit. */
+const listAudit: ApiOperation = {
+  id: 'listAudit',
+  method: 'GET',
+  path: '/audit',
+  tag: 'audit',
+  summary: 'List the changes by operators',
+  description: 'A page of the audit, newest first. The filters combine.',
+  role: 'viewer',
+  queryParameters: [
+    momentParameter('since', 'Only changes from this moment on', '7d'),
+    textParameter('actor', 'Only changes by this system user, or by the token of this name'),
+    textParameter('action', 'Only changes of this kind, such as `key.revoke`'),
+    textParameter('target', 'Only changes of what has this id'),
+    ...PAGE_PARAMETERS,
+  ],
+  success: {
+    status: 200,
+    description: 'The changes',
+    schema: { type: 'array', items: AuditEntry },
+    example: [
+      {
+        at: '2026-01-01T12:00:00Z',
+        actor: 'billing',
+        via: 'api',
+        action: 'key.update',
+        target: 'key_VXnvMwGskigm0Sfq',
+        before: { plan: 'free', limits: { minute: 60, day: 1_000 } },
+        after: { plan: 'pro', limits: { minute: 300, day: 10_000 } },
+      },
+    ],
+    headers: { Link: 'The next page; absent on the last' },
+  },
+  errors: ['validation_failed'],
+  async handle({ storage, now, exchange }) {
+    const { query } = exchange;
+    const limit = limitIn(query);
+    const [before, target] = [cursorIn(query)?.number, textIn(query, 'target')];
+    const [actor, action] = [textIn(query, 'actor'), textIn(query, 'action')];
+    const found = await storage.audit.list({
+      since: momentIn(query, 'since', { now, towards: 'past' }) ?? 0,
+      limit: limit + 1,
+      ...(before !== undefined && { before }),
+      ...(target !== undefined && { target }),
+      ...(actor !== undefined && { actor }),
+      ...(action !== undefined && { action }),
+    });
+    const last = found.length > limit ? found[limit - 1] : undefined;
+    return pageAnswer(exchange, found.slice(0, limit).map(auditJson), last && { number: last.id, id: '' });
+  },
+};
+
+export const auditOperations: readonly ApiOperation[] = [listAudit];

@@ -1,0 +1,75 @@
+import { CatalogError } from '../../catalog/error.ts';
+import type { Ban as KeyBan } from '../../catalog/limit.ts';
+import { banJson } from '../../catalog/operator/json.ts';
+import { liftBan } from '../../catalog/operator/key-changes.ts';
+import { KEY_ID, keyIdOf } from './keys.ts';
+import type { ApiOperation } from './operation.ts';
+import { cursorIn, limitIn, PAGE_PARAMETERS, pageAnswer } from './query.ts';
+import { Ban } from './schema.ts';
+
+const TAG = 'bans';
+
+/** GET /bans. */
+const listBans: ApiOperation = {
+  id: 'listBans',
+  method: 'GET',
+  path: '/bans',
+  tag: TAG,
+  summary: 'List bans',
+  description: 'A page of the bans that are on, newest first.',
+  role: 'viewer',
+  queryParameters: PAGE_PARAMETERS,
+  success: {
+    status: 200,
+    description: 'The bans',
+    schema: { type: 'array', items: Ban },
+    example: [
+      {
+        keyId: 'key_VXnvMwGskigm0Sfq',
+        startedAt: '2026-01-01T12:00:00Z',
+        endsAt: '2026-01-01T12:01:00Z',
+        level: 1,
+        reason: 'refused 61 more times within a minute of a 429',
+      },
+    ],
+    headers: { Link: 'The next page; absent on the last' },
+  },
+  errors: ['validation_failed'],
+  async handle({ storage, now, exchange }) {
+    const [limit, behind] = [limitIn(exchange.query), cursorIn(exchange.query)];
+    // Few keys are banned at once, so storage has no pages of them.
+    const bans = (await storage.limits.listBans(now)).sort((one, other) => (isNewer(one, other) ? -1 : 1));
+    const rest = behind ? bans.filter((ban) => isNewer({ startedAt: behind.number, keyId: behind.id }, ban)) : bans;
+    const last = rest.length > limit ? rest[limit - 1] : undefined;
+    const items = rest.slice(0, limit).map(banJson);
+    return pageAnswer(exchange, items, last && { number: last.startedAt, id: last.keyId });
+  },
+};
+
+/** DELETE /keys/{keyId}/ban. */
+const lift: ApiOperation = {
+  id: 'liftBan',
+  method: 'DELETE',
+  path: '/keys/{keyId}/ban',
+  tag: TAG,
+  summary: 'Lift a ban',
+  description: 'Ends the ban of a key within a second, so that it does not lengthen later ones.',
+  role: 'keys',
+  pathParameters: [KEY_ID],
+  success: { status: 204, description: 'The ban is lifted' },
+  errors: ['not_found'],
+  async handle(context) {
+    const id = keyIdOf(context);
+    if (!(await liftBan(context, id))) throw new CatalogError('not_found', `The key ${id} is not banned`);
+    return { status: 204 };
+  },
+};
+
+export const banOperations: readonly ApiOperation[] = [listBans, lift];
+
+type Place = Pick<KeyBan, 'startedAt' | 'keyId'>;
+
+function isNewer(one: Place, other: Place): boolean {
+  if (one.startedAt !== other.startedAt) return one.startedAt > other.startedAt;
+  return one.keyId > other.keyId;
+}

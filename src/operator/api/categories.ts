@@ -1,0 +1,58 @@
+import { Category } from '../../catalog/category.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
+import { validator } from '../../catalog/validate.ts';
+import { readId } from '../../http/operations/paging.ts';
+import type { ApiContext, ApiOperation } from './operation.ts';
+import { CategoryChange, CategoryId } from './schema.ts';
+
+const TAG = 'categories';
+const PATH = '/categories/{categoryId}';
+const CATEGORY_ID = { name: 'categoryId', description: CategoryId.description, schema: CategoryId };
+
+const checkChange = validator(CategoryChange);
+
+/** PATCH /categories/{categoryId}. */
+const rename: ApiOperation = {
+  id: 'renameCategory',
+  method: 'PATCH',
+  path: PATH,
+  tag: TAG,
+  summary: 'Rename a category',
+  description: 'Renames a category; lists of all instances follow within a second.',
+  role: 'admin',
+  pathParameters: [CATEGORY_ID],
+  body: { schema: CategoryChange, example: { name: 'Cats' } },
+  success: { status: 200, description: 'The category', schema: Category, example: { id: 1, name: 'Cats' } },
+  errors: ['not_found', 'catalog_full'],
+  async handle(context) {
+    const { name } = checkChange(context.exchange.body);
+    return { status: 200, body: JSON.stringify(await renameCategory(context, categoryIdOf(context), name)) };
+  },
+};
+
+/** DELETE /categories/{categoryId}. */
+const remove: ApiOperation = {
+  id: 'deleteCategory',
+  method: 'DELETE',
+  path: PATH,
+  tag: TAG,
+  summary: 'Delete a category',
+  description: 'Deletes a category that no pet belongs to. Its id is never reused.',
+  role: 'admin',
+  pathParameters: [CATEGORY_ID],
+  success: { status: 204, description: 'The category is deleted' },
+  errors: ['not_found', 'category_in_use'],
+  async handle(context) {
+    await deleteCategory(context, categoryIdOf(context));
+    return { status: 204 };
+  },
+};
+
+export const categoryOperations: readonly ApiOperation[] = [rename, remove];
+
+function categoryIdOf({ exchange }: ApiContext): number {
+  const id = readId(exchange.params.categoryId);
+  if (id === undefined) throw new CatalogError('not_found', 'There is no category with this id');
+  return id;
+}

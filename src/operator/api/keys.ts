@@ -1,0 +1,245 @@
+import { KEY_STATES, type KeyChanges, type Scope } from '../../catalog/api-key.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { keyDetails, keysJson } from '../../catalog/operator/json.ts';
+import {
+  type ChangeContext,
+  changeKey,
+  issueKey,
+  keyWithId,
+  revokeKey,
+  rotateKey,
+} from '../../catalog/operator/key-changes.ts';
+import { type Limits, PLAN_NAMES, type PlanName } from '../../catalog/plan.ts';
+import { quote, validator } from '../../catalog/validate.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import { parseDuration } from '../../stdx/duration.ts';
+import { answerOnce, type ChangedKey } from './once.ts';
+import type { ApiContext, ApiOperation } from './operation.ts';
+import {
+  choice,
+  choiceIn,
+  cursorIn,
+  limitIn,
+  momentIn,
+  momentOf,
+  momentParameter,
+  PAGE_PARAMETERS,
+  pageAnswer,
+  textIn,
+  textParameter,
+} from './query.ts';
+import { IssuedKey, Key, KeyChange, NewKey, Rotation } from './schema.ts';
+
+const GRACE = '24h';
+const TAG = 'keys';
+const EXAMPLE = {
+  id: 'key_VXnvMwGskigm0Sfq',
+  name: 'shop',
+  prefix: 'petcat_live_MJPj',
+  environment: 'production',
+  plan: 'pro',
+  limits: { minute: 300, day: 10_000 },
+  scopes: ['categories:read'],
+  createdAt: '2026-01-01T12:00:00Z',
+  expiresAt: null,
+  revokedAt: null,
+  owner: 'cus_42',
+  lastUsedAt: null,
+  ban: null,
+};
+const ISSUED_EXAMPLE = { ...EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' };
+
+/** The id of a key in a path. */
+export const KEY_ID = { name: 'keyId', description: 'The id of the key', schema: { type: 'string' } };
+
+/** A body as its schema has it; moments are texts. */
+interface WantedKey {
+  readonly name?: string;
+  readonly plan?: PlanName;
+  readonly limits?: Limits;
+  readonly scopes?: readonly Scope[];
+  readonly expiresAt?: string | null;
+  readonly owner?: string | null;
+}
+
+const checkNew = validator(NewKey);
+const checkChange = validator(KeyChange);
+const checkRotation = validator(Rotation);
+
+/** GET /keys. */
+const listKeys: ApiOperation = {
+  id: 'listKeys',
+  method: 'GET',
+  path: '/keys',
+  tag: TAG,
+  summary: 'List keys',
+  description: 'A page of the keys, newest first. The filters combine.',
+  role: 'viewer',
+  queryParameters: [
+    textParameter('q', 'Part of a name, of an id or of a prefix, regardless of case'),
+    textParameter('owner', "Only keys with this customer's id"),
+    choice('plan', 'Only keys of this plan', PLAN_NAMES),
+    choice('state', 'Only keys in this state', KEY_STATES),
+    momentParameter('expiresBefore', 'Only keys that end before this moment', '30d'),
+    ...PAGE_PARAMETERS,
+  ],
+  success: {
+    status: 200,
+    description: 'The keys',
+    schema: { type: 'array', items: Key },
+    example: [EXAMPLE],
+    headers: { Link: 'The next page; absent on the last' },
+  },
+  errors: ['validation_failed'],
+  async handle(context) {
+    const { storage, now, exchange } = context;
+    const { query } = exchange;
+    const behind = cursorIn(query);
+    const { keys, last } = await storage.keys.page({
+      text: textIn(query, 'q') ?? '',
+      owner: textIn(query, 'owner'),
+      plan: choiceIn(query, 'plan', PLAN_NAMES),
+      state: choiceIn(query, 'state', KEY_STATES),
+      expiresBefore: momentIn(query, 'expiresBefore', { now, towards: 'future' }),
+      now,
+      behind: behind && { createdAt: behind.number, id: behind.id },
+      limit: limitIn(query),
+    });
+    return pageAnswer(exchange, await keysJson(context, keys), last && { number: last.createdAt, id: last.id });
+  },
+};
+
+/** POST /keys. */
+const createKey: ApiOperation = {
+  id: 'createKey',
+  method: 'POST',
+  path: '/keys',
+  tag: TAG,
+  summary: 'Issue a key',
+  description:
+    'Issues a key. Its secret is in this response alone, and in that to a retry with the same `Idempotency-Key`.',
+  role: 'keys',
+  body: { schema: NewKey, example: { name: 'shop', plan: 'pro', owner: 'cus_42' } },
+  success: {
+    status: 201,
+    description: 'The key with its secret',
+    schema: IssuedKey,
+    example: ISSUED_EXAMPLE,
+    headers: { Location: 'The address of the key' },
+  },
+  errors: [],
+  handle(context) {
+    const { expiresAt, owner, ...wanted } = readWanted(checkNew(context.exchange.body) as WantedKey);
+    // The schema has checked that name and plan are there.
+    const { name = '', plan = 'free', ...rest } = wanted;
+    const key = { name, plan, ...rest, ...(expiresAt && { expiresAt }), ...(typeof owner === 'string' && { owner }) };
+    return answerOnce(context, { status: 201, details: {}, make: (change) => issueKey(change, key) });
+  },
+};
+
+/** GET /keys/{keyId}. */
+const getKey: ApiOperation = {
+  id: 'getKey',
+  method: 'GET',
+  path: '/keys/{keyId}',
+  tag: TAG,
+  summary: 'Get a key',
+  description: 'One key by its id.',
+  role: 'viewer',
+  pathParameters: [KEY_ID],
+  success: { status: 200, description: 'The key', schema: Key, example: EXAMPLE },
+  errors: ['not_found'],
+  async handle(context) {
+    const key = await keyWithId(context, keyIdOf(context));
+    return { status: 200, body: JSON.stringify((await keysJson(context, [key]))[0]) };
+  },
+};
+
+/** PATCH /keys/{keyId}. */
+const updateKey: ApiOperation = {
+  id: 'updateKey',
+  method: 'PATCH',
+  path: '/keys/{keyId}',
+  tag: TAG,
+  summary: 'Change a key',
+  description: 'Changes a key within a second, also on other instances. A revoked key is final.',
+  role: 'keys',
+  pathParameters: [KEY_ID],
+  body: { schema: KeyChange, example: { plan: 'pro' } },
+  success: { status: 200, description: 'The changed key', schema: Key, example: EXAMPLE },
+  errors: ['not_found', 'key_revoked'],
+  async handle(context) {
+    const wanted = readWanted(checkChange(context.exchange.body) as WantedKey);
+    const key = await changeKey(context, keyIdOf(context), wanted);
+    return { status: 200, body: JSON.stringify((await keysJson(context, [key]))[0]) };
+  },
+};
+
+/** POST /keys/{keyId}/rotate. */
+const rotate: ApiOperation = {
+  id: 'rotateKey',
+  method: 'POST',
+  path: '/keys/{keyId}/rotate',
+  tag: TAG,
+  summary: 'Rotate a key',
+  description: 'Gives a key a new secret. The old one works until the grace ends; both share one quota.',
+  role: 'keys',
+  pathParameters: [KEY_ID],
+  body: { schema: Rotation, example: { grace: '24h' }, isOptional: true },
+  success: { status: 200, description: 'The key with its new secret', schema: IssuedKey, example: ISSUED_EXAMPLE },
+  errors: ['not_found', 'key_revoked'],
+  handle(context) {
+    const { grace = GRACE } = context.exchange.body === undefined ? {} : checkRotation(context.exchange.body);
+    const seconds = parseDuration(grace);
+    if (seconds === undefined) {
+      throw new CatalogError(
+        'validation_failed',
+        `grace is ${quote(grace)}; send a duration such as 0, 90s, 24h or 30d`,
+      );
+    }
+    return changeOnce(context, (change, id) => rotateKey(change, id, seconds));
+  },
+};
+
+/** POST /keys/{keyId}/revoke. */
+const revoke: ApiOperation = {
+  id: 'revokeKey',
+  method: 'POST',
+  path: '/keys/{keyId}/revoke',
+  tag: TAG,
+  summary: 'Revoke a key',
+  description: 'Ends a key for good, within a second. A second revocation changes nothing.',
+  role: 'keys',
+  pathParameters: [KEY_ID],
+  success: { status: 200, description: 'The revoked key', schema: Key, example: EXAMPLE },
+  errors: ['not_found'],
+  handle: (context) => changeOnce(context, async (change, id) => ({ key: await revokeKey(change, id) })),
+};
+
+export const keyOperations: readonly ApiOperation[] = [listKeys, createKey, getKey, updateKey, rotate, revoke];
+
+/** The id of the key in the path. */
+export function keyIdOf({ exchange }: ApiContext): string {
+  return exchange.params.keyId ?? '';
+}
+
+async function changeOnce(
+  context: ApiContext,
+  make: (context: ChangeContext, id: string) => Promise<ChangedKey>,
+): Promise<Answer> {
+  const id = keyIdOf(context);
+  const details = (await keyDetails(context, [id]))(id);
+  return answerOnce(context, { status: 200, details, make: (change) => make(change, id) });
+}
+
+/** The known members of a body, with moments in Unix seconds. */
+function readWanted({ name, plan, limits, scopes, expiresAt, owner }: WantedKey): KeyChanges {
+  return {
+    ...(name !== undefined && { name }),
+    ...(plan !== undefined && { plan }),
+    ...(limits !== undefined && { limits: { minute: limits.minute, day: limits.day } }),
+    ...(scopes !== undefined && { scopes }),
+    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : momentOf(expiresAt, 'expiresAt') }),
+    ...(owner !== undefined && { owner }),
+  };
+}

@@ -1,0 +1,180 @@
+import { ENVIRONMENTS, SCOPES } from '../../catalog/api-key.ts';
+import { Id, Name } from '../../catalog/category.ts';
+import { LIMIT_MAX, PLAN_NAMES } from '../../catalog/plan.ts';
+
+/** The shapes of the operator API; the commands print the same with `--json`. */
+
+const moment = (description: string) =>
+  ({ type: 'string', format: 'date-time', description, example: '2026-01-01T12:00:00Z' }) as const;
+
+const orNull = <S extends object>(schema: S) => ({ anyOf: [schema, { type: 'null' }] }) as const;
+const text = (description: string) => ({ type: 'string', description }) as const;
+const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
+
+/** Both limits of a key. */
+const Limits = {
+  title: 'Limits',
+  type: 'object',
+  required: ['minute', 'day'],
+  properties: {
+    minute: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: 'Requests per minute' },
+    day: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: 'Requests per UTC day' },
+  },
+  description: 'How many requests a key may make',
+} as const;
+
+const wantedFields = {
+  name: { ...text('Who uses the key, or what it is for'), maxLength: 100, example: 'shop' },
+  plan: { type: 'string', enum: PLAN_NAMES, description: 'The plan', example: 'pro' },
+  limits: { ...Limits, title: undefined, description: 'Limits of its own, for the enterprise plan alone' },
+  scopes: {
+    type: 'array',
+    items: { type: 'string', enum: SCOPES },
+    minItems: 1,
+    maxItems: SCOPES.length,
+    description: 'What the key may do; all scopes if it is missing',
+  },
+  expiresAt: orNull(moment('When the key ends; null for never')),
+  owner: orNull({ ...text("The customer's own id; null for none"), maxLength: 255 }),
+} as const;
+
+export const NewKey = {
+  title: 'NewKey',
+  type: 'object',
+  required: ['name', 'plan'],
+  properties: wantedFields,
+  description: 'A key to be issued',
+} as const;
+
+export const KeyChange = {
+  title: 'KeyChange',
+  type: 'object',
+  properties: wantedFields,
+  description: 'What changes of a key; members that are missing stay',
+} as const;
+
+export const Rotation = {
+  title: 'Rotation',
+  type: 'object',
+  properties: {
+    grace: { ...text('How long the old secret still works, `0` to `30d`; `24h` if it is missing'), example: '24h' },
+  },
+  description: 'How a key is rotated',
+} as const;
+
+export const Key = {
+  title: 'Key',
+  type: 'object',
+  required: [
+    'id',
+    'name',
+    'prefix',
+    'environment',
+    'plan',
+    'limits',
+    'scopes',
+    'createdAt',
+    'expiresAt',
+    'revokedAt',
+    'owner',
+    'lastUsedAt',
+    'ban',
+  ],
+  properties: {
+    id: { ...text('Unique identifier'), example: 'key_VXnvMwGskigm0Sfq' },
+    name: text('Who uses the key, or what it is for'),
+    prefix: text('The visible beginning of the secret'),
+    environment: { type: 'string', enum: ENVIRONMENTS, description: 'Where the key is accepted' },
+    plan: { type: 'string', enum: PLAN_NAMES, description: 'The plan' },
+    limits: Limits,
+    scopes: { type: 'array', items: { type: 'string', enum: SCOPES }, description: 'What the key may do' },
+    createdAt: moment('When the key was issued'),
+    expiresAt: orNull(moment('When the key ends; null for never')),
+    revokedAt: orNull(moment('When the key was revoked; null if it was not')),
+    owner: orNull(text("The customer's own id; null for none")),
+    lastUsedAt: orNull(moment('When the key was last used, to within seconds; null if not within two years')),
+    ban: orNull({
+      type: 'object',
+      required: ['until', 'reason'],
+      properties: { until: moment('When the ban ends'), reason: text('Why the key is banned') },
+    }),
+  },
+  description: 'An API key, without its secret',
+} as const;
+
+export const IssuedKey = {
+  ...Key,
+  title: 'IssuedKey',
+  required: [...Key.required, 'key'],
+  properties: { ...Key.properties, key: text('The secret; it is shown this once') },
+  description: 'An API key with its new secret',
+} as const;
+
+export const Ban = {
+  title: 'Ban',
+  type: 'object',
+  required: ['keyId', 'startedAt', 'endsAt', 'level', 'reason'],
+  properties: {
+    keyId: text('The banned key'),
+    startedAt: moment('When the ban began'),
+    endsAt: moment('When the ban ends'),
+    level: { type: 'integer', minimum: 1, description: 'Which ban in a row; each lasts longer' },
+    reason: text('Why the key is banned'),
+  },
+  description: 'A ban that is on',
+} as const;
+
+const counts = {
+  served: count('Answers below 400'),
+  refused: count('Answers with 429'),
+  clientErrors: count('Other answers of 400 to 499'),
+  serverErrors: count('Answers from 500'),
+} as const;
+
+export const KeyUsage = {
+  title: 'KeyUsage',
+  type: 'object',
+  required: ['id', 'name', ...Object.keys(counts), 'first', 'last'],
+  properties: {
+    id: text('The key'),
+    name: text('Its name'),
+    ...counts,
+    first: moment('The first request'),
+    last: moment('The last request'),
+  },
+  description: 'The requests of one key',
+} as const;
+
+export const UsagePoint = {
+  title: 'UsagePoint',
+  type: 'object',
+  required: ['at', ...Object.keys(counts)],
+  properties: { at: moment('When the minute, hour or day began'), ...counts },
+  description: 'The requests within one minute, hour or day',
+} as const;
+
+export const AuditEntry = {
+  title: 'AuditEntry',
+  type: 'object',
+  required: ['at', 'actor', 'via', 'action', 'target', 'before', 'after'],
+  properties: {
+    at: moment('When the change was made'),
+    actor: text('Who made it: a system user, or the name of a token'),
+    via: { type: 'string', enum: ['cli', 'console', 'api'], description: 'By which way' },
+    action: { ...text('What was done'), example: 'key.update' },
+    target: text('The id of what was changed'),
+    before: { description: 'The changed members before; null where there was nothing' },
+    after: { description: 'The changed members after' },
+  },
+  description: 'A change by an operator',
+} as const;
+
+export const CategoryChange = {
+  title: 'CategoryChange',
+  type: 'object',
+  required: ['name'],
+  properties: { name: { ...Name, description: 'The new name' } },
+  description: 'What changes of a category',
+} as const;
+
+export const CategoryId = { ...Id, description: 'The id of the category' } as const;

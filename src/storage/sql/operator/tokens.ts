@@ -1,0 +1,63 @@
+import type { Operator } from '../../../catalog/audit.ts';
+import { type OperatorToken, ROLES, type TokenStorage } from '../../../catalog/operator/token.ts';
+import { recordAudit } from '../audit.ts';
+import type { Tables } from '../tables.ts';
+import type { Transactions } from '../transactions.ts';
+
+/** The tokens of the operator API in SQL. */
+export class SqlTokens implements TokenStorage {
+  readonly #transactions: Transactions;
+
+  constructor(transactions: Transactions) {
+    this.#transactions = transactions;
+  }
+
+  insert(token: OperatorToken, hash: string, by: Operator): Promise<void> {
+    return this.#transactions.transact(async (trx) => {
+      const { id, name, prefix, role, createdAt, expiresAt } = token;
+      const moments = { created_at: createdAt, expires_at: expiresAt, revoked_at: null };
+      await trx
+        .insertInto('operator_tokens')
+        .values({ id, hash, name, prefix, role, ...moments })
+        .execute();
+      const after = { name, role, expiresAt };
+      await recordAudit(trx, { at: createdAt, by, action: 'operator.create', target: id, before: null, after });
+    });
+  }
+
+  find(hash: string): Promise<OperatorToken | undefined> {
+    return this.#transactions.read(async (db) => {
+      const row = await db.selectFrom('operator_tokens').selectAll().where('hash', '=', hash).executeTakeFirst();
+      // A role that there is not may be a damaged one.
+      return row && ROLES.includes(row.role) ? toToken(row) : undefined;
+    });
+  }
+
+  list(): Promise<OperatorToken[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('operator_tokens')
+        .selectAll()
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+        .execute();
+      return rows.map(toToken);
+    });
+  }
+
+  revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined> {
+    return this.#transactions.transact(async (trx) => {
+      const row = await trx.selectFrom('operator_tokens').selectAll().where('id', '=', id).executeTakeFirst();
+      if (!row || row.revoked_at !== null) return row && toToken(row);
+      await trx.updateTable('operator_tokens').set({ revoked_at: now }).where('id', '=', id).execute();
+      const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
+      await recordAudit(trx, { at: now, by, action: 'operator.revoke', target: id, before, after });
+      return toToken({ ...row, revoked_at: now });
+    });
+  }
+}
+
+function toToken(row: Tables['operator_tokens']): OperatorToken {
+  const { id, name, prefix, role, created_at, expires_at, revoked_at } = row;
+  return { id, name, prefix, role, createdAt: created_at, expiresAt: expires_at, revokedAt: revoked_at };
+}

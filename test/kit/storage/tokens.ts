@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { hashSecret } from '../../../src/catalog/api-key.ts';
+import { issueToken, revokeToken } from '../../../src/catalog/operator/token.ts';
+import { ALL_KEYS } from '../../../src/catalog/usage.ts';
+import { OPERATOR } from '../operator.ts';
+import { type Check, issue, NOW } from './bench.ts';
+
+/** Registers the checks of operators' tokens, and of keys as programs list and change them. */
+export function tokensContract(check: Check): void {
+  check('a token is found by its hash until it is revoked, and the audit tells of both', async (bench) => {
+    const context = { storage: bench.storage, now: NOW, by: OPERATOR };
+    const { token, secret } = await issueToken(context, { name: 'billing', role: 'keys', expiresAt: NOW + 60 });
+    await bench.reopen();
+    const { storage } = bench;
+    assert.deepEqual(await storage.tokens.find(hashSecret(secret)), token);
+    assert.equal(await storage.tokens.find('none'), undefined);
+    const later = { storage, now: NOW + 1, by: OPERATOR };
+    assert.equal((await revokeToken(later, token.id)).revokedAt, NOW + 1);
+    assert.equal((await revokeToken({ ...later, now: NOW + 2 }, token.id)).revokedAt, NOW + 1);
+    assert.deepEqual(await storage.tokens.list(), [{ ...token, revokedAt: NOW + 1 }]);
+    await assert.rejects(revokeToken(later, 'op_none'), { code: 'not_found' });
+    const entries = await storage.audit.list({ since: 0, limit: 10, target: token.id });
+    assert.deepEqual(
+      entries.map(({ action }) => action),
+      ['operator.revoke', 'operator.create'],
+    );
+    assert.ok(!JSON.stringify(entries).includes(secret));
+    assert.deepEqual(await storage.audit.list({ since: 0, limit: 10, actor: 'other' }), []);
+    assert.equal((await storage.audit.list({ since: 0, limit: 10, action: 'operator.create' })).length, 1);
+  });
+
+  check('keys are paged by owner, plan, state and expiry', async ({ storage }) => {
+    const active = await issue(storage, { owner: 'cus_1', plan: 'pro' });
+    const expired = await issue(storage, { owner: 'cus_1', expiresAt: NOW + 10 });
+    const banned = await issue(storage, { owner: 'cus_2' });
+    const revoked = await issue(storage, { expiresAt: NOW + 10 });
+    await storage.limits.insertBan({ keyId: banned.key.id, startedAt: NOW, endsAt: NOW + 90, level: 1, reason: 'r' });
+    await storage.limits.insertBan({ keyId: revoked.key.id, startedAt: NOW, endsAt: NOW + 90, level: 1, reason: 'r' });
+    await storage.keys.revoke(revoked.key.id, NOW + 5, OPERATOR);
+    const idsOf = async (query: object) =>
+      (await storage.keys.page({ text: '', now: NOW + 20, limit: 10, ...query })).keys.map(({ id }) => id).sort();
+    const ids = (...issued: (typeof active)[]) => issued.map(({ key }) => key.id).sort();
+    assert.deepEqual(await idsOf({ state: 'active' }), ids(active));
+    assert.deepEqual(await idsOf({ state: 'expired' }), ids(expired));
+    assert.deepEqual(await idsOf({ state: 'banned' }), ids(banned));
+    assert.deepEqual(await idsOf({ state: 'revoked' }), ids(revoked));
+    assert.deepEqual(await idsOf({ owner: 'cus_1' }), ids(active, expired));
+    assert.deepEqual(await idsOf({ owner: 'cus_1', plan: 'pro' }), ids(active));
+    assert.deepEqual(await idsOf({ expiresBefore: NOW + 11 }), ids(expired, revoked));
+    assert.deepEqual(await idsOf({ text: banned.key.prefix }), ids(banned));
+    assert.deepEqual(await idsOf({ state: 'banned', now: NOW + 90 }), []);
+  });
+
+  check('pages of keys of one second have each key once, newest first', async ({ storage }) => {
+    for (let index = 0; index < 7; index += 1) await issue(storage);
+    const seen: string[] = [];
+    for (let behind: { createdAt: number; id: string } | undefined; ; ) {
+      const { keys, last } = await storage.keys.page({ text: '', now: NOW, limit: 3, behind });
+      seen.push(...keys.map(({ id }) => id));
+      if (!last) break;
+      behind = last;
+    }
+    const all = (await storage.keys.list()).map(({ id }) => id);
+    assert.deepEqual(seen, all.toReversed());
+  });
+
+  check('a change of a key with an Idempotency-Key is made once', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const origin = { keyId: 'op_1', idempotency: { key: 'k', fingerprint: 'one' } };
+    const retry = { origin, outcome: ({ id }: { id: string }) => `outcome of ${id}` };
+    const rotate = (hash: string, given = retry) =>
+      storage.keys.rotate(key.id, { hash, prefix: hash }, { now: NOW, oldEndAt: NOW, by: OPERATOR, retry: given });
+    assert.equal((await rotate('first'))?.prefix, 'first');
+    await assert.rejects(rotate('second'), { outcome: `outcome of ${key.id}` });
+    assert.equal((await storage.keys.find(key.id))?.prefix, 'first');
+    const other = { ...retry, origin: { ...origin, idempotency: { key: 'k', fingerprint: 'other' } } };
+    await assert.rejects(rotate('third', other), { code: 'idempotency_key_reused' });
+  });
+
+  check('the last use of a key is that of its newest usage', async ({ storage }) => {
+    const [used, unused] = [await issue(storage), await issue(storage)];
+    const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0 };
+    for (const at of [NOW - 200_000, NOW - 7]) {
+      const records = [used.key.id, ALL_KEYS].map((keyId) => ({ keyId, ...counts, first: at, last: at }));
+      await storage.usage.add(at - (at % 60), records);
+    }
+    const found = await storage.usage.lastUses([used.key.id, unused.key.id, 'key_none']);
+    assert.deepEqual([...found], [[used.key.id, NOW - 7]]);
+  });
+}

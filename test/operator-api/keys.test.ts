@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { apiClient } from '../kit/operator.ts';
+import { json, type TestService, testService } from '../kit/service.ts';
+
+/** Keys and bans through the operator API. */
+
+interface Key {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: string;
+  readonly limits: { readonly minute: number; readonly day: number };
+  readonly scopes: readonly string[];
+  readonly owner: string | null;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly prefix: string;
+  readonly ban: { readonly until: string } | null;
+  readonly key?: string;
+}
+
+test('a key is issued, upgraded, rotated and revoked, each at once, and the audit names the token', async () => {
+  await using service = await testService();
+  const billing = await apiClient(service, 'keys', 'billing');
+  const issued = await billing.send('POST', '/keys', { name: 'shop', plan: 'free', owner: 'cus_1', unknown: true });
+  const made = await json<Key>(issued);
+  assert.equal(issued.status, 201);
+  assert.equal(issued.headers.get('location'), `/api/v1/keys/${made.id}`);
+  assert.deepEqual([made.plan, made.owner, made.limits, made.ban], ['free', 'cus_1', { minute: 60, day: 1_000 }, null]);
+  const first = made.key ?? '';
+  const limit = async (secret: string) => {
+    const answer = await service.call(secret, '/rate_limit');
+    return answer.status === 200 ? (await json<{ minute: { limit: number } }>(answer)).minute.limit : answer.status;
+  };
+  assert.equal(await limit(first), 60);
+
+  const changed = await billing.send('PATCH', `/keys/${made.id}`, { plan: 'pro', name: 'shop 2', owner: null });
+  const { key: _, ...without } = made;
+  const after = await json<Key>(changed);
+  assert.deepEqual(
+    { ...after, lastUsedAt: null },
+    { ...without, plan: 'pro', name: 'shop 2', owner: null, limits: { minute: 300, day: 10_000 } },
+  );
+  assert.equal(await limit(first), 300);
+
+  const rotated = await json<Key>(billing.send('POST', `/keys/${made.id}/rotate`, { grace: '1h' }));
+  assert.deepEqual([await limit(first), await limit(rotated.key ?? '')], [300, 300]);
+  assert.ok(rotated.key?.startsWith(rotated.prefix));
+  service.clock.advance(3_600);
+  assert.deepEqual([await limit(first), await limit(rotated.key ?? '')], [401, 300]);
+
+  const revoked = await billing.send('POST', `/keys/${made.id}/revoke`);
+  const { revokedAt } = await json<Key>(revoked);
+  assert.ok(revokedAt);
+  assert.equal(await limit(rotated.key ?? ''), 401);
+  service.clock.advance(10);
+  const again = await billing.send('POST', `/keys/${made.id}/revoke`);
+  assert.deepEqual([again.status, (await json<Key>(again)).revokedAt], [200, revokedAt]);
+  for (const [method, path, body] of [
+    ['PATCH', '', { name: 'x' }],
+    ['POST', '/rotate', undefined],
+  ] as const) {
+    const refused = await billing.send(method, `/keys/${made.id}${path}`, body);
+    assert.deepEqual([refused.status, (await json<{ code: string }>(refused)).code], [409, 'key_revoked']);
+  }
+
+  const entries = await service.storage.audit.list({ since: 0, limit: 10, target: made.id });
+  assert.deepEqual(
+    entries.map(({ action, operator: { actor, via } }) => [action, actor, via]),
+    ['key.revoke', 'key.rotate', 'key.update', 'key.create'].map((action) => [action, 'billing', 'api']),
+  );
+  const shown = await json<{ actor: string; via: string; action: string }[]>(
+    billing.send('GET', '/audit?actor=billing&action=key.rotate'),
+  );
+  assert.deepEqual(
+    shown.map(({ actor, via, action }) => [actor, via, action]),
+    [['billing', 'api', 'key.rotate']],
+  );
+  assert.equal(service.events.failures.length, 0);
+});
+
+test('a retry with the same Idempotency-Key gets the same key, and the database never holds its secret', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'keys');
+  const headers = { 'idempotency-key': 'sign-up 7' };
+  const body = { name: 'shop', plan: 'pro' };
+  const [one, two] = await Promise.all([1, 2].map(() => client.send('POST', '/keys', body, headers)));
+  assert.deepEqual([one?.status, two?.status], [201, 201]);
+  const [first, second] = [await json<Key>(one as Response), await json<Key>(two as Response)];
+  assert.deepEqual(first, second);
+  const replays = [one, two].map((answer) => answer?.headers.get('idempotency-replayed'));
+  assert.deepEqual(replays.sort(), [null, 'true']);
+  assert.equal((await service.call(second.key ?? '', '/rate_limit')).status, 200);
+  const other = await client.send('POST', '/keys', { ...body, plan: 'free' }, headers);
+  assert.deepEqual([other.status, (await json<{ code: string }>(other)).code], [422, 'idempotency_key_reused']);
+
+  const rotate = () => client.send('POST', `/keys/${first.id}/rotate`, undefined, { 'idempotency-key': 'r' });
+  const [rotated, replayed] = [await json<Key>(rotate()), await rotate()];
+  assert.equal(replayed.headers.get('idempotency-replayed'), 'true');
+  assert.deepEqual(await json<Key>(replayed), rotated);
+  const revoke = () => client.send('POST', `/keys/${first.id}/revoke`, undefined, { 'idempotency-key': 'v' });
+  assert.deepEqual(await json(revoke()), await json(revoke()));
+  const reused = await client.send('POST', `/keys/${first.id}/rotate`, undefined, { 'idempotency-key': 'v' });
+  assert.ok([409, 422].includes(reused.status));
+  // Another token has a namespace of its own.
+  const stranger = await apiClient(service, 'keys', 'other');
+  const own = await json<Key>(stranger.send('POST', '/keys', body, headers));
+  assert.notEqual(own.id, first.id);
+  const malformed = await client.send('POST', '/keys', body, { 'idempotency-key': 'x'.repeat(256) });
+  assert.equal(malformed.status, 400);
+
+  assert.equal((await service.storage.keys.list()).length, 2);
+  const { actions } = await auditOf(service);
+  assert.deepEqual(actions, ['key.create', 'key.revoke', 'key.rotate', 'key.create']);
+  const stored = await contents(service);
+  for (const secret of [first.key, rotated.key, client.secret]) {
+    assert.ok(secret && stored.length > 1_000);
+    assert.ok(!stored.includes(secret.slice(16)), 'the secret is in the database');
+  }
+});
+
+test('keys are listed in pages that keep their filters, newest first', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'viewer');
+  for (let index = 0; index < 45; index += 1) {
+    if (index % 5 === 0) service.clock.advance(1);
+    await service.issue({ name: `key ${index}`, owner: index % 2 ? 'odd' : 'even' });
+  }
+  const names: string[] = [];
+  let pages = 0;
+  for (let next: string | undefined = '/keys?owner=odd&limit=10&q=KEY'; next; ) {
+    const answer = await client.send('GET', next);
+    const page = await json<Key[]>(answer);
+    names.push(...page.map(({ name }) => name));
+    next = /^<\/api\/v1(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+    pages += 1;
+    assert.ok(pages <= 3, 'the pages do not end');
+  }
+  assert.equal(pages, 3);
+  assert.deepEqual(names.toSorted(), Array.from({ length: 22 }, (_, index) => `key ${2 * index + 1}`).toSorted());
+  assert.equal((await json<Key[]>(client.send('GET', '/keys'))).length, 20);
+  const wrong = ['limit=0', 'limit=101', 'limit=1&limit=2', 'state=gone', 'plan=x', 'cursor=x', 'expiresBefore=soon'];
+  for (const query of [...wrong, 'q=%00', `owner=${'x'.repeat(256)}`]) {
+    const answer = await client.send('GET', `/keys?${query}`);
+    assert.deepEqual([answer.status, (await json<{ code: string }>(answer)).code], [400, 'validation_failed'], query);
+  }
+  assert.equal(service.events.failures.length, 0);
+});
+
+test('values that a key cannot have are refused by name, and nothing is stored', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'keys');
+  const { key } = await service.issue();
+  const good = { name: 'shop', plan: 'free' };
+  const wrong: [object, RegExp][] = [
+    [{ name: undefined }, /^name is missing/],
+    [{ plan: undefined }, /^plan is missing/],
+    [{ name: ' ' }, /^The name of a key/],
+    [{ plan: 'golden' }, /^plan is "golden"/],
+    [{ plan: 'enterprise' }, /^The enterprise plan needs limits/],
+    [{ limits: { minute: 1, day: 2 } }, /^The free plan has fixed limits/],
+    [{ plan: 'enterprise', limits: { minute: 0, day: 2 } }, /^limits.minute is 0/],
+    [{ scopes: [] }, /^scopes /],
+    [{ scopes: ['everything'] }, /^scopes.0 is "everything"/],
+    [{ expiresAt: '2026-02-30T00:00:00Z' }, /^expiresAt is "2026-02-30/],
+    [{ expiresAt: 'tomorrow' }, /^expiresAt is "tomorrow"/],
+    [{ expiresAt: '2001-01-01T00:00:00Z' }, /^The expiry of a key/],
+    [{ owner: '' }, /^The owner of a key/],
+    [{ owner: 'x'.repeat(256) }, /^owner is 256 characters/],
+    [{ owner: 7 }, /^owner is 7/],
+  ];
+  for (const [changes, message] of wrong) {
+    const answer = await client.send('POST', '/keys', { ...good, ...changes });
+    const body = await json<{ code: string; message: string }>(answer);
+    assert.deepEqual([answer.status, body.code], [400, 'validation_failed'], JSON.stringify(changes));
+    assert.match(body.message, message);
+    if ('plan' in changes || Object.values(changes)[0] === undefined) continue;
+    assert.equal((await client.send('PATCH', `/keys/${key.id}`, changes)).status, 400, JSON.stringify(changes));
+  }
+  for (const grace of ['31d', 'soon', '-1s', 5]) {
+    assert.equal((await client.send('POST', `/keys/${key.id}/rotate`, { grace })).status, 400, `${grace}`);
+  }
+  for (const path of ['', '/rotate', '/revoke', '/ban']) {
+    const method = { '': 'PATCH', '/ban': 'DELETE' }[path] ?? 'POST';
+    const answer = await client.send(method, `/keys/key_none${path}`, path === '' ? {} : undefined);
+    assert.deepEqual([answer.status, (await json<{ code: string }>(answer)).code], [404, 'not_found'], path);
+  }
+  assert.deepEqual(await service.storage.keys.list(), [key]);
+});
+
+test('a ban is listed and lifted once', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'keys', 'support');
+  const { key, secret } = await service.issue();
+  const now = service.clock.now().unix;
+  const others = [(await service.issue()).key.id, (await service.issue()).key.id];
+  const ids = [key.id, ...others].sort().reverse();
+  for (const keyId of ids)
+    await service.storage.limits.insertBan({ keyId, startedAt: now, endsAt: now + 60, level: 2, reason: 'r' });
+  await service.restart();
+  assert.equal((await service.call(secret, '/categories')).status, 429);
+  const [ban] = await json<object[]>(client.send('GET', '/bans?limit=1'));
+  const utc = (unix: number) => new Date(unix * 1_000).toISOString().replace('.000', '');
+  assert.deepEqual(ban, { keyId: ids[0], startedAt: utc(now), endsAt: utc(now + 60), level: 2, reason: 'r' });
+  const seen: string[] = [];
+  for (let next: string | undefined = '/bans?limit=1'; next; ) {
+    const answer = await client.send('GET', next);
+    seen.push(...(await json<{ keyId: string }[]>(answer)).map(({ keyId }) => keyId));
+    next = /^<\/api\/v1(.*)>/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  assert.deepEqual(seen, ids);
+  const { ban: own } = await json<Key>(client.send('GET', `/keys/${key.id}`));
+  assert.equal(own?.until, utc(now + 60));
+  assert.equal((await client.send('DELETE', `/keys/${key.id}/ban`)).status, 204);
+  assert.equal((await service.call(secret, '/categories')).status, 200);
+  assert.equal((await client.send('DELETE', `/keys/${key.id}/ban`)).status, 404);
+  const { actors } = await auditOf(service, key.id);
+  assert.deepEqual(actors.slice(0, 1), ['support']);
+});
+
+async function auditOf({ storage }: TestService, target?: string) {
+  const entries = await storage.audit.list({ since: 0, limit: 100, ...(target !== undefined && { target }) });
+  const ofKeys = entries.filter(({ action }) => !action.startsWith('operator.'));
+  return { actions: ofKeys.map(({ action }) => action), actors: ofKeys.map(({ operator }) => operator.actor) };
+}
+
+/** Everything that the database holds of outcomes, keys and the audit, as text. */
+async function contents({ config }: TestService): Promise<string> {
+  const { openEngine } = await import('../../src/storage/open.ts');
+  const { db } = await openEngine(config.database);
+  try {
+    const tables = ['create_outcomes', 'api_keys', 'api_key_secrets', 'audit_entries', 'operator_tokens'] as const;
+    const rows = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()));
+    return JSON.stringify(rows);
+  } finally {
+    await db.destroy();
+  }
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALL_KEYS } from '../../src/catalog/usage.ts';
+import { apiClient, OPERATOR } from '../kit/operator.ts';
+import { json, type TestService, testService } from '../kit/service.ts';
+
+/** Usage, the audit and categories through the operator API. */
+
+const MINUTE = 60;
+const DAY = 86_400;
+
+interface Usage {
+  readonly id?: string;
+  readonly name?: string;
+  readonly at?: string;
+  readonly served: number;
+  readonly refused: number;
+}
+
+test('usage is summed by key, of an owner and of a range, and as a series', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'viewer');
+  const now = service.clock.now().unix;
+  const ids: string[] = [];
+  for (const owner of ['cus_1', 'cus_1', 'cus_2']) ids.push((await service.issue({ owner, name: owner })).key.id);
+  const [one = '', two = '', three = ''] = ids;
+  await use(service, now - 3 * MINUTE, { [one]: 5, [two]: 7, [three]: 11 });
+  await use(service, now - 10 * MINUTE, { [one]: 100 });
+  const get = (query: string) => json<Usage[]>(client.send('GET', `/usage?${query}`));
+  const sums = async (query: string) => (await get(query)).map(({ id, served }) => [id, served]);
+  const sorted = (pairs: [string, number][]) => pairs.sort(([left], [right]) => (left < right ? -1 : 1));
+  assert.deepEqual(
+    await sums(''),
+    sorted([
+      [one, 105],
+      [two, 7],
+      [three, 11],
+    ]),
+  );
+  assert.deepEqual(
+    await sums('owner=cus_1&since=5m'),
+    sorted([
+      [one, 5],
+      [two, 7],
+    ]),
+  );
+  assert.deepEqual(await sums(`key=${one}&since=1h&until=5m`), [[one, 100]]);
+  assert.deepEqual(await sums('owner=cus_none'), []);
+  const series = await get('owner=cus_1&by=minute&since=1h');
+  assert.deepEqual(
+    series.map(({ served }) => served),
+    [100, 12],
+  );
+  assert.match(series[0]?.at ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:00Z$/);
+  assert.deepEqual(
+    (await get(`by=hour&key=${three}&since=2h`)).map(({ served }) => served),
+    [11],
+  );
+  const all = (await get('by=day&since=30d')).reduce((sum, { served }) => sum + served, 0);
+  assert.equal(all, 123);
+  const { lastUsedAt } = await json<{ lastUsedAt: string }>(client.send('GET', `/keys/${one}`));
+  assert.equal(Date.parse(lastUsedAt) / 1_000, now - 3 * MINUTE);
+
+  const page = await client.send('GET', '/usage?limit=2');
+  const next = /^<\/api\/v1(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1] ?? '';
+  const both = [...(await json<Usage[]>(page)), ...(await json<Usage[]>(client.send('GET', next)))];
+  assert.deepEqual(
+    both.map(({ id }) => id),
+    ids.toSorted(),
+  );
+  for (const query of ['by=week', 'since=x', 'limit=1001', 'until=2026-13-01T00:00:00Z', 'since=1h&since=2h'])
+    assert.equal((await client.send('GET', `/usage?${query}`)).status, 400, query);
+});
+
+test('usage comes as CSV that no spreadsheet runs', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'viewer');
+  const now = service.clock.now().unix;
+  const { key } = await service.issue({ name: '=cmd()' });
+  await use(service, now - MINUTE, { [key.id]: 3 });
+  const accept = { accept: 'text/csv' };
+  const answer = await client.send('GET', '/usage', undefined, accept);
+  assert.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
+  const [header, row] = (await answer.text()).split('\n');
+  assert.equal(header, 'id,name,served,refused,clientErrors,serverErrors,first,last');
+  assert.match(row ?? '', new RegExp(`^${key.id},'=cmd\\(\\),3,0,0,0,`));
+  const series = await client.send('GET', '/usage?by=minute', undefined, accept);
+  assert.match(await series.text(), /^at,served,refused,clientErrors,serverErrors\n\d{4}.*Z,3,0,0,0\n$/);
+  const plain = await client.send('GET', '/usage', undefined, { accept: 'application/json, text/csv;q=0' });
+  assert.equal(plain.headers.get('content-type'), 'application/json');
+});
+
+test('the audit is paged and filtered', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'viewer');
+  for (let index = 0; index < 7; index += 1) await service.issue();
+  const now = service.clock.now().unix;
+  const { key } = await service.issue();
+  service.clock.advance(DAY);
+  await service.storage.keys.revoke(key.id, now + DAY, OPERATOR);
+  const targets: string[] = [];
+  for (let next: string | undefined = '/audit?limit=3&action=key.create'; next; ) {
+    const answer = await client.send('GET', next);
+    targets.push(...(await json<{ target: string }[]>(answer)).map(({ target }) => target));
+    next = /^<\/api\/v1(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  assert.equal(new Set(targets).size, 8);
+  assert.equal(targets[0], key.id);
+  const recent = await json<{ action: string; after: { revokedAt: string } }[]>(client.send('GET', '/audit?since=1h'));
+  assert.deepEqual(
+    recent.map(({ action }) => action),
+    ['key.revoke'],
+  );
+  assert.match(recent[0]?.after.revokedAt ?? '', /Z$/);
+  assert.equal((await json<object[]>(client.send('GET', `/audit?target=${key.id}`))).length, 2);
+  assert.deepEqual(await json(client.send('GET', '/audit?actor=none')), []);
+});
+
+test('a category is renamed and deleted, unless a pet belongs to it', async () => {
+  await using service = await testService();
+  const admin = await apiClient(service, 'admin', 'importer');
+  const { key, secret } = await service.issue();
+  const origin = { keyId: key.id };
+  const { resource: used } = await service.storage.categories.insert({ name: 'Dog' }, origin);
+  const { resource: unused } = await service.storage.categories.insert({ name: 'Cat' }, origin);
+  await service.storage.pets.insert({ name: 'Rex', categoryId: used.id, status: 'available' }, origin);
+  assert.deepEqual(await json(admin.send('PATCH', `/categories/${used.id}`, { name: 'Dogs' })), {
+    id: used.id,
+    name: 'Dogs',
+  });
+  const refused = await admin.send('DELETE', `/categories/${used.id}`);
+  assert.deepEqual([refused.status, (await json<{ code: string }>(refused)).code], [409, 'category_in_use']);
+  assert.equal((await admin.send('DELETE', `/categories/${unused.id}`)).status, 204);
+  assert.equal((await admin.send('DELETE', `/categories/${unused.id}`)).status, 404);
+  assert.equal((await admin.send('PATCH', '/categories/01', { name: 'x' })).status, 404);
+  assert.equal((await admin.send('PATCH', `/categories/${used.id}`, { name: ' ' })).status, 400);
+  assert.deepEqual(await json(service.call(secret, '/categories')), [{ id: used.id, name: 'Dogs' }]);
+  const entries = await service.storage.audit.list({ since: 0, limit: 2 });
+  assert.deepEqual(
+    entries.map(({ action, operator: { actor, via } }) => [action, actor, via]),
+    [
+      ['category.delete', 'importer', 'api'],
+      ['category.rename', 'importer', 'api'],
+    ],
+  );
+});
+
+/** Adds usage in the minute of a moment. */
+async function use({ storage }: TestService, at: number, served: Readonly<Record<string, number>>): Promise<void> {
+  const counts = { clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
+  const records = Object.entries(served).map(([keyId, count]) => ({ keyId, served: count, ...counts }));
+  const sum = Object.values(served).reduce((total, count) => total + count, 0);
+  await storage.usage.add(at - (at % MINUTE), [{ keyId: ALL_KEYS, served: sum, ...counts }, ...records]);
+}
