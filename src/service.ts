@@ -17,6 +17,7 @@ import type { ShownSetting } from './operator/frame/context.ts';
 import type { Clock } from './stdx/clock.ts';
 import type { Events } from './telemetry/events.ts';
 import type { Metrics } from './telemetry/metrics.ts';
+import { RecentRequests } from './telemetry/recent-requests.ts';
 import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
 import { UsageRecorder } from './telemetry/usage.ts';
 import { VERSION } from './version.ts';
@@ -83,7 +84,9 @@ export async function startService(
     events,
     cors: new Cors(config.corsOrigins),
   });
-  const open = portOpener(config, { clock, events: withUsage(events, usage) }, started);
+  const recent = new RecentRequests();
+  const recorded = withRecords(events, { usage, recent, clock });
+  const open = portOpener(config, { clock, events: recorded }, started);
   let url = '';
   const operator = createOperatorApp({
     storage,
@@ -93,6 +96,7 @@ export async function startService(
     events,
     metrics,
     settings,
+    recent,
     version: VERSION,
     environment: config.environment,
     usesRedis: config.redis !== undefined,
@@ -142,13 +146,23 @@ function purgeNowAndThen(storage: Storage, events: Events): Disposable {
   return { [Symbol.dispose]: () => clearInterval(purging) };
 }
 
-/** Wraps the events so that every response to a request with a key counts as its usage. */
-function withUsage(events: Events, usage: UsageRecorder): Events {
+interface Recorders {
+  readonly usage: UsageRecorder;
+  readonly recent: RecentRequests;
+  readonly clock: Clock;
+}
+
+/** Wraps the events so that every answer to a request with a key counts as its usage, and is kept for operators. */
+function withRecords(events: Events, { usage, recent, clock }: Recorders): Events {
   return {
     ...events,
     requestAnswered(answered) {
       events.requestAnswered(answered);
-      if (answered.keyId !== undefined) usage.record(answered.keyId, answered.status);
+      const { keyId } = answered;
+      if (keyId === undefined) return;
+      const { unix } = clock();
+      usage.record(keyId, answered.status, unix);
+      recent.record(answered, keyId, unix);
     },
   };
 }

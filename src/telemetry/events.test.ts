@@ -11,6 +11,7 @@ const LISTED: AnsweredRequest = {
   route: '/v1/categories/{categoryId}',
   status: 200,
   code: undefined,
+  windows: undefined,
   traceId: '0af7651916cd43dd8448eb211c80319c',
   durationMs: 1.25,
 };

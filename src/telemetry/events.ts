@@ -10,6 +10,15 @@ export type AccessLog = (typeof ACCESS_LOGS)[number];
 
 const SLOW_MS = 1_000;
 
+/** What the limiter said of a request. */
+interface CountedWindows {
+  /** Of the window that has fewer requests left, or that refused. */
+  readonly limit: number;
+  readonly minute: { readonly remaining: number };
+  readonly day: { readonly remaining: number };
+  readonly ban?: { readonly reason: string };
+}
+
 export interface AnsweredRequest {
   readonly requestId: string;
   readonly keyId: string | undefined;
@@ -21,6 +30,8 @@ export interface AnsweredRequest {
   /** The code of an error response. */
   readonly code: AnyErrorCode | undefined;
   readonly durationMs: number;
+  /** Both windows of the key after the request, if it was counted. */
+  readonly windows: CountedWindows | undefined;
   /** The client's trace, or the one started for the request. */
   readonly traceId: string | undefined;
 }

@@ -47,11 +47,11 @@ const total = (records: readonly UsageRecord[]) =>
 test('answers are counted by key, minute and outcome, and all keys together', async () => {
   const { clock, added, recorder } = bench();
   const noon = clock.now().unix;
-  for (const status of [200, 201, 304, 404, 429, 503]) recorder.record('key_1', status);
+  for (const status of [200, 201, 304, 404, 429, 503]) recorder.record('key_1', status, clock.now().unix);
   clock.advance(59);
-  recorder.record('key_2', 200);
+  recorder.record('key_2', 200, clock.now().unix);
   clock.advance(1);
-  recorder.record('key_1', 200);
+  recorder.record('key_1', 200, clock.now().unix);
   await recorder[Symbol.asyncDispose]();
   const one = { keyId: 'key_1', served: 3, clientErrors: 1, refused: 1, serverErrors: 1, first: noon, last: noon };
   const two = {
@@ -71,12 +71,12 @@ test('answers are counted by key, minute and outcome, and all keys together', as
 });
 
 test('usage that cannot be stored is retried unchanged as the same attempt, then later usage is stored', async () => {
-  const { added, tried, failures, recorder, goDown } = bench();
+  const { clock, added, tried, failures, recorder, goDown } = bench();
   goDown(true);
-  for (let i = 0; i < 1_200; i += 1) recorder.record(`key_${i}`, 200);
+  for (let i = 0; i < 1_200; i += 1) recorder.record(`key_${i}`, 200, clock.now().unix);
   await recorder.flush();
   assert.deepEqual([added.length, failures.length], [0, 3]);
-  recorder.record('key_1', 500);
+  recorder.record('key_1', 500, clock.now().unix);
   await recorder.flush();
   assert.deepEqual(tried.slice(3), tried.slice(0, 3));
   assert.equal(new Set(tried.map(({ attempt }) => attempt)).size, 3);
@@ -98,10 +98,10 @@ test('usage that cannot be stored is retried unchanged as the same attempt, then
 test('beyond 200,000 records in memory further keys count in the total only, until they are stored', async () => {
   const { clock, added, recorder } = bench({ copies: false });
   const count = (record: UsageRecord | undefined) => [record?.served, record?.serverErrors];
-  for (let i = 0; i < KEYS_MAX; i += 1) recorder.record(`key_${i}`, 200);
-  recorder.record('key_0', 500);
+  for (let i = 0; i < KEYS_MAX; i += 1) recorder.record(`key_${i}`, 200, clock.now().unix);
+  recorder.record('key_0', 500, clock.now().unix);
   clock.advance(60);
-  recorder.record('key_0', 200);
+  recorder.record('key_0', 200, clock.now().unix);
   await recorder.flush();
   const records = added.flatMap((each) => each.records);
   const [first, later] = records.filter(({ keyId }) => keyId === '*');
@@ -116,7 +116,7 @@ test('beyond 200,000 records in memory further keys count in the total only, unt
   // The first minute's total is among them; that of the second comes on top.
   assert.equal(records.length, KEYS_MAX + 1);
   added.length = 0;
-  recorder.record('key_new', 200);
+  recorder.record('key_new', 200, clock.now().unix);
   await recorder[Symbol.asyncDispose]();
   assert.deepEqual(
     added[0]?.records.map(({ keyId }) => keyId),
@@ -127,7 +127,7 @@ test('beyond 200,000 records in memory further keys count in the total only, unt
 test('usage is stored every five seconds, and expired usage is purged every hour, until the disposal', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { clock, added, purged, failures, recorder, goDown } = bench();
-  recorder.record('key_1', 200);
+  recorder.record('key_1', 200, clock.now().unix);
   t.mock.timers.tick(4_999);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   assert.equal(added.length, 0);
@@ -143,7 +143,7 @@ test('usage is stored every five seconds, and expired usage is purged every hour
   await nextTurn();
   assert.equal(failures.length, 1, 'a failed purge is told');
   await recorder[Symbol.asyncDispose]();
-  recorder.record('key_1', 200);
+  recorder.record('key_1', 200, clock.now().unix);
   t.mock.timers.tick(3_600_000);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   assert.deepEqual([added.length, purged.length], [1, 1]);

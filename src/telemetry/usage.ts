@@ -51,9 +51,8 @@ export class UsageRecorder implements AsyncDisposable {
     ];
   }
 
-  /** Counts the response to a request with a key. */
-  record(keyId: string, status: number): void {
-    const now = this.#options.clock().unix;
+  /** Counts the response to a request with a key, at a moment in Unix seconds. */
+  record(keyId: string, status: number, now: number): void {
     const minute = now - (now % MINUTE_SECONDS);
     let counted = this.#minutes.get(minute);
     if (!counted) {

@@ -37,11 +37,11 @@ test('usage is added once, though the outcome was lost, and so is what was count
   await using bench = await attemptsBench();
   const { storage, clock, proxy, key } = bench;
   await using recorder = new UsageRecorder({ storage, clock: clock.now, onFailure: bench.events.usageNotStored });
-  recorder.record(key.id, 200);
+  recorder.record(key.id, 200, clock.now().unix);
   proxy.breakNext('after', 'insert into "usage"');
   await recorder.flush();
   bench.assertUnknown();
-  recorder.record(key.id, 429);
+  recorder.record(key.id, 429, clock.now().unix);
   await recorder.flush();
   const { unix } = clock.now();
   const [used] = await storage.usage.byKey({ since: unix - 60, now: unix });

@@ -84,6 +84,8 @@ test('answers are of the schemas of the contract', async () => {
   await check('updateKey', `/keys/${key.id}`, { plan: 'pro' });
   await check('rotateKey', `/keys/${key.id}/rotate`);
   await check('listBans', '/bans');
+  await check('listKeyRequests', `/keys/${key.id}/requests`);
+  await check('getRequest', '/requests/one');
   await check('getUsage', '/usage');
   await check('getUsage', '/usage?by=minute');
   await check('revokeKey', `/keys/${key.id}/revoke`);

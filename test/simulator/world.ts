@@ -284,7 +284,7 @@ export class World implements Disposable {
     const { status, code = '' } = answered;
     this.note(`${server.name} ${key.id}: ${status} ${code} ${call.operation} ${call.name ?? ''}`);
     if (answered.key) {
-      life.usage.record(key.id, status);
+      life.usage.record(key.id, status, life.clock().unix);
       this.usage.record(key.id, status, { atMs: nowMs, life });
     }
     if (status === 401 || answered.key) {

@@ -238,6 +238,7 @@ export class Connection {
       status: answer.status,
       code: failure.code,
       durationMs: 0,
+      windows: undefined,
       traceId: undefined,
     });
     return `${head}\r\n${answer.body}`;

@@ -207,6 +207,7 @@ export class Exchange implements Unsent {
       route: this.route,
       status,
       code: answer.code,
+      windows: this.#decision,
       traceId: this.traceId ?? traceIdOf(this.request.headers.traceparent),
       durationMs: performance.now() - this.#startedMs,
     });

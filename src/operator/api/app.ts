@@ -9,10 +9,15 @@ import { authenticateToken, insufficientRole } from './authenticate.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
 import { API_OPERATIONS } from './operations.ts';
 
-type ApiOptions = Pick<ConsoleOptions, 'storage' | 'clock' | 'environment'>;
+type ApiOptions = Pick<ConsoleOptions, 'storage' | 'clock' | 'recent' | 'environment'>;
 
 /** Creates the handler of the operator API. Its gates have the order of the public API's: token, route, role, body. */
-export function createApi({ storage, clock, environment }: ApiOptions): (exchange: Exchange) => Promise<Answer> {
+export function createApi({
+  storage,
+  clock,
+  recent,
+  environment,
+}: ApiOptions): (exchange: Exchange) => Promise<Answer> {
   const findRoute = createRouter(API_OPERATIONS, API_BASE);
   return async (exchange) => {
     exchange.isApi = false;
@@ -31,7 +36,7 @@ export function createApi({ storage, clock, environment }: ApiOptions): (exchang
     if (!includesRole(token.role, operation.role)) return insufficientRole(operation.role, token.role);
     await readBody(exchange, operation);
     const by = { actor: token.name, via: 'api' } as const;
-    return operation.handle({ storage, exchange, token, secret, environment, now, by });
+    return operation.handle({ storage, recent, exchange, token, secret, environment, now, by });
   };
 }
 

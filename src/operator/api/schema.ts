@@ -153,6 +153,38 @@ export const UsagePoint = {
   description: 'The requests within one minute, hour or day',
 } as const;
 
+export const KeyRequest = {
+  title: 'KeyRequest',
+  type: 'object',
+  required: [
+    'requestId',
+    'at',
+    'keyId',
+    'method',
+    'route',
+    'status',
+    'code',
+    'durationMs',
+    'minuteRemaining',
+    'dayRemaining',
+    'reason',
+  ],
+  properties: {
+    requestId: text('The `X-Request-Id` of the answer'),
+    at: moment('When it was answered'),
+    keyId: text('The key'),
+    method: text('The method'),
+    route: text('The template of the route; `unmatched` without one'),
+    status: { type: 'integer', description: 'The status of the answer' },
+    code: orNull(text('The code of an error')),
+    durationMs: { type: 'number', minimum: 0, description: 'From the head of the request to the answer' },
+    minuteRemaining: orNull(count('What the minute had left; null if the request was not counted')),
+    dayRemaining: orNull(count('What the day had left')),
+    reason: orNull(text('Why it was refused, for a 429')),
+  },
+  description: 'A request with a key, as this instance answered it',
+} as const;
+
 export const AuditEntry = {
   title: 'AuditEntry',
   type: 'object',

@@ -9,6 +9,7 @@ import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
+import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { Vitals } from '../overview/vitals.ts';
 import type { SentFile } from './multipart.ts';
@@ -30,6 +31,7 @@ export interface ConsoleOptions {
   readonly events: Events;
   readonly vitals: Vitals;
   readonly imports: Imports;
+  readonly recent: RecentRequests;
   readonly settings: readonly ShownSetting[];
   readonly environment: Environment;
   readonly version: string;

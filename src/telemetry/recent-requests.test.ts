@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import type { AnsweredRequest } from './events.ts';
+import { type RecentQuery, RecentRequests } from './recent-requests.ts';
+
+const MIB = 1024 * 1024;
+
+test('each key has its last 200 failures and its last 200 other answers, and the oldest of 10,000 go first', () => {
+  const burst = fc.tuple(fc.nat(80), fc.boolean(), fc.integer({ min: 1, max: 700 }));
+  const property = fc.property(fc.array(burst, { minLength: 200, maxLength: 400 }), (bursts) => {
+    const recent = new RecentRequests();
+    const model: { id: string; key: string; failed: boolean }[] = [];
+    for (const [number, failed, length] of bursts) {
+      for (let index = 0; index < length; index += 1) {
+        const [id, key] = [`r${model.length}`, `key_${number}`];
+        recent.record(answered(id, failed ? 404 : 200), key, 1);
+        model.push({ id, key, failed });
+      }
+    }
+    const kept = keptOf(model);
+    const idsOf = (query: RecentQuery) => recent.list(query).map(({ requestId }) => requestId);
+    // As texts: the difference of two long lists takes minutes to describe.
+    assert.ok(idsOf({ limit: 30_000 }).join() === kept.map(({ id }) => id).join(), 'other requests are kept');
+    for (const keyId of ['key_0', 'key_1', 'key_80', 'key_none']) {
+      const own = kept.filter(({ key }) => key === keyId).map(({ id }) => id);
+      assert.equal(idsOf({ keyId, limit: 400 }).join(), own.join());
+    }
+  });
+  fc.assert(property, { numRuns: 3, endOnFailure: true });
+});
+
+test('requests are selected by status, class, route and key, newest first, and found by id', () => {
+  const recent = new RecentRequests();
+  const statuses = [200, 429, 404, 200, 503];
+  for (const [index, status] of statuses.entries()) {
+    const route = index % 2 ? '/v1/pets' : '/v1/categories';
+    recent.record({ ...answered(`r${index}`, status), route }, `key_${index % 2}`, 1_800_000_000 + index);
+  }
+  const ids = (query: object) => recent.list({ limit: 10, ...query }).map(({ requestId }) => requestId);
+  assert.deepEqual(ids({}), ['r4', 'r3', 'r2', 'r1', 'r0']);
+  assert.deepEqual(ids({ limit: 2 }), ['r4', 'r3']);
+  assert.deepEqual(ids({ status: '429' }), ['r1']);
+  assert.deepEqual(ids({ status: '4xx' }), ['r2', 'r1']);
+  assert.deepEqual(ids({ status: '2xx', keyId: 'key_1' }), ['r3']);
+  assert.deepEqual(ids({ route: '/v1/pets' }), ['r3', 'r1']);
+  assert.equal(recent.find('r5'), undefined);
+  recent.record(answered('r1', 201), 'key_0', 1_800_000_009);
+  assert.deepEqual([recent.find('r1')?.status, recent.find('r1')?.at], [201, 1_800_000_009]);
+});
+
+test('a refusal is kept with what both windows had left, and its reason', () => {
+  const recent = new RecentRequests();
+  const windows = { limit: 60, minute: { remaining: 0 }, day: { remaining: 7 } };
+  const refused = { ...answered('a', 429), code: 'rate_limit_exceeded', durationMs: 1.25, windows } as const;
+  recent.record(refused, 'key_1', 5);
+  const { requestId, method, route, status, code } = refused;
+  assert.deepEqual(recent.find('a'), {
+    requestId,
+    method,
+    route,
+    status,
+    code,
+    at: 5,
+    keyId: 'key_1',
+    durationMs: 1.25,
+    minuteRemaining: 0,
+    dayRemaining: 7,
+    reason: 'the limit of 60 requests per minute was reached',
+  });
+  recent.record({ ...refused, code: 'daily_quota_exceeded' }, 'key_1', 5);
+  assert.equal(recent.find('a')?.reason, 'the quota of 60 requests per day was reached');
+  recent.record({ ...refused, code: 'key_banned', windows: { ...windows, ban: { reason: 'too fast' } } }, 'key_1', 5);
+  assert.equal(recent.find('a')?.reason, 'too fast');
+  recent.record(answered('b', 503), 'key_1', 5);
+  assert.deepEqual([recent.find('b')?.minuteRemaining, recent.find('b')?.reason], [undefined, undefined]);
+});
+
+test('it takes at most 8 MB, with the longest ids and each request from another key', () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const used = () => {
+    collect();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const before = used();
+  const recent = new RecentRequests();
+  for (let index = 0; index < 45_000; index += 1) {
+    // Copies, as those that come off the wire: a text that was put together would share its parts.
+    const id = Buffer.from(`${index}`.padStart(128, '0')).toString('latin1');
+    const keyId = Buffer.from(`key_${`${index}`.padStart(16, '0')}`).toString('latin1');
+    recent.record(answered(id, index % 2 ? 200 : 404), keyId, index);
+  }
+  const bytes = used() - before;
+  assert.equal(recent.list({ limit: 30_000 }).length, 20_000);
+  assert.ok(bytes > 2 * MIB && bytes <= 8_000_000, `${bytes} bytes`);
+});
+
+function answered(requestId: string, status: number): AnsweredRequest {
+  return {
+    requestId,
+    keyId: undefined,
+    plan: 'free',
+    method: 'GET',
+    route: '/v1/categories',
+    status,
+    code: undefined,
+    durationMs: 1,
+    windows: undefined,
+    traceId: undefined,
+  };
+}
+
+/** What is kept of all requests by the rules, newest first: each new one makes room as it comes. */
+function keptOf<T extends { readonly key: string; readonly failed: boolean }>(all: readonly T[]): T[] {
+  const kept = [true, false].map((failed) => {
+    const group: T[] = [];
+    const count = new Map<string, number>();
+    for (const each of all.filter((one) => one.failed === failed)) {
+      const ofKey = count.get(each.key) ?? 0;
+      const index = ofKey === 200 ? group.findIndex(({ key }) => key === each.key) : group.length === 10_000 ? 0 : -1;
+      const [removed] = index === -1 ? [] : group.splice(index, 1);
+      if (removed) count.set(removed.key, (count.get(removed.key) ?? 0) - 1);
+      group.push(each);
+      count.set(each.key, (count.get(each.key) ?? 0) + 1);
+    }
+    return group;
+  });
+  const order = new Map(all.map((each, index) => [each, index]));
+  return kept.flat().sort((one, other) => (order.get(other) ?? 0) - (order.get(one) ?? 0));
+}

@@ -1,0 +1,249 @@
+import type { AnyErrorCode } from '../catalog/error.ts';
+import type { AnsweredRequest } from './events.ts';
+
+/** How many refusals and errors are kept, and how many other answers. */
+const KEPT_MAX = 10_000;
+/** How many of these one key has at most, so that its flood pushes out no other's. */
+const KEPT_OF_KEY_MAX = 200;
+const NONE = -1;
+
+/** A request with a key as it was answered: no body, query, header or address of the caller. */
+export interface RecentRequest {
+  readonly requestId: string;
+  /** Unix seconds. */
+  readonly at: number;
+  readonly keyId: string;
+  readonly method: string;
+  /** The route's template. */
+  readonly route: string;
+  readonly status: number;
+  readonly code: AnyErrorCode | undefined;
+  readonly durationMs: number;
+  /** What the windows had left after the request; undefined if it was not counted. */
+  readonly minuteRemaining: number | undefined;
+  readonly dayRemaining: number | undefined;
+  /** Why it was refused, for a 429. */
+  readonly reason: string | undefined;
+}
+
+export interface RecentQuery {
+  readonly limit: number;
+  readonly keyId?: string | undefined;
+  /** A status such as 429, or a class such as 4xx. */
+  readonly status?: string | undefined;
+  readonly route?: string | undefined;
+}
+
+/**
+ * The latest requests with a key that this instance answered. It is bounded by number, in all and for each key; with
+ * the longest request ids, each from another key, it takes 8 MB.
+ */
+export class RecentRequests {
+  readonly #failed = new Requests();
+  readonly #others = new Requests();
+  #count = 0;
+
+  /** Keeps a request; `at` in Unix seconds. */
+  record(answered: AnsweredRequest, keyId: string, at: number): void {
+    this.#count += 1;
+    (answered.status >= 400 ? this.#failed : this.#others).add(answered, { keyId, at, order: this.#count });
+  }
+
+  /** The newest request with this id. */
+  find(requestId: string): RecentRequest | undefined {
+    const isSought = (request: Kept) => request.requestId === requestId;
+    return this.#newest([this.#failed.newestFirst(), this.#others.newestFirst()], isSought, 1)[0];
+  }
+
+  /** The requests that a query selects, newest first. */
+  list({ limit, keyId, status, route }: RecentQuery): RecentRequest[] {
+    const both = [this.#failed, this.#others];
+    const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId)));
+    const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`, 'i');
+    return this.#newest(
+      found,
+      (request) => (hasStatus?.test(`${request.status}`) ?? true) && (route === undefined || request.route === route),
+      limit,
+    );
+  }
+
+  #newest(found: readonly Iterable<Kept>[], isSought: (request: Kept) => boolean, limit: number): RecentRequest[] {
+    return found
+      .flatMap((requests) => [...take(requests, isSought, limit)])
+      .sort((one, other) => other.order - one.order)
+      .slice(0, limit)
+      .map(({ order: _, ...request }) => request);
+  }
+}
+
+interface Kept extends RecentRequest {
+  /** Ascends with every request. */
+  readonly order: number;
+}
+
+/**
+ * A bounded number of requests, as columns: objects would take twice the memory. A request has a slot; slots are linked
+ * by age, and those of one key among themselves. The oldest request of a full key makes room for its next one, else the
+ * oldest of all.
+ */
+class Requests {
+  /** The number of each key that has a request; those below belong to it. */
+  readonly #keys = new Map<string, number>();
+  readonly #keyIds = column<string>();
+  readonly #countOfKey = new Int32Array(KEPT_MAX);
+  readonly #oldestOfKey = new Int32Array(KEPT_MAX);
+  readonly #newestOfKey = new Int32Array(KEPT_MAX);
+  /** The numbers that keys had whose requests are gone; the first `#freed` count. */
+  readonly #freeKeys = new Int32Array(KEPT_MAX);
+  #freed = 0;
+  #usedKeys = 0;
+  readonly #requestIds = column<string>();
+  readonly #methods = column<string>();
+  readonly #routes = column<string>();
+  readonly #codes = column<AnyErrorCode>();
+  readonly #bans = column<string>();
+  readonly #at = new Uint32Array(KEPT_MAX);
+  readonly #order = new Float64Array(KEPT_MAX);
+  readonly #status = new Uint16Array(KEPT_MAX);
+  readonly #durationMs = new Float32Array(KEPT_MAX);
+  readonly #minuteRemaining = new Int32Array(KEPT_MAX);
+  readonly #dayRemaining = new Int32Array(KEPT_MAX);
+  readonly #limit = new Int32Array(KEPT_MAX);
+  readonly #older = new Int32Array(KEPT_MAX);
+  readonly #newer = new Int32Array(KEPT_MAX);
+  readonly #key = new Int32Array(KEPT_MAX);
+  readonly #newerOfKey = new Int32Array(KEPT_MAX);
+  #used = 0;
+  #oldest = NONE;
+  #newest = NONE;
+
+  add(request: AnsweredRequest, { keyId, at, order }: { keyId: string; at: number; order: number }): void {
+    const slot = this.#freeSlot(this.#keys.get(keyId));
+    const key = this.#keys.get(keyId) ?? this.#newKey(keyId);
+    const { windows } = request;
+    this.#requestIds[slot] = request.requestId;
+    this.#methods[slot] = request.method;
+    this.#routes[slot] = request.route;
+    this.#codes[slot] = request.code;
+    this.#bans[slot] = windows?.ban?.reason;
+    this.#at[slot] = at;
+    this.#order[slot] = order;
+    this.#status[slot] = request.status;
+    this.#durationMs[slot] = request.durationMs;
+    this.#minuteRemaining[slot] = windows ? windows.minute.remaining : NONE;
+    this.#dayRemaining[slot] = windows ? windows.day.remaining : NONE;
+    this.#limit[slot] = windows ? windows.limit : NONE;
+    this.#append(slot, key);
+  }
+
+  *newestFirst(): Generator<Kept> {
+    for (let slot = this.#newest; slot !== NONE; slot = this.#older[slot] ?? NONE) yield this.#read(slot);
+  }
+
+  ofKey(keyId: string): Kept[] {
+    const found: Kept[] = [];
+    const key = this.#keys.get(keyId) ?? NONE;
+    for (let slot = this.#oldestOfKey[key] ?? NONE; slot !== NONE; slot = this.#newerOfKey[slot] ?? NONE) {
+      found.push(this.#read(slot));
+    }
+    return found.reverse();
+  }
+
+  #freeSlot(key = NONE): number {
+    if (this.#countOfKey[key] === KEPT_OF_KEY_MAX) return this.#remove(this.#oldestOfKey[key] ?? NONE);
+    if (this.#used === KEPT_MAX) return this.#remove(this.#oldest);
+    this.#used += 1;
+    return this.#used - 1;
+  }
+
+  /** Unlinks the oldest request of its key. */
+  #remove(slot: number): number {
+    const [older = NONE, newer = NONE] = [this.#older[slot], this.#newer[slot]];
+    if (older === NONE) this.#oldest = newer;
+    else this.#newer[older] = newer;
+    if (newer === NONE) this.#newest = older;
+    else this.#older[newer] = older;
+    const key = this.#key[slot] ?? NONE;
+    this.#oldestOfKey[key] = this.#newerOfKey[slot] ?? NONE;
+    const count = (this.#countOfKey[key] ?? 0) - 1;
+    this.#countOfKey[key] = count;
+    if (count === 0) this.#freeKey(key);
+    return slot;
+  }
+
+  #newKey(keyId: string): number {
+    if (this.#freed > 0) this.#freed -= 1;
+    else {
+      this.#freeKeys[0] = this.#usedKeys;
+      this.#usedKeys += 1;
+    }
+    const key = this.#freeKeys[this.#freed] ?? NONE;
+    this.#keys.set(keyId, key);
+    this.#keyIds[key] = keyId;
+    return key;
+  }
+
+  #freeKey(key: number): void {
+    this.#keys.delete(this.#keyIds[key] ?? '');
+    this.#freeKeys[this.#freed] = key;
+    this.#freed += 1;
+  }
+
+  #append(slot: number, key: number): void {
+    this.#key[slot] = key;
+    this.#newerOfKey[slot] = NONE;
+    const count = this.#countOfKey[key] ?? 0;
+    if (count === 0) this.#oldestOfKey[key] = slot;
+    else this.#newerOfKey[this.#newestOfKey[key] ?? NONE] = slot;
+    this.#newestOfKey[key] = slot;
+    this.#countOfKey[key] = count + 1;
+    this.#older[slot] = this.#newest;
+    this.#newer[slot] = NONE;
+    if (this.#newest === NONE) this.#oldest = slot;
+    else this.#newer[this.#newest] = slot;
+    this.#newest = slot;
+  }
+
+  #read(slot: number): Kept {
+    const code = this.#codes[slot];
+    const remaining = (column: Int32Array) => (column[slot] === NONE ? undefined : column[slot]);
+    return {
+      order: this.#order[slot] ?? 0,
+      requestId: this.#requestIds[slot] ?? '',
+      at: this.#at[slot] ?? 0,
+      keyId: this.#keyIds[this.#key[slot] ?? NONE] ?? '',
+      method: this.#methods[slot] ?? '',
+      route: this.#routes[slot] ?? '',
+      status: this.#status[slot] ?? 0,
+      code,
+      durationMs: Math.round((this.#durationMs[slot] ?? 0) * 1_000) / 1_000,
+      minuteRemaining: remaining(this.#minuteRemaining),
+      dayRemaining: remaining(this.#dayRemaining),
+      reason: reasonOf(code, { limit: this.#limit[slot] ?? 0, ban: this.#bans[slot] }),
+    };
+  }
+}
+
+/** Of its final size: one that grows takes a third more. */
+function column<T>(): (T | undefined)[] {
+  return new Array<T | undefined>(KEPT_MAX).fill(undefined);
+}
+
+function reasonOf(
+  code: AnyErrorCode | undefined,
+  { limit, ban }: { limit: number; ban: string | undefined },
+): string | undefined {
+  if (code === 'key_banned') return ban;
+  if (code === 'rate_limit_exceeded') return `the limit of ${limit} requests per minute was reached`;
+  return code === 'daily_quota_exceeded' ? `the quota of ${limit} requests per day was reached` : undefined;
+}
+
+function* take(requests: Iterable<Kept>, isSought: (request: Kept) => boolean, limit: number): Generator<Kept> {
+  let taken = 0;
+  for (const request of requests) {
+    if (!isSought(request)) continue;
+    yield request;
+    taken += 1;
+    if (taken === limit) return;
+  }
+}
