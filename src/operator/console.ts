@@ -8,15 +8,18 @@ import { auditRoutes } from './audit.ts';
 import { categoryRoutes } from './catalog/categories.ts';
 import { importRoutes } from './catalog/import.ts';
 import { storeRoutes } from './catalog/pets-and-orders.ts';
-import type { ConsoleOptions, ConsoleRoute } from './frame/context.ts';
+import { type ConsoleOptions, type ConsoleRoute, insufficientRole, may, roleFor } from './frame/context.ts';
 import { readForm } from './frame/form.ts';
 import { barePage, CONSOLE_ASSETS } from './frame/layout.ts';
 import { keyChangeRoutes } from './keys/change.ts';
 import { keyRoutes } from './keys/key.ts';
 import { keyListRoutes } from './keys/list.ts';
 import { createBusiest, overviewRoutes } from './overview/overview.ts';
+import { requestRoutes } from './requests/requests.ts';
+import { whyRoutes } from './requests/why.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
 import { checkCsrf, checkOrigin, findSession } from './session/session.ts';
+import { tokenRoutes } from './session/tokens.ts';
 import { settingsRoutes } from './settings.ts';
 
 const FORM_BYTES_MAX = 64 * 1024;
@@ -34,6 +37,9 @@ const ROUTES: readonly ConsoleRoute[] = [
   ...auditRoutes,
   ...settingsRoutes,
   ...sessionRoutes,
+  ...tokenRoutes,
+  ...requestRoutes,
+  ...whyRoutes,
 ];
 
 /** Creates the request handler for `/console` and everything below. Never rejects: errors get an HTML page. */
@@ -68,6 +74,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     if (!route) return notAllowed(request.method, allow);
     const by = { actor: found.session.actor, via: 'console' } as const;
     const context = { ...options, ...found, exchange, now, by, busiest };
+    if (!may(found, roleFor(route))) throw insufficientRole(roleFor(route));
     if (route.method === 'GET') return route.handle({ ...context, form: NO_FORM });
     checkOrigin(request);
     const { fields: form, file } = await readForm(exchange, route.bodyBytesMax ?? FORM_BYTES_MAX);

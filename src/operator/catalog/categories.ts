@@ -5,7 +5,7 @@ import { deleteCategory, renameCategory } from '../../catalog/operator/category-
 import { html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn, seeOther } from '../frame/context.ts';
-import { empty, foreign, mistake, pager, post, table } from '../frame/element.ts';
+import { empty, foreign, mistake, onlyFor, pager, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 
 const CATEGORIES_PER_PAGE = 50;
@@ -29,6 +29,7 @@ export const categoryRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/categories/:id/delete',
+    role: 'admin',
     handle: async (context) => deletePage(context, await categoryOf(context)),
   },
   { method: 'POST', path: '/categories/:id/delete', handle: remove },
@@ -50,10 +51,10 @@ async function listCategories(context: ConsoleContext): Promise<Answer> {
   );
   const none = empty(
     'There are no categories yet.',
-    html`<a href="/console/categories/import">Import a file</a>, or create them through the API: <code>POST ${context.url()}/categories</code>`,
+    html`${onlyFor(context, 'admin', html`<a href="/console/categories/import">Import a file</a>. `)}Create them through the API: <code>POST ${context.url()}/categories</code>`,
   );
   const isEmpty = categories.length === 0 && after === 0;
-  const content = html`<div class="heading"><h1>Categories</h1><a class="button primary" href="/console/categories/import">Import a file</a></div>
+  const content = html`<div class="heading"><h1>Categories</h1>${onlyFor(context, 'admin', html`<a class="button primary" href="/console/categories/import">Import a file</a>`)}</div>
 ${isEmpty ? none : table('Categories', [{ name: 'Id', isNarrow: true }, { name: 'Name' }, { name: 'Description' }], rows)}
 ${pager(after > 0 ? '/categories' : undefined, last && `/categories?after=${last.id}`, ['First page', 'Next'])}
 ${isEmpty ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads}</div></section>`}`;
@@ -69,14 +70,18 @@ async function exportCategories({ storage, exchange }: ConsoleContext): Promise<
 
 function categoryPage(context: ConsoleContext, category: Category, name = category.name, wrong?: string): Answer {
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
-<div class="heading"><h1>${foreign(category.name)}</h1><a class="button danger" href="/console/categories/${category.id}/delete">Delete</a></div>
+<div class="heading"><h1>${foreign(category.name)}</h1>${onlyFor(context, 'admin', html`<a class="button danger" href="/console/categories/${category.id}/delete">Delete</a>`)}</div>
 <dl class="facts"><dt>Id</dt><dd>${category.id}</dd><dt>Description</dt><dd>${category.description ? foreign(category.description) : html`<span class="soft">none</span>`}</dd></dl>
 ${mistake(wrong)}
-${post(
+${onlyFor(
   context,
-  `/categories/${category.id}`,
-  html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${name}" required autocomplete="off"></div>
+  'admin',
+  post(
+    context,
+    `/categories/${category.id}`,
+    html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${name}" required autocomplete="off"></div>
 <div class="row"><button class="primary">Rename</button></div></div>`,
+  ),
 )}`;
   const status = wrong === undefined ? 200 : 400;
   return page(context, { section: '/categories', title: category.name, content, status });

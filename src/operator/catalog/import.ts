@@ -19,9 +19,9 @@ const RELOAD_SECONDS = 1;
 
 /** Imports categories from a file, all or nothing. */
 export const importRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/categories/import', handle: (context) => importPage(context) },
+  { method: 'GET', path: '/categories/import', role: 'admin', handle: (context) => importPage(context) },
   { method: 'POST', path: '/categories/import', bodyBytesMax: FILE_BYTES_MAX, handle: begin },
-  { method: 'GET', path: '/categories/import/:job', handle: showJob },
+  { method: 'GET', path: '/categories/import/:job', role: 'admin', handle: showJob },
 ];
 
 function importPage(context: ConsoleContext, wrong?: Html): Answer {

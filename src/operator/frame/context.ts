@@ -2,6 +2,7 @@ import type { Environment } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { ConsoleSession } from '../../catalog/operator/session.ts';
+import { includesRole, type Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { KeyUsage } from '../../catalog/usage.ts';
 import type { Health } from '../../http/health.ts';
@@ -64,7 +65,24 @@ export interface ConsoleRoute {
   readonly path: string;
   /** The largest body; default: that of a small form. */
   readonly bodyBytesMax?: number;
+  /** The least role; default: viewer for a page, admin for an action. */
+  readonly role?: Role;
   handle(context: ConsoleContext): Answer | Promise<Answer>;
+}
+
+/** The least role for a route. */
+export function roleFor({ method, role }: ConsoleRoute): Role {
+  return role ?? (method === 'GET' ? 'viewer' : 'admin');
+}
+
+/** Whether the role of the session suffices. */
+export function may({ session }: Pick<ConsoleContext, 'session'>, role: Role): boolean {
+  return includesRole(session.role, role);
+}
+
+/** The refusal of what needs another role. */
+export function insufficientRole(role: Role): CatalogError {
+  return new CatalogError('insufficient_role', `This needs the role ${role}, so nothing was changed`);
 }
 
 /** Redirects to a page of the console, optionally with a success notice: `done` is a key of `NOTICES`. */
@@ -76,6 +94,14 @@ export function seeOther(path: string, done?: string): Answer {
 /** The trimmed value of a form field; empty if it is missing. */
 export function field(form: URLSearchParams, name: string): string {
   return form.get(name)?.trim() ?? '';
+}
+
+/** The longest text that is searched for. */
+export const SEARCH_CHARACTERS_MAX = 128;
+
+/** What a request searches for; empty for nothing. */
+export function searchText(query: URLSearchParams, name: string): string {
+  return (query.get(name) ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
 }
 
 /** A whole number from a query parameter; `least` if it is missing, malformed or smaller. */

@@ -1,7 +1,8 @@
+import type { Role } from '../../catalog/operator/token.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { utc } from '../../stdx/clock.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
-import type { ConsoleContext } from './context.ts';
+import { type ConsoleContext, may } from './context.ts';
 
 /** A point in time in UTC; a script converts it to the reader's zone and keeps UTC as the tooltip. */
 export function moment(unixSeconds: number): Html {
@@ -64,6 +65,11 @@ export function empty(title: string, advice: Html): Html {
 /** A POST form with the session's CSRF token. */
 export function post(context: ConsoleContext, action: string, content: Html): Html {
   return html`<form method="post" action="/console${action}">${csrfField(context)}${content}</form>`;
+}
+
+/** What is shown only to sessions with a role. */
+export function onlyFor(context: ConsoleContext, role: Role, content: Html): Html {
+  return may(context, role) ? content : html``;
 }
 
 /** The hidden field with the CSRF token; forms are refused without it. */

@@ -33,6 +33,7 @@ export const CONSOLE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS];
 const NAVIGATION = [
   { path: '', label: 'Overview' },
   { path: '/keys', label: 'Keys' },
+  { path: '/requests', label: 'Requests' },
   { path: '/categories', label: 'Categories' },
   { path: '/pets', label: 'Pets' },
   { path: '/orders', label: 'Orders' },
@@ -51,6 +52,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
     renamed: 'The category was renamed.',
     deleted: 'The category was deleted.',
     ended: 'The session was ended.',
+    'token-revoked': 'The token was revoked. Requests with it are refused.',
     'not-open': 'That session had ended already.',
   }),
 );
@@ -77,7 +79,7 @@ export function page(context: ConsoleContext, view: View): Answer {
   const body = html`<header class="side">
 <a class="name" href="/console"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
 <nav aria-label="Console"><ul>${links}</ul></nav>
-<div class="who"><p class="as soft">Signed in as ${foreign(context.session.actor)}</p> <a href="/console/sessions">Sessions</a>
+<div class="who"><p class="as soft">Signed in as ${foreign(context.session.actor)} (${context.session.role})</p> <a href="/console/sessions">Sessions</a>
 <form method="post" action="/console/logout">${csrfField(context)}<button class="quiet">Sign out</button></form></div>
 </header>
 <main id="content" tabindex="-1">

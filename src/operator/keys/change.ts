@@ -22,13 +22,18 @@ const GRACES = [
 
 /** The actions on a key. */
 export const keyChangeRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys/:id/edit', handle: async (context) => editPage(context, await usableKeyOf(context)) },
-  { method: 'POST', path: '/keys/:id/edit', handle: edit },
-  { method: 'GET', path: '/keys/:id/rotate', handle: rotatePage },
-  { method: 'POST', path: '/keys/:id/rotate', handle: rotate },
-  { method: 'GET', path: '/keys/:id/revoke', handle: revokePage },
-  { method: 'POST', path: '/keys/:id/revoke', handle: revoke },
-  { method: 'POST', path: '/keys/:id/unban', handle: unban },
+  {
+    method: 'GET',
+    path: '/keys/:id/edit',
+    role: 'keys',
+    handle: async (context) => editPage(context, await usableKeyOf(context)),
+  },
+  { method: 'POST', path: '/keys/:id/edit', role: 'keys', handle: edit },
+  { method: 'GET', path: '/keys/:id/rotate', role: 'keys', handle: rotatePage },
+  { method: 'POST', path: '/keys/:id/rotate', role: 'keys', handle: rotate },
+  { method: 'GET', path: '/keys/:id/revoke', role: 'keys', handle: revokePage },
+  { method: 'POST', path: '/keys/:id/revoke', role: 'keys', handle: revoke },
+  { method: 'POST', path: '/keys/:id/unban', role: 'keys', handle: unban },
 ];
 
 function editPage(

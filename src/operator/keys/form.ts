@@ -22,6 +22,8 @@ export interface KeyFields {
   readonly scopes: readonly string[];
   /** A date (YYYY-MM-DD), or empty for never. */
   readonly expires: string;
+  /** Empty for none. */
+  readonly owner: string;
 }
 
 /** The defaults of a new key. */
@@ -32,6 +34,7 @@ export const FIELDS_OF_A_NEW_KEY: KeyFields = {
   perDay: '',
   scopes: SCOPES,
   expires: '',
+  owner: '',
 };
 
 /** The form fields for a key. */
@@ -44,6 +47,7 @@ export function fieldsOf(key: ApiKey): KeyFields {
     perDay: hasOwnLimits ? `${key.limits.day}` : '',
     scopes: key.scopes,
     expires: key.expiresAt === null ? '' : utc(key.expiresAt).slice(0, 10),
+    owner: key.owner ?? '',
   };
 }
 
@@ -56,6 +60,7 @@ export function readFields(form: URLSearchParams): KeyFields {
     perDay: field(form, 'perDay'),
     scopes: form.getAll('scopes'),
     expires: field(form, 'expires'),
+    owner: field(form, 'owner'),
   };
 }
 
@@ -68,13 +73,20 @@ export function wantedKey(fields: KeyFields): Omit<NewApiKey, 'environment'> & {
     day: readLimit(fields.perDay, 'Requests per day'),
   };
   const expiresAt = readDate(fields.expires);
-  return { name: fields.name, plan, scopes, ...(limits && { limits }), ...(expiresAt !== undefined && { expiresAt }) };
+  return {
+    name: fields.name,
+    plan,
+    scopes,
+    ...(limits && { limits }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(fields.owner !== '' && { owner: fields.owner }),
+  };
 }
 
 /** What form fields change of a key. Throws `validation_failed`. */
 export function keyChanges(key: ApiKey, fields: KeyFields): KeyChanges {
   const keepsExpiry = fields.expires === fieldsOf(key).expires;
-  const { name, plan, limits, scopes, expiresAt = null } = wantedKey(fields);
+  const { name, plan, limits, scopes, expiresAt = null, owner = null } = wantedKey(fields);
   const isSameLimit = !limits || (limits.minute === key.limits.minute && limits.day === key.limits.day);
   return {
     ...(name !== key.name && { name }),
@@ -82,6 +94,7 @@ export function keyChanges(key: ApiKey, fields: KeyFields): KeyChanges {
     ...(!isSameLimit && { limits }),
     ...(scopes.join() !== key.scopes.join() && { scopes }),
     ...(!keepsExpiry && { expiresAt }),
+    ...(owner !== key.owner && { owner }),
   };
 }
 
@@ -100,6 +113,9 @@ export function keyFields(fields: KeyFields): Html {
   return html`<div><label for="name">Name</label>
 <input id="name" name="name" value="${fields.name}" maxlength="100" required autocomplete="off" aria-describedby="name-hint">
 <p class="hint" id="name-hint">Who uses the key, or what it is for.</p></div>
+<div><label for="owner">Owner</label>
+<input id="owner" name="owner" value="${fields.owner}" maxlength="255" autocomplete="off" aria-describedby="owner-hint">
+<p class="hint" id="owner-hint">The customer's own id, if there is one.</p></div>
 <div><label for="plan">Plan</label>
 <select id="plan" name="plan">${plans}</select></div>
 <fieldset class="pair" data-for-plan="enterprise"><legend>Limits of the enterprise plan</legend>

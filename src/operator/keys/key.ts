@@ -6,8 +6,8 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { auditTable } from '../audit.ts';
 import { usageChart } from '../frame/chart.ts';
-import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';
-import { count, duration, foreign, moment, post, table } from '../frame/element.ts';
+import { type ConsoleContext, type ConsoleRoute, may } from '../frame/context.ts';
+import { count, duration, foreign, moment, onlyFor, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { stateBadge } from './list.ts';
 
@@ -38,13 +38,14 @@ async function showKey(context: ConsoleContext): Promise<Answer> {
   const { minutes, days, labels } = isLong ? SPANS.long : SPANS.short;
   const spans = html`<p class="spans"><span class="soft">Charts:</span> <a href="/console/keys/${key.id}"${isLong ? '' : html` aria-current="true"`}>hour and 30 days</a> <a href="/console/keys/${key.id}?span=long"${isLong ? html` aria-current="true"` : ''}>6 hours and year</a></p>`;
   const actions =
-    key.revokedAt === null
+    key.revokedAt === null && may(context, 'keys')
       ? html`<div class="row"><a class="button" href="/console/keys/${key.id}/edit">Change</a><a class="button" href="/console/keys/${key.id}/rotate">Rotate</a><a class="button danger" href="/console/keys/${key.id}/revoke">Revoke</a></div>`
       : '';
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, ban, now)}</span></h1>${actions}</div>
 <div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
-${facts(key)}
+${facts(key, (await storage.usage.lastUses([key.id])).get(key.id))}
+<p><a href="/console/requests?key=${key.id}">Recent requests</a> · <a href="/console/requests/why?q=${key.id}">Why was it refused?</a></p>
 ${windows(context, key, memory)}
 ${spans}
 ${await usageChart(context, { id: 'minutes', title: `Requests per minute, last ${labels[0]}`, period: 'minute', periods: minutes, keyId: key.id, limit: key.limits.minute })}
@@ -56,21 +57,24 @@ ${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target
   return page(context, { section: '/keys', title: key.name, content });
 }
 
-function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
+/** The ban that is on, with the button that lifts it. */
+export function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
   const { now } = context;
   return html`<div class="panel danger"><div><p><strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. This is ban number ${ban.level} in a row; each lasts longer than the one before, until a day passes without a ban.</p></div>
-${post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`)}</div>`;
+${onlyFor(context, 'keys', post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`))}</div>`;
 }
 
-function facts(key: ApiKey): Html {
+function facts(key: ApiKey, lastUsedAt: number | undefined): Html {
   return html`<dl class="facts">
 <dt>Key</dt><dd><code>${key.prefix}…</code></dd>
 <dt>Id</dt><dd><code>${key.id}</code></dd>
 <dt>Plan</dt><dd>${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</dd>
 <dt>Scopes</dt><dd>${key.scopes.join(', ')}</dd>
 <dt>Environment</dt><dd>${key.environment}</dd>
+<dt>Owner</dt><dd>${key.owner === null ? html`<span class="soft">none</span>` : foreign(key.owner)}</dd>
 <dt>Created</dt><dd>${moment(key.createdAt)}</dd>
+<dt>Last used</dt><dd>${lastUsedAt === undefined ? html`<span class="soft">never</span>` : moment(lastUsedAt)}</dd>
 <dt>Expires</dt><dd>${key.expiresAt === null ? 'never' : moment(key.expiresAt)}</dd>
 ${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)}</dd>`}
 </dl>`;
@@ -93,7 +97,8 @@ ${window('day', 'Used today (UTC)', dayUsed, limits.day)}
 </dl>`;
 }
 
-async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
+/** The latest bans of a key. */
+export async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
   const bans = await storage.limits.banHistory(key.id, BANS_SHOWN_MAX);
   const end = ({ endsAt, liftedAt }: (typeof bans)[number]) => {
     if (liftedAt !== null) return html`${moment(liftedAt)} <span class="badge">lifted</span>`;

@@ -4,13 +4,18 @@ import type { Ban } from '../../catalog/limit.ts';
 import { issueKey } from '../../catalog/operator/key-changes.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, numberIn } from '../frame/context.ts';
-import { count, empty, foreign, mistake, moment, pager, post, table } from '../frame/element.ts';
+import {
+  type ConsoleContext,
+  type ConsoleRoute,
+  numberIn,
+  SEARCH_CHARACTERS_MAX,
+  searchText,
+} from '../frame/context.ts';
+import { count, empty, foreign, mistake, moment, onlyFor, pager, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, wantedKey } from './form.ts';
 
 const KEYS_PER_PAGE = 25;
-const SEARCH_CHARACTERS_MAX = 100;
 const PLAN_COLUMNS = [
   { name: 'Name' },
   { name: 'State' },
@@ -24,13 +29,13 @@ const PLAN_COLUMNS = [
 /** The list of keys, and the form for a new one. */
 export const keyListRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: listKeys },
-  { method: 'GET', path: '/keys/new', handle: (context) => newKeyPage(context, FIELDS_OF_A_NEW_KEY) },
-  { method: 'POST', path: '/keys', handle: createKey },
+  { method: 'GET', path: '/keys/new', role: 'keys', handle: (context) => newKeyPage(context, FIELDS_OF_A_NEW_KEY) },
+  { method: 'POST', path: '/keys', role: 'keys', handle: createKey },
 ];
 
 async function listKeys(context: ConsoleContext): Promise<Answer> {
   const { storage, exchange, now } = context;
-  const text = (exchange.query.get('q') ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
+  const text = searchText(exchange.query, 'q');
   const number = numberIn(exchange.query, 'page', 1);
   const offset = (number - 1) * KEYS_PER_PAGE;
   const { keys, count: found } = await storage.keys.search({ text, offset, limit: KEYS_PER_PAGE });
@@ -48,9 +53,9 @@ async function listKeys(context: ConsoleContext): Promise<Answer> {
       )
     : empty(
         'There is no key yet.',
-        html`Every request to the API needs one. <a href="/console/keys/new">Create the first key</a>`,
+        html`Every request to the API needs one. ${onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`)}`,
       );
-  const content = html`<div class="heading"><h1>Keys</h1><a class="button primary" href="/console/keys/new">New key</a></div>
+  const content = html`<div class="heading"><h1>Keys</h1>${onlyFor(context, 'keys', html`<a class="button primary" href="/console/keys/new">New key</a>`)}</div>
 <form class="search" role="search" action="/console/keys"><label for="q">Name, id or first characters of a key</label>
 <div class="row"><input id="q" name="q" type="search" value="${text}" maxlength="${SEARCH_CHARACTERS_MAX}"><button>Search</button></div></form>
 ${

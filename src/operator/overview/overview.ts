@@ -3,7 +3,7 @@ import type { KeyUsage } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { usageChart } from '../frame/chart.ts';
 import type { ConsoleContext, ConsoleOptions, ConsoleRoute } from '../frame/context.ts';
-import { count, duration, empty, foreign, moment, numberCell, post, table } from '../frame/element.ts';
+import { count, duration, empty, foreign, moment, numberCell, onlyFor, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 
 const BUSIEST_MAX = 10;
@@ -94,7 +94,7 @@ async function bans(context: ConsoleContext): Promise<Html> {
   const panel = (ban: Ban) => html`<li class="panel danger"><div>
 <p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}.</p></div>
-${post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`)}</li>\n`;
+${onlyFor(context, 'keys', post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`))}</li>\n`;
   const more = all.length - BANS_MAX;
   return html`<section id="bans" data-live aria-labelledby="bans-heading">
 <h2 id="bans-heading">Banned now${all.length > 0 ? html` <span class="badge danger">${count(all.length)}</span>` : ''}</h2>
@@ -125,7 +125,7 @@ async function busiest(context: ConsoleContext): Promise<Html> {
       )
     : empty(
         'There is no key yet.',
-        html`<a href="/console/keys/new">Create the first key</a>; every request to the API needs one.`,
+        html`Every request to the API needs one. ${onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`)}`,
       );
   return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
 <h2 id="busiest-heading">Busiest keys of the last five minutes</h2>

@@ -1,7 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { type ConsoleOptions, type ConsoleRoute, field, seeOther } from '../frame/context.ts';
+import { type ConsoleOptions, type ConsoleRoute, field, insufficientRole, may, seeOther } from '../frame/context.ts';
 import { count, empty, foreign, moment, post, table } from '../frame/element.ts';
 import { readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
@@ -77,33 +77,37 @@ export const sessionRoutes: readonly ConsoleRoute[] = [
         ({
           id,
           actor,
+          role,
           openedAt,
           lastSeenAt,
           endsAt,
         }) => html`<tr><th scope="row">${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}</th>
-<td>${moment(openedAt)}</td><td>${moment(lastSeenAt)}</td><td>${moment(endsAt)}</td>
-<td>${post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)}</td></tr>\n`,
+<td>${role}</td><td>${moment(openedAt)}</td><td>${moment(lastSeenAt)}</td><td>${moment(endsAt)}</td>
+<td>${id === own.id || may(context, 'admin') ? post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`) : ''}</td></tr>\n`,
       );
       const columns = [
         { name: 'Opened by' },
+        { name: 'Role' },
         { name: 'Opened' },
         { name: 'Last used' },
         { name: 'Ends' },
         { name: 'Action' },
       ];
       const content = html`<h1>Sessions</h1>
-<p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use.</p>
+<p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>.</p>
 ${table('Sessions', columns, rows)}
-${empty('Another operator needs the console?', html`<code>npx pet-catalog console login</code> prints a link that opens another session.`)}`;
+${empty('Another operator needs the console?', html`<code>npx pet-catalog console login</code> prints a link that opens another session; with <code>--role viewer</code> one that can only look.`)}`;
       return page(context, { title: 'Sessions', content });
     },
   },
   {
     method: 'POST',
     path: '/sessions/:id/end',
+    role: 'viewer',
     async handle(context) {
       const { storage, now, by, session, exchange } = context;
       const id = exchange.params.id ?? '';
+      if (id !== session.id && !may(context, 'admin')) throw insufficientRole('admin');
       const wasOpen = await storage.sessions.revoke(id, now, by);
       return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');
     },
@@ -111,6 +115,7 @@ ${empty('Another operator needs the console?', html`<code>npx pet-catalog consol
   {
     method: 'POST',
     path: '/logout',
+    role: 'viewer',
     async handle({ storage, session, now, by, exchange }) {
       await storage.sessions.revoke(session.id, now, by);
       return signedOut(exchange);
