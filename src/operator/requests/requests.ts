@@ -70,7 +70,7 @@ function filterForm({ text, status = '', route = '' }: Filters): Html {
   const statuses = STATUSES.map(({ value, label }) => option(value, label, status));
   const routes = [option('', 'any', route), ...ROUTES.map((each) => option(each, each, route))];
   return html`<form class="search" action="/console/requests"><div class="pair">
-<div><label for="key">Name, id or first characters of a key</label><input id="key" name="key" type="search" value="${text}"></div>
+<div><label for="key">Name, id or prefix of a key</label><input id="key" name="key" type="search" value="${text}"></div>
 <div><label for="status">Status</label><select id="status" name="status">${statuses}</select></div>
 <div><label for="route">Route</label><select id="route" name="route">${routes}</select></div></div>
 <p><button>Show</button></p></form>`;
