@@ -4,6 +4,7 @@ import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { ACCESS_LOGS, type AccessLog } from './telemetry/events.ts';
 
 const DURATION_SECONDS_MAX = DAY_SECONDS;
+const INTERVAL_SECONDS_MAX = 366 * DAY_SECONDS;
 const INSTANCES_MAX = 1_000;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -35,6 +36,9 @@ export const SETTINGS = {
   CATEGORIES_MAX: { default: '100000', about: 'the most categories that the catalog may hold' },
   CATEGORIES_BYTES_MAX: { default: '67108864', about: 'the most bytes of the list of all categories, as it is sent' },
   BAN_AFTER_REFUSALS: { default: '60', about: 'the fewest refusals that lead to a ban; 0 disables bans' },
+  BACKUP_DIR: { default: '', about: 'folder of the scheduled backups of an embedded database; none if empty' },
+  BACKUP_EVERY: { default: '24h', about: 'how often a backup is made, in BACKUP_DIR' },
+  BACKUP_KEEP: { default: '14', about: 'how many of the newest backups stay there' },
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
   LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },
@@ -72,6 +76,8 @@ export interface Config {
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;
   readonly banAfterRefusals: number;
+  /** Undefined without scheduled backups. */
+  readonly backups: { readonly folder: string; readonly everySeconds: number; readonly keep: number } | undefined;
   readonly corsOrigins: readonly string[];
   /** A mailto: or https: URI. */
   readonly securityContact: string | undefined;
@@ -135,6 +141,10 @@ export function readConfig(sources: ConfigSources): Config {
     categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
     categoriesBytesMax: read('CATEGORIES_BYTES_MAX', wholeNumber(1_024, 1_073_741_824)),
     banAfterRefusals: read('BAN_AFTER_REFUSALS', wholeNumber(0, 1_000_000_000)),
+    backups: backups(
+      read('BACKUP_DIR', (path) => path),
+      { everySeconds: read('BACKUP_EVERY', interval), keep: read('BACKUP_KEEP', wholeNumber(1, 10_000)) },
+    ),
     corsOrigins: read('CORS_ORIGINS', origins),
     securityContact: read('SECURITY_CONTACT', contact),
     logLevel: read('LOG_LEVEL', oneOf(LOG_LEVELS)),
@@ -146,6 +156,9 @@ export function readConfig(sources: ConfigSources): Config {
     ),
     shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
   };
+  if (config.backups && config.database?.engine === 'postgres') {
+    mistakes.push('BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups');
+  }
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
   return Object.freeze(config);
 }
@@ -237,6 +250,16 @@ function duration(text: string): number {
     throw new Error('it must be a duration of at most a day, such as 10s, 5m or 1h');
   }
   return seconds;
+}
+
+function interval(text: string): number {
+  const seconds = parseDuration(text);
+  if (!seconds || seconds > INTERVAL_SECONDS_MAX) throw new Error('it must be a duration such as 10m, 6h or 24h');
+  return seconds;
+}
+
+function backups(folder: string, schedule: { everySeconds: number; keep: number }): Config['backups'] {
+  return folder === '' ? undefined : { folder, ...schedule };
 }
 
 /** Parses the address of a database. Throws an Error that says what it must be. */

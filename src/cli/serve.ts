@@ -7,6 +7,7 @@ import { openLimiter } from '../limits/open.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
 import { type Service, startService } from '../service.ts';
 import { systemClock } from '../stdx/clock.ts';
+import { type BackupOptions, ScheduledBackups } from '../storage/backups.ts';
 import { awaitDatabase, claimForService, openStorage } from '../storage/open.ts';
 import { createEvents } from '../telemetry/events.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -74,6 +75,7 @@ async function serve(
       tracing,
       settings: options.shown,
     });
+    await using _backups = startBackups(config, { clock, events });
     using _note = noteOperatorUrl(config.database, service.operatorUrl);
     if (options.bootstrap) await issueFirstKey(storage, { config, service, now: clock().unix, invocation });
     if (config.tls) invocation.onReload(() => service.reloadCertificate());
@@ -81,6 +83,15 @@ async function serve(
     if (!stop.aborted) await once(stop, 'abort');
   }
   await close();
+}
+
+/** Starts the scheduled backups, if there are to be any. */
+function startBackups(
+  { backups, database }: Config,
+  context: Pick<BackupOptions, 'clock' | 'events'>,
+): ScheduledBackups | undefined {
+  if (!backups || database.engine !== 'sqlite') return undefined;
+  return new ScheduledBackups({ ...backups, databaseFile: database.file, ...context });
 }
 
 interface FirstKey {

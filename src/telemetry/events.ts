@@ -100,6 +100,12 @@ export interface Events {
   /** No file or connection can be opened from now on, until `descriptorsFreed`. */
   descriptorsExhausted(error: unknown): void;
   descriptorsFreed(): void;
+  /** Backups are made so often from now on; `newest` is there already. */
+  backupsScheduled(everySeconds: number, newest?: { at: number; bytes: number }): void;
+  /** A backup was made and checked. */
+  backupMade(made: { file: string; at: number; bytes: number; durationMs: number }): void;
+  /** A backup was not made; it is tried again. */
+  backupFailed(reason: string): void;
   certificateReloaded(): void;
   /** The previous certificate stays in use. */
   certificateNotReloaded(error: unknown): void;
@@ -240,6 +246,21 @@ function lifeEvents({ log, metrics }: EventSinks) {
     },
     descriptorsFreed() {
       log.warn({ event: 'descriptors_freed' });
+    },
+    backupsScheduled(everySeconds, newest) {
+      metrics.backupInterval.set(everySeconds);
+      if (!newest) return;
+      metrics.backupTime.set(newest.at);
+      metrics.backupBytes.set(newest.bytes);
+    },
+    backupMade(made) {
+      metrics.backupTime.set(made.at);
+      metrics.backupBytes.set(made.bytes);
+      log.info({ event: 'backup_made', ...made });
+    },
+    backupFailed(reason) {
+      metrics.backupFailures.inc();
+      log.error({ event: 'backup_failed', reason });
     },
     certificateReloaded() {
       log.info({ event: 'certificate_reloaded' });

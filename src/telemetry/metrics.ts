@@ -37,7 +37,12 @@ export function createMetrics() {
   for (const name of DEFAULTS_LEFT_OUT) registry.removeSingleMetric(name);
   const collections = registry.getSingleMetric('nodejs_gc_duration_seconds') as Histogram<'kind'>;
   for (const kind of GC_KINDS) collections.zero({ kind });
-  const metrics = { ...requestMetrics(registers), ...limitMetrics(registers), ...storageMetrics(registers) };
+  const metrics = {
+    ...requestMetrics(registers),
+    ...limitMetrics(registers),
+    ...storageMetrics(registers),
+    ...backupMetrics(registers),
+  };
   for (const reason of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ reason }, 0);
   for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
   for (const table of CHECKED_TABLES) metrics.damagedRows.set({ table }, 0);
@@ -151,6 +156,31 @@ function storageMetrics(registers: Registry[]) {
       name: 'pet_catalog_damaged_rows',
       help: 'Rows that were found damaged since the start, and left out',
       labelNames: ['table'],
+      registers,
+    }),
+  };
+}
+
+function backupMetrics(registers: Registry[]) {
+  return {
+    backupInterval: new Gauge({
+      name: 'pet_catalog_backup_interval_seconds',
+      help: 'How often a backup is due; 0 without a schedule',
+      registers,
+    }),
+    backupTime: new Gauge({
+      name: 'pet_catalog_backup_timestamp_seconds',
+      help: 'When the newest backup was made that was found sound, in Unix seconds; its age is the time since',
+      registers,
+    }),
+    backupBytes: new Gauge({
+      name: 'pet_catalog_backup_bytes',
+      help: 'The size of the newest backup',
+      registers,
+    }),
+    backupFailures: new Counter({
+      name: 'pet_catalog_backup_failures_total',
+      help: 'Scheduled backups that were not made, or found damaged',
       registers,
     }),
   };

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ConfigMistakes, readConfig } from '../../src/config.ts';
+import { ScheduledBackups } from '../../src/storage/backups.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { manualClock, untilTrue } from '../kit/clock.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+/** Backups on a schedule. */
+
+const DAY = 86_400;
+
+function bench() {
+  const folder = temporaryFolder();
+  const clock = manualClock();
+  const databaseFile = join(folder.path, 'x.db');
+  const backups = join(folder.path, 'deep/backups');
+  const made: { file: string; at: number; bytes: number }[] = [];
+  const failures: string[] = [];
+  const scheduled: unknown[] = [];
+  const events = {
+    backupsScheduled: (...args: unknown[]) => scheduled.push(args),
+    backupMade: (one: (typeof made)[number]) => made.push(one),
+    backupFailed: (reason: string) => failures.push(reason),
+  };
+  const options = { folder: backups, everySeconds: DAY, keep: 2, databaseFile, clock: clock.now, events };
+  const open = () => openStorage({ engine: 'sqlite', file: databaseFile }, { clock: clock.now, ...BOUNDS });
+  const start = () => new ScheduledBackups(options);
+  const names = () => readdirSync(backups).sort();
+  return { folder, clock, databaseFile, backups, made, failures, scheduled, open, start, names };
+}
+
+const BOUNDS = { categoriesMax: 10, categoriesBytesMax: 10_000 };
+
+test('a backup is made at the start and when one is due, each sound and private, and the newest stay', async () => {
+  const { folder, clock, backups, made, failures, scheduled, open, start, names } = bench();
+  using _folder = folder;
+  await using storage = await open();
+  const origin = { keyId: 'key_1' };
+  await storage.categories.insert({ name: 'first' }, origin);
+  {
+    await using schedule = start();
+    await schedule.look();
+    assert.deepEqual(names(), ['pet-catalog-2026-01-01T120000Z.db']);
+    await schedule.look();
+    clock.advance(DAY - 1);
+    await schedule.look();
+    assert.equal(made.length, 1);
+    await storage.categories.insert({ name: 'second' }, origin);
+    clock.advance(1);
+    await schedule.look();
+    clock.advance(DAY);
+    await schedule.look();
+    assert.deepEqual(names(), ['pet-catalog-2026-01-02T120000Z.db', 'pet-catalog-2026-01-03T120000Z.db']);
+  }
+  assert.deepEqual([made.length, failures, scheduled], [3, [], [[DAY, undefined]]]);
+  const newest = join(backups, names().at(-1) ?? '');
+  assert.deepEqual([statSync(newest).mode & 0o777, statSync(backups).mode & 0o777], [0o600, 0o700]);
+  assert.equal(made[2]?.bytes, statSync(newest).size);
+  const copy = await openStorage({ engine: 'sqlite', file: newest }, { clock: clock.now, ...BOUNDS });
+  assert.deepEqual(
+    (await copy.categories.list()).map(({ name }) => name),
+    ['first', 'second'],
+  );
+  await copy[Symbol.asyncDispose]();
+
+  // A restart goes on from what is there, and leaves other files alone.
+  writeFileSync(join(backups, 'mine.db'), '');
+  writeFileSync(join(backups, 'pet-catalog-2026-01-03T120001Z.db.unfinished'), '');
+  await using again = start();
+  await again.look();
+  assert.equal(made.length, 3);
+  assert.deepEqual(scheduled[1], [DAY, { at: made[2]?.at, bytes: made[2]?.bytes }]);
+  clock.advance(DAY);
+  await again.look();
+  assert.deepEqual(names(), ['mine.db', 'pet-catalog-2026-01-03T120000Z.db', 'pet-catalog-2026-01-04T120000Z.db']);
+});
+
+test('a backup that fails is reported, keeps the earlier ones and is tried again', async () => {
+  const { folder, clock, databaseFile, made, failures, start, names, open } = bench();
+  using _folder = folder;
+  await (await open())[Symbol.asyncDispose]();
+  await using schedule = start();
+  await schedule.look();
+  const { renameSync } = await import('node:fs');
+  renameSync(databaseFile, `${databaseFile}.away`);
+  clock.advance(DAY);
+  await schedule.look();
+  assert.equal(failures.length, 1);
+  assert.match(failures[0] ?? '', /^There is no database/);
+  await schedule.look();
+  assert.equal(failures.length, 1, 'not at once');
+  renameSync(`${databaseFile}.away`, databaseFile);
+  clock.advance(600);
+  await schedule.look();
+  assert.deepEqual([made.length, names().length, failures.length], [2, 2, 1]);
+});
+
+test('a damaged database leaves no backup that counts', async () => {
+  const { folder, databaseFile, made, failures, start, names, open } = bench();
+  using _folder = folder;
+  {
+    await using storage = await open();
+    await storage.categories.insert({ name: 'x' }, { keyId: 'key_1' });
+  }
+  const { DatabaseSync } = await import('node:sqlite');
+  {
+    using database = new DatabaseSync(databaseFile);
+    database.exec("update categories set name = 'y'");
+  }
+  await using schedule = start();
+  await schedule.look();
+  assert.equal(made.length, 0);
+  assert.match(failures[0] ?? '', /damaged rows/);
+  assert.ok(names().every((name) => name.endsWith('.damaged')));
+});
+
+test('the service makes its backups beside the requests, tells of them, and `restore` takes one', async () => {
+  using folder = temporaryFolder();
+  const env = { BACKUP_DIR: 'backups', BACKUP_EVERY: '1s', BACKUP_KEEP: '2', LOG_LEVEL: 'info' };
+  const backups = join(folder.path, 'backups');
+  const finished = () => (existsSync(backups) ? readdirSync(backups).filter((name) => name.endsWith('.db')) : []);
+  {
+    await using service = await serveProcess(['--bootstrap'], { cwd: folder.path, env });
+    // The log may be read after the line that it is ready.
+    await untilTrue(() => service.output.stderr.includes('operatorUrl'));
+    const [, operatorUrl = ''] = /"operatorUrl":"([^"]+)"/.exec(service.output.stderr) ?? [];
+    const metric = async (name: string) => {
+      const text = await (await fetch(`${operatorUrl}/metrics`, { headers: { connection: 'close' } })).text();
+      return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+    };
+    const first = await untilSome(finished);
+    await untilTrue(() => finished().length === 2 && !finished().includes(first));
+    assert.equal(await metric('pet_catalog_backup_interval_seconds'), 1);
+    assert.ok((await metric('pet_catalog_backup_bytes')) > 10_000);
+    assert.ok(Math.abs(Date.now() / 1_000 - (await metric('pet_catalog_backup_timestamp_seconds'))) < 60);
+    assert.equal(await metric('pet_catalog_backup_failures_total'), 0);
+    assert.match(service.output.stderr, /"event":"backup_made"/);
+    assert.equal(await service.end(), 0);
+  }
+  const newest = finished().sort().at(-1) ?? '';
+  const restored = await run(['restore', `backups/${newest}`], { cwd: folder.path });
+  assert.equal(restored.code, 0, restored.stderr);
+  assert.match((await run(['keys', 'list'], { cwd: folder.path })).stdout, /bootstrap/);
+});
+
+test('wrong settings of backups are reported', () => {
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ BACKUP_EVERY: '0' }, /BACKUP_EVERY: it must be a duration/],
+    [{ BACKUP_EVERY: '400d' }, /BACKUP_EVERY: /],
+    [{ BACKUP_KEEP: '0' }, /BACKUP_KEEP: /],
+    [{ BACKUP_DIR: 'x', DATABASE_URL: 'postgres://u@h/d' }, /BACKUP_DIR: .*PostgreSQL/],
+  ];
+  for (const [flags, message] of wrong) {
+    assert.throws(
+      () => readConfig({ flags, env: {}, file: {} }),
+      (error) => {
+        assert.ok(error instanceof ConfigMistakes);
+        return message.test(error.message);
+      },
+    );
+  }
+  assert.equal(readConfig({ flags: {}, env: {}, file: {} }).backups, undefined);
+});
+
+async function untilSome(find: () => string[]): Promise<string> {
+  await untilTrue(() => find().length > 0);
+  return find()[0] ?? '';
+}
