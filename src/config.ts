@@ -156,9 +156,6 @@ export function readConfig(sources: ConfigSources): Config {
     ),
     shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
   };
-  if (config.backups && config.database?.engine === 'postgres') {
-    mistakes.push('BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups');
-  }
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
   return Object.freeze(config);
 }

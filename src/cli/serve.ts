@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import { issueKey } from '../catalog/operator/key-changes.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { type Config, findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
+import { type Config, ConfigMistakes, findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
 import { openLimiter } from '../limits/open.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
 import { type Service, startService } from '../service.ts';
@@ -44,6 +44,10 @@ async function serve(
   invocation: Invocation,
   options: { bootstrap: boolean; demo: boolean; shown: readonly ShownSetting[] },
 ): Promise<void> {
+  // Commands may be given the address of a PostgreSQL beside the settings of a service that has none.
+  if (config.backups && config.database.engine !== 'sqlite') {
+    throw new ConfigMistakes(['BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups']);
+  }
   invocation.stopsGracefully = true;
   const { stop } = invocation;
   const clock = systemClock();

@@ -147,12 +147,11 @@ test('the service makes its backups beside the requests, tells of them, and `res
   assert.match((await run(['keys', 'list'], { cwd: folder.path })).stdout, /bootstrap/);
 });
 
-test('wrong settings of backups are reported', () => {
+test('wrong settings of backups are reported', async () => {
   const wrong: [Record<string, string>, RegExp][] = [
     [{ BACKUP_EVERY: '0' }, /BACKUP_EVERY: it must be a duration/],
     [{ BACKUP_EVERY: '400d' }, /BACKUP_EVERY: /],
     [{ BACKUP_KEEP: '0' }, /BACKUP_KEEP: /],
-    [{ BACKUP_DIR: 'x', DATABASE_URL: 'postgres://u@h/d' }, /BACKUP_DIR: .*PostgreSQL/],
   ];
   for (const [flags, message] of wrong) {
     assert.throws(
@@ -164,6 +163,10 @@ test('wrong settings of backups are reported', () => {
     );
   }
   assert.equal(readConfig({ flags: {}, env: {}, file: {} }).backups, undefined);
+  using folder = temporaryFolder();
+  const serve = ['serve', '--database-url', 'postgres://u@127.0.0.1:1/d', '--backup-dir', 'x'];
+  const { code, stderr } = await run(serve, { cwd: folder.path });
+  assert.deepEqual([code, /^pet-catalog: BACKUP_DIR: .*PostgreSQL/.test(stderr)], [2, true], stderr);
 });
 
 async function untilSome(find: () => string[]): Promise<string> {

@@ -102,7 +102,7 @@ function context(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
 }
 
-/** Knows the unit pet-catalog, the timer, and the units that are given. */
+/** Knows the unit pet-catalog, and the units that are given. */
 function systemctl(home: string, command: string, units: Record<string, string>): string[] {
   return [
     'verb=$1; shift',
@@ -121,7 +121,6 @@ function systemctl(home: string, command: string, units: Record<string, string>)
     '        is-active) if alive; then echo active; else echo inactive; exit 3; fi ;;',
     '        *) exit 9 ;;',
     '      esac ;;',
-    '    pet-catalog-backup.timer) ;;',
     ...Object.entries(units).map(([unit, start]) => `    ${unit}) ${start} ;;`),
     '    *) exit 9 ;;',
     '  esac',
