@@ -124,6 +124,61 @@ test('LocalLimiter: a ban that could not be stored is not taken for a lifted one
   assert.equal((await bench.limiter.peek(key)).refusal, 'key_banned');
 });
 
+test('LocalLimiter: a clock stepped on while the answer to a move is lost moves the windows once, all the way', async () => {
+  await using bench = await localBench();
+  const key = await issue(bench);
+  const { limits } = bench.storage;
+  const move = limits.move.bind(limits);
+  await bench.limiter.charge(key);
+  await bench.limiter.refreshBans(); // saves
+  const before = (await limits.memory(key.id)).counts?.minuteEnds ?? 0;
+  bench.clock.step(3_000);
+  limits.move = async (seconds, attempt) => {
+    limits.move = move;
+    await move(seconds, attempt);
+    bench.clock.step(40);
+    throw new Error('the answer was lost');
+  };
+  await bench.limiter.refreshBans();
+  assert.equal((await limits.memory(key.id)).counts?.minuteEnds, before + 3_000);
+  await bench.limiter.refreshBans();
+  assert.equal((await limits.memory(key.id)).counts?.minuteEnds, before + 3_040);
+});
+
+test('LocalLimiter: a key stays in memory until its ban is stored, though its counts are', async () => {
+  await using bench = await localBench(3);
+  const { limiter, clock, storage } = bench;
+  const banned = await issue(bench);
+  const { saveCounts } = storage.limits;
+  for (let i = 0; i < 61; i += 1) await limiter.charge(banned);
+  clock.advance(2);
+  for (let i = 0; i < 60; i += 1) await limiter.charge(banned);
+  // So many keys that the banned one, whose id is greater, comes in the second part of a save.
+  const others = Array.from({ length: 500 }, (_, index) => ({ ...banned, id: `a${index}` }));
+  for (const other of others) await limiter.charge(other);
+  storage.limits.insertBan = () => Promise.reject(new Error('the disk is full'));
+  const banning = Promise.withResolvers<unknown>();
+  storage.limits.saveCounts = async () => {
+    Object.assign(storage.limits, { saveCounts });
+    banning.resolve(limiter.charge(banned));
+  };
+  await limiter.refreshBans(); // saves
+  await banning.promise;
+  // Each call may evict what is saved.
+  for (const other of others) await limiter.charge(other);
+  assert.equal((await limiter.peek(banned)).refusal, 'key_banned');
+});
+
+test('LocalLimiter: a decision reported later counts what came after it', async () => {
+  await using bench = await localBench();
+  const key = await issue(bench);
+  const decision = await bench.limiter.charge(key);
+  for (let i = 0; i < 9; i += 1) await bench.limiter.charge(key);
+  bench.clock.advance(1);
+  assert.deepEqual(bench.limiter.current(key, decision), await bench.limiter.peek(key));
+  assert.equal(bench.limiter.current(key, decision).remaining, 50);
+});
+
 /** Runs a free key into its minute limit and on, until it is banned. */
 async function hammer({ limiter, clock }: LimiterBench, key: ApiKey) {
   for (let i = 0; i < 61; i += 1) await limiter.charge(key);
