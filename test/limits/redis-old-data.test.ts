@@ -101,6 +101,36 @@ test('while storage hangs, Redis and local memory decide; afterwards all three a
   await bench.assertNothingIsGivenAgain(keys);
 });
 
+test('what was read for the last server does not count as merged on the next', options, async () => {
+  await using bench = await oldDataBench();
+  const key = await bench.issue(SPENT);
+  await bench.spend(key, 3);
+  await bench.saveAll();
+  await using fresh = await bench.start();
+  const { limits } = bench.storage;
+  const memories = limits.memories.bind(limits);
+  const isRead = Promise.withResolvers<void>();
+  const mayGoOn = Promise.withResolvers<void>();
+  limits.memories = async (keyIds) => {
+    limits.memories = memories;
+    const read = await memories(keyIds);
+    isRead.resolve();
+    await mayGoOn.promise;
+    return read;
+  };
+  const late = fresh.charge(key);
+  await isRead.promise;
+  await bench.spend(key, 37);
+  await bench.saveAll();
+  await bench.redis.kill();
+  await untilTrue(() => fresh.state === 'degraded');
+  await bench.redis.start();
+  await untilTrue(() => fresh.state === 'ok');
+  mayGoOn.resolve();
+  await late;
+  await untilTrue(async () => (await fresh.peek(key)).refusal !== undefined);
+});
+
 interface Keys {
   readonly spent: ApiKey;
   readonly spentDay: ApiKey;
@@ -144,7 +174,7 @@ async function oldDataBench(database?: DatabaseAddress) {
   };
   const running = stack.move();
   return {
-    ...{ redis, proxy, limiters, lost, issue, spend, refuses },
+    ...{ redis, proxy, limiters, lost, storage, start, issue, spend, refuses },
     until: (state: string) => untilTrue(() => limiters.every((limiter) => limiter.state === state)),
     saveAll: () => Promise.all(limiters.map((limiter) => limiter.save())),
     async spendSome(): Promise<Keys> {
