@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import pg from 'pg';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
+import { query } from '../../../test/kit/postgres-server.ts';
 import { insert } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
 import { openStorage } from '../open.ts';
@@ -43,6 +44,46 @@ test('a write that finds the writers’ lock held is refused as `unavailable`, a
   );
   assert.deepEqual(await storage.categories.list(), [{ id: 1, name: 'Cat' }]);
 });
+
+for (const [what, failure, code] of [
+  [
+    'a connection that ends during a COMMIT leaves',
+    'perform pg_terminate_backend(pg_backend_pid());',
+    'outcome_unknown',
+  ],
+  ['an error that undoes a COMMIT does not leave', "raise exception using errcode = 'disk_full';", 'unavailable'],
+] as const) {
+  test(`${what} the outcome unknown`, { skip: noPostgres }, async () => {
+    await using bench = await failingBench({ trigger: 'constraint trigger', when: 'initially deferred', failure });
+    await assert.rejects(insert(bench.storage, { name: 'fails' }), { code });
+    await insert(bench.storage, { name: 'Dog' });
+  });
+}
+
+test('a connection on which the server failed sends nothing more, and is closed', { skip: noPostgres }, async (t) => {
+  const failure = "raise exception using errcode = 'io_error';";
+  await using bench = await failingBench({ trigger: 'trigger', when: '', failure });
+  const end = t.mock.method(pg.Client.prototype, 'end');
+  await assert.rejects(insert(bench.storage, { name: 'fails' }), { code: 'unavailable' });
+  assert.equal(end.mock.callCount(), 1);
+  await insert(bench.storage, { name: 'Dog' });
+  assert.equal(end.mock.callCount(), 1);
+});
+
+/** A storage whose server fails when a category of the name `fails` is inserted, or when that is committed. */
+async function failingBench({ trigger, when, failure }: Record<'trigger' | 'when' | 'failure', string>) {
+  await using stack = new AsyncDisposableStack();
+  const { url } = stack.use(await temporaryDatabase());
+  const storage = stack.use(await openStorage({ engine: 'postgres', url }, OPTIONS));
+  await query(
+    url,
+    `create function fail() returns trigger language plpgsql as
+      $$begin if new.name = 'fails' then ${failure} end if; return new; end$$;
+    create ${trigger} fail after insert on categories ${when} for each row execute function fail()`,
+  );
+  const running = stack.move();
+  return { storage, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
 
 async function migrate(url: string): Promise<void> {
   await using _ = await openStorage({ engine: 'postgres', url }, OPTIONS);

@@ -195,7 +195,7 @@ class CheckedDriver extends PostgresDriver {
   }
 }
 
-/** Wraps a client so that it is discarded once the server failed to answer on it. */
+/** Wraps a client so that nothing is sent on it once the server failed to answer; `#connect` then discards it. */
 function checked(client: pg.PoolClient, onLost: () => void): PostgresPoolClient {
   let failure: unknown;
   const onError = (error: unknown) => {
@@ -217,7 +217,7 @@ function checked(client: pg.PoolClient, onLost: () => void): PostgresPoolClient 
     query: query as unknown as PostgresPoolClient['query'],
     release: (discard) => {
       client.removeListener('error', onError);
-      client.release(failure !== undefined || discard);
+      client.release(discard);
     },
   };
 }
