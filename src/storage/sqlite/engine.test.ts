@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
+import { insert } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openStorage } from '../open.ts';
@@ -44,4 +46,43 @@ test('a read error while polling for changes is survived, and the changes are fo
     Object.assign(StatementSync.prototype, { all });
   }
   await untilTrue(async () => seen.includes('new-categories'));
+});
+
+test('an I/O error says whether the transaction may have been stored', async (t) => {
+  using folder = temporaryFolder();
+  await using storage = await openStorage(
+    { engine: 'sqlite', file: join(folder.path, 'test.db') },
+    { clock: manualClock().now, categoriesMax: 300, categoriesBytesMax: 95_000 },
+  );
+  const { run } = StatementSync.prototype;
+  // The names of the extended result codes: sqlite.org/rescode.html.
+  for (const [name, errcode, code] of [
+    ['IOERR', 10, 'outcome_unknown'],
+    ['READ', 266, 'unavailable'],
+    ['SHORT_READ', 522, 'unavailable'],
+    ['WRITE', 778, 'unavailable'],
+    ['FSYNC', 1034, 'outcome_unknown'],
+    ['TRUNCATE', 1546, 'outcome_unknown'],
+    ['RDLOCK', 2314, 'unavailable'],
+    ['LOCK', 3850, 'unavailable'],
+    ['SHMMAP', 5386, 'outcome_unknown'],
+  ] as const) {
+    const running = t.mock.method(
+      StatementSync.prototype,
+      'run',
+      function (this: StatementSync, ...values: Parameters<typeof run>) {
+        if (this.sourceSQL !== 'commit') return run.apply(this, values);
+        throw Object.assign(new Error('disk I/O error'), { errcode });
+      },
+    );
+    await assert.rejects(insert(storage, { name }), { code }, name);
+    running.mock.restore();
+    // After the code of a failed sync nothing is written until the log was moved into the file.
+    await untilTrue(() =>
+      insert(storage, { name }).then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
 });
