@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
 import { issueToken } from '../../src/catalog/operator/token.ts';
 import { databaseUrl } from '../../src/config.ts';
-import { openEngine } from '../../src/storage/open.ts';
+import { openEngine, openStorage } from '../../src/storage/open.ts';
 import { TRANSFERRED, transfer as transferDatabase } from '../../src/storage/transfer.ts';
+import { manualClock, untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { query } from '../kit/postgres-server.ts';
@@ -151,6 +153,30 @@ test('a target that keeps other rows than were written is noticed, and left empt
     await assert.rejects(transferDatabase({ from, to, onProgress: () => {} }), { message });
     assert.deepEqual({ ...database.prepare('SELECT count(*) AS rows FROM categories').get() }, { rows: 0 });
     database.exec('DROP TRIGGER meddle');
+  }
+});
+
+test('a write that comes during a transfer is not in it', options, async () => {
+  using folder = temporaryFolder();
+  await using database = await temporaryDatabase();
+  const [from, to] = [database.url, `sqlite:${join(folder.path, 'to.db')}`].map(databaseUrl);
+  assert.ok(from && to);
+  const clock = manualClock();
+  await using storage = await openStorage(from, { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 10_000 });
+  // The transfer counts the rows of this table last, and begins to copy after that.
+  const holder = new pg.Client({ connectionString: database.url });
+  await holder.connect();
+  try {
+    await holder.query('begin; lock table change_versions');
+    const transferring = transferDatabase({ from, to, onProgress: () => {} });
+    const waiting = "select 1 from pg_locks where not granted and relation = 'change_versions'::regclass";
+    await untilTrue(async () => (await query(database.url, waiting)).length > 0);
+    await storage.sessions.offer('late', { endsAt: clock.now().unix + 600, actor: 'ops', role: 'admin' });
+    await holder.query('commit');
+    const logins = (await transferring).find(({ table }) => table === 'console_logins');
+    assert.equal(logins?.rows, 0);
+  } finally {
+    await holder.end();
   }
 });
 
