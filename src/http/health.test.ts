@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Storage } from '../catalog/storage.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import { Health } from './health.ts';
+
+const SOUND = { isWriteFailing: false };
+
+test('probes within a second share one check of the database, also while it runs', async (t) => {
+  const { health, checks, passes } = probed(t);
+  const probes = [health.ready(), health.ready()];
+  assert.equal(checks.length, 1);
+  checks[0]?.resolve(SOUND);
+  await Promise.all(probes);
+  passes(1_000);
+  assert.deepEqual(await health.ready(), {
+    status: 200,
+    body: '{"status":"ready","database":"ok","redis":"degraded"}',
+  });
+  assert.equal(checks.length, 1);
+  passes(1);
+  const probe = health.ready();
+  assert.equal(checks.length, 2);
+  checks[1]?.resolve({ isWriteFailing: true });
+  const { body } = await probe;
+  assert.equal(body, '{"status":"ready","database":"ok","writes":"failing","redis":"degraded"}');
+});
+
+test('a database that does not answer is asked again after a second', async (t) => {
+  const { health, checks, passes } = probed(t);
+  const unready = { code: 'unavailable', message: 'The database does not answer' };
+  const probe = health.ready();
+  checks[0]?.reject(new Error('a timeout'));
+  await assert.rejects(probe, unready);
+  passes(1_000);
+  await assert.rejects(health.ready(), unready);
+  assert.equal(checks.length, 1);
+  passes(1);
+  const next = health.ready();
+  checks[1]?.resolve(SOUND);
+  assert.equal((await next).status, 200);
+});
+
+test('a stopping service is not ready, though its database was a moment ago, and is live', async (t) => {
+  const { health, checks } = probed(t);
+  const probe = health.ready();
+  checks[0]?.resolve(SOUND);
+  assert.equal((await probe).status, 200);
+  health.stop();
+  await assert.rejects(health.ready(), { code: 'unavailable', message: 'The service is stopping' });
+  assert.equal(health.live().status, 200);
+});
+
+/** A health whose checks end when the test says so, by a clock that the test moves, with a Redis that is lost. */
+function probed(t: TestContext) {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const checks: PromiseWithResolvers<typeof SOUND>[] = [];
+  const storage: Pick<Storage, 'check'> = {
+    check: () => {
+      const check = Promise.withResolvers<typeof SOUND>();
+      checks.push(check);
+      return check.promise;
+    },
+  };
+  const health = new Health(storage as Storage, { state: 'degraded' } as Limiter, { usesRedis: true });
+  return {
+    health,
+    checks,
+    passes: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
