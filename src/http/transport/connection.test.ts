@@ -102,6 +102,18 @@ test('at most eight pipelined requests run side by side', async (t) => {
   assert.equal(served.length, 9);
 });
 
+test('nothing behind the last request is served, neither beside it nor after it', async () => {
+  const { connection, exchange, served, finish } = held();
+  connection.begin(exchange('GET', { isLast: true }));
+  connection.begin(exchange('GET'));
+  await settled();
+  assert.equal(served.length, 1);
+  finish[0]?.();
+  connection.begin(exchange('GET'));
+  await settled();
+  assert.equal(served.length, 1);
+});
+
 test('a request waits for a turn only behind another, and keeps its place when it does', async (t) => {
   withoutEndOfTurn(t);
   const { finish, served, exchange, connection } = held();
