@@ -111,6 +111,41 @@ test('usage is complete to the last request of a stopped service', async () => {
   assert.equal((await place.command('usage', '--since', 'long')).code, 2);
 });
 
+test('usage shows what was counted since the time asked for, of every key or of one', async () => {
+  using folder = temporaryFolder();
+  const env = { DATABASE_URL: `sqlite:${join(folder.path, 'keys.db')}` };
+  const { database, categoriesMax, categoriesBytesMax } = readConfig({ flags: env, env: {}, file: {} });
+  const now = systemClock()().unix;
+  const ids: string[] = [];
+  {
+    await using storage = await openStorage(database, { clock: systemClock(), categoriesMax, categoriesBytesMax });
+    for (const [name, hoursAgo] of [
+      ['old', 50],
+      ['busy', 3],
+    ] as const) {
+      const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free' }, now);
+      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+      const at = now - hoursAgo * 3_600;
+      const counts = { served: 1, clientErrors: 2, refused: 3, serverErrors: 4 };
+      await storage.usage.add(at, [{ keyId: key.id, ...counts, first: at, last: at + 1 }]);
+      ids.push(key.id);
+    }
+  }
+  const [old = '', busy = ''] = ids;
+  const usage = (...args: string[]) => run(['usage', ...args], { cwd: folder.path, env });
+  const found = async (...args: string[]) =>
+    (JSON.parse((await usage('--json', ...args)).stdout) as { id: string }[]).map(({ id }) => id).sort();
+  assert.deepEqual(await found(), [busy]);
+  assert.deepEqual(await found('--since', '1h'), []);
+  assert.deepEqual(await found('--since', '3d'), [old, busy].sort());
+  assert.deepEqual(await found('--since', '3d', old), [old]);
+  assert.equal((await usage('--since', '2h')).stderr, 'No requests with a key in the last 2h\n');
+  const [, row = ''] = (await usage(busy)).stdout.trim().split('\n');
+  const at = now - 3 * 3_600;
+  assert.deepEqual(row.split(/ {2,}/), [busy, 'busy', '1', '3', '2', '4', utc(at), utc(at + 1)]);
+  assert.equal((await usage('--since', '0')).code, 2);
+});
+
 test('a killed service loses at most the last seconds of usage', async () => {
   await using place = await bench();
   await place.list();

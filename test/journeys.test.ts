@@ -145,6 +145,8 @@ test('wrong usage exits with 2, a failed command with 1, help with 0', async () 
     ...[
       ['keys', 'create', '--name', 'x', '--plan', 'gold'],
       ['keys', 'create', '--name', 'x', '--per-minute', '5'],
+      ['keys', 'create', '--name', 'x', '--plan', 'enterprise', '--per-day', '5'],
+      ['keys', 'set-plan', 'key_x', 'enterprise', '--per-minute', '5'],
     ],
     ...[
       ['keys', 'create', '--name', 'x', '--plan', 'enterprise'],
