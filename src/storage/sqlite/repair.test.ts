@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { manualClock } from '../../../test/kit/clock.ts';
+import { OPERATOR } from '../../../test/kit/operator.ts';
+import { temporaryFolder } from '../../../test/kit/service.ts';
+import { insert, issue } from '../../../test/kit/storage/bench.ts';
+import { openStorage } from '../open.ts';
+import { salvage } from './repair.ts';
+
+const MADE_AT = new Date('2030-01-02T03:04:05Z');
+/** Of the first page of a table, behind the tables of contents. */
+const DAMAGE_AT = 3 * 4_096;
+
+test('what a sound file and its backup hold is shown, and neither changes', async (t) => {
+  const { file, backup, folder } = await databases(t);
+  const before = contents(folder);
+  assert.ok(before.some(({ name, size }) => name === 'backup.db-wal' && size > 0));
+  const found = salvage(file, { backup });
+  assert.deepEqual(found, {
+    commits: 0,
+    behind: 0,
+    intact: { rows: { categories: 2, pets: 0, orders: 0, api_keys: 1 }, lastCategory: 3 },
+    backup: { rows: { categories: 1, pets: 0, orders: 0, api_keys: 1 }, lastCategory: 1, madeAt: MADE_AT },
+  });
+  assert.deepEqual(contents(folder), before);
+});
+
+test('what is written is private, though the file was not, and nothing else is left', async (t) => {
+  const { file, folder } = await databases(t);
+  chmodSync(file, 0o644);
+  const before = contents(folder);
+  const to = join(folder, 'new.db');
+  const { intact } = salvage(file, { to });
+  assert.equal(statSync(to).mode & 0o777, 0o600);
+  assert.deepEqual(salvage(to, {}).intact, intact);
+  assert.deepEqual(
+    contents(folder).filter(({ name }) => !name.startsWith('new.db')),
+    before,
+  );
+});
+
+test('pages that are damaged are reported, and not written to a new file', async (t) => {
+  const { file, backup, folder } = await databases(t);
+  damage(file);
+  const before = contents(folder);
+  const { intact } = salvage(file, {});
+  assert.ok(intact.damage);
+  assert.deepEqual([intact.rows, intact.lastCategory], [{}, 0]);
+  assert.throws(
+    () => salvage(file, { to: join(folder, 'new.db') }),
+    /: Nothing was written: what is left of .* is damaged, too: ./,
+  );
+  assert.deepEqual(contents(folder), before);
+
+  writeFileSync(backup, 'no database');
+  rmSync(`${backup}-wal`);
+  assert.match(salvage(file, { backup }).backup?.damage ?? '', /not a database/);
+});
+
+test('a file that is missing is named, and one that is there is not replaced', async (t) => {
+  const { file, backup, folder } = await databases(t);
+  const before = contents(folder);
+  const missing = join(folder, 'missing.db');
+  const message = `There is no file ${missing}`;
+  assert.throws(() => salvage(missing, {}), { message });
+  assert.throws(() => salvage(file, { backup: missing }), { message });
+  assert.throws(() => salvage(file, { to: backup }), { message: `${backup} exists already; name a new file` });
+  assert.deepEqual(contents(folder), before);
+});
+
+/** A database of a key and the categories 1 and 3, and a backup with its log from when it held the first alone. */
+async function databases(t: TestContext) {
+  const temporary = temporaryFolder();
+  t.after(() => temporary[Symbol.dispose]());
+  const folder = temporary.path;
+  const [file, backup] = [join(folder, 'pets.db'), join(folder, 'backup.db')];
+  {
+    const options = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 10_000 };
+    await using storage = await openStorage({ engine: 'sqlite', file }, options);
+    await issue(storage);
+    await insert(storage, { name: 'Dog' });
+    for (const part of ['', '-wal']) copyFileSync(file + part, backup + part);
+    utimesSync(backup, MADE_AT, MADE_AT);
+    await insert(storage, { name: 'Cat' });
+    await insert(storage, { name: 'Bird' });
+    assert.equal(await storage.categories.delete(2, OPERATOR), 'deleted');
+  }
+  // The claim leaves its lock.
+  salvage(file, {});
+  return { folder, file, backup };
+}
+
+function damage(file: string): void {
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, Buffer.alloc(4_096, 0xa5), 0, 4_096, DAMAGE_AT);
+  closeSync(descriptor);
+}
+
+/** The files in a folder with their sizes and hashes; the index of a log is no part of a database. */
+function contents(folder: string) {
+  const names = readdirSync(folder).filter((name) => !name.endsWith('-shm'));
+  return names.sort().map((name) => {
+    const bytes = readFileSync(join(folder, name));
+    return { name, size: bytes.length, hash: createHash('sha256').update(bytes).digest('hex') };
+  });
+}
