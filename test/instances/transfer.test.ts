@@ -8,7 +8,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { issueToken } from '../../src/catalog/operator/token.ts';
 import { databaseUrl } from '../../src/config.ts';
-import { openEngine, openStorage } from '../../src/storage/open.ts';
+import { DatabaseNotOpened } from '../../src/storage/engine.ts';
+import { claimForService, openEngine, openStorage } from '../../src/storage/open.ts';
 import { TRANSFERRED, transfer as transferDatabase } from '../../src/storage/transfer.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
@@ -163,21 +164,75 @@ test('a write that comes during a transfer is not in it', options, async () => {
   assert.ok(from && to);
   const clock = manualClock();
   await using storage = await openStorage(from, { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 10_000 });
-  // The transfer counts the rows of this table last, and begins to copy after that.
-  const holder = new pg.Client({ connectionString: database.url });
-  await holder.connect();
-  try {
-    await holder.query('begin; lock table change_versions');
-    const transferring = transferDatabase({ from, to, onProgress: () => {} });
-    const waiting = "select 1 from pg_locks where not granted and relation = 'change_versions'::regclass";
-    await untilTrue(async () => (await query(database.url, waiting)).length > 0);
-    await storage.sessions.offer('late', { endsAt: clock.now().unix + 600, actor: 'ops', role: 'admin' });
-    await holder.query('commit');
-    const logins = (await transferring).find(({ table }) => table === 'console_logins');
-    assert.equal(logins?.rows, 0);
-  } finally {
-    await holder.end();
+  await using held = await heldTransfer(database.url, { from, to, onProgress: () => {} });
+  await storage.sessions.offer('late', { endsAt: clock.now().unix + 600, actor: 'ops', role: 'admin' });
+  await held.release();
+  const logins = (await held.transferring).find(({ table }) => table === 'console_logins');
+  assert.equal(logins?.rows, 0);
+});
+
+test('a transfer that loses a server says what was kept', options, async () => {
+  using folder = temporaryFolder();
+  const file = databaseUrl(`sqlite:${join(folder.path, 'from.db')}`);
+  await fill(`sqlite:${join(folder.path, 'from.db')}`);
+  const onProgress = () => {};
+  for (const [kind, when, kept] of [
+    ['trigger', '', 'nothing was kept: run it again'],
+    ['constraint trigger', 'initially deferred', 'either everything was kept or nothing: run it again to find out'],
+  ]) {
+    await using database = await temporaryDatabase();
+    const to = databaseUrl(database.url);
+    await (await openEngine(to)).db.destroy();
+    await query(
+      database.url,
+      `create function fail() returns trigger language plpgsql as
+        $$begin perform pg_terminate_backend(pg_backend_pid()); return new; end$$;
+      create ${kind} fail after insert on pets ${when} for each row execute function fail()`,
+    );
+    const interrupted = new RegExp(`^DatabaseNotOpened.*The transfer was interrupted: .+; ${kept}$`, 's');
+    await assert.rejects(transferDatabase({ from: file, to, onProgress }), (error: Error) => {
+      assert.match(`${error.constructor.name}: ${error.message}`, interrupted);
+      return true;
+    });
   }
+  await using source = await temporaryDatabase();
+  const from = databaseUrl(source.url);
+  await (await openEngine(from)).db.destroy();
+  const to = databaseUrl(`sqlite:${join(folder.path, 'to.db')}`);
+  await using held = await heldTransfer(source.url, { from, to, onProgress });
+  const refused = assert.rejects(held.transferring, DatabaseNotOpened);
+  await query(source.url, `select pg_terminate_backend(pid) ${held.waiting}`);
+  await refused;
+});
+
+test('a transfer tells how far it is, and its checksums have 256 bits', async () => {
+  using folder = temporaryFolder();
+  const [from, to] = ['from.db', 'to.db'].map((name) => databaseUrl(`sqlite:${join(folder.path, name)}`));
+  assert.ok(from?.engine === 'sqlite' && to?.engine === 'sqlite');
+  await fill(`sqlite:${from.file}`);
+  const told: [string, number, number][] = [];
+  const tables = await transferDatabase({ from, to, onProgress: (...progress) => told.push(progress) });
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  for (const doing of ['Copying', 'Verifying']) {
+    const counts = told.filter(([each]) => each === doing).map(([, done]) => done);
+    assert.deepEqual(
+      counts,
+      [...new Set(counts)].toSorted((one, other) => one - other),
+    );
+    assert.equal(counts.at(-1), rows);
+  }
+  assert.deepEqual(new Set(told.map(([, , total]) => total)), new Set([rows]));
+  for (const { checksum } of tables) assert.match(checksum, /^[0-9a-f]{64}$/);
+});
+
+test('a target that a service uses is refused', async () => {
+  using folder = temporaryFolder();
+  const [from, to] = ['from.db', 'to.db'].map((name) => databaseUrl(`sqlite:${join(folder.path, name)}`));
+  assert.ok(from && to);
+  await (await openEngine(from)).db.destroy();
+  await using _service = await claimForService(to, { together: false });
+  const message = /service runs on the database .*to\.db/;
+  await assert.rejects(transferDatabase({ from, to, onProgress: () => {} }), { message });
 });
 
 test('an interrupted transfer leaves the target empty and can be run again', options, async () => {
@@ -207,6 +262,25 @@ test('an interrupted transfer leaves the target empty and can be run again', opt
   const tables = await transfer(folder.path, source, database.url);
   assert.equal(tables.find(({ table }) => table === 'categories')?.rows, MANY + 2);
 });
+
+/** A transfer from PostgreSQL that has looked at most tables, and copies none before it is released. */
+async function heldTransfer(url: string, wanted: Parameters<typeof transferDatabase>[0]) {
+  const holder = new pg.Client({ connectionString: url });
+  await holder.connect();
+  // The rows of this table are counted last.
+  await holder.query('begin; lock table change_versions');
+  const transferring = transferDatabase(wanted);
+  const waiting = `from pg_locks where not granted and relation = 'change_versions'::regclass
+    and database = (select oid from pg_database where datname = current_database())`;
+  await untilTrue(async () => (await query(url, `select 1 ${waiting}`)).length > 0);
+  return {
+    transferring,
+    /** The lock that it waits for, to be selected from. */
+    waiting,
+    release: () => holder.query('commit'),
+    [Symbol.asyncDispose]: () => holder.end(),
+  };
+}
 
 interface Told {
   readonly table: string;
