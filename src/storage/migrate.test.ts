@@ -1,24 +1,92 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
 import { sql } from 'kysely';
 import { manualClock } from '../../test/kit/clock.ts';
 import { noPostgres, temporaryDatabase } from '../../test/kit/postgres.ts';
+import { query } from '../../test/kit/postgres-server.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import type { DatabaseAddress } from '../config.ts';
+import { MIGRATION_NAMES } from './migrate.ts';
 import { openEngine, openStorage } from './open.ts';
 
 const OPTIONS = { clock: manualClock().now, categoriesMax: 3_000, categoriesBytesMax: 1_000_000 };
 
-test('the migration counts the bytes of an existing catalog, on SQLite', async () => {
-  using folder = temporaryFolder();
-  await countBytes({ engine: 'sqlite', file: join(folder.path, 'x.db') });
+interface Place extends AsyncDisposable {
+  readonly address: DatabaseAddress;
+  /** Runs a statement on a connection of its own. */
+  execute(sql: string): Promise<unknown[]>;
+}
+
+async function sqlitePlace(): Promise<Place> {
+  const folder = temporaryFolder();
+  const file = join(folder.path, 'x.db');
+  return {
+    address: { engine: 'sqlite', file },
+    async execute(statement) {
+      using database = new DatabaseSync(file);
+      return database.prepare(statement).all();
+    },
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  };
+}
+
+async function postgresPlace(): Promise<Place> {
+  const { url, [Symbol.asyncDispose]: remove } = await temporaryDatabase();
+  return {
+    address: { engine: 'postgres', url },
+    execute: (statement) => query(url, statement),
+    [Symbol.asyncDispose]: remove,
+  };
+}
+
+for (const [engine, place, skip] of [
+  ['SQLite', sqlitePlace, false],
+  ['PostgreSQL', postgresPlace, noPostgres],
+] as const) {
+  test(`the migration counts the bytes of an existing catalog, on ${engine}`, { skip }, async () => {
+    await using database = await place();
+    await countBytes(database.address);
+  });
+
+  test(`of migrations that fail none is kept, and the next start makes up for all, on ${engine}`, {
+    skip,
+  }, async () => {
+    await using database = await place();
+    await undo(database.address);
+    // The name of a table that the eighth makes.
+    await database.execute('create table attempts (stray text)');
+    await assert.rejects(openEngine(database.address), /attempts.* already exists/);
+    const applied = 'select name from kysely_migration';
+    assert.equal((await database.execute(applied)).length, 5);
+    await database.execute('drop table attempts');
+    await (await openEngine(database.address)).db.destroy();
+    assert.equal((await database.execute(applied)).length, MIGRATION_NAMES.length);
+  });
+
+  test(`the tables of a later version are refused and left alone, on ${engine}`, { skip }, async () => {
+    await using database = await place();
+    await undo(database.address);
+    await database.execute("insert into kysely_migration values ('999-later', '2030-01-01T00:00:00Z')");
+    await assert.rejects(openEngine(database.address), /its tables were made by a later version/);
+    assert.equal((await database.execute('select name from kysely_migration')).length, 6);
+  });
+}
+
+test('instances that start at once on an empty database all find its tables', { skip: noPostgres }, async () => {
+  await using database = await postgresPlace();
+  const engines = await Promise.all([1, 2, 3].map(() => openEngine(database.address)));
+  for (const { db } of engines) await db.destroy();
+  assert.equal((await database.execute('select name from kysely_migration')).length, MIGRATION_NAMES.length);
 });
 
-test('the migration counts the bytes of an existing catalog, on PostgreSQL', async (t: TestContext) => {
-  if (noPostgres) return t.skip(noPostgres);
-  await using database = await temporaryDatabase();
-  await countBytes({ engine: 'postgres', url: database.url });
+test('every number in PostgreSQL has 64 bits', { skip: noPostgres }, async () => {
+  await using database = await postgresPlace();
+  await (await openEngine(database.address)).db.destroy();
+  const numbers = `select distinct data_type from information_schema.columns
+    where table_schema = 'public' and table_name not like 'kysely%' and data_type <> 'text' and data_type <> 'boolean'`;
+  assert.deepEqual(await database.execute(numbers), [{ data_type: 'bigint' }]);
 });
 
 async function countBytes(address: DatabaseAddress): Promise<void> {
