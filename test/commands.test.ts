@@ -111,7 +111,7 @@ test('usage is complete to the last request of a stopped service', async () => {
   assert.equal((await place.command('usage', '--since', 'long')).code, 2);
 });
 
-test('usage shows what was counted since the time asked for, of every key or of one', async () => {
+test('usage and audit show what happened since the time asked for, usage also of one key', async () => {
   using folder = temporaryFolder();
   const env = { DATABASE_URL: `sqlite:${join(folder.path, 'keys.db')}` };
   const { database, categoriesMax, categoriesBytesMax } = readConfig({ flags: env, env: {}, file: {} });
@@ -123,9 +123,9 @@ test('usage shows what was counted since the time asked for, of every key or of 
       ['old', 50],
       ['busy', 3],
     ] as const) {
-      const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free' }, now);
-      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
       const at = now - hoursAgo * 3_600;
+      const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free' }, at);
+      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
       const counts = { served: 1, clientErrors: 2, refused: 3, serverErrors: 4 };
       await storage.usage.add(at, [{ keyId: key.id, ...counts, first: at, last: at + 1 }]);
       ids.push(key.id);
@@ -144,6 +144,11 @@ test('usage shows what was counted since the time asked for, of every key or of 
   const at = now - 3 * 3_600;
   assert.deepEqual(row.split(/ {2,}/), [busy, 'busy', '1', '3', '2', '4', utc(at), utc(at + 1)]);
   assert.equal((await usage('--since', '0')).code, 2);
+  const audited = await run(['audit', '--since', '24h', '--json'], { cwd: folder.path, env });
+  assert.deepEqual(
+    JSON.parse(audited.stdout).map(({ target }: { target: string }) => target),
+    [busy],
+  );
 });
 
 test('a killed service loses at most the last seconds of usage', async () => {

@@ -145,8 +145,6 @@ test('wrong usage exits with 2, a failed command with 1, help with 0', async () 
     ...[
       ['keys', 'create', '--name', 'x', '--plan', 'gold'],
       ['keys', 'create', '--name', 'x', '--per-minute', '5'],
-      ['keys', 'create', '--name', 'x', '--plan', 'enterprise', '--per-day', '5'],
-      ['keys', 'set-plan', 'key_x', 'enterprise', '--per-minute', '5'],
     ],
     ...[
       ['keys', 'create', '--name', 'x', '--plan', 'enterprise'],
@@ -160,6 +158,11 @@ test('wrong usage exits with 2, a failed command with 1, help with 0', async () 
     ],
   ];
   await Promise.all(wrong.map(async (args) => assert.equal(await code(...args), 2, args.join(' '))));
+  for (const alone of ['--per-minute', '--per-day']) {
+    const args = ['keys', 'set-plan', 'key_x', 'enterprise', alone, '5'];
+    const { stderr } = await run(args, { cwd: folder.path });
+    assert.equal(stderr, 'pet-catalog: --per-minute and --per-day go together\n');
+  }
   assert.equal(await code('keys', 'show', 'key_none'), 1);
   for (const args of [['--help'], ['keys', '--help'], ['serve', '--help'], ['keys', 'rotate', '--help']]) {
     assert.equal(await code(...args), 0, args.join(' '));

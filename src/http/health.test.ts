@@ -24,6 +24,9 @@ test('probes within a second share one check of the database, also while it runs
   checks[1]?.resolve({ isWriteFailing: true });
   const { body } = await probe;
   assert.equal(body, '{"status":"ready","database":"ok","writes":"failing","redis":"degraded"}');
+  passes(1_000);
+  assert.equal((await health.ready()).body, body);
+  assert.equal(checks.length, 2);
 });
 
 test('a database that does not answer is asked again after a second', async (t) => {
