@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { OPERATOR } from '../../../test/kit/operator.ts';
@@ -22,6 +23,7 @@ import { insert, issue } from '../../../test/kit/storage/bench.ts';
 import { openStorage } from '../open.ts';
 import { salvage } from './repair.ts';
 
+const OPTIONS = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 10_000 };
 const MADE_AT = new Date('2030-01-02T03:04:05Z');
 /** Of the first page of a table, behind the tables of contents. */
 const DAMAGE_AT = 3 * 4_096;
@@ -55,7 +57,7 @@ test('what is written is private, though the file was not, and nothing else is l
 });
 
 test('pages that are damaged are reported, and not written to a new file', async (t) => {
-  const { file, backup, folder } = await databases(t);
+  const { file, folder } = await databases(t);
   damage(file);
   const before = contents(folder);
   const { intact } = salvage(file, {});
@@ -66,10 +68,17 @@ test('pages that are damaged are reported, and not written to a new file', async
     /: Nothing was written: what is left of .* is damaged, too: ./,
   );
   assert.deepEqual(contents(folder), before);
+});
 
-  writeFileSync(backup, 'no database');
+test('a backup that holds no catalog is reported as such', async (t) => {
+  const { file, backup } = await databases(t);
   rmSync(`${backup}-wal`);
+  writeFileSync(backup, 'no database');
   assert.match(salvage(file, { backup }).backup?.damage ?? '', /not a database/);
+  rmSync(backup);
+  using another = new DatabaseSync(backup);
+  another.exec('CREATE TABLE other (id)');
+  assert.equal(salvage(file, { backup }).backup?.damage, 'no such table: categories');
 });
 
 test('a file that is missing is named, and one that is there is not replaced', async (t) => {
@@ -90,8 +99,7 @@ async function databases(t: TestContext) {
   const folder = temporary.path;
   const [file, backup] = [join(folder, 'pets.db'), join(folder, 'backup.db')];
   {
-    const options = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 10_000 };
-    await using storage = await openStorage({ engine: 'sqlite', file }, options);
+    await using storage = await openStorage({ engine: 'sqlite', file }, OPTIONS);
     await issue(storage);
     await insert(storage, { name: 'Dog' });
     for (const part of ['', '-wal']) copyFileSync(file + part, backup + part);
