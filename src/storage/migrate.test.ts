@@ -81,6 +81,15 @@ test('instances that start at once on an empty database all find its tables', { 
   assert.equal((await database.execute('select name from kysely_migration')).length, MIGRATION_NAMES.length);
 });
 
+test('SQLite tables that are up to date are opened while another process writes', async () => {
+  await using database = await sqlitePlace();
+  await (await openEngine(database.address)).db.destroy();
+  assert.ok(database.address.engine === 'sqlite');
+  using another = new DatabaseSync(database.address.file);
+  another.exec('BEGIN IMMEDIATE');
+  await (await openEngine(database.address)).db.destroy();
+});
+
 test('every number in PostgreSQL has 64 bits', { skip: noPostgres }, async () => {
   await using database = await postgresPlace();
   await (await openEngine(database.address)).db.destroy();

@@ -19,24 +19,23 @@ const MIGRATIONS = {
 /** The names under which a database records the migrations applied to it. */
 export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS);
 
-/** Brings the tables up to date. Returns the names of the migrations applied. Throws what the engine throws. */
-export async function migrate(db: Kysely<Tables>, int64: Int64): Promise<string[]> {
+/** Brings the tables up to date. Throws what the engine throws. */
+export async function migrate(db: Kysely<Tables>, int64: Int64): Promise<void> {
   const applied = await appliedMigrations(db);
   if (!applied.every((name) => MIGRATION_NAMES.includes(name))) {
     // An older version must not write into tables that it does not know.
     throw new Error('its tables were made by a later version; install that one, or restore a backup from before it');
   }
-  // Write nothing if nothing is pending, so that a read-only database can still be read.
-  if (MIGRATION_NAMES.every((name) => applied.includes(name))) return [];
+  // Lock nothing if nothing is pending, so that a database can be opened while another process writes.
+  if (MIGRATION_NAMES.every((name) => applied.includes(name))) return;
   const { Migrator } = await import('kysely/migration');
   const migrations = Object.entries(MIGRATIONS).map(async ([name, load]) => {
     const up = await load();
     return [name, { up: (on: Kysely<unknown>) => up(on, int64) }] as const;
   });
   const getMigrations = async () => Object.fromEntries(await Promise.all(migrations));
-  const { error, results } = await new Migrator({ db, provider: { getMigrations } }).migrateToLatest();
+  const { error } = await new Migrator({ db, provider: { getMigrations } }).migrateToLatest();
   if (error) throw error;
-  return (results ?? []).map((result) => result.migrationName);
 }
 
 /** Empty if unreadable: either there are no tables yet, or the migration fails for the same reason and reports it. */
