@@ -17,6 +17,7 @@ import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { query } from '../kit/postgres-server.ts';
 import { COMMAND, run, serveProcess } from '../kit/process.ts';
 import { json, temporaryFolder, testService } from '../kit/service.ts';
+import { insert } from '../kit/storage/bench.ts';
 
 const MANY = 60_000;
 const options = { skip: noPostgres };
@@ -26,9 +27,9 @@ test('the transfer knows every table of either engine', options, async () => {
   await using database = await temporaryDatabase();
   for (const url of [`sqlite:${join(folder.path, 'x.db')}`, database.url]) {
     const { db } = await openEngine(databaseUrl(url));
-    const tables = (await db.introspection.getTables()).map(({ name }) => name);
-    const ours = tables.filter((name) => !name.startsWith('kysely_'));
-    assert.deepEqual(ours.sort(), Object.keys(TRANSFERRED).sort());
+    const ours = (await db.introspection.getTables()).filter(({ name }) => !name.startsWith('kysely_'));
+    assert.deepEqual(ours.map(({ name }) => name).sort(), Object.keys(TRANSFERRED).sort());
+    for (const { name, columns } of ours) assert.ok(columns.length < 33, `a batch of ${name} has too many values`);
     await db.destroy();
   }
 });
@@ -157,18 +158,23 @@ test('a target that keeps other rows than were written is noticed, and left empt
   }
 });
 
-test('a write that comes during a transfer is not in it', options, async () => {
-  using folder = temporaryFolder();
-  await using database = await temporaryDatabase();
-  const [from, to] = [database.url, `sqlite:${join(folder.path, 'to.db')}`].map(databaseUrl);
-  assert.ok(from && to);
+test('of the writes during a transfer none is in it, and those that are locked out are refused', options, async () => {
+  await using source = await temporaryDatabase();
+  await using target = await temporaryDatabase();
+  const [from, to] = [databaseUrl(source.url), databaseUrl(target.url)];
   const clock = manualClock();
-  await using storage = await openStorage(from, { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 10_000 });
-  await using held = await heldTransfer(database.url, { from, to, onProgress: () => {} });
+  const bounds = { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 10_000 };
+  await using storage = await openStorage(from, bounds);
+  await using another = await openStorage(to, bounds);
+  await using held = await heldTransfer(source.url, { from, to, onProgress: () => {} });
   await storage.sessions.offer('late', { endsAt: clock.now().unix + 600, actor: 'ops', role: 'admin' });
+  for (const each of [storage, another]) {
+    await assert.rejects(insert(each, { name: 'late' }), { code: 'unavailable' });
+  }
   await held.release();
   const logins = (await held.transferring).find(({ table }) => table === 'console_logins');
   assert.equal(logins?.rows, 0);
+  assert.deepEqual(await storage.categories.list(), []);
 });
 
 test('a transfer that loses a server says what was kept', options, async () => {
