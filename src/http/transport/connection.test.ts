@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { recordedEvents } from '../../../test/kit/service.ts';
+import { CatalogError } from '../../catalog/error.ts';
 import { Connection } from './connection.ts';
 import type { Exchange } from './exchange.ts';
 import { Turns } from './turns.ts';
@@ -109,6 +110,15 @@ test('nothing behind the last request is served, neither beside it nor after it'
   await settled();
   assert.equal(served.length, 1);
   finish[0]?.();
+  connection.begin(exchange('GET'));
+  await settled();
+  assert.equal(served.length, 1);
+});
+
+test('nothing behind input that cannot be parsed is served', async () => {
+  const { connection, exchange, served } = held();
+  connection.begin(exchange('GET'));
+  connection.fail(new CatalogError('malformed_request', 'The request is not valid HTTP'));
   connection.begin(exchange('GET'));
   await settled();
   assert.equal(served.length, 1);
