@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { issueKey } from '../catalog/operator/key-changes.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { type Config, ConfigMistakes, findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
 import { openLimiter } from '../limits/open.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
 import { type Service, startService } from '../service.ts';
 import { systemClock } from '../stdx/clock.ts';
-import { type BackupOptions, ScheduledBackups } from '../storage/backups.ts';
+import type { BackupOptions, ScheduledBackups } from '../storage/backups.ts';
 import { awaitDatabase, claimForService, openStorage } from '../storage/open.ts';
 import { createEvents } from '../telemetry/events.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -79,7 +78,7 @@ async function serve(
       tracing,
       settings: options.shown,
     });
-    await using _backups = startBackups(config, { clock, events });
+    await using _backups = await startBackups(config, { clock, events });
     using _note = noteOperatorUrl(config.database, service.operatorUrl);
     if (options.bootstrap) await issueFirstKey(storage, { config, service, now: clock().unix, invocation });
     if (config.tls) invocation.onReload(() => service.reloadCertificate());
@@ -90,11 +89,12 @@ async function serve(
 }
 
 /** Starts the scheduled backups, if there are to be any. */
-function startBackups(
+async function startBackups(
   { backups, database }: Config,
   context: Pick<BackupOptions, 'clock' | 'events'>,
-): ScheduledBackups | undefined {
+): Promise<ScheduledBackups | undefined> {
   if (!backups || database.engine !== 'sqlite') return undefined;
+  const { ScheduledBackups } = await import('../storage/backups.ts');
   return new ScheduledBackups({ ...backups, databaseFile: database.file, ...context });
 }
 
@@ -114,6 +114,7 @@ async function issueFirstKey(storage: Storage, { config, service, now, invocatio
   }
   const by = systemOperator();
   const context = { storage, environment: config.environment, now, by };
+  const { issueKey } = await import('../catalog/operator/key-changes.ts');
   const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
   const { offerLogin } = await import('../operator/session/session.ts');
   const link = await offerLogin(storage, { actor: by.actor, role: 'admin', now, url: service.operatorUrl });
