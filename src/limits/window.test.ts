@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyLimits, anySteps, LimiterModel } from '../../test/kit/limiter-model.ts';
-import { charge, look, UNUSED } from './window.ts';
+import { charge, later, look, UNUSED } from './window.ts';
 
 const BAN_AFTER = 60;
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
@@ -101,4 +101,41 @@ test('with both windows spent the refusal names the day, and the wait covers bot
       ['daily_quota_exceeded', 9, 0, reset],
     );
   }
+});
+
+test('refusals lead to a ban only from two seconds after the first and within its minute, and never in a ban', () => {
+  const now = { unix: NOON, steady: NOON - 1_000 };
+  const spent = { ...UNUSED, minuteEnds: now.steady + 30, minuteUsed: 1, day: NOON / 86_400, refusals: 59 };
+  const ban = { starts: now.steady - 10, ends: now.steady + 50, level: 1, reason: 'r' };
+  const refusedAfter = (seconds: number, more = {}) =>
+    charge({ ...spent, refusalsEnd: now.steady + 60 - seconds, ...more }, { minute: 1, day: 1_000 }, now, BAN_AFTER);
+  assert.equal(refusedAfter(1).newBan, undefined);
+  assert.equal(refusedAfter(2).newBan?.reason, 'refused 60 more times within a minute of a 429');
+  assert.ok(refusedAfter(59).newBan);
+  const afterMinute = refusedAfter(60);
+  assert.deepEqual([afterMinute.newBan, afterMinute.state.refusals], [undefined, 0]);
+  assert.equal(afterMinute.state.refusalsEnd, now.steady + 60);
+  const inBan = refusedAfter(30, { ban });
+  assert.deepEqual([inBan.newBan, inBan.state.refusals], [undefined, 59]);
+  assert.deepEqual(inBan.decision.ban, { until: NOON + 50, reason: 'r' });
+});
+
+test('a decision restated later is the one that a look would give then', () => {
+  const limits = { minute: 5, day: 9 };
+  const at = (seconds: number) => ({ unix: NOON + seconds, steady: NOON + seconds - 1_000 });
+  const open = { ...UNUSED, minuteEnds: at(30).steady, minuteUsed: 2, day: Math.floor(NOON / 86_400), dayUsed: 3 };
+  const ban = { starts: at(-10).steady, ends: at(50).steady, level: 1, reason: 'r' };
+  for (const state of [
+    open,
+    { ...open, minuteUsed: 5 },
+    { ...open, dayUsed: 9 },
+    { ...open, minuteEnds: 0, minuteUsed: 0 },
+    { ...open, ban },
+  ]) {
+    for (const seconds of [0, 10, 29, ...('ban' in state && state.ban ? [] : [30, 43_199, 43_200])])
+      assert.deepEqual(later(look(state, limits, at(0)), at(seconds)), look(state, limits, at(seconds)));
+  }
+  const { minute, day } = look(open, limits, at(30));
+  assert.deepEqual(minute, { limit: 5, remaining: 5, reset: NOON + 90 });
+  assert.deepEqual(day, { limit: 9, remaining: 6, reset: NOON + 43_200 });
 });
