@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { manualClock } from '../../test/kit/clock.ts';
 import { type FoundKey, mintSecret, newApiKey } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { type Authentication, Authenticator } from './authenticate.ts';
+import { BoundedMap } from '../stdx/bounded-map.ts';
+import { type Authentication, Authenticator, insufficientScope } from './authenticate.ts';
 
 const NOW = 1_800_000_000;
 const REQUESTS = 250;
@@ -21,14 +22,16 @@ function bench() {
   const clock = manualClock(NOW);
   const storage = { keys: { findBySecret } } as unknown as Storage;
   const authenticator = new Authenticator(storage, { environment: 'production', clock: clock.now });
-  const authenticate = async (token = secret) =>
-    authenticator.authenticate({ headers: { authorization: `Bearer ${token}` } } as IncomingMessage);
+  const send = async (headers: IncomingMessage['headers']) =>
+    authenticator.authenticate({ headers } as IncomingMessage);
+  const authenticate = (token = secret) => send({ authorization: `Bearer ${token}` });
   return {
     key,
     secret,
     clock,
     lookUps,
     authenticator,
+    send,
     authenticate,
     many: () => Promise.allSettled(Array.from({ length: REQUESTS }, () => authenticate())),
   };
@@ -60,6 +63,15 @@ test('a look-up that fails or finds nothing fails the requests waiting for it, a
   const found = authenticate();
   lookUps[2]?.resolve({ key, endsAt: null });
   assert.equal((await found).key, key);
+});
+
+test('a key that is not found is not kept in memory', async (t) => {
+  const { lookUps, authenticate } = bench();
+  const kept = t.mock.method(BoundedMap.prototype, 'set');
+  const unknown = authenticate();
+  lookUps[0]?.resolve(undefined);
+  assert.ok(isRefused(await unknown));
+  assert.equal(kept.mock.callCount(), 0);
 });
 
 test('after a change no request is answered from a look-up that began before it', async () => {
@@ -100,4 +112,49 @@ test('a token with a wrong checksum, or of another environment, is refused witho
   const answers = [secret.slice(0, -1) + last, mintSecret('staging'), 'p'].map((token) => authenticate(token));
   assert.equal(lookUps.length, 0);
   assert.ok((await Promise.all(answers)).every(isRefused));
+});
+
+test('the scheme is spelled in any case, with one space or more, and is nothing else', async () => {
+  const { key, secret, lookUps, send } = bench();
+  for (const authorization of [`bearer ${secret}`, `BEARER ${secret} `, `Bearer   ${secret}   `]) {
+    const found = send({ authorization });
+    lookUps[0]?.resolve({ key, endsAt: null });
+    assert.equal((await found).key, key, authorization);
+  }
+  assert.equal(lookUps.length, 1);
+  for (const [authorization, code] of [
+    ['Bearer', 'invalid_api_key'],
+    ['bearer ', 'invalid_api_key'],
+    [`Bearer two ${secret}`, 'invalid_api_key'],
+    [`bearer ${secret} two`, 'invalid_api_key'],
+    [`Bearer\t${secret}`, 'missing_api_key'],
+    [`Bearer${secret}`, 'missing_api_key'],
+    [`x Bearer ${secret}`, 'missing_api_key'],
+    ['x Bearer p', 'missing_api_key'],
+    [`Basic ${secret}`, 'missing_api_key'],
+    [secret, 'missing_api_key'],
+    ['', 'missing_api_key'],
+  ] as const)
+    assert.equal((await send({ authorization })).refused?.code, code, authorization);
+  assert.equal((await send({})).refused?.code, 'missing_api_key');
+  assert.equal(lookUps.length, 1);
+});
+
+test('each refusal challenges the client and says what to do', async () => {
+  const { send } = bench();
+  const realm = 'Bearer realm="pet-catalog"';
+  const missing = (await send({})).refused;
+  const invalid = (await send({ authorization: 'Bearer x' })).refused;
+  const scope = insufficientScope('orders:write');
+  assert.deepEqual(
+    [missing, invalid, scope].map((refused) => [refused?.status, refused?.headers]),
+    [
+      [401, ['WWW-Authenticate', realm]],
+      [401, ['WWW-Authenticate', `${realm}, error="invalid_token"`]],
+      [403, ['WWW-Authenticate', `${realm}, error="insufficient_scope", scope="orders:write"`]],
+    ],
+  );
+  assert.match(`${missing?.body}`, /send it as `Authorization: Bearer/);
+  assert.match(`${invalid?.body}`, /ask the operator for another/);
+  assert.match(`${scope.body}`, /lacks the scope orders:write/);
 });
