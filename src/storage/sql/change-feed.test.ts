@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/kit/service.ts';
 import type { Change } from '../../catalog/storage.ts';
-import { followChanges } from './change-feed.ts';
+import { openEngine } from '../open.ts';
+import { followChanges, readVersions } from './change-feed.ts';
 
 test('a change that cannot be followed blocks no other, and is retried', async () => {
   const versions = new Map<Change, number>([
@@ -60,4 +63,33 @@ test('a change of this process is not followed again, unless others changed some
   assert.deepEqual(seen, ['keys']);
   await look();
   assert.deepEqual(seen, ['keys']);
+});
+
+test('a lower version of anything but the ids is a change of its own kind, and so is a first version', async () => {
+  let versions = new Map<Change, number>([['keys', 5]]);
+  const seen: Change[] = [];
+  const { look } = await followChanges(
+    async () => versions,
+    async (change) => void seen.push(change),
+  );
+  versions = new Map<Change, number>([
+    ['keys', 4],
+    ['bans', 1],
+    ['categories', 0],
+  ]);
+  await look();
+  assert.deepEqual(seen, ['keys', 'bans']);
+});
+
+test('the versions are those of the tables, and of new categories the last id', async () => {
+  using folder = temporaryFolder();
+  const { db } = await openEngine({ engine: 'sqlite', file: join(folder.path, 'x.db') });
+  try {
+    await db.updateTable('change_versions').set({ version: 7 }).where('kind', '=', 'keys').execute();
+    await db.updateTable('category_counter').set({ last_id: 9 }).execute();
+    const versions = await readVersions(db);
+    assert.deepEqual([versions.get('keys'), versions.get('new-categories')], [7, 9]);
+  } finally {
+    await db.destroy();
+  }
 });
