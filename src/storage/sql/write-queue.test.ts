@@ -66,6 +66,7 @@ test('when the storage is down, all that wait are refused at once and never stor
   for (const [item, result] of results.entries()) {
     assert.ok(result.status === 'rejected');
     assert.equal(result.reason.code, item < BATCH_MAX ? 'outcome_unknown' : 'unavailable');
+    assert.match(result.reason.message, item < BATCH_MAX ? /^no answer$/ : /^The storage cannot do this now/);
   }
   isDown = false;
   assert.equal(await queue.push(-1), -1);
@@ -86,7 +87,29 @@ test('an error that does not come from the storage fails one batch only', async 
 test('beyond ten thousand waiting items new ones are refused', async () => {
   const queue = new WriteQueue<number, number>(async (items) => items);
   const waiting = Array.from({ length: WAITING_MAX }, (_, item) => queue.push(item));
-  await assert.rejects(queue.push(-1), { code: 'unavailable' });
+  await assert.rejects(queue.push(-1), { code: 'unavailable', message: /^Too many writes are waiting/ });
   assert.equal((await Promise.all(waiting)).length, WAITING_MAX);
   assert.equal(await queue.push(-1), -1);
+});
+
+test('an item without an outcome fails alone', async () => {
+  const queue = new WriteQueue<number, number>(async (items) => items.slice(0, 1));
+  const [first, second] = await Promise.allSettled([queue.push(1), queue.push(2)]);
+  assert.deepEqual(first, { status: 'fulfilled', value: 1 });
+  assert.match(second.status === 'rejected' ? second.reason.message : '', /no outcome for an item/);
+});
+
+test('the reported duration is that of the commit', async (t) => {
+  let nowMs = 1_000;
+  t.mock.method(performance, 'now', () => nowMs);
+  const durations: number[] = [];
+  const queue = new WriteQueue<number, number>(
+    async (items) => {
+      nowMs += 25;
+      return items;
+    },
+    ({ durationMs }) => durations.push(durationMs),
+  );
+  await queue.push(1);
+  assert.deepEqual(durations, [25]);
 });
