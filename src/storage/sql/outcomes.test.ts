@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Transaction } from 'kysely';
+import { temporaryFolder } from '../../../test/kit/service.ts';
+import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
+import { openEngine } from '../open.ts';
+import { createOnce, deleteAttempts, onceByAttempt, selectOldAttempts } from './outcomes.ts';
+import type { Tables } from './tables.ts';
+
+const NOW = 1_800_000_000;
+
+/** A migrated database. `create` makes a number, one higher each time, with the Idempotency-Key. */
+async function openBench() {
+  const folder = temporaryFolder();
+  const { db } = await openEngine({ engine: 'sqlite', file: join(folder.path, 'x.db') });
+  let made = 0;
+  const transact = <T>(work: (trx: Transaction<Tables>) => Promise<T>) => db.transaction().execute(work);
+  const create = async (key: string | undefined, { keyId = 'key_1', fingerprint = 'f', now = NOW } = {}) => {
+    const origin = key === undefined ? { keyId } : { keyId, idempotency: { key, fingerprint } };
+    const { resource, isReplay } = await transact((trx) =>
+      createOnce(trx, { origin, now }, async () => ({ made: ++made })),
+    );
+    return [resource.made, isReplay];
+  };
+  return {
+    db,
+    transact,
+    create,
+    async [Symbol.asyncDispose]() {
+      await db.destroy();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+test('a create is replayed for its key until the outcome expires, and then made and kept anew', async () => {
+  await using bench = await openBench();
+  const { create } = bench;
+  const last = NOW + IDEMPOTENCY_SECONDS - 1;
+  assert.deepEqual(await create('a'), [1, false]);
+  assert.deepEqual(await create('a'), [1, true]);
+  assert.deepEqual(await create('a', { now: last }), [1, true]);
+  assert.deepEqual(await create('a', { now: last + 1 }), [2, false]);
+  assert.deepEqual(await create('a', { now: last + IDEMPOTENCY_SECONDS }), [2, true]);
+  assert.deepEqual(await create('a', { now: last + 2, fingerprint: 'f' }), [2, true]);
+});
+
+test('other Idempotency-Keys, other API keys and creates without one are not replayed', async () => {
+  await using bench = await openBench();
+  const { create } = bench;
+  assert.deepEqual(await create('a'), [1, false]);
+  assert.deepEqual(await create('b'), [2, false]);
+  assert.deepEqual(await create('a', { keyId: 'key_2' }), [3, false]);
+  assert.deepEqual(await create(undefined), [4, false]);
+  assert.deepEqual(await create(undefined), [5, false]);
+  assert.deepEqual(await create('a'), [1, true]);
+});
+
+test('a key for a different request is refused while its outcome is kept, and its text is not stored', async () => {
+  await using bench = await openBench();
+  const { db, create } = bench;
+  await create('secret');
+  await assert.rejects(create('secret', { fingerprint: 'g' }), {
+    code: 'idempotency_key_reused',
+    message: /"?secret"? was used for a different request/,
+  });
+  const expired = NOW + IDEMPOTENCY_SECONDS;
+  assert.deepEqual(await create('secret', { fingerprint: 'g', now: expired }), [2, false]);
+  assert.deepEqual(await create('secret', { fingerprint: 'g', now: expired }), [2, true]);
+  const rows = await db.selectFrom('create_outcomes').selectAll().execute();
+  // Any other form of the digest would not find the outcomes that an earlier release stored.
+  assert.deepEqual(
+    rows.map(({ idempotency_key, created_at }) => [idempotency_key, created_at]),
+    [['K7gNU3sdo-OL0wNhqoVWhr3g6s1xYv72ol_pe_Unols', expired]],
+  );
+});
+
+test('an attempt does its work once, until it is forgotten', async () => {
+  await using bench = await openBench();
+  const { db, transact } = bench;
+  const done: string[] = [];
+  const attemptAt = (attempt: string, now: number) =>
+    transact((trx) => onceByAttempt(trx, { attempt, now }, async () => void done.push(attempt)));
+  await attemptAt('a', NOW);
+  await attemptAt('a', NOW + 1);
+  await attemptAt('b', NOW + 1);
+  assert.deepEqual(done, ['a', 'b']);
+  const old = await selectOldAttempts(db, NOW);
+  assert.deepEqual(
+    old.map(({ id }) => id),
+    ['a'],
+  );
+  await transact((trx) => deleteAttempts(trx, old));
+  await attemptAt('a', NOW);
+  await attemptAt('b', NOW);
+  assert.deepEqual(done, ['a', 'b', 'a']);
+});
