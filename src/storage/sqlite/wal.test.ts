@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { inspectLog } from './wal.ts';
+import { inspectLog, type LogState } from './wal.ts';
 
 const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
@@ -94,4 +94,95 @@ test('a log truncated by a crash is not damaged', () => {
     assert.equal(found.damage, undefined, `${bytes} bytes`);
     assert.equal(found.commits, Math.max(0, Math.floor((bytes - HEADER_BYTES) / FRAME_BYTES)), `${bytes} bytes`);
   }
+});
+
+test('a damaged header hides the whole log, and a missing file is an empty log', () => {
+  using folder = temporaryFolder();
+  const { file, log } = writtenLog(folder.path);
+  for (const [at, damage] of [
+    [3, 'its log has no valid header'],
+    [17, 'the header of its log is damaged'],
+    [25, 'the header of its log is damaged'],
+    [29, 'the header of its log is damaged'],
+  ] as const) {
+    const damaged = Buffer.from(log);
+    damaged[at] = (damaged[at] ?? 0) ^ 4;
+    const { salt: _, ...found } = inspectLog(file, () => damaged) as LogState & { salt: string };
+    assert.deepEqual(found, { commits: 0, intactBytes: 0, behind: 0, damage }, `byte ${at}`);
+  }
+  assert.deepEqual(inspectLog(join(folder.path, 'missing.db')), { commits: 0, intactBytes: 0, behind: 0 });
+});
+
+test('a log is read again until two reads agree, five times at most', () => {
+  using folder = temporaryFolder();
+  const { file, log } = writtenLog(folder.path);
+  const damagedAt = (frame: number) => {
+    const damaged = Buffer.from(log);
+    damaged[HEADER_BYTES + frame * FRAME_BYTES + 100] = 0xa5;
+    return damaged;
+  };
+  const readings = (frameOf: (reading: number) => number | undefined) => {
+    let count = 0;
+    const found = inspectLog(file, () => {
+      const frame = frameOf(++count);
+      return frame === undefined ? log : damagedAt(frame);
+    });
+    return [count, found.commits, found.behind, found.damage === undefined];
+  };
+  assert.deepEqual(
+    readings(() => undefined),
+    [1, COMMITS, 0, true],
+  );
+  assert.deepEqual(
+    readings(() => 2),
+    [2, 2, COMMITS - 2, false],
+  );
+  assert.deepEqual(
+    readings((reading) => (reading < 4 ? reading % 2 : 3)),
+    [5, 3, COMMITS - 3, false],
+  );
+  assert.deepEqual(
+    readings((reading) => reading % 2),
+    [5, 1, 0, true],
+  );
+});
+
+test('what an earlier round left behind the end of the log is no damage', () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'test.db');
+  using database = new DatabaseSync(file);
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE numbers (number)');
+  for (let commit = 0; commit < COMMITS; commit += 1) database.exec(`INSERT INTO numbers VALUES (${commit})`);
+  database.exec('PRAGMA wal_checkpoint(RESTART); INSERT INTO numbers VALUES (7)');
+  assert.ok(readFileSync(`${file}-wal`).length > HEADER_BYTES + COMMITS * FRAME_BYTES);
+  const { commits, intactBytes, behind, damage } = inspectLog(file);
+  assert.deepEqual([commits, intactBytes, behind, damage], [1, HEADER_BYTES + FRAME_BYTES, 0, undefined]);
+});
+
+test('checksums are added in the byte order that the header names', () => {
+  using folder = temporaryFolder();
+  const { file, log } = writtenLog(folder.path);
+  const other = Buffer.from(log);
+  const isLittleEndian = log.readUInt32BE(0) === 0x377f0682;
+  other.writeUInt32BE(isLittleEndian ? 0x377f0683 : 0x377f0682, 0);
+  let [a, b] = [0, 0];
+  const add = (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length; at += 8) {
+      const [first, second] = [at, at + 4].map((word) =>
+        isLittleEndian ? bytes.readUInt32BE(word) : bytes.readUInt32LE(word),
+      );
+      a = (a + (first ?? 0) + b) >>> 0;
+      b = (b + (second ?? 0) + a) >>> 0;
+    }
+  };
+  const store = (at: number) => other.writeUInt32BE(b, other.writeUInt32BE(a, at));
+  add(other.subarray(0, 24));
+  store(24);
+  for (let at = HEADER_BYTES; at < other.length; at += FRAME_BYTES) {
+    add(other.subarray(at, at + 8));
+    add(other.subarray(at + 24, at + FRAME_BYTES));
+    store(at + 16);
+  }
+  const found = inspectLog(file, () => other);
+  assert.deepEqual([found.damage, found.commits, found.intactBytes], [undefined, COMMITS, other.length]);
 });
