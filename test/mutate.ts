@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Stryker } from '@stryker-mutator/core';
+
+/**
+ * Mutation tests: `npm run mutate -- [--force] [name …]`. Changes a module by one expression at a time, and runs the
+ * tests that belong to it; a change that no test notices lives. A name is a module (`limits/window`) or a folder
+ * (`storage/sql`); none means all. Writes the score of each module into docs/reliability.md as soon as it is known.
+ *
+ * A stopped run resumes with the next module. Mutants whose module and tests have not changed are not run again, unless
+ * `--force` is given: give it after a change of another module that these tests use.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PAGE = join(ROOT, 'docs/reliability.md');
+const TABLE = /(<!-- mutants -->\n)[\s\S]*(<!-- \/mutants -->)/;
+/** Results and copies of the source; ignored by git. */
+const CACHE = '.mutation';
+const HEADINGS = ['module', 'mutants', 'killed', 'by timeout', 'lived', 'score', 'run'];
+/** A mutant that hangs is stopped after twice the time of its tests and this, which leaves room on a busy machine. */
+const HANGING_MS = 30_000;
+
+/**
+ * Tests of a module that do not stand beside it, or of all modules of a folder that have no tests of their own. Only
+ * tests that run the module in their own process: Stryker.js does not see what a child process covers.
+ */
+const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
+  client: [
+    'test/client/retries.test.ts',
+    'test/client/calls.test.ts',
+    'test/client/responses.test.ts',
+    'test/client/limits.test.ts',
+  ],
+  http: ['test/conformance.test.ts'],
+  'http/docs': ['test/pages.test.ts', 'test/contract/contract.test.ts'],
+  'http/operations': ['test/shop.test.ts', 'test/resources.test.ts', 'test/conditional.test.ts'],
+  'http/operations/idempotency': ['test/idempotency.test.ts'],
+  'http/transport': [
+    'test/edge/malformed.test.ts',
+    'test/edge/framing.test.ts',
+    'test/edge/bodies.test.ts',
+    'test/edge/pipelines.test.ts',
+    'test/edge/unread.test.ts',
+    'test/edge/turns.test.ts',
+    'test/edge/slow.test.ts',
+  ],
+  'http/transport/cors': ['test/edge/cors.test.ts'],
+  limits: ['src/limits/local-limiter.test.ts'],
+  'limits/redis': ['src/limits/redis/limiter.test.ts'],
+  'limits/redis/limiter': ['test/limits/redis-faults.test.ts', 'test/limits/redis-old-data.test.ts'],
+  storage: ['src/storage/sqlite/engine.test.ts', 'test/instances/transfer.test.ts'],
+  'storage/postgres': ['src/storage/postgres/engine.test.ts', 'test/faults/postgres.test.ts'],
+  'storage/sql': ['src/storage/sqlite/engine.test.ts'],
+  'storage/sqlite': ['src/storage/sqlite/engine.test.ts', 'test/faults/storage.test.ts'],
+};
+
+const { values, positionals } = parseArgs({ options: { force: { type: 'boolean' } }, allowPositionals: true });
+const selected = select(positionals);
+for (const module of selected) {
+  const mutants = await mutate(module);
+  if (mutants.length > 0) record(module, mutants);
+}
+
+/** The modules that the names stand for. */
+function select(names: readonly string[]): string[] {
+  const modules = globSync(['src/{limits,storage,http}/**/*.ts', 'client/src/*.ts'], {
+    cwd: ROOT,
+    exclude: ['**/*.test.ts', 'src/storage/migrations/**', 'client/src/contract.ts'],
+  }).map(nameOf);
+  for (const name of names)
+    assert.ok(
+      modules.some((module) => isIn(module, name)),
+      `${name} is neither a module nor a folder of modules`,
+    );
+  return modules.filter((module) => names.length === 0 || names.some((name) => isIn(module, name))).sort();
+}
+
+async function mutate(module: string) {
+  const testFiles = testsOf(module);
+  process.stderr.write(`\n${module}: ${testFiles.join(', ') || 'no tests'}\n`);
+  const stryker = new Stryker({
+    mutate: [fileOf(module)],
+    testRunner: 'tap',
+    tap: { testFiles, nodeArgs: ['--test-reporter=tap', '{{testFile}}'] },
+    coverageAnalysis: 'perTest',
+    checkers: [],
+    disableTypeChecks: false,
+    // Stryker.js edits what it finds there with an interface that TypeScript 7 does not have.
+    tsconfigFile: 'none',
+    incremental: true,
+    incrementalFile: `${CACHE}/${module}.json`,
+    force: values.force ?? false,
+    // Beside another mutant a slow one would seem to hang.
+    concurrency: 1,
+    tempDirName: `${CACHE}/sandbox`,
+    ignorePatterns: [CACHE, 'bench', 'collections', 'deploy'],
+    timeoutMS: HANGING_MS,
+    timeoutFactor: 2,
+    reporters: ['progress-append-only', 'clear-text'],
+    clearTextReporter: { reportTests: false, reportScoreTable: false },
+  });
+  return stryker.runMutationTest();
+}
+
+/** Replaces the module's row in the page, and leaves those of other modules. */
+function record(module: string, mutants: readonly { status: string }[]): void {
+  const count = (...statuses: string[]) => mutants.filter(({ status }) => statuses.includes(status)).length;
+  const [killed, timedOut, lived] = [count('Killed', 'Timeout'), count('Timeout'), count('Survived', 'NoCoverage')];
+  const score = `${Math.floor((100 * killed) / (killed + lived))} %`;
+  const date = new Date().toISOString().slice(0, 10);
+  const row = [`\`${module}\``, killed + lived, killed, timedOut, lived, score, date].map(String);
+  const page = readFileSync(PAGE, 'utf8');
+  const others = [...page.matchAll(/^\| `[\w/-]+` +\|.*$/gm)]
+    .map(([line]) => line.split('|').slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim()))
+    .filter(([name]) => name !== row[0]);
+  const rows = [HEADINGS, HEADINGS.map(() => ''), ...[...others, row].sort(([a = ''], [b = '']) => (a < b ? -1 : 1))];
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
+  const lines = rows.map((cells, index) =>
+    cells.map((cell, column) => cell.padEnd(widths[column] ?? 0, index === 1 ? '-' : ' ')).join(' | '),
+  );
+  const table = lines.map((line) => `| ${line} |\n`).join('');
+  writeFileSync(
+    PAGE,
+    page.replace(TABLE, (_, start, end) => `${start}\n${table}\n${end}`),
+  );
+  process.stderr.write(`${module}: ${killed} of ${killed + lived} killed, ${score}\n`);
+}
+
+function testsOf(module: string): string[] {
+  const beside = fileOf(module).replace(/\.ts$/, '.test.ts');
+  const own = existsSync(join(ROOT, beside)) ? [beside] : [];
+  for (let name = module; name !== '.'; name = dirname(name)) {
+    const elsewhere = TESTS_ELSEWHERE[name];
+    if (elsewhere && (name === module || own.length === 0)) return [...own, ...elsewhere];
+  }
+  return own;
+}
+
+function isIn(module: string, name: string): boolean {
+  return module === name || module.startsWith(`${name}/`);
+}
+
+/** `src/limits/window.ts` is `limits/window`, `client/src/errors.ts` is `client/errors`. */
+function nameOf(file: string): string {
+  return file.replace(/^src\/|(?<=^client\/)src\/|\.ts$/g, '');
+}
+
+function fileOf(module: string): string {
+  return `${module.replace(/^client\//, 'client/src/').replace(/^(?!client\/)/, 'src/')}.ts`;
+}
