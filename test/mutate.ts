@@ -49,6 +49,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   ],
   'http/transport/cors': ['test/edge/cors.test.ts'],
   limits: ['src/limits/local-limiter.test.ts'],
+  'limits/local-limiter': ['src/limits/local-limiter-storage.test.ts'],
   'limits/redis': ['src/limits/redis/limiter.test.ts'],
   'limits/redis/limiter': ['test/limits/redis-faults.test.ts', 'test/limits/redis-old-data.test.ts'],
   storage: ['src/storage/sqlite/engine.test.ts', 'test/instances/transfer.test.ts'],
