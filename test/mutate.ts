@@ -21,7 +21,7 @@ const TABLE = /(<!-- mutants -->\n)[\s\S]*(<!-- \/mutants -->)/;
 const CACHE = '.mutation';
 const HEADINGS = ['module', 'mutants', 'killed', 'by timeout', 'lived', 'score', 'run'];
 /** A mutant that hangs is stopped after twice the time of its tests and this, which leaves room on a busy machine. */
-const HANGING_MS = 30_000;
+const HANGING_MS = 15_000;
 
 /**
  * Tests of a module that do not stand beside it, or of all modules of a folder that have no tests of their own. Only
