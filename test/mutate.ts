@@ -71,6 +71,14 @@ function select(names: readonly string[]): string[] {
     cwd: ROOT,
     exclude: ['**/*.test.ts', 'src/storage/migrations/**', 'client/src/contract.ts'],
   }).map(nameOf);
+  for (const [name, files] of Object.entries(TESTS_ELSEWHERE)) {
+    assert.ok(
+      modules.some((module) => isIn(module, name)),
+      `TESTS_ELSEWHERE names ${name}, which has no module`,
+    );
+    for (const file of files)
+      assert.ok(existsSync(join(ROOT, file)), `TESTS_ELSEWHERE names ${file}, which is missing`);
+  }
   for (const name of names)
     assert.ok(
       modules.some((module) => isIn(module, name)),
