@@ -93,6 +93,7 @@ test('a log truncated by a crash is not damaged', () => {
     const found = inspectLog(file, () => log.subarray(0, bytes));
     assert.equal(found.damage, undefined, `${bytes} bytes`);
     assert.equal(found.commits, Math.max(0, Math.floor((bytes - HEADER_BYTES) / FRAME_BYTES)), `${bytes} bytes`);
+    if (bytes <= HEADER_BYTES) assert.equal(found.intactBytes, 0, `${bytes} bytes`);
   }
 });
 
@@ -157,6 +158,10 @@ test('what an earlier round left behind the end of the log is no damage', () => 
   assert.ok(readFileSync(`${file}-wal`).length > HEADER_BYTES + COMMITS * FRAME_BYTES);
   const { commits, intactBytes, behind, damage } = inspectLog(file);
   assert.deepEqual([commits, intactBytes, behind, damage], [1, HEADER_BYTES + FRAME_BYTES, 0, undefined]);
+  const torn = readFileSync(`${file}-wal`);
+  torn[HEADER_BYTES + 9] = (torn[HEADER_BYTES + 9] ?? 0) ^ 1;
+  const found = inspectLog(file, () => torn);
+  assert.deepEqual([found.commits, found.damage], [0, undefined], 'nor behind a last frame with a damaged salt');
 });
 
 test('checksums are added in the byte order that the header names', () => {
