@@ -13,7 +13,7 @@ const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 /** Unix time minus steady time. */
 const OFFSET = -1_000;
 
-function bench() {
+function bench(keysMax = 100) {
   const clock = manualClock(NOON - OFFSET);
   clock.step(OFFSET);
   const events = recordedEvents();
@@ -46,7 +46,7 @@ function bench() {
     bans,
     moves,
     key,
-    limiter: new LocalLimiter({ storage, clock: clock.now, events, banAfter: 60 }),
+    limiter: new LocalLimiter({ storage, clock: clock.now, events, banAfter: 60, keysMax }),
     remember: (next: LimiterMemory) => {
       memory = next;
     },
@@ -171,6 +171,26 @@ test('stored bans are read again while they last, and a lifted one gives way to 
   await hammer(all);
   const { ban, now } = await limiter.peek(key);
   assert.equal((ban?.until ?? 0) - now, 15 * 60, 'the ban is the third');
+});
+
+test('saved keys are evicted, and read again when they call', async () => {
+  const { limiter, key, reads } = bench(3);
+  assert.equal(limiter.state, 'ok');
+  for (let index = 0; index < 20; index += 1) {
+    await limiter.charge({ ...key, id: `key_${index}` });
+    await limiter.save();
+  }
+  await limiter.peek({ ...key, id: 'key_0' });
+  assert.deepEqual([reads.length, reads.at(-1)], [21, 'key_0']);
+});
+
+test('a ban is over at its end', async () => {
+  const all = bench();
+  await hammer(all);
+  await all.limiter.save();
+  all.clock.advance(60);
+  await all.limiter.refreshBans();
+  assert.equal(all.reads.length, 1);
 });
 
 test('a decision is restated in a later second only, from the counts or, without them, from itself', async () => {
