@@ -5,14 +5,16 @@ import { sectionsOf, withServedLinks } from './guide/markdown.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { type Html, html } from './html.ts';
 import { type ContractServer, openApiDocument } from './openapi.ts';
+import type { ReferenceApi } from './reference/api.ts';
 import { type Contract, operationsOf } from './reference/contract.ts';
-import { referenceContent, titleOf } from './reference/reference.ts';
+import { operationLinks, referenceContent } from './reference/reference.ts';
 import { referenceText } from './reference/text.ts';
 import { searchIndex } from './search.ts';
-import { layout, type NavigationGroup } from './site.ts';
+import { layout } from './site.ts';
 
 /** The address that the texts name; readers see that of the service. */
 const WRITTEN_URL = 'http://127.0.0.1:8080/v1';
+const API_KEY = { noun: 'key', label: 'API key', prefix: 'petcat_', variable: 'PET_CATALOG_KEY' } as const;
 const REFERENCE = { path: '/docs/reference', title: 'Reference' };
 
 export interface DocsOptions {
@@ -29,13 +31,15 @@ type Documents = ReadonlyMap<string, () => string>;
 export function documentation({ operations: served, servers, banAfterRefusals }: DocsOptions): Documents {
   const contract: Contract = JSON.parse(JSON.stringify(openApiDocument(served, servers)));
   const operations = operationsOf(contract);
+  const baseUrl = servers[0]?.url ?? WRITTEN_URL;
+  const api: ReferenceApi = { contract, operations, baseUrl, basePath: '/v1', credential: API_KEY, hasGuide: true };
   const pages = GUIDE.map(({ file, title, about }) => ({
     path: pathOf(file),
     title,
     about,
-    text: finished(file, { operations, baseUrl: servers[0]?.url ?? WRITTEN_URL, banAfterRefusals }),
+    text: finished(file, { operations, baseUrl, banAfterRefusals }),
   }));
-  const navigation = navigationOf(pages, { contract, operations });
+  const navigation = [{ title: 'Guide', links: [...pages, REFERENCE] }, ...operationLinks(api, REFERENCE.path)];
   const documents = new Map<string, () => string>();
   for (const [index, { path, title, text }] of pages.entries()) {
     const next = pages[index + 1] ?? REFERENCE;
@@ -43,9 +47,9 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
     documents.set(`${path}.md`, () => withServedLinks(text));
   }
   documents.set(REFERENCE.path, () =>
-    layout({ ...REFERENCE, content: referenceContent(contract, operations), navigation, isReference: true }),
+    layout({ ...REFERENCE, content: referenceContent(api), navigation, isReference: true }),
   );
-  documents.set(`${REFERENCE.path}.md`, () => referenceText(contract, operations));
+  documents.set(`${REFERENCE.path}.md`, () => referenceText(api));
   documents.set('/docs/search.json', () => JSON.stringify(searchIndex(pages, operations)));
   documents.set('/llms.txt', () => llmsText(contract, pages));
   return documents;
@@ -77,24 +81,6 @@ const ERROR_FILTER = html`<div class="filter scripted"><label class="input"><spa
 <input type="search" id="ui-filter" autocomplete="off" spellcheck="false"></label>
 <p class="soft" role="status" id="ui-filtered"></p></div>
 `;
-
-interface Shown {
-  readonly contract: Contract;
-  readonly operations: ReturnType<typeof operationsOf>;
-}
-
-function navigationOf(
-  pages: readonly { readonly path: string; readonly title: string }[],
-  { contract, operations }: Shown,
-): NavigationGroup[] {
-  const groups = contract.tags.map(({ name }) => ({
-    title: titleOf(name),
-    links: operations
-      .filter(({ tag }) => tag === name)
-      .map(({ id, summary, method }) => ({ path: `${REFERENCE.path}#${id}`, title: summary, method })),
-  }));
-  return [{ title: 'Guide', links: [...pages, REFERENCE] }, ...groups];
-}
 
 /** A list of the pages for programs that read (llmstxt.org). */
 function llmsText(

@@ -65,6 +65,7 @@ function followKey() {
   const block = document.querySelector('[data-key-pattern]');
   const state = block?.querySelector('[data-key-state]');
   const forget = block?.querySelector('[data-key-forget]');
+  const noun = block?.dataset.keyNoun;
   const initial = state?.textContent;
   const show = (key, source) => {
     for (const field of fields) if (field !== source) field.value = key;
@@ -76,8 +77,8 @@ function followKey() {
     forget.hidden = !key;
     if (!key) state.textContent = initial;
     else if (new RegExp(block.dataset.keyPattern).test(key))
-      state.textContent = 'The samples and forms use this key. It stays in this tab.';
-    else state.textContent = 'This does not look like a complete key. The samples and forms use it all the same.';
+      state.textContent = `The samples and forms use this ${noun}. It stays in this tab.`;
+    else state.textContent = `This does not look like a complete ${noun}. The samples and forms use it all the same.`;
   };
   const set = (key, source) => {
     if (key) sessionStorage.setItem(KEY_STORAGE, key);
@@ -96,6 +97,7 @@ function followKey() {
 /** Searches pages, operations, fields and errors; the results replace the navigation. */
 function startSearch() {
   const input = document.querySelector('#ui-search');
+  if (!input) return;
   const results = document.querySelector('#ui-results');
   const found = document.querySelector('#ui-found');
   const navigation = document.querySelector('.side nav');

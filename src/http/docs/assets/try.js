@@ -123,9 +123,10 @@ function pretty(text) {
 
 /** The request as a command, with the key left to the environment. */
 function curl({ url, init: { method, headers, body } }) {
+  const { keyVariable } = document.querySelector('[data-key-variable]').dataset;
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const lines = headers.map(([name, value]) =>
-    name === 'Authorization' ? '-H "Authorization: Bearer $PET_CATALOG_KEY"' : `-H ${quoted(`${name}: ${value}`)}`,
+    name === 'Authorization' ? `-H "Authorization: Bearer $${keyVariable}"` : `-H ${quoted(`${name}: ${value}`)}`,
   );
   if (method !== 'GET' && method !== 'POST') lines.unshift(`-X ${method}`);
   if (body !== undefined) lines.push(`-d ${quoted(body)}`);

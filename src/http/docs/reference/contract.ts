@@ -16,7 +16,7 @@ interface ContractOperation {
   readonly description: string;
   readonly 'x-stability'?: string;
   readonly 'x-deprecated-sunset'?: string;
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Referable<ContractParameter>[];
   readonly requestBody?: { readonly content: JsonContent };
   readonly responses: Readonly<Record<string, Referable<ContractResponse>>>;
@@ -87,7 +87,7 @@ export interface Body {
 }
 
 /** An error that an operation can answer. */
-interface OperationError {
+export interface OperationError {
   readonly status: string;
   readonly code: string;
   readonly meaning: string;
@@ -118,21 +118,35 @@ export interface ReferenceOperation {
     readonly headers: readonly { readonly name: string; readonly description: string }[];
   };
   readonly isConditional: boolean;
-  /** Without those of every operation that needs a scope. */
+  /** Without those that `sharedErrors` gives. */
   readonly errors: readonly OperationError[];
 }
 
 /** Every operation of the contract, in its order. */
 export function operationsOf(contract: Contract): ReferenceOperation[] {
-  const found = Object.entries(contract.paths).flatMap(([path, methods]) =>
+  const shared = new Set(sharedErrors(contract).map(({ code }) => code));
+  return allOperations(contract).map((each) => ({
+    ...each,
+    errors: each.errors.filter(({ code }) => !shared.has(code)),
+  }));
+}
+
+/** The errors of every operation that needs a scope, or of every operation if none does. */
+export function sharedErrors(contract: Contract): readonly OperationError[] {
+  const all = allOperations(contract);
+  const scoped = all.filter(({ scopes }) => scopes.length > 0);
+  const [first, ...others] = scoped.length > 0 ? scoped : all;
+  const isShared = ({ code }: OperationError) =>
+    others.every(({ errors }) => errors.some((each) => each.code === code));
+  return first?.errors.filter(isShared) ?? [];
+}
+
+function allOperations(contract: Contract): ReferenceOperation[] {
+  return Object.entries(contract.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
       describe(contract, { path, method: method.toUpperCase(), operation }),
     ),
   );
-  const scoped = found.filter(({ scopes }) => scopes.length > 0);
-  const isShared = ({ code }: OperationError) =>
-    scoped.every(({ errors }) => errors.some((each) => each.code === code));
-  return found.map((each) => ({ ...each, errors: each.errors.filter((error) => !isShared(error)) }));
 }
 
 interface Found {
@@ -142,7 +156,7 @@ interface Found {
 }
 
 function describe(contract: Contract, { path, method, operation }: Found): ReferenceOperation {
-  const { responses, security, requestBody } = operation;
+  const { responses, security = [], requestBody } = operation;
   const parameters = (operation.parameters ?? []).map((parameter) => follow(contract, parameter));
   const placed = (place: string) =>
     parameters

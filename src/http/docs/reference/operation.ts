@@ -3,32 +3,34 @@ import { type Html, html } from '../html.ts';
 import { codeBlock, sampleTabs } from '../samples/block.ts';
 import { LANGUAGES } from '../samples/languages.ts';
 import { sampleRequest } from '../samples/request.ts';
+import type { ReferenceApi } from './api.ts';
 import { boundsOf } from './bounds.ts';
-import type { Body, Field, ReferenceOperation } from './contract.ts';
+import type { Body, Field, OperationError, ReferenceOperation } from './contract.ts';
 import { tryIt } from './try-it.ts';
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** An operation: what it does beside its samples, then a form to try it. */
-export function operationSection(operation: ReferenceOperation, baseUrl: string): Html {
+export function operationSection(operation: ReferenceOperation, api: ReferenceApi): Html {
   const { id, summary } = operation;
   return html`<section id="${id}" class="operation" aria-labelledby="${id}-title">
 <div class="text">
 <h3 id="${id}-title"><a href="#${id}">${summary}</a></h3>
-${facts(operation)}
+${facts(operation, api)}
 ${requestFields(operation)}
 ${answer(operation)}
-${errors(operation)}
+${errors(operation, api)}
 </div>
 <div class="code">
-${samples(operation, baseUrl)}
+${samples(operation, api)}
 </div>
-${tryIt(operation)}
+${tryIt(operation, api)}
 </section>
 `;
 }
 
-function facts({ method, path, description, scopes, stability, sunset }: ReferenceOperation): Html {
+function facts(operation: ReferenceOperation, { basePath, credential }: ReferenceApi): Html {
+  const { method, path, description, scopes, stability, sunset } = operation;
   const badges = [
     ...(stability ? [html` <a class="badge" href="/docs/versions#stability">${stability}</a>`] : []),
     ...(sunset ? [html` <a class="badge ends" href="/docs/deprecations">deprecated, ends ${sunset}</a>`] : []),
@@ -36,9 +38,9 @@ function facts({ method, path, description, scopes, stability, sunset }: Referen
   // The badge links to what a stability means.
   const paragraphs = description.split('\n\n').filter((each) => !/^\*\*(Beta|Experimental)\*\*/.test(each));
   const needed = scopes.map((scope) => html`<code>${scope}</code>`);
-  return html`<p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>/v1${path}</code>${badges}</p>
+  return html`<p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>${basePath}${path}</code>${badges}</p>
 ${paragraphs.map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}
-<p class="soft">${scopes.length > 0 ? html`Needs the scope ${needed}.` : 'Any valid key may call it.'}</p>`;
+<p class="soft">${scopes.length > 0 ? html`Needs the scope ${needed}.` : `Any valid ${credential.noun} may call it.`}</p>`;
 }
 
 function requestFields({ id, inPath, inQuery, inHeader, body }: ReferenceOperation): Html {
@@ -87,18 +89,21 @@ ${isConditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-
 ${items.length + named.length > 0 ? html`<ul class="fields">${items}${named}</ul>` : ''}`;
 }
 
-function errors(operation: ReferenceOperation): Html {
-  if (operation.errors.length === 0) return html``;
-  const listed = operation.errors.map(
-    ({ status, code, meaning }) =>
-      html`<li><a href="/docs/errors#${code}"><code>${code}</code></a> <span class="status">${status}</span> <span class="soft">${meaning}</span></li>\n`,
-  );
-  return html`<h4>Errors</h4>
-<ul class="errors">${listed}</ul>`;
+function errors(operation: ReferenceOperation, api: ReferenceApi): Html {
+  return operation.errors.length === 0 ? html`` : html`<h4>Errors</h4>\n${errorList(operation.errors, api)}`;
 }
 
-function samples(operation: ReferenceOperation, baseUrl: string): Html {
-  const request = sampleRequest(operation, baseUrl);
+/** Each error with what it means, and a link to its cause where that is served. */
+export function errorList(listed: readonly OperationError[], { hasGuide }: Pick<ReferenceApi, 'hasGuide'>): Html {
+  const items = listed.map(({ status, code, meaning }) => {
+    const name = hasGuide ? html`<a href="/docs/errors#${code}"><code>${code}</code></a>` : html`<code>${code}</code>`;
+    return html`<li>${name} <span class="status">${status}</span> <span class="soft">${meaning}</span></li>\n`;
+  });
+  return html`<ul class="errors">${items}</ul>`;
+}
+
+function samples(operation: ReferenceOperation, api: ReferenceApi): Html {
+  const request = sampleRequest(operation, api);
   const written = LANGUAGES.flatMap(({ id, label, write }) => {
     const code = write(request, operation.id);
     return code === undefined ? [] : [{ language: id, label, code }];

@@ -1,37 +1,61 @@
+import { inline } from '../guide/markdown.ts';
 import { type Html, html } from '../html.ts';
-import type { Contract, ReferenceOperation } from './contract.ts';
-import { operationSection } from './operation.ts';
-import { KEY_FIELD } from './try-it.ts';
+import type { NavigationGroup } from '../site.ts';
+import type { ReferenceApi } from './api.ts';
+import { sharedErrors } from './contract.ts';
+import { errorList, operationSection } from './operation.ts';
+import { credentialField } from './try-it.ts';
 
 /** The reference: every operation of the contract under its tag. */
-export function referenceContent(contract: Contract, operations: readonly ReferenceOperation[]): Html {
+export function referenceContent(api: ReferenceApi): Html {
+  const { contract, operations, credential } = api;
   const { info, servers, tags } = contract;
+  const { noun, variable } = credential;
   const [scheme] = Object.values(contract.components.securitySchemes);
   const groups = tags.map(
     ({ name, description }) => html`<section class="group" id="${name}" aria-labelledby="${name}-title">
 <h2 id="${name}-title"><a href="#${name}">${titleOf(name)}</a></h2>
 <p class="lead">${description}.</p>
-${operations.filter(({ tag }) => tag === name).map((operation) => operationSection(operation, servers[0]?.url ?? ''))}
+${operations.filter(({ tag }) => tag === name).map((operation) => operationSection(operation, api))}
 </section>
 `,
   );
   const addresses = servers.map(({ description, url }) => html`<dt>${description}</dt><dd><code>${url}</code></dd>`);
   return html`<h1>Reference <span class="status">${info.version}</span></h1>
 <div class="intro">
-<p class="lead">${info.description}</p>
+<p class="lead">${inline(info.description)}</p>
 <dl class="addresses">${addresses}</dl>
-<section class="key scripted" aria-labelledby="key-heading" data-key-pattern="${scheme?.bearerFormat ?? ''}">
-<h2 id="key-heading">Your key</h2>
+<section class="key scripted" aria-labelledby="key-heading" data-key-pattern="${scheme?.bearerFormat ?? ''}" data-key-noun="${noun}" data-key-variable="${variable}">
+<h2 id="key-heading">Your ${noun}</h2>
 <form>
-${KEY_FIELD}
+${credentialField(credential)}
 </form>
-<p class="soft" role="status" data-key-state>Paste a key to fill it into the samples and to try the operations. It stays in this tab.</p>
-<button type="button" class="quiet" data-key-forget hidden>Forget the key</button>
+<p class="soft" role="status" data-key-state>Paste a ${noun} to fill it into the samples and to try the operations. It stays in this tab.</p>
+<button type="button" class="quiet" data-key-forget hidden>Forget the ${noun}</button>
 </section>
 <noscript><p class="note">Without scripts the operations cannot be tried from this page. Copy a sample instead.</p></noscript>
-<p>The samples read the key from the environment variable <code>PET_CATALOG_KEY</code>. Every answer carries the <a href="/docs/limits#headers">limit headers</a> and an <code>X-Request-Id</code>. Beside the errors listed, every operation can answer with <a href="/docs/errors">those that all share</a>: 401, 403, 429, 500 and 503.</p>
+<p>The samples read the ${noun} from the environment variable <code>${variable}</code>. ${everyAnswer(api)}
 </div>
 ${groups}`;
+}
+
+/** What all answers have in common, to the end of the paragraph. */
+function everyAnswer(api: ReferenceApi): Html {
+  if (api.hasGuide) {
+    return html`Every answer carries the <a href="/docs/limits#headers">limit headers</a> and an <code>X-Request-Id</code>. Beside the errors listed, every operation can answer with <a href="/docs/errors">those that all share</a>: 401, 403, 429, 500 and 503.</p>`;
+  }
+  return html`Every answer carries an <code>X-Request-Id</code>. Beside the errors listed, every operation can answer with these:</p>
+${errorList(sharedErrors(api.contract), api)}`;
+}
+
+/** Links to the operations in the reference at `path`, by tag. */
+export function operationLinks({ contract, operations }: ReferenceApi, path: string): NavigationGroup[] {
+  return contract.tags.map(({ name }) => ({
+    title: titleOf(name),
+    links: operations
+      .filter(({ tag }) => tag === name)
+      .map(({ id, summary, method }) => ({ path: `${path}#${id}`, title: summary, method })),
+  }));
 }
 
 /** The heading of a tag. */

@@ -1,29 +1,30 @@
 import { LANGUAGES } from '../samples/languages.ts';
 import { sampleRequest } from '../samples/request.ts';
+import type { ReferenceApi } from './api.ts';
 import { boundsOf } from './bounds.ts';
-import type { Contract, Field, ReferenceOperation } from './contract.ts';
+import type { Field, ReferenceOperation } from './contract.ts';
 import { titleOf } from './reference.ts';
 
 /** Samples in the Markdown of the reference, which is read by programs: curl alone says it all. */
 const [CURL] = LANGUAGES;
 
 /** The reference as Markdown. */
-export function referenceText(contract: Contract, operations: readonly ReferenceOperation[]): string {
+export function referenceText(api: ReferenceApi): string {
+  const { contract, operations } = api;
   const { info, servers, tags } = contract;
-  const [server] = servers;
   const parts = tags.flatMap(({ name, description }) => [
     `## ${titleOf(name)}`,
     `${description}.`,
-    ...operations.filter(({ tag }) => tag === name).map((operation) => operationText(operation, server?.url ?? '')),
+    ...operations.filter(({ tag }) => tag === name).map((operation) => operationText(operation, api)),
   ]);
   const addresses = servers.map(({ description, url }) => `- ${description}: \`${url}\``).join('\n');
   return `${['# Reference', info.description, addresses, ...parts].join('\n\n')}\n`;
 }
 
-function operationText(operation: ReferenceOperation, baseUrl: string): string {
+function operationText(operation: ReferenceOperation, api: ReferenceApi): string {
   const { id, method, path, summary, description, scopes, inPath, inQuery, inHeader, body, success, errors } =
     operation;
-  const sample = CURL?.write(sampleRequest(operation, baseUrl), id);
+  const sample = CURL?.write(sampleRequest(operation, api), id);
   const lists = [
     ['Path', inPath],
     ['Query', inQuery],
@@ -34,7 +35,7 @@ function operationText(operation: ReferenceOperation, baseUrl: string): string {
   const codes = errors.map(({ status, code }) => `[\`${code}\`](/docs/errors.md#${code}) (${status})`);
   return [
     `### ${summary}`,
-    `\`${id}\`: \`${method} /v1${path}\`${scopes.length > 0 ? `, scope \`${scopes.join(' ')}\`` : ''}`,
+    `\`${id}\`: \`${method} ${api.basePath}${path}\`${scopes.length > 0 ? `, scope \`${scopes.join(' ')}\`` : ''}`,
     description,
     ...lists
       .filter(([, fields]) => fields.length > 0)

@@ -1,30 +1,33 @@
 import { type Html, html } from '../html.ts';
 import { exampleOf, sampleQuery } from '../samples/request.ts';
+import type { ReferenceApi } from './api.ts';
 import type { Field, ReferenceOperation } from './contract.ts';
 
 /** The form that sends a request of the operation to this service. The page's script sends it and shows the answer. */
-export function tryIt(operation: ReferenceOperation): Html {
+export function tryIt(operation: ReferenceOperation, { basePath, credential }: ReferenceApi): Html {
   const { id, method, path, inPath, inQuery, inHeader, body } = operation;
   const shown = sampleQuery(operation);
   return html`<details class="try scripted" id="try-${id}">
 <summary>Try it<span class="unseen">: ${operation.summary}</span></summary>
 <div class="trial">
-<form data-method="${method}" data-path="/v1${path}" novalidate>
-${KEY_FIELD}
+<form data-method="${method}" data-path="${basePath}${path}" novalidate>
+${credentialField(credential)}
 ${inPath.map((field) => input(field, 'path', exampleOf(field)))}
 ${inQuery.map((field) => input(field, 'query', field.schema.enum ? '' : (shown[field.name] ?? '')))}
 ${inHeader.map((field) => input(field, 'header', ''))}
 ${body ? bodyField(body.example) : ''}
-<p class="send"><button type="submit">Send</button> <span class="soft">It counts against the limits of the key.</span></p>
+<p class="send"><button type="submit">Send</button>${credential.noun === 'key' ? html` <span class="soft">It counts against the limits of the key.</span>` : ''}</p>
 </form>
 <div class="outcome" role="status"><p class="soft">The answer appears here.</p></div>
 </div>
 </details>`;
 }
 
-/** A field for the key. All of them in a page hold the same one. */
-export const KEY_FIELD = html`<label class="input"><span>API key</span>
-<input type="password" data-key-field autocomplete="off" spellcheck="false" placeholder="petcat_…"></label>`;
+/** A field for the key or token. All of them in a page hold the same one. */
+export function credentialField({ label, prefix }: ReferenceApi['credential']): Html {
+  return html`<label class="input"><span>${label}</span>
+<input type="password" data-key-field autocomplete="off" spellcheck="false" placeholder="${prefix}…"></label>`;
+}
 
 type Place = 'path' | 'query' | 'header';
 

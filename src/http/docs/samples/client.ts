@@ -27,18 +27,17 @@ interface ClientRequest {
 }
 
 /** The operation called by the TypeScript client; undefined if it has no such call. */
-export function clientSample({ url, query, body, hasAnswerBody }: SampleRequest, operationId: string) {
+export function clientSample({ baseUrl, url, query, body, hasAnswerBody }: SampleRequest, operationId: string) {
   const call = CALLS[operationId]?.({
     id: url.replace(/^.*\//, ''),
     query: literal(numbers(query)),
     body: literal(body),
   });
   if (call === undefined) return undefined;
-  const base = url.slice(0, url.indexOf('/v1') + '/v1'.length);
   return `import { PetCatalog } from '@pet-catalog/client';
 
 const catalog = new PetCatalog({
-  baseUrl: '${base}',
+  baseUrl: '${baseUrl}',
   apiKey: process.env.PET_CATALOG_KEY,
 });
 ${hasAnswerBody ? `console.log(await catalog.${call});` : `await catalog.${call};`}`;

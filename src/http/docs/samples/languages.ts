@@ -10,7 +10,7 @@ export interface Language {
   readonly write: (request: SampleRequest, operationId: string) => string | undefined;
 }
 
-/** The languages, in the order of the tabs. Each sample takes the key from PET_CATALOG_KEY and runs as it is. */
+/** The languages, in the order of the tabs. Each sample takes the key or token from its variable and runs as it is. */
 export const LANGUAGES: readonly Language[] = [
   { id: 'sh', label: 'curl', write: curl },
   { id: 'ts', label: 'TypeScript', write: clientSample },
@@ -19,9 +19,9 @@ export const LANGUAGES: readonly Language[] = [
   { id: 'go', label: 'Go', write: go },
 ];
 
-function curl({ method, url, query, body }: SampleRequest): string {
+function curl({ method, url, query, body, variable }: SampleRequest): string {
   const address = withQuery(url, query);
-  const options = ['-H "Authorization: Bearer $PET_CATALOG_KEY"'];
+  const options = [`-H "Authorization: Bearer $${variable}"`];
   if (method !== 'GET' && method !== 'POST') options.unshift(`-X ${method}`);
   if (body !== undefined) {
     options.push("-H 'Content-Type: application/json'", `-d '${json(body).replaceAll("'", `'\\''`)}'`);
@@ -32,14 +32,14 @@ function curl({ method, url, query, body }: SampleRequest): string {
   ].join(' \\\n');
 }
 
-function javaScript({ method, url, query, body, hasAnswerBody }: SampleRequest): string {
+function javaScript({ method, url, query, body, variable, hasAnswerBody }: SampleRequest): string {
   const options = [
     ...(method === 'GET' ? [] : [`method: '${method}',`]),
     ...(body === undefined
-      ? [`headers: { Authorization: \`Bearer \${process.env.PET_CATALOG_KEY}\` },`]
+      ? [`headers: { Authorization: \`Bearer \${process.env.${variable}}\` },`]
       : [
           'headers: {',
-          `  Authorization: \`Bearer \${process.env.PET_CATALOG_KEY}\`,`,
+          `  Authorization: \`Bearer \${process.env.${variable}}\`,`,
           "  'Content-Type': 'application/json',",
           '},',
           `body: JSON.stringify(${literal(body)}),`,
@@ -51,10 +51,10 @@ ${options.map((option) => indented(option, 2)).join('\n')}
 console.log(response.status${hasAnswerBody ? ', await response.json()' : ''});`;
 }
 
-function python({ method, url, query, body, hasAnswerBody }: SampleRequest): string {
+function python({ method, url, query, body, variable, hasAnswerBody }: SampleRequest): string {
   const options = [
     `"${url}",`,
-    `headers={"Authorization": f"Bearer {os.environ['PET_CATALOG_KEY']}"},`,
+    `headers={"Authorization": f"Bearer {os.environ['${variable}']}"},`,
     ...(Object.keys(query).length === 0 ? [] : [`params=${json(query)},`]),
     ...(body === undefined ? [] : [`json=${json(body)},`]),
     'timeout=30,',
@@ -69,13 +69,13 @@ ${options.map((option) => indented(option, 4)).join('\n')}
 print(response.status_code${hasAnswerBody ? ', response.json()' : ''})`;
 }
 
-function go({ method, url, query, body }: SampleRequest): string {
+function go({ method, url, query, body, variable }: SampleRequest): string {
   const imports = ['fmt', 'io', 'log', 'net/http', 'os', ...(body === undefined ? [] : ['strings'])];
   const lines = [
     ...(body === undefined ? [] : [`body := strings.NewReader(\`${json(body)}\`)`]),
     `request, err := http.NewRequest("${method}", "${withQuery(url, query)}", ${body === undefined ? 'nil' : 'body'})`,
     ...FATAL,
-    'request.Header.Set("Authorization", "Bearer "+os.Getenv("PET_CATALOG_KEY"))',
+    `request.Header.Set("Authorization", "Bearer "+os.Getenv("${variable}"))`,
     ...(body === undefined ? [] : ['request.Header.Set("Content-Type", "application/json")']),
     'response, err := http.DefaultClient.Do(request)',
     ...FATAL,

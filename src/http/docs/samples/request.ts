@@ -1,25 +1,35 @@
+import type { ReferenceApi } from '../reference/api.ts';
 import type { Field, ReferenceOperation } from '../reference/contract.ts';
 
 /** A request whose values are the examples of the contract. */
 export interface SampleRequest {
   readonly method: string;
+  /** The address before each operation's path. */
+  readonly baseUrl: string;
   /** Without the query. */
   readonly url: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
+  /** The environment variable with the key or token. */
+  readonly variable: string;
   /** Whether the answer has one. */
   readonly hasAnswerBody: boolean;
 }
 
 /** The request that the samples of an operation send. */
-export function sampleRequest(operation: ReferenceOperation, baseUrl: string): SampleRequest {
+export function sampleRequest(
+  operation: ReferenceOperation,
+  { baseUrl, credential }: Pick<ReferenceApi, 'baseUrl' | 'credential'>,
+): SampleRequest {
   const { method, path, inPath, body, success } = operation;
   const filled = inPath.reduce((text, field) => text.replace(`{${field.name}}`, exampleOf(field)), path);
   return {
     method,
+    baseUrl,
     url: baseUrl + filled,
     query: sampleQuery(operation),
     body: body?.example,
+    variable: credential.variable,
     hasAnswerBody: success.body !== undefined,
   };
 }

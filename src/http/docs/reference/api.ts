@@ -1,0 +1,24 @@
+import type { Contract, ReferenceOperation } from './contract.ts';
+
+/** The API that a reference describes. */
+export interface ReferenceApi {
+  readonly contract: Contract;
+  readonly operations: readonly ReferenceOperation[];
+  /** The address in the samples, without a slash at the end. */
+  readonly baseUrl: string;
+  /** The path before each operation's, on the listener that serves the reference. */
+  readonly basePath: string;
+  readonly credential: Credential;
+  /** Whether the guide is served beside the reference, so that links to it lead somewhere. */
+  readonly hasGuide: boolean;
+}
+
+/** What requests send as the bearer token. */
+interface Credential {
+  /** As it is called within a sentence. */
+  readonly noun: 'key' | 'token';
+  readonly label: string;
+  readonly prefix: string;
+  /** The environment variable that the samples read it from. */
+  readonly variable: 'PET_CATALOG_KEY' | 'PET_CATALOG_TOKEN';
+}
