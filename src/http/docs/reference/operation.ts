@@ -14,6 +14,7 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 export function operationSection(operation: ReferenceOperation, api: ReferenceApi): Html {
   const { id, summary } = operation;
   return html`<section id="${id}" class="operation" aria-labelledby="${id}-title">
+<div class="columns">
 <div class="text">
 <h3 id="${id}-title"><a href="#${id}">${summary}</a></h3>
 ${facts(operation, api)}
@@ -23,6 +24,7 @@ ${errors(operation, api)}
 </div>
 <div class="code">
 ${samples(operation, api)}
+</div>
 </div>
 ${tryIt(operation, api)}
 </section>
