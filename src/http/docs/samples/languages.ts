@@ -22,7 +22,7 @@ export const LANGUAGES: readonly Language[] = [
 function curl({ method, url, query, body, variable }: SampleRequest): string {
   const address = withQuery(url, query);
   const options = [`-H "Authorization: Bearer $${variable}"`];
-  if (method !== 'GET' && method !== 'POST') options.unshift(`-X ${method}`);
+  if (method !== (body === undefined ? 'GET' : 'POST')) options.unshift(`-X ${method}`);
   if (body !== undefined) {
     options.push("-H 'Content-Type: application/json'", `-d '${json(body).replaceAll("'", `'\\''`)}'`);
   }
