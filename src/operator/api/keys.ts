@@ -50,7 +50,11 @@ const EXAMPLE = {
 const ISSUED_EXAMPLE = { ...EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' };
 
 /** The id of a key in a path. */
-export const KEY_ID = { name: 'keyId', description: 'The id of the key', schema: { type: 'string' } };
+export const KEY_ID = {
+  name: 'keyId',
+  description: 'The id of the key',
+  schema: { type: 'string', example: EXAMPLE.id },
+};
 
 /** A body as its schema has it; moments are texts. */
 interface WantedKey {

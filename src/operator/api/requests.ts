@@ -71,6 +71,12 @@ const listKeyRequests: ApiOperation = {
   },
 };
 
+const REQUEST_ID = {
+  name: 'requestId',
+  description: 'The `X-Request-Id` of the answer',
+  schema: { type: 'string', example: EXAMPLE.requestId },
+};
+
 /** GET /requests/{requestId}. */
 const getRequest: ApiOperation = {
   id: 'getRequest',
@@ -81,7 +87,7 @@ const getRequest: ApiOperation = {
   description:
     'A request by its `X-Request-Id`, if this instance answered it and still keeps it; of several with this id the newest.',
   role: 'viewer',
-  pathParameters: [{ name: 'requestId', description: 'The `X-Request-Id` of the answer', schema: { type: 'string' } }],
+  pathParameters: [REQUEST_ID],
   success: { status: 200, description: 'The request', schema: KeyRequest, example: EXAMPLE },
   errors: ['not_found'],
   handle({ recent, exchange }) {
