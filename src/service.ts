@@ -103,10 +103,10 @@ export async function startService(
     // A name that it listens on is in the links that it prints.
     hosts: [config.operatorHost, ...config.operatorHosts],
     url: () => url,
+    operatorUrl: () => operatorUrl,
   });
   started.use(operator);
-  const operatorAddress = { host: config.operatorHost, port: config.operatorPort };
-  const { origin: operatorUrl } = await open(operator.serve, 'OPERATOR_PORT', operatorAddress);
+  const { origin: operatorUrl } = await open(operator.serve, 'OPERATOR_PORT', operatorAddress(config));
   const { origin, listener } = await open(tracing.requests(serve), 'PORT', publicAddress(config));
   url = `${origin}/v1`;
   started.defer(() => health.stop());
@@ -183,6 +183,10 @@ function discoveryOptions(config: Config, url: string, clock: Clock): DiscoveryO
     banAfterRefusals,
     clock,
   };
+}
+
+function operatorAddress({ operatorHost: host, operatorPort: port }: Config): ListenOptions {
+  return { host, port };
 }
 
 function publicAddress({ host, port, tls }: Config): ListenOptions {

@@ -45,6 +45,13 @@ test('a start reads no more modules than it did', async () => {
   assert.equal(await service.end(), 0);
   const modules: string[] = JSON.parse(readFileSync(join(folder.path, 'modules.json'), 'utf8'));
   assert.ok(modules.length >= 100, `only ${modules.length} modules were seen`);
+  assert.deepEqual(
+    modules.filter((url) =>
+      /\/(http\/docs\/(reference|samples|guide\/markdown)|operator\/api\/(openapi|reference))\b/.test(url),
+    ),
+    [],
+    'the documentation is rendered on its first request',
+  );
   const byPackage = Map.groupBy(modules, (url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? 'ours');
   const counted = [...byPackage].map(([name, { length }]) => `${name} ${length}`).join(', ');
   assert.ok(modules.length <= MODULES_MAX, `${modules.length} modules: ${counted}`);

@@ -15,6 +15,8 @@ export interface OperatorOptions extends Omit<ConsoleOptions, 'vitals' | 'import
   readonly metrics: Metrics;
   /** The names by which the listener may be called, beside addresses and localhost. */
   readonly hosts: readonly string[];
+  /** The address of this listener, known once it listens. */
+  operatorUrl(): string;
 }
 
 /** The request handler of the operator listener; disposing stops its background work. */
@@ -23,7 +25,7 @@ export interface OperatorApp extends Disposable {
 }
 
 /** Creates the request handler of the operator listener: API, console, metrics and health. */
-export function createOperatorApp({ metrics, hosts, ...rest }: OperatorOptions): OperatorApp {
+export function createOperatorApp({ metrics, hosts, operatorUrl, ...rest }: OperatorOptions): OperatorApp {
   const vitals = new Vitals(metrics);
   const options = { ...rest, vitals, imports: new Imports(rest.storage) };
   // Loaded on their first requests: on most instances console and API are never used.
@@ -37,7 +39,7 @@ export function createOperatorApp({ metrics, hosts, ...rest }: OperatorOptions):
     loadingApi ??= import('./api/app.ts').then(({ createApi }) => createApi(options));
     return (await loadingApi)(exchange);
   };
-  const pages = new Map(operatorPages(rest.health, metrics));
+  const pages = new Map(operatorPages({ health: rest.health, metrics, operatorUrl }));
   const refuseHost = hostGate(hosts);
   return {
     serve: (exchange) =>

@@ -1,9 +1,18 @@
+import { SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import type { Health } from '../http/health.ts';
 import type { PageHandler } from '../http/pages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/** The pages of the operator listener outside console and API: the API's contract, health, metrics. */
-export function operatorPages(health: Health, { registry }: Metrics): [string, PageHandler][] {
+interface OperatorPagesOptions {
+  readonly health: Health;
+  readonly metrics: Metrics;
+  /** The address of the operator listener, known once it listens. */
+  operatorUrl(): string;
+}
+
+/** The pages of the operator listener outside console and API: the API's contract and reference, health, metrics. */
+export function operatorPages({ health, metrics, operatorUrl }: OperatorPagesOptions): [string, PageHandler][] {
+  const { registry } = metrics;
   // Rendered on the first request.
   let contract: string | undefined;
   return [
@@ -15,6 +24,8 @@ export function operatorPages(health: Health, { registry }: Metrics): [string, P
         return { status: 200, body: contract };
       },
     ],
+    ['/docs', sitePage(async () => (await import('./api/reference.ts')).operatorReference(operatorUrl()))],
+    ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
     ['/livez', () => health.live()],
     ['/readyz', () => health.ready()],
     ['/metrics', async () => ({ status: 200, contentType: registry.contentType, body: await registry.metrics() })],

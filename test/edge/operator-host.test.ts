@@ -25,7 +25,7 @@ test('the operator listener answers to addresses, localhost and OPERATOR_HOSTS, 
     '',
   ];
   for (const host of foreign) {
-    for (const path of ['/metrics', '/readyz', '/', '/nothing', '/openapi.json', '/api/v1/keys']) {
+    for (const path of ['/metrics', '/readyz', '/', '/nothing', '/openapi.json', '/docs', '/api/v1/keys']) {
       const { status, headers, body } = await ask(service.operatorUrl, path, host);
       const { message, ...rest } = JSON.parse(body);
       assert.deepEqual([status, rest], [421, { code: 'misdirected_request', status: 421 }], `${host}${path}`);

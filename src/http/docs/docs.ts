@@ -2,9 +2,8 @@ import type { PageHandler } from '../pages.ts';
 import { fixedPage, once } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import type { DocsOptions } from './render.ts';
-import { POLICY, SITE_ASSETS } from './site.ts';
+import { CACHED, SITE_ASSETS, sitePage } from './site.ts';
 
-const CACHED = 'public, max-age=300';
 const PAGES = ['/docs/reference', ...GUIDE.map(({ file }) => pathOf(file))];
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   md: 'text/markdown; charset=utf-8',
@@ -17,15 +16,7 @@ export function docsPages(options: DocsOptions): [string, PageHandler][] {
   // Loaded on the first request: a start does not need the texts and what renders them.
   const documents = once(async () => (await import('./render.ts')).documentation(options));
   const contentOf = async (path: string) => (await documents()).get(path)?.() ?? '';
-  const pages = PAGES.map((path): [string, PageHandler] => [
-    path,
-    fixedPage({
-      contentType: 'text/html; charset=utf-8',
-      cacheControl: CACHED,
-      headers: ['Content-Security-Policy', POLICY, 'Referrer-Policy', 'no-referrer'],
-      content: () => contentOf(path),
-    }),
-  ]);
+  const pages = PAGES.map((path): [string, PageHandler] => [path, sitePage(() => contentOf(path))]);
   const texts = [...PAGES.map((path) => `${path}.md`), '/docs/search.json', '/llms.txt'].map(
     (path): [string, PageHandler] => [
       path,

@@ -32,7 +32,9 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
   const contract: Contract = JSON.parse(JSON.stringify(openApiDocument(served, servers)));
   const operations = operationsOf(contract);
   const baseUrl = servers[0]?.url ?? WRITTEN_URL;
-  const api: ReferenceApi = { contract, operations, baseUrl, basePath: '/v1', credential: API_KEY, hasGuide: true };
+  const { title } = REFERENCE;
+  const about = { basePath: '/v1', credential: API_KEY, hasScopes: true, hasGuide: true };
+  const api: ReferenceApi = { title, contract, operations, baseUrl, ...about };
   const pages = GUIDE.map(({ file, title, about }) => ({
     path: pathOf(file),
     title,

@@ -1,12 +1,17 @@
+import type { PageHandler } from '../pages.ts';
 import type { Asset } from './asset.ts';
 import { readAsset } from './asset.ts';
+import { fixedPage } from './delivery.ts';
 import { type Html, html } from './html.ts';
+
+/** How long what changes only with the service may be used from a cache. */
+export const CACHED = 'public, max-age=300';
 
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
 /** Allows only resources of this origin; no inline script or style, no framing, no forms that a browser sends. */
-export const POLICY =
+const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 
 const icon = readAsset('icon.svg', 'image/svg+xml');
@@ -17,6 +22,16 @@ const REFERENCE_SCRIPTS = [readAsset('try.js', JAVASCRIPT)];
 
 /** Everything that the pages load. */
 export const SITE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS, ...REFERENCE_STYLES, ...REFERENCE_SCRIPTS];
+
+/** Serves a document that `layout` makes on its first request. */
+export function sitePage(content: () => string | Promise<string>): PageHandler {
+  return fixedPage({
+    contentType: 'text/html; charset=utf-8',
+    cacheControl: CACHED,
+    headers: ['Content-Security-Policy', POLICY, 'Referrer-Policy', 'no-referrer'],
+    content,
+  });
+}
 
 /** A link of the navigation. */
 interface NavigationLink {
@@ -41,10 +56,13 @@ export interface SitePage {
   /** The page that is read after this one. */
   readonly next?: NavigationLink | undefined;
   readonly isReference?: boolean;
+  /** Whether it is the only page of its listener: neither a search nor a text as Markdown is served beside it. */
+  readonly isAlone?: boolean;
 }
 
-/** The document around a page's content, with the navigation and a link to the page as Markdown. */
-export function layout({ path, title, content, navigation, next, isReference = false }: SitePage): string {
+/** The document around a page's content, with the navigation. */
+export function layout(page: SitePage): string {
+  const { path, title, content, navigation, next, isReference = false, isAlone = false } = page;
   const styles = isReference ? [...STYLES, ...REFERENCE_STYLES] : STYLES;
   const scripts = isReference ? [...SCRIPTS, ...REFERENCE_SCRIPTS] : SCRIPTS;
   const groups = navigation.map(
@@ -60,32 +78,33 @@ export function layout({ path, title, content, navigation, next, isReference = f
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <link rel="icon" href="${icon.path}" type="image/svg+xml">
-<link rel="alternate" href="${path}.md" type="text/markdown">
-${styles.map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
+${isAlone ? '' : html`<link rel="alternate" href="${path}.md" type="text/markdown">\n`}${styles.map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
 <body class="${isReference ? 'reference' : 'guide'}">
 <a class="skip" href="#content">Skip to the content</a>
 <header class="side">
 <a class="name" href="/docs"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
 <button class="menu quiet" type="button" popovertarget="ui-menu">Menu</button>
 <div id="ui-menu" popover>
-<div class="search scripted" role="search">
-<label class="unseen" for="ui-search">Search the documentation</label>
-<input id="ui-search" type="search" placeholder="Search" autocomplete="off" spellcheck="false">
-<p class="unseen" id="ui-found" role="status"></p>
-<ul id="ui-results" class="results" hidden></ul>
-</div>
-<nav aria-label="Documentation">
+${isAlone ? '' : SEARCH}<nav aria-label="Documentation">
 ${groups}</nav>
 </div>
 </header>
 <main id="content" tabindex="-1">
 ${content}
-${next ? html`<p class="next"><a href="${next.path}">Next: ${next.title}</a></p>\n` : ''}<footer><a href="${path}.md">This page as Markdown</a> <a href="/openapi.json">openapi.json</a> <a href="/openapi.yaml">openapi.yaml</a> <a href="/llms.txt">llms.txt</a></footer>
+${next ? html`<p class="next"><a href="${next.path}">Next: ${next.title}</a></p>\n` : ''}<footer>${isAlone ? '' : html`<a href="${path}.md">This page as Markdown</a> `}<a href="/openapi.json">openapi.json</a>${isAlone ? '' : html` <a href="/openapi.yaml">openapi.yaml</a> <a href="/llms.txt">llms.txt</a>`}</footer>
 </main>
 </body>
 </html>
 `.text;
 }
+
+const SEARCH = html`<div class="search scripted" role="search">
+<label class="unseen" for="ui-search">Search the documentation</label>
+<input id="ui-search" type="search" placeholder="Search" autocomplete="off" spellcheck="false">
+<p class="unseen" id="ui-found" role="status"></p>
+<ul id="ui-results" class="results" hidden></ul>
+</div>
+`;
 
 function navigationItem({ path, title, method }: NavigationLink, current: string): Html {
   const mark = path === current ? html` aria-current="page"` : '';

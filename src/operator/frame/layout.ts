@@ -79,7 +79,7 @@ export function page(context: ConsoleContext, view: View): Answer {
   const body = html`<header class="side">
 <a class="name" href="/console"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
 <nav aria-label="Console"><ul>${links}</ul></nav>
-<div class="who"><p class="as soft">Signed in as ${foreign(context.session.actor)} (${context.session.role})</p> <a href="/console/sessions">Sessions</a>
+<div class="who"><p class="as soft">Signed in as ${foreign(context.session.actor)} (${context.session.role})</p> <a href="/console/sessions">Sessions</a> <a href="/docs">API</a>
 <form method="post" action="/console/logout">${csrfField(context)}<button class="quiet">Sign out</button></form></div>
 </header>
 <main id="content" tabindex="-1">

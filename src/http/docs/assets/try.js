@@ -128,7 +128,7 @@ function curl({ url, init: { method, headers, body } }) {
   const lines = headers.map(([name, value]) =>
     name === 'Authorization' ? `-H "Authorization: Bearer $${keyVariable}"` : `-H ${quoted(`${name}: ${value}`)}`,
   );
-  if (method !== 'GET' && method !== 'POST') lines.unshift(`-X ${method}`);
+  if (method !== (body === undefined ? 'GET' : 'POST')) lines.unshift(`-X ${method}`);
   if (body !== undefined) lines.push(`-d ${quoted(body)}`);
   return [`curl ${quoted(url)}`, ...lines].join(' \\\n  ');
 }

@@ -2,6 +2,8 @@ import type { Contract, ReferenceOperation } from './contract.ts';
 
 /** The API that a reference describes. */
 export interface ReferenceApi {
+  /** The heading of the reference. */
+  readonly title: string;
   readonly contract: Contract;
   readonly operations: readonly ReferenceOperation[];
   /** The address in the samples, without a slash at the end. */
@@ -9,6 +11,8 @@ export interface ReferenceApi {
   /** The path before each operation's, on the listener that serves the reference. */
   readonly basePath: string;
   readonly credential: Credential;
+  /** Whether scopes decide who may call an operation. Its description says it otherwise. */
+  readonly hasScopes: boolean;
   /** Whether the guide is served beside the reference, so that links to it lead somewhere. */
   readonly hasGuide: boolean;
 }

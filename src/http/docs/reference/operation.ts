@@ -31,7 +31,7 @@ ${tryIt(operation, api)}
 `;
 }
 
-function facts(operation: ReferenceOperation, { basePath, credential }: ReferenceApi): Html {
+function facts(operation: ReferenceOperation, { basePath, hasScopes }: ReferenceApi): Html {
   const { method, path, description, scopes, stability, sunset } = operation;
   const badges = [
     ...(stability ? [html` <a class="badge" href="/docs/versions#stability">${stability}</a>`] : []),
@@ -39,10 +39,12 @@ function facts(operation: ReferenceOperation, { basePath, credential }: Referenc
   ];
   // The badge links to what a stability means.
   const paragraphs = description.split('\n\n').filter((each) => !/^\*\*(Beta|Experimental)\*\*/.test(each));
-  const needed = scopes.map((scope) => html`<code>${scope}</code>`);
+  const needed =
+    scopes.length > 0
+      ? html`Needs the scope ${scopes.map((scope) => html`<code>${scope}</code>`)}.`
+      : 'Any valid key may call it.';
   return html`<p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>${basePath}${path}</code>${badges}</p>
-${paragraphs.map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}
-<p class="soft">${scopes.length > 0 ? html`Needs the scope ${needed}.` : `Any valid ${credential.noun} may call it.`}</p>`;
+${paragraphs.map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}${hasScopes ? html`<p class="soft">${needed}</p>` : ''}`;
 }
 
 function requestFields({ id, inPath, inQuery, inHeader, body }: ReferenceOperation): Html {

@@ -21,7 +21,7 @@ ${operations.filter(({ tag }) => tag === name).map((operation) => operationSecti
 `,
   );
   const addresses = servers.map(({ description, url }) => html`<dt>${description}</dt><dd><code>${url}</code></dd>`);
-  return html`<h1>Reference <span class="status">${info.version}</span></h1>
+  return html`<h1>${api.title} <span class="status">${info.version}</span></h1>
 <div class="intro">
 <p class="lead">${inline(info.description)}</p>
 <dl class="addresses">${addresses}</dl>
