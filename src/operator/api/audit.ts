@@ -64,4 +64,5 @@ const listAudit: ApiOperation = {
   },
 };
 
+/** The operations on the audit. */
 export const auditOperations: readonly ApiOperation[] = [listAudit];

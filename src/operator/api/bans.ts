@@ -65,6 +65,7 @@ const lift: ApiOperation = {
   },
 };
 
+/** The operations on bans. */
 export const banOperations: readonly ApiOperation[] = [listBans, lift];
 
 type Place = Pick<KeyBan, 'startedAt' | 'keyId'>;

@@ -49,6 +49,7 @@ const remove: ApiOperation = {
   },
 };
 
+/** What operators may do with categories, and callers may not. */
 export const categoryOperations: readonly ApiOperation[] = [rename, remove];
 
 function categoryIdOf({ exchange }: ApiContext): number {

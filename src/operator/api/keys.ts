@@ -220,6 +220,7 @@ const revoke: ApiOperation = {
   handle: (context) => changeOnce(context, async (change, id) => ({ key: await revokeKey(change, id) })),
 };
 
+/** The operations on keys. */
 export const keyOperations: readonly ApiOperation[] = [listKeys, createKey, getKey, updateKey, rotate, revoke];
 
 /** The id of the key in the path. */

@@ -34,4 +34,5 @@ export interface ApiOperation
   handle(context: ApiContext): Answer | Promise<Answer>;
 }
 
+/** Where the operator API is served, on the operator listener alone. */
 export const API_BASE = '/api/v1';

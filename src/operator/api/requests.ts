@@ -100,6 +100,7 @@ const getRequest: ApiOperation = {
   },
 };
 
+/** The operations on recent requests. */
 export const requestOperations: readonly ApiOperation[] = [listKeyRequests, getRequest];
 
 function requestJson(request: RecentRequest) {

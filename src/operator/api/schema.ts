@@ -38,6 +38,7 @@ const wantedFields = {
   owner: orNull({ ...text("The customer's own id; null for none"), maxLength: 255 }),
 } as const;
 
+/** The body that issues a key. */
 export const NewKey = {
   title: 'NewKey',
   type: 'object',
@@ -46,6 +47,7 @@ export const NewKey = {
   description: 'A key to be issued',
 } as const;
 
+/** The body that changes a key; what it leaves out stays. */
 export const KeyChange = {
   title: 'KeyChange',
   type: 'object',
@@ -53,6 +55,7 @@ export const KeyChange = {
   description: 'What changes of a key; members that are missing stay',
 } as const;
 
+/** The body that rotates a key. */
 export const Rotation = {
   title: 'Rotation',
   type: 'object',
@@ -62,6 +65,7 @@ export const Rotation = {
   description: 'How a key is rotated',
 } as const;
 
+/** A key without its secret. */
 export const Key = {
   title: 'Key',
   type: 'object',
@@ -102,6 +106,7 @@ export const Key = {
   description: 'An API key, without its secret',
 } as const;
 
+/** A key with its secret, which no later answer repeats. */
 export const IssuedKey = {
   ...Key,
   title: 'IssuedKey',
@@ -110,6 +115,7 @@ export const IssuedKey = {
   description: 'An API key with its new secret',
 } as const;
 
+/** A running ban. */
 export const Ban = {
   title: 'Ban',
   type: 'object',
@@ -131,6 +137,7 @@ const counts = {
   serverErrors: count('Answers from 500'),
 } as const;
 
+/** What one key used in a range of time. */
 export const KeyUsage = {
   title: 'KeyUsage',
   type: 'object',
@@ -145,6 +152,7 @@ export const KeyUsage = {
   description: 'The requests of one key',
 } as const;
 
+/** What the selected keys used in one period. */
 export const UsagePoint = {
   title: 'UsagePoint',
   type: 'object',
@@ -153,6 +161,7 @@ export const UsagePoint = {
   description: 'The requests within one minute, hour or day',
 } as const;
 
+/** A recent request, without its body, query and headers. */
 export const KeyRequest = {
   title: 'KeyRequest',
   type: 'object',
@@ -185,6 +194,7 @@ export const KeyRequest = {
   description: 'A request with a key, as this instance answered it',
 } as const;
 
+/** A change by an operator. */
 export const AuditEntry = {
   title: 'AuditEntry',
   type: 'object',
@@ -201,6 +211,7 @@ export const AuditEntry = {
   description: 'A change by an operator',
 } as const;
 
+/** The body that renames a category. */
 export const CategoryChange = {
   title: 'CategoryChange',
   type: 'object',
@@ -209,4 +220,5 @@ export const CategoryChange = {
   description: 'What changes of a category',
 } as const;
 
+/** The id of a category in a path. */
 export const CategoryId = { ...Id, description: 'The id of the category' } as const;

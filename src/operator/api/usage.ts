@@ -76,6 +76,7 @@ const getUsage: ApiOperation = {
   },
 };
 
+/** The operations on usage. */
 export const usageOperations: readonly ApiOperation[] = [getUsage];
 
 async function sums({ storage, now, exchange }: ApiContext): Promise<Answer> {

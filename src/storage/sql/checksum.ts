@@ -32,6 +32,7 @@ const COVERED = {
 } as const satisfies { [Table in keyof Tables]?: readonly (readonly string[])[] };
 
 export type CheckedTable = keyof typeof COVERED;
+/** The tables whose rows have a checksum. */
 export const CHECKED_TABLES = Object.keys(COVERED) as CheckedTable[];
 
 interface Checked {
