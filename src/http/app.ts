@@ -1,6 +1,6 @@
-import type { Limiter } from '../limits/limiter.ts';
+import type { Decision, Limiter } from '../limits/limiter.ts';
 import type { Events } from '../telemetry/events.ts';
-import { type Authenticator, insufficientScope } from './authenticate.ts';
+import { type Authentication, type Authenticator, insufficientScope } from './authenticate.ts';
 import { conclude } from './conclude.ts';
 import { methodNotAllowed, overLimit, readAnswersFirst, refusal } from './errors.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
@@ -15,11 +15,20 @@ export interface AppOptions {
   readonly operations: readonly Operation[];
   readonly pages: ReadonlyMap<string, PageHandler>;
   readonly catalog: Catalog;
-  readonly authenticator: Authenticator;
-  readonly limiter: Limiter;
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly limiter: Pick<Limiter, 'charge' | 'peek' | 'current'>;
   readonly events: Events;
   readonly cors: Cors;
 }
+
+/** A request to the API, with what it names: neither if nothing is at its address. */
+interface Call {
+  readonly exchange: Exchange;
+  readonly route: Route | undefined;
+  readonly operation: Operation | undefined;
+}
+
+type Gate<T> = (value: T, call: Call) => Answer | Promise<Answer>;
 
 /** Creates the request handler: the gates in a fixed order, then the operation. */
 export function createApp(options: AppOptions): Serve {
@@ -40,23 +49,20 @@ export function createApp(options: AppOptions): Serve {
     const operation = route?.operations[operationMethod(exchange)];
     if (operation?.deprecation)
       exchange.ownHeaders = [...exchange.ownHeaders, ...deprecationHeaders(operation, exchange)];
-    const isFree = operation?.free === true;
-    return whenKnown(authenticator.authenticate(exchange.request), ({ key, refused }) => {
-      if (refused) return refused;
-      exchange.key = key;
-      return whenKnown(isFree ? limiter.peek(key) : limiter.charge(key), (decision) => {
-        exchange.decide(decision, limiter);
-        if (decision.refusal && !isFree) return overLimit(decision, limiter.current(key, decision).now);
-        return operate(exchange, route, operation);
-      });
-    });
+    return whenKnown(authenticator.authenticate(exchange.request), admit, { exchange, route, operation });
   }
 
-  function operate(
-    exchange: Exchange,
-    route: Route | undefined,
-    operation: Operation | undefined,
-  ): Answer | Promise<Answer> {
+  function admit({ key, refused }: Authentication, call: Call): Answer | Promise<Answer> {
+    if (refused) return refused;
+    call.exchange.key = key;
+    return whenKnown(call.operation?.free ? limiter.peek(key) : limiter.charge(key), operate, call);
+  }
+
+  function operate(decision: Decision, { exchange, route, operation }: Call): Answer | Promise<Answer> {
+    exchange.decide(decision, limiter);
+    if (decision.refusal && !operation?.free) {
+      return overLimit(decision, limiter.current(exchange.key, decision).now);
+    }
     if (exchange.isKeyFull) return readAnswersFirst();
     const method = operationMethod(exchange);
     if (!route) return refusal('not_found', 'There is nothing at this address; /openapi.json lists the paths');
@@ -80,9 +86,16 @@ function operationMethod({ request: { method = '' } }: Exchange): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
-/** Fast path: continues synchronously with a value in memory. Awaiting a promise costs as much as a gate. */
-function whenKnown<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
+/**
+ * Fast path: the next gate follows synchronously on a value in memory. Awaiting a promise costs as much as a gate, and
+ * a closure over the call more memory than the call.
+ */
+function whenKnown<T>(value: T | Promise<T>, gate: Gate<T>, call: Call): Answer | Promise<Answer> {
+  return value instanceof Promise ? later(value, gate, call) : gate(value, call);
+}
+
+async function later<T>(value: Promise<T>, gate: Gate<T>, call: Call): Promise<Answer> {
+  return gate(await value, call);
 }
 
 /** Deprecation (RFC 9745) and sunset (RFC 8594) headers, sent with every answer of a deprecated operation. */

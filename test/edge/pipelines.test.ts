@@ -278,6 +278,15 @@ describe('connections', () => {
     });
   }
 
+  test('a client that pipelines more creates than may wait, then no HTTP, reads every answer', async () => {
+    await using raw = await openRaw(service.url);
+    const creates = withKey(post(BODY, LENGTH)).repeat(150);
+    const sent = raw.send(Buffer.concat([Buffer.from(`${creates}no HTTP\r\n\r\n`), Buffer.alloc(4 * MEBIBYTE, 'x')]));
+    const statuses = (await raw.answersUntilClosed()).map(({ status }) => status);
+    assert.deepEqual(statuses, [...Array(150).fill(201), 400]);
+    await sent;
+  });
+
   test('100 is sent only when the key, the media type and the size are valid', async () => {
     await using raw = await openRaw(service.url);
     await raw.send(withKey(post('', LENGTH, 'Expect: 100-continue')));

@@ -35,9 +35,10 @@ export const listCategories: Operation = {
   handle({ categories }, exchange) {
     if (asksForPage(exchange.query)) return answerPage(categories, exchange);
     const { etag } = categories;
-    const fresh = { headers: ['ETag', etag], cacheControl: 'private, no-cache' };
-    if (isCurrent(exchange.request.headers['if-none-match'], etag)) return { status: 304, ...fresh };
-    return { status: 200, ...fresh, body: categories.body };
+    const headers = ['ETag', etag];
+    const cacheControl = 'private, no-cache';
+    if (isCurrent(exchange.request.headers['if-none-match'], etag)) return { status: 304, headers, cacheControl };
+    return { status: 200, headers, cacheControl, body: categories.body };
   },
 };
 

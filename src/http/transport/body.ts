@@ -4,7 +4,7 @@ import { quote } from '../../catalog/validate.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The largest body of a request. */
-const BODY_BYTES_MAX = 256 * 1024;
+export const BODY_BYTES_MAX = 256 * 1024;
 
 /** A media type's parameter with its value, a token or quoted (RFC 9110, section 5.6.6). */
 const PARAMETER = /([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")/;

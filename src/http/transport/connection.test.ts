@@ -18,7 +18,8 @@ function held() {
   const finish: (() => void)[] = [];
   const served: Exchange[] = [];
   const exchange = (method: string, more: object = {}) => {
-    const fields = { request: { method, httpVersion: '1.1', socket: {} }, isRead: true, unsentBytes: 0, holder: 'key' };
+    const request = { method, httpVersion: '1.1', socket: {}, headers: {} };
+    const fields = { request, isRead: true, unsentBytes: 0, holder: 'key' };
     return { ...fields, ...more, onClose: (listener: () => void) => finish.push(listener) } as unknown as Exchange;
   };
   const socket = new PassThrough() as unknown as Socket;
@@ -160,6 +161,67 @@ test('a connection with a hundred requests waiting is not read from until none w
   }
   while (socket.isPaused()) await nextTurn();
   assert.equal(finish.length, 1);
+});
+
+test('a connection that has filled up is parsed in slices from then on, one a turn', async () => {
+  const { finish, exchange, socket, connection } = held();
+  const parsed: Buffer[] = [];
+  socket.on('data', (slice: NonSharedBuffer) => parsed.push(slice));
+  for (let i = 0; i < 101; i += 1) connection.begin(exchange('POST'));
+  while (finish.length > 0 || socket.isPaused()) {
+    finish.shift()?.();
+    await nextTurn();
+  }
+  const sent = Buffer.from(Array.from({ length: 10_001 }, (_, i) => i % 251));
+  socket.write(sent.subarray(0, 10_000));
+  socket.end(sent.subarray(10_000));
+  const slices: number[] = [];
+  while (!socket.readableEnded) {
+    const before = parsed.length;
+    await nextTurn();
+    slices.push(parsed.length - before);
+  }
+  assert.deepEqual(Buffer.concat(parsed), sent);
+  assert.ok(
+    parsed.every(({ length }) => length <= 4_096),
+    parsed.map(({ length }) => length).join(),
+  );
+  assert.ok(Math.max(...slices) <= 2, `slices by turn: ${slices}`);
+});
+
+for (const [what, headers, isSliced] of [
+  ['a large body', { 'content-length': '16385' }, true],
+  ['a body of unknown length', { 'transfer-encoding': 'chunked' }, true],
+  ['a small body', { 'content-length': '16384' }, false],
+  ['no body', {}, false],
+] as const) {
+  for (const isSent of [true, false]) {
+    const when = isSent ? 'at once' : 'later';
+    test(`after a refusal ${when}, ${what} is ${isSliced ? '' : 'not '}read in slices`, async () => {
+      const { finish, exchange, socket, connection } = held();
+      const parsed: Buffer[] = [];
+      socket.on('data', (slice: NonSharedBuffer) => parsed.push(slice));
+      const request = { method: 'POST', httpVersion: '1.1', socket: {}, headers };
+      connection.begin(exchange('POST', { request, isRead: false, isSent }));
+      finish.shift()?.();
+      while (socket.isPaused()) await nextTurn();
+      socket.end(Buffer.alloc(10_000));
+      while (!socket.readableEnded) await nextTurn();
+      assert.equal(Buffer.concat(parsed).length, 10_000);
+      assert.equal(parsed.length, isSliced ? 3 : 1);
+    });
+  }
+}
+
+test('what follows a malformed request is read, although a large body before it was refused', async () => {
+  const { finish, exchange, socket, connection } = held();
+  socket.resume();
+  const request = { method: 'POST', httpVersion: '1.1', socket: {}, headers: { 'transfer-encoding': 'chunked' } };
+  connection.begin(exchange('POST', { request, isRead: false, fail: () => {} }));
+  connection.fail(new CatalogError('malformed_request', 'The request is not valid HTTP'));
+  finish.shift()?.();
+  await settled();
+  assert.equal(socket.isPaused(), false);
 });
 
 test('in one turn of the event loop one paused connection is read from again', async () => {

@@ -3,10 +3,10 @@ import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer } from '../errors.ts';
 import {
   addContentHeaders,
+  addLimitHeaders,
   bodyBytes,
   type Exchange,
   type ExchangeOptions,
-  limitHeaders,
   type Serve,
 } from './exchange.ts';
 import { namesAnotherProtocol } from './protocol.ts';
@@ -21,6 +21,10 @@ const LINGER_MS = 2_000;
 const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
 /** With so many pipelined requests waiting, nothing more is read: what is beyond them is one packet at most. */
 const WAITING_MAX = 100;
+/** Such a connection is parsed in slices from then on, one a turn, or one packet would fill a turn by itself. */
+const SLICE_BYTES = 4 * 1024;
+/** A larger body that was refused is read in slices too. */
+const REFUSED_BODY_BYTES_MAX = 16 * 1024;
 /** What a waiting request holds in memory, without large headers. */
 const WAITING_BYTES = 2_560;
 
@@ -50,7 +54,8 @@ export class Connection {
   #hasBegun = false;
   /** Not read from, because enough requests wait. */
   #isPaused = false;
-  #guardsPause = false;
+  /** Read in slices, one a turn, from the next time on that it is read from. */
+  #isSlow = false;
   #failed = false;
   #finalError: CatalogError | undefined;
   #discarding = false;
@@ -95,13 +100,44 @@ export class Connection {
     }
   }
 
+  /** Until nothing waits and a turn is granted. What is discarded is read all the same, or a reset would follow. */
   #stopReading(): void {
+    if (this.#discarding) return;
     this.#isPaused = true;
     this.#socket.pause();
-    if (this.#guardsPause) return;
-    // Node resumes the socket for an answered request whose body was not read, even if it has none.
-    this.#socket.on('resume', () => this.#isPaused && this.#socket.pause());
-    this.#guardsPause = true;
+    if (this.#isSlow) return;
+    this.#isSlow = true;
+    let isSliced = false;
+    this.#socket.on('resume', () => {
+      // Node resumes the socket for an answered request whose body was not read, even if it has none.
+      if (this.#isPaused) this.#socket.pause();
+      if (this.#socket.isPaused() || isSliced || this.#discarding) return;
+      isSliced = true;
+      this.#slice();
+    });
+  }
+
+  /**
+   * Comes between the socket and the parser, which Node otherwise gives up to 64 KiB at once. Only while the socket is
+   * read from: the listener ends Node's shortcut around the stream, and with it what would resume the reading.
+   */
+  #slice(): void {
+    const socket = this.#socket;
+    const parsers = socket.listeners('data');
+    socket.removeAllListeners('data');
+    socket.on('data', (chunk: NonSharedBuffer) => {
+      for (const parse of parsers) parse.call(socket, chunk.subarray(0, SLICE_BYTES));
+      if (chunk.length <= SLICE_BYTES || this.#discarding || socket.destroyed) return;
+      // Node itself pauses a socket whose request does not read its body, and resumes it.
+      const isPausedByNode = socket.isPaused() && !this.#isPaused;
+      socket.unshift(chunk.subarray(SLICE_BYTES));
+      if (!isPausedByNode) this.#readInTurn();
+    });
+  }
+
+  #readInTurn(): void {
+    this.#stopReading();
+    if (this.#waiting.length === 0) this.#serveWaiting();
   }
 
   /** Called when an answer was sent, or can no longer be sent. */
@@ -109,6 +145,7 @@ export class Connection {
     this.#running = this.#running.filter((running) => running !== exchange);
     this.#options.unsent.delete(exchange);
     this.#forget(exchange);
+    if (hasLargeBodyLeft(exchange)) this.#stopReading();
     this.#resume();
   }
 
@@ -152,6 +189,7 @@ export class Connection {
     if (exchange.isSent && !exchange.isLast) {
       this.#running.pop();
       this.#forget(exchange);
+      if (hasLargeBodyLeft(exchange)) this.#readInTurn();
     } else {
       exchange.onClose(() => this.#finish(exchange));
     }
@@ -202,29 +240,30 @@ export class Connection {
   #discardInput(): void {
     if (this.#discarding) return;
     this.#discarding = true;
-    this.#isPaused = false;
     const socket = this.#socket;
+    // Also if Node has just resumed a paused socket, which it reads from in the next tick only.
+    const isRead = !this.#isPaused && !socket.isPaused();
+    this.#isPaused = false;
     let left = DISCARDED_BYTES_MAX;
-    socket.removeAllListeners('data');
-    socket.on('data', (chunk: Buffer) => {
-      left -= chunk.length;
-      if (left < 0) socket.destroy();
-    });
-    socket.resume();
+    const discard = () => {
+      socket.removeAllListeners('data');
+      socket.on('data', (chunk: Buffer) => {
+        left -= chunk.length;
+        if (left < 0) socket.destroy();
+      });
+    };
+    // As in `#slice`: only while the socket is read from.
+    if (isRead) discard();
+    else socket.once('resume', discard).resume();
   }
 
   #errorBytes(failure: CatalogError): string {
     const { clock, events, newRequestId, headers: always } = this.#options;
     const requestId = newRequestId();
     const answer = errorAnswer(failure);
-    const headers = [
-      'Date',
-      new Date().toUTCString(),
-      ...limitHeaders(undefined, clock),
-      'X-Request-Id',
-      requestId,
-      ...always,
-    ];
+    const headers = ['Date', new Date(clock().unix * 1000).toUTCString()];
+    addLimitHeaders(headers, undefined, clock);
+    headers.push('X-Request-Id', requestId, ...always);
     addContentHeaders(headers, answer, bodyBytes(answer.body ?? ''));
     headers.push('Connection', 'close');
     let head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n`;
@@ -248,6 +287,12 @@ export class Connection {
 function refuseOtherProtocols(exchange: Exchange): void {
   if (!namesAnotherProtocol(exchange.request)) return;
   exchange.fail(new CatalogError('malformed_request', 'The request line names another protocol; send HTTP/1.1'));
+}
+
+/** Whether much of a request that is answered has yet to be read, because the next one is behind it. */
+function hasLargeBodyLeft({ isRead, isLast, request: { headers } }: Exchange): boolean {
+  if (isRead || isLast) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > REFUSED_BODY_BYTES_MAX;
 }
 
 /** Whether a request may run beside others. Not if it awaits `100 Continue`: its answer can end the connection. */

@@ -214,7 +214,8 @@ export class Exchange implements Unsent {
   }
 
   #headers(answer: Answer, bytes: number): string[] {
-    const headers = this.isApi ? this.#limitHeaders() : [];
+    const headers: string[] = [];
+    if (this.isApi) this.#addLimitHeaders(headers);
     headers.push('X-Request-Id', this.requestId);
     for (const text of this.#options.headers) headers.push(text);
     for (const text of this.ownHeaders) headers.push(text);
@@ -225,9 +226,9 @@ export class Exchange implements Unsent {
   }
 
   /** True at the second of the answer, which may be far from that of the request. */
-  #limitHeaders(): string[] {
+  #addLimitHeaders(headers: string[]): void {
     const decision = this.#decision && this.#limiter?.current(this.key, this.#decision);
-    return limitHeaders(decision, this.#options.clock);
+    addLimitHeaders(headers, decision, this.#options.clock);
   }
 
   #leavesMuchUnread(): boolean {
@@ -256,22 +257,23 @@ export class Exchange implements Unsent {
 
 /** Creates a generator of unique ids: a random prefix per process and a counter, which is cheaper than random ids. */
 export function requestIds(): () => string {
-  const prefix = randomBytes(REQUEST_ID_RANDOM_BYTES).toString('base64url');
+  const prefix = `${randomBytes(REQUEST_ID_RANDOM_BYTES).toString('base64url')}.`;
   let count = 0;
   return () => {
     count += 1;
-    return `${prefix}.${count.toString(36)}`;
+    return prefix + count.toString(36);
   };
 }
 
-/** The published limit headers and, for a valid key, those of the IETF draft. */
-export function limitHeaders(decision: Decision | undefined, clock: Clock): string[] {
+/** Appends the published limit headers and, for a valid key, those of the IETF draft. */
+export function addLimitHeaders(headers: string[], decision: Decision | undefined, clock: Clock): void {
   if (!decision) {
     // Without a valid key there is no quota, and nothing is revealed about the key that was sent.
-    return ['X-RateLimit-Limit', '0', 'X-RateLimit-Remaining', '0', 'X-RateLimit-Reset', `${clock().unix}`];
+    headers.push('X-RateLimit-Limit', '0', 'X-RateLimit-Remaining', '0', 'X-RateLimit-Reset', `${clock().unix}`);
+    return;
   }
   const { limit, remaining, reset, minute, day, now } = decision;
-  return [
+  headers.push(
     'X-RateLimit-Limit',
     `${limit}`,
     'X-RateLimit-Remaining',
@@ -279,10 +281,20 @@ export function limitHeaders(decision: Decision | undefined, clock: Clock): stri
     'X-RateLimit-Reset',
     `${reset}`,
     'RateLimit-Policy',
-    `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
+    policyOf(minute.limit, day.limit),
     'RateLimit',
     `"minute";r=${minute.remaining};t=${minute.reset - now}, "day";r=${day.remaining};t=${day.reset - now}`,
-  ];
+  );
+}
+
+/** The last policy, cached because most requests in a row are on the same plan. */
+let lastPolicy = { minute: Number.NaN, day: Number.NaN, text: '' };
+
+function policyOf(minute: number, day: number): string {
+  if (lastPolicy.minute !== minute || lastPolicy.day !== day) {
+    lastPolicy = { minute, day, text: `"minute";q=${minute};w=60, "day";q=${day};w=86400` };
+  }
+  return lastPolicy.text;
 }
 
 /** Appends the answer's own headers and those that describe its body. */

@@ -7,6 +7,8 @@ const HTTP_VERSIONS = new Set(['1.1', '1.0']);
 /** A host with an optional port (RFC 9112, section 3.2). No comma, with which Node joins a second Host header. */
 const HOST = /^(\[[A-Za-z0-9\-._~!$&'()*+;=:]+\]|([A-Za-z0-9\-._~!$&'()*+;=]|%[0-9A-Fa-f]{2})*)(:[0-9]*)?$/;
 
+const PATH_END = /[?#]/;
+
 /** The first gate: checks the rules of HTTP, and sets path and query. Throws the CatalogError of the rule broken. */
 export function readHead(exchange: Exchange): void {
   const { request, failure } = exchange;
@@ -48,7 +50,7 @@ function readTarget(exchange: Exchange, url: string): void {
     exchange.path = relative;
     return;
   }
-  const end = relative.search(/[?#]/);
+  const end = relative.search(PATH_END);
   exchange.path = end < 0 ? relative : relative.slice(0, end);
   if (!relative.startsWith('/'))
     throw new CatalogError('malformed_request', 'The address is not a path; begin it with /');
