@@ -25,11 +25,17 @@ export interface LimiterMemory {
   readonly ban: Ban | undefined;
 }
 
+/** What several instances that share a counter remember beside it. */
+export interface SharedMemory extends LimiterMemory {
+  /** The start of the key's last ban that was lifted. */
+  readonly lifted: number | undefined;
+}
+
 export interface LimitStorage {
   /** Reads the state from which a limiter resumes counting a key. */
   memory(keyId: string): Promise<LimiterMemory>;
-  /** The same of some hundreds of keys at once, in their order. */
-  memories(keyIds: readonly string[]): Promise<LimiterMemory[]>;
+  /** The same of some hundreds of keys at once, in their order, for instances that share a counter. */
+  memories(keyIds: readonly string[]): Promise<SharedMemory[]>;
   /** Replaces the counts of each key named. */
   saveCounts(counts: readonly WindowCounts[]): Promise<void>;
   /**

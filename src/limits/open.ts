@@ -1,6 +1,7 @@
 import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../stdx/clock.ts';
+import type { Timers } from '../stdx/timers.ts';
 import type { Events } from '../telemetry/events.ts';
 import type { Limiter } from './limiter.ts';
 import { LocalLimiter } from './local-limiter.ts';
@@ -11,6 +12,8 @@ export interface LimiterOptions {
   readonly events: Events;
   /** Replaces the Redis server's clock; for tests. */
   readonly time?: Clock;
+  /** What deadlines are measured with; for tests. */
+  readonly timers?: Timers;
 }
 
 /**
@@ -19,12 +22,13 @@ export interface LimiterOptions {
  */
 export async function openLimiter(
   { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
-  { time, ...options }: LimiterOptions,
+  { time, timers, ...options }: LimiterOptions,
 ): Promise<Limiter> {
   if (!redis) return new LocalLimiter({ ...options, banAfter: banAfterRefusals });
   // Loaded on demand: the Redis client takes a third as long to load as everything else.
   const { RedisLimiter } = await import('./redis/limiter.ts');
-  const limiter = new RedisLimiter({ ...options, ...redis, banAfter: banAfterRefusals, ...(time && { time }) });
+  const forTests = { ...(time && { time }), ...(timers && { timers }) };
+  const limiter = new RedisLimiter({ ...options, ...redis, banAfter: banAfterRefusals, ...forTests });
   try {
     await limiter.connect();
     return limiter;

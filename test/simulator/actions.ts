@@ -6,7 +6,8 @@ import type { Server } from './server.ts';
 import type { Fault } from './weather.ts';
 import type { World, WorldKey } from './world.ts';
 
-const DAY_MS = 86_400_000;
+/** How long the outcome of a create is kept for retries. */
+const KEPT_SECONDS = 86_400;
 /** A step of the clock is noticed within a second, and saved half a second later. */
 const MOVED_MS = 3_000;
 const FAULTS: Readonly<Record<Fault, number>> = { slow: 3, lossy: 3, silent: 1, down: 2 };
@@ -31,6 +32,8 @@ const WEIGHTS = {
   redisFlush: 0.6,
   redisScriptFlush: 0.4,
   redisSnapshot: 2,
+  redisFailover: 0.7,
+  purge: 0.5,
   kill: 1.5,
   restart: 1.5,
   clockStep: 1.5,
@@ -139,6 +142,18 @@ export class Actions {
     },
     redisScriptFlush: () => this.#world.redis?.flushScripts(),
     redisSnapshot: () => this.#world.redis?.takeSnapshot(),
+    redisFailover: () => {
+      if (!this.#world.redis?.isUp) return;
+      this.#world.redis.failOver();
+      this.#world.loseRedis({ isNoticed: false });
+    },
+    // A service does it again and again, so no failure matters.
+    purge: () =>
+      this.#onAny(({ life }) => {
+        if (!life) return;
+        this.#world.catalog.purge(life.clock().unix);
+        life.storage.purgeOutcomes().catch(() => {});
+      }),
     kill: () =>
       this.#onSettled((server) => {
         this.#world.note(`${server.name} is killed`);
@@ -195,13 +210,12 @@ export class Actions {
     });
   }
 
-  /** A client that got no answer sends the same again; within a day nothing is stored twice. */
+  /** A client that got no answer sends the same again. */
   #retry(): void {
     const before = this.#dice.pick(this.#retriable);
     const server = this.#dice.pick(this.#world.up);
     if (!before || !server) return;
-    const { key, name, idempotencyKey, sentMs } = before;
-    if (this.#world.time.nowMs - sentMs > DAY_MS / 2 || sentMs < this.#steppedMs) return;
+    const { key, name, idempotencyKey } = before;
     this.#world.send(server, key, { operation: 'create', name, idempotencyKey });
   }
 
@@ -235,15 +249,16 @@ export class Actions {
   #liftBan(): void {
     const { time, limits } = this.#world;
     this.#onAny(({ life }, key) => {
-      const bans = limits.bans.all.filter(({ keyId, ends }) => keyId === key.id && ends > time.nowMs / 1_000 - 5);
-      if (!life || bans.length === 0) return;
-      for (const ban of bans) ban.liftBegunMs ??= time.nowMs;
+      if (!life || limits.bans.all.every(({ keyId, ends }) => keyId !== key.id || ends < time.nowMs / 1_000)) return;
+      const { bans, end } = limits.bans.beginLift(key.id, time.nowMs);
       limits.lifted(key.id, time.nowMs);
-      life.storage.limits.liftBan(key.id, life.clock().unix, OPERATOR).then((wasLifted) => {
+      const lifting = life.storage.limits.liftBan(key.id, life.clock().unix, OPERATOR).then((wasLifted) => {
         this.#world.note(`${key.id}: ${wasLifted ? 'the ban was lifted' : 'there was no ban to lift'}`);
         limits.lifted(key.id, time.nowMs);
         for (const ban of bans) if (wasLifted && ban.storedMs !== undefined) ban.liftedMs = time.nowMs;
-      }, expected(this.#world));
+      });
+      lifting.catch(expected(this.#world)).finally(() => end(time.nowMs));
+      this.#world.onDeath(life, () => end(time.nowMs));
     });
   }
 
@@ -310,7 +325,9 @@ export class Actions {
     const seconds = time.nowMs / 1_000;
     const bans = limits.bans.all.flatMap(({ ends }) => [ends, ends, ends + 86_400]);
     const midnight = Math.ceil(seconds / 86_400) * 86_400;
-    const ends = [seconds + 60, seconds + 60, seconds + 30, midnight, ...bans.filter((end) => end > seconds)];
+    const expiry = (this.#dice.pick(this.#retriable)?.sentMs ?? 0) / 1_000 + KEPT_SECONDS;
+    const later = [...bans, expiry].filter((end) => end > seconds);
+    const ends = [seconds + 60, seconds + 60, seconds + 30, midnight, ...later];
     const to = Math.ceil((this.#dice.pick(ends) ?? seconds) + this.#dice.between(-1, 1));
     const ms = Math.max(0, to * 1_000 - time.nowMs);
     this.#world.note(`${Math.round(ms / 1_000)} s pass at once`);

@@ -53,6 +53,7 @@ export interface Answered {
   readonly code?: AnyErrorCode;
   readonly key?: ApiKey;
   readonly body?: string;
+  readonly isReplay?: boolean;
 }
 
 /** What the limiter decided on a request. */
@@ -84,6 +85,8 @@ export class Life implements AsyncDisposable {
   isDead = false;
   /** Since when it counts without Redis. */
   degradedMs: number | undefined;
+  /** Until when it counted without Redis. */
+  apartUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(place: Place, ways: { database: Weather; redis: Weather; skewMs: () => number }, observer: Observer) {
     const { time, database, redis, banAfter, instances, categoriesMax, categoriesBytesMax } = place;
@@ -102,10 +105,12 @@ export class Life implements AsyncDisposable {
       },
       limiterDegraded: () => {
         this.degradedMs = time.nowMs;
+        this.apartUntilMs = Number.POSITIVE_INFINITY;
         observer.onDegraded(this, true);
       },
       limiterRecovered: () => {
         this.degradedMs = undefined;
+        this.apartUntilMs = time.nowMs;
         observer.onDegraded(this, false);
       },
     };
@@ -179,8 +184,8 @@ export class Life implements AsyncDisposable {
       onCharged({ key, decision, isFromMemory });
       if (call.operation === 'peek') return { status: 200, key };
       if (decision.refusal) return { status: 429, code: decision.refusal, key };
-      const { status, body } = await this.#handle(call, { request, key });
-      return { status, body: textOf(body), key };
+      const { status, headers = [], body } = await this.#handle(call, { request, key });
+      return { status, body: textOf(body), key, isReplay: headers.includes('Idempotency-Replayed') };
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error;
       return { status: STATUS_OF[error.code], code: error.code, ...known };

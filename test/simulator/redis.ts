@@ -81,6 +81,11 @@ export class SimulatedRedis {
     this.isUp = true;
   }
 
+  /** Another server with older data answers from now on, on the same connections. */
+  failOver(): void {
+    this.start('old');
+  }
+
   /** FLUSHALL, on a server that goes on running. */
   flush(): void {
     this.#values = new Map();

@@ -22,6 +22,7 @@ export class VirtualTime {
   #made = 0;
   /** Ascending. */
   readonly #events: Event[] = [];
+  readonly #leaps: { readonly fromMs: number; readonly toMs: number }[] = [];
 
   constructor(startMs: number) {
     this.#nowMs = startMs;
@@ -96,8 +97,16 @@ export class VirtualTime {
 
   /** Lets time pass without anything happening, as if all processes were suspended. What was due happens next. */
   leap(ms: number): void {
+    this.#leaps.push({ fromMs: this.#nowMs, toMs: this.#nowMs + ms });
     this.#nowMs += ms;
     for (const event of this.#events) event.atMs = Math.max(event.atMs, this.#nowMs);
+  }
+
+  /** How long the processes were running between two moments: the time without leaps. */
+  runningMs(fromMs: number, toMs: number): number {
+    let ms = toMs - fromMs;
+    for (const leap of this.#leaps) ms -= Math.max(0, Math.min(leap.toMs, toMs) - Math.max(leap.fromMs, fromMs));
+    return ms;
   }
 
   #insert(event: Event): void {

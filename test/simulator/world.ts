@@ -6,11 +6,12 @@ import { OPERATOR } from '../kit/operator.ts';
 import { type NewStatement, SimulatedDatabase } from './database.ts';
 import { Dice } from './dice.ts';
 import type { Answered, Call, Charged, Life, Place } from './life.ts';
-import type { ModelBan } from './models/bans.ts';
+import type { BanMoment, StoredBan } from './models/bans.ts';
 import { SafePoint } from './models/calm.ts';
 import { CatalogModel } from './models/catalog.ts';
 import { KeyModel } from './models/keys.ts';
-import { type Counter, LimitsModel } from './models/limits.ts';
+import { Knowledge } from './models/knowledge.ts';
+import { LimitsModel } from './models/limits.ts';
 import { promise } from './models/promise.ts';
 import { UsageModel, type UsageRow } from './models/usage.ts';
 import { type SetInRedis, SimulatedRedis } from './redis.ts';
@@ -24,11 +25,9 @@ const COUNTS_LOST_MS = 1_000;
 const USAGE_LOST_MS = 5_500;
 /** Half a second between flushes, and the time that one takes. */
 const FLUSHED_MS = 700;
-/** How often a database that is locked is asked again, and for how long. */
-const SETTLED_MS = 1_500;
-
-/** How long a process may refuse a key from memory, until it learns what Redis has by then. */
-const MERGED_MS = 61_000;
+/** How often the processes look which Redis answers, and how long that takes. */
+const LOOK_MS = 1_000;
+const LOOKED_MS = 500;
 
 /** A client's key. */
 export interface WorldKey {
@@ -45,6 +44,8 @@ interface Pending {
   readonly key: WorldKey;
   readonly call: Call;
   readonly askedMs: number;
+  /** The Unix second at the process. */
+  readonly asked: number;
 }
 
 interface StoredKey {
@@ -72,11 +73,11 @@ export class World implements Disposable {
   readonly #countsSafe: SafePoint;
   readonly #usageSafe: SafePoint;
   readonly #flushSafe: SafePoint;
+  readonly #knowledge: Knowledge;
   readonly #digest = createHash('sha256');
   readonly #onDeath = new Map<Life, (() => void)[]>();
   #failure: unknown;
   #roughMs = 0;
-  #lossMs = 0;
   #named = 0;
   #issued = 0;
 
@@ -88,10 +89,10 @@ export class World implements Disposable {
     this.banAfter = dice.between(2, 6);
     this.categoriesMax = dice.between(5, 30);
     const skewMs = dice.between(-400, 400);
-    const onSet = (set: SetInRedis) =>
-      this.#attempt(() => this.limits.setInRedis(set, { nowMs: time.nowMs, mayBeNew: this.#mayBeNew }));
+    const onSet = (set: SetInRedis) => this.#attempt(() => this.limits.setInRedis(set, this.#banMoment));
     this.redis = instances === 1 ? undefined : new SimulatedRedis({ time, dice, skewMs, onSet });
-    this.limits = new LimitsModel({ banAfter: this.banAfter, shared: this.redis && { instances, skewMs } });
+    const runningMs = (fromMs: number, toMs: number) => time.runningMs(fromMs, toMs);
+    this.limits = new LimitsModel({ banAfter: this.banAfter, shared: this.redis && { instances, skewMs }, runningMs });
     const { database, redis, banAfter, categoriesMax } = this;
     const bounds = { categoriesMax, categoriesBytesMax: LISTED_BYTES_MAX };
     const place: Place = { time, database, redis, instances, banAfter, ...bounds };
@@ -100,13 +101,14 @@ export class World implements Disposable {
         this.#attempt(() => {
           this.note(`${this.#nameOf(life)} bans ${ban.keyId} at level ${ban.level}`);
           const limits = this.keys.find(({ id }) => id === ban.keyId)?.model.limits ?? [];
-          this.limits.banned({ life, ban, nowMs: time.nowMs, limits, mayBeNew: this.#mayBeNew });
+          this.limits.banned({ life, ban, limits, ...this.#banMoment });
         }),
       onDefect: (error: unknown) => this.fail(error),
       onDegraded: (life: Life, isDegraded: boolean) =>
         this.note(`${this.#nameOf(life)} counts ${isDegraded ? 'without' : 'with'} Redis`),
     };
     this.servers = Array.from({ length: instances }, (_, index) => new Server(`s${index}`, place, { dice, observer }));
+    this.#knowledge = new Knowledge({ time, servers: this.servers, roughUntilMs: () => this.roughUntilMs });
     this.#countsSafe = new SafePoint(START_MS, COUNTS_LOST_MS);
     this.#usageSafe = new SafePoint(START_MS, USAGE_LOST_MS);
     this.#flushSafe = new SafePoint(START_MS, FLUSHED_MS);
@@ -166,9 +168,10 @@ export class World implements Disposable {
   send(server: Server, key: WorldKey, call: Omit<Call, 'secret'>): void {
     const { life } = server;
     if (!life) return;
-    const pending = { life, key, call: { ...call, secret: key.secret }, askedMs: this.time.nowMs };
+    const asked = life.clock().unix;
+    const pending = { life, key, call: { ...call, secret: key.secret }, askedMs: this.time.nowMs, asked };
     this.#pending.add(pending);
-    if (call.name !== undefined) this.catalog.begin(call.name);
+    if (call.name !== undefined) this.catalog.begin(call.name, asked);
     const onCharged = (charged: Charged) => {
       if (this.#pending.has(pending)) this.#charged(server, pending, charged);
     };
@@ -202,12 +205,24 @@ export class World implements Disposable {
     if (!isSaved || this.isBusy(life)) this.#ended(life);
   }
 
-  /** The counts in Redis are older now, or gone. */
-  loseRedis(): void {
-    this.#lossMs = this.time.nowMs;
-    const { bans } = this.limits;
-    for (const ban of bans.all) if (ban.storedMs === undefined) ban.mayBeLost = true;
-    this.limits.lose({ atMs: this.time.nowMs, safeMs: this.#flushSafe.ms });
+  /** The counts in Redis are older now, or gone; some processes may notice that only after a while. */
+  loseRedis({ isNoticed = true } = {}): void {
+    this.#knowledge.lose({ isNoticed });
+    for (const ban of this.limits.bans.all) {
+      if (ban.storedMs !== undefined) continue;
+      ban.mayBeLost = true;
+      this.limits.lifted(ban.keyId, this.time.nowMs);
+    }
+    const safeMs = this.#flushSafe.ms;
+    this.limits.lose({ atMs: this.time.nowMs, safeMs: isNoticed ? safeMs : 0 });
+    if (isNoticed) return;
+    // After a second of all processes, and the question that they ask then.
+    this.time.after(LOOK_MS, () => {
+      this.time.after(LOOKED_MS, () => {
+        this.#knowledge.lose({ isNoticed: true });
+        this.limits.lose({ atMs: this.time.nowMs, safeMs });
+      });
+    });
   }
 
   /** Checks everything that must hold now. */
@@ -215,7 +230,7 @@ export class World implements Disposable {
     this.#attempt(() => {
       const { nowMs } = this.time;
       const roughMs = this.roughUntilMs;
-      if (this.#isDoubtful) this.limits.doubt();
+      if (this.#knowledge.isDoubtful) this.limits.doubt();
       this.limits.check(nowMs);
       for (const safe of [this.#countsSafe, this.#usageSafe, this.#flushSafe]) safe.update(nowMs, roughMs);
       if (!this.#checkTables()) return;
@@ -264,8 +279,11 @@ export class World implements Disposable {
   }
 
   #charged(server: Server, { life, call, askedMs }: Pending, { key, decision, isFromMemory }: Charged): void {
+    const { nowMs } = this.time;
+    const { degradedMs } = life;
     const { minute, day, refusal = 'admitted' } = decision;
-    this.note(`${server.name} ${key.id}: ${refusal}, ${minute.remaining}/${day.remaining} of ${minute.limit}`);
+    const until = decision.ban ? ` until ${decision.ban.until}` : '';
+    this.note(`${server.name} ${key.id}: ${refusal}${until}, ${minute.remaining}/${day.remaining} of ${minute.limit}`);
     this.limits.decided({
       life,
       key,
@@ -273,13 +291,14 @@ export class World implements Disposable {
       isPeek: call.operation === 'peek',
       isFromMemory,
       askedMs,
-      nowMs: this.time.nowMs,
+      nowMs,
       roughUntilMs: this.roughUntilMs,
-      knows: (ban, counter) => this.#mustKnow(life, ban, counter),
+      knows: (ban, counter) => this.#knowledge.mustKnow({ bornMs: life.bornMs, degradedMs, nowMs }, ban, counter),
     });
   }
 
-  #answered(server: Server, { life, key, call, askedMs }: Pending, answered: Answered): void {
+  #answered(server: Server, pending: Pending, answered: Answered): void {
+    const { life, key, call, askedMs } = pending;
     const { nowMs, roughUntilMs } = { nowMs: this.time.nowMs, roughUntilMs: this.roughUntilMs };
     const { status, code = '' } = answered;
     this.note(`${server.name} ${key.id}: ${status} ${code} ${call.operation} ${call.name ?? ''}`);
@@ -291,17 +310,18 @@ export class World implements Disposable {
       const limits = answered.key?.limits;
       key.model.check({ life, askedMs, answeredMs: nowMs, roughUntilMs, limits });
     }
-    if (call.name !== undefined) this.#created(life, call.name, answered);
+    if (call.name !== undefined) this.#created(pending, call.name, answered);
   }
 
-  #created(life: Life, name: string, { status, code, body }: Answered): void {
+  #created({ life, askedMs, asked }: Pending, name: string, { status, code, body, isReplay = false }: Answered): void {
     if (status !== 201) {
       this.catalog.failed(name, { isUnknown: code === 'outcome_unknown' });
       return;
     }
     const { id } = JSON.parse(body ?? '') as { id: number };
-    this.catalog.stored(name, id);
-    if (this.time.nowMs <= this.roughUntilMs || !this.catalog.untouched.includes(id)) return;
+    const { unix } = life.clock();
+    this.catalog.stored(name, { id, isReplay }, { least: Math.min(asked, unix), most: Math.max(asked, unix) });
+    if (askedMs <= this.roughUntilMs || !this.catalog.untouched.includes(id)) return;
     const isListed = textOf(life).includes(`{"id":${id},`);
     promise(isListed, () => `${name} was answered with the id ${id}, but the list does not show it`);
   }
@@ -310,29 +330,8 @@ export class World implements Disposable {
     return this.servers.find((server) => server.life === life)?.name ?? 'a process that ended';
   }
 
-  /** Whether Redis lost data that storage could not bring back at once. */
-  get #isDoubtful(): boolean {
-    return this.#lossMs > 0 && this.roughUntilMs >= this.#lossMs - SETTLED_MS;
-  }
-
-  /** Whether a process may decide on a ban before it learns of another one. */
-  get #mayBeNew(): boolean {
-    const { nowMs } = this.time;
-    const isUnmerged = this.#lossMs > 0 && nowMs < this.#lossMs + MERGED_MS;
-    const isApart = ({ ways, life }: Server) => ways.redis.roughUntilMs >= nowMs || life?.degradedMs !== undefined;
-    return this.#isDoubtful || isUnmerged || this.servers.some(isApart);
-  }
-
-  #mustKnow(life: Life, ban: ModelBan, counter: Counter): boolean {
-    const { nowMs } = this.time;
-    const storedMs = ban.storedMs ?? nowMs;
-    if (counter === 'alone') return storedMs < life.bornMs;
-    if (counter === 'redis') {
-      return !this.#isDoubtful && Math.max(storedMs, ban.sharedMs ?? nowMs) < nowMs - SETTLED_MS;
-    }
-    const { degradedMs } = life;
-    if (degradedMs === undefined || nowMs < degradedMs + SETTLED_MS) return false;
-    return storedMs < degradedMs && this.roughUntilMs < degradedMs - SETTLED_MS;
+  get #banMoment(): BanMoment {
+    return { nowMs: this.time.nowMs, roughUntilMs: this.roughUntilMs, mayBeNew: this.#knowledge.mayBeNew };
   }
 
   /** False while they cannot be read. */
@@ -343,7 +342,8 @@ export class World implements Disposable {
     const keys = database.read<StoredKey>('select id, per_minute, per_day, revoked_at from api_keys');
     const usage = this.#usageRows();
     if (!rows || !counters || !keys || !usage) return false;
-    catalog.checkTable(rows, time.nowMs);
+    const latestMs = time.nowMs + Math.max(...this.servers.map(({ skewMs }) => skewMs));
+    catalog.checkTable(rows, { nowMs: time.nowMs, now: Math.ceil(latestMs / 1_000) });
     promise(counters[0]?.count === rows.length, () => `${rows.length} categories are counted as ${counters[0]?.count}`);
     promise(rows.length <= this.categoriesMax, () => `${rows.length} categories of at most ${this.categoriesMax}`);
     this.usage.check(usage, { isAll: false });
@@ -353,20 +353,14 @@ export class World implements Disposable {
       const version = { limits: { minute: per_minute, day: per_day }, isRevoked: revoked_at !== null };
       key.model.change(version, { begunMs: 0, doneMs: time.nowMs, madeBy: undefined });
     }
-    this.#checkBans();
+    this.limits.bans.see({
+      nowMs: time.nowMs,
+      stored: database.read<StoredBan>('select key_id, started_at, level from bans') ?? [],
+      ahead: this.redis ? 0 : (this.servers[0] as Server).skewMs / 1_000,
+      slack: this.redis ? 0 : 1,
+      inRedis: (keyId) => this.redis?.value(keyId) ?? '',
+    });
     return true;
-  }
-
-  /** The bans of a key are stored in the order in which they were imposed. */
-  #checkBans(): void {
-    const stored = this.database.read<{ key_id: string }>('select key_id from bans') ?? [];
-    for (const { id } of this.keys) {
-      const bans = this.limits.bans.all.filter(({ keyId, mayBeLost }) => keyId === id && !mayBeLost);
-      const count = stored.filter(({ key_id }) => key_id === id).length;
-      for (const ban of bans.slice(0, count)) ban.storedMs ??= this.time.nowMs;
-      const value = this.redis?.value(id) ?? '';
-      for (const ban of bans) if (value.includes(`"startedAt":${ban.starts},`)) ban.sharedMs ??= this.time.nowMs;
-    }
   }
 
   #usageRows(): UsageRow[] | undefined {

@@ -7,6 +7,8 @@ import { COUNT, REPLACE_BAN } from './scripts.ts';
 
 /** Minimum skew between two readings of the server's clock that counts as a clock step. */
 const STEP_MS = 1_000;
+/** Far above the deadline of an answer: one that took longer was read by a process that had been suspended. */
+const SUSPENDED_MS = 5_000;
 
 /** A ban as Redis stores it, including the members that are opaque to the scripts. */
 export interface SharedBan extends BanState {
@@ -122,6 +124,8 @@ export class RedisCounts implements AsyncDisposable {
   /** Updates the skew: the server read its clock at some moment between sending and receiving. */
   #readClock(serverMs: number, sentMs: number, receivedMs: number): void {
     const before = this.#skew;
+    // Such a reading says little; the last one still holds.
+    if (before && receivedMs - sentMs > SUSPENDED_MS) return;
     const skew = { least: serverMs - receivedMs, most: serverMs - sentMs };
     this.#skew = skew;
     if (before && (skew.least > before.most + STEP_MS || skew.most < before.least - STEP_MS)) {
@@ -138,6 +142,11 @@ function toMoment(ms: number): Moment {
 /** Converts a stored ban. */
 export function fromStorage({ startedAt, endsAt, level, reason }: Ban): SharedBan {
   return { starts: startedAt, ends: endsAt, level, reason, startedAt, isStored: true };
+}
+
+/** Converts a ban to how it is stored. */
+export function toStorage(keyId: string, { startedAt, starts, ends, level, reason }: SharedBan): Ban {
+  return { keyId, startedAt, endsAt: startedAt + ends - starts, level, reason };
 }
 
 function toArguments({ counts, ban, isComplete }: Remembered): string[] {

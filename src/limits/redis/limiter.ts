@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
-import type { Ban, WindowCounts } from '../../catalog/limit.ts';
+import type { SharedMemory, WindowCounts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
@@ -12,7 +12,7 @@ import type { Events } from '../../telemetry/events.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
 import { LocalShare } from '../local-share.ts';
 import { charge, type Decision, later, look, type WindowState } from '../window.ts';
-import { type Counted, fromStorage, RedisCounts, type Remembered, type SharedBan } from './counts.ts';
+import { type Counted, fromStorage, RedisCounts, type Remembered, type SharedBan, toStorage } from './counts.ts';
 import type { RedisClient } from './link.ts';
 import { MemoryReader } from './memory-reader.ts';
 
@@ -88,6 +88,8 @@ export class RedisLimiter implements Limiter {
   readonly #memories: MemoryReader;
   /** The keys whose counts in Redis are merged with what is remembered elsewhere; another map for each new server. */
   #merged = new BoundedMap<true>(MERGED_MAX);
+  /** Whether a ban in Redis was enforced that may have been lifted, because storage failed. */
+  #hasUncheckedBans = false;
   readonly #timer: Timer;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
@@ -170,10 +172,9 @@ export class RedisLimiter implements Limiter {
       if (now < ban.ends && (lastStart.get(keyId) ?? 0) < ban.startedAt) this.#newBans.delete(each);
     }
     for (const { keyId, ban } of this.#newBans) lastStart.set(keyId, ban.startedAt);
-    const { latest } = this.#redis.now();
     for (const [keyId, { ban }] of this.#refused) {
-      if (!ban || latest.steady >= ban.ends) continue;
-      if ((lastStart.get(keyId) ?? 0) < ban.startedAt) this.#refused.delete(keyId);
+      if (!ban || now >= ban.ends) continue;
+      if (lastStart.get(keyId) !== ban.startedAt) this.#refused.delete(keyId);
     }
   }
 
@@ -186,9 +187,20 @@ export class RedisLimiter implements Limiter {
   async #save(): Promise<void> {
     try {
       for (const newBan of this.#newBans) await this.#keepBan(newBan);
+      if (this.#hasUncheckedBans) await this.#checkBans();
       await this.#saveCounts();
     } catch (error) {
       this.#options.events.countsNotSaved(error);
+    }
+  }
+
+  async #checkBans(): Promise<void> {
+    this.#hasUncheckedBans = false;
+    try {
+      await this.refreshBans();
+    } catch (error) {
+      this.#hasUncheckedBans = true;
+      throw error;
     }
   }
 
@@ -260,14 +272,18 @@ export class RedisLimiter implements Limiter {
     return undefined;
   }
 
-  /** Checks a ban that is new to this instance: it may have been lifted unnoticed. If so, removes it from Redis. */
+  /**
+   * Checks a ban that is new to this instance: it may have been lifted unnoticed. If so, replaces it in Redis by the
+   * one that storage has, if any.
+   */
   async #wasLifted(keyId: string, { ban, now }: Counted): Promise<boolean> {
-    if (!ban?.isStored || now.steady >= ban.ends) return false;
+    if (!ban || now.steady >= ban.ends) return false;
     const known = this.#refused.get(keyId)?.ban;
-    if (known?.isStored && known.startedAt === ban.startedAt) return false;
-    // Trust Redis while storage is unavailable.
+    if (known?.startedAt === ban.startedAt && (known.isStored || !ban.isStored)) return false;
     const memory = await this.#memories.read(keyId).catch(() => undefined);
-    if (!memory || (memory.ban && memory.ban.startedAt >= ban.startedAt)) return false;
+    // Trust Redis while storage is unavailable, and check again.
+    this.#hasUncheckedBans ||= !memory;
+    if (!memory || !isOutdated(ban, memory)) return false;
     await this.#redis.replaceBan(keyId, ban, memory.ban && fromStorage(memory.ban));
     return true;
   }
@@ -309,7 +325,7 @@ export class RedisLimiter implements Limiter {
         state = { ...state, ban: last };
         continue;
       }
-      this.#options.events.keyBanned(toRow(key.id, ban), key.plan);
+      this.#options.events.keyBanned(toStorage(key.id, ban), key.plan);
       const inRedis = replaced === 'replaced' ? ban : last;
       const newBan = { keyId: key.id, attempt: randomUUID(), ban, inRedis, isStored: false, isUnderWay: false };
       this.#newBans.add(newBan);
@@ -323,7 +339,7 @@ export class RedisLimiter implements Limiter {
     if (newBan.isUnderWay) return;
     newBan.isUnderWay = true;
     try {
-      if (!newBan.isStored) await this.#options.storage.limits.insertBan(toRow(keyId, ban), attempt);
+      if (!newBan.isStored) await this.#options.storage.limits.insertBan(toStorage(keyId, ban), attempt);
       newBan.isStored = true;
       const stored = { ...ban, isStored: true };
       const replaced = await this.#redis.replaceBan(keyId, newBan.inRedis, stored);
@@ -358,8 +374,13 @@ export class RedisLimiter implements Limiter {
   }
 }
 
-function toRow(keyId: string, { startedAt, starts, ends, level, reason }: SharedBan): Ban {
-  return { keyId, startedAt, endsAt: startedAt + ends - starts, level, reason };
+/**
+ * Whether a ban that Redis has is not the key's last one: it was lifted, or another one followed. One that is not
+ * marked as stored may be on its way to storage.
+ */
+function isOutdated(ban: SharedBan, { ban: last, lifted = 0 }: SharedMemory): boolean {
+  if (last?.startedAt === ban.startedAt) return false;
+  return ban.isStored || Math.max(last?.startedAt ?? 0, lifted) >= ban.startedAt;
 }
 
 /** Merges counts: the later of each window, by the rule of `LimitStorage.raiseCounts`. */

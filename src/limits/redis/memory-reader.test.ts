@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LimiterMemory } from '../../catalog/limit.ts';
-import { SYSTEM_TIMERS } from '../../stdx/timers.ts';
+import type { SharedMemory } from '../../catalog/limit.ts';
+import { SYSTEM_TIMERS, type Timers } from '../../stdx/timers.ts';
 import { MemoryReader } from './memory-reader.ts';
 
 /** Storage whose reads end when the test says so. */
-function controlled() {
-  const reads: { keyIds: readonly string[]; end: PromiseWithResolvers<LimiterMemory[]> }[] = [];
+function controlled(timers: Timers = SYSTEM_TIMERS) {
+  const reads: { keyIds: readonly string[]; end: PromiseWithResolvers<SharedMemory[]> }[] = [];
   const reader = new MemoryReader(
     {
       memories(keyIds) {
-        const end = Promise.withResolvers<LimiterMemory[]>();
+        const end = Promise.withResolvers<SharedMemory[]>();
         reads.push({ keyIds, end });
         return end.promise;
       },
     },
-    SYSTEM_TIMERS,
+    timers,
   );
   const begun = async (count: number) => {
     while (reads.length < count) await new Promise(setImmediate);
@@ -24,9 +24,10 @@ function controlled() {
   return { reader, reads, begun };
 }
 
-const memoryOf = (keyId: string): LimiterMemory => ({
+const memoryOf = (keyId: string): SharedMemory => ({
   counts: { keyId, minuteEnds: 0, minuteUsed: 0, day: 0, dayUsed: 0 },
   ban: undefined,
+  lifted: undefined,
 });
 
 test('keys asked for together are read together, 500 at a time, each once', async () => {
@@ -53,7 +54,7 @@ test('a key requested during a read of it is read again, to see what was saved s
   const first = reader.read('key_1');
   const before = await begun(1);
   const second = reader.read('key_1');
-  before.end.resolve([{ counts: undefined, ban: undefined }]);
+  before.end.resolve([{ counts: undefined, ban: undefined, lifted: undefined }]);
   (await begun(2)).end.resolve([memoryOf('key_1')]);
   assert.deepEqual([(await first).counts, (await second).counts?.keyId], [undefined, 'key_1']);
 });
@@ -69,5 +70,17 @@ test('when a read fails, its waiters fail too, and the next read is tried', asyn
   const asked = reader.read('key_2');
   (await begun(2)).end.resolve([memoryOf('key_2')]);
   assert.deepEqual(await asked, memoryOf('key_2'));
+  assert.equal(reader.isFailing, false);
+});
+
+test('a failure of long ago says nothing of storage as it is', async () => {
+  let nowMs = 0;
+  const { reader, begun } = controlled({ ...SYSTEM_TIMERS, now: () => nowMs });
+  const failed = reader.read('key_1');
+  (await begun(1)).end.reject(new Error('down'));
+  await assert.rejects(failed);
+  nowMs = 2_500;
+  assert.equal(reader.isFailing, true, 'while the next read may be under way');
+  nowMs = 3_500;
   assert.equal(reader.isFailing, false);
 });

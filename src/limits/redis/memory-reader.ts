@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
-import type { LimiterMemory, LimitStorage } from '../../catalog/limit.ts';
+import type { LimitStorage, SharedMemory } from '../../catalog/limit.ts';
 import type { Timers } from '../../stdx/timers.ts';
 import { within } from '../../stdx/within.ts';
 
 const KEYS_PER_READ = 500;
 /** A read that takes longer has failed for those who wait for it. */
 const READ_MS = 2_000;
+/** How long a failure counts: longer than a read, so that under load the next one has failed by then. */
+const FAILING_MS = 3_000;
 
 /**
  * Reads what storage remembers of keys, many at a time: after a new connection to Redis every key is read at its next
@@ -15,23 +17,23 @@ const READ_MS = 2_000;
 export class MemoryReader {
   readonly #limits: Pick<LimitStorage, 'memories'>;
   readonly #timers: Timers;
-  #waiting = new Map<string, PromiseWithResolvers<LimiterMemory>>();
+  #waiting = new Map<string, PromiseWithResolvers<SharedMemory>>();
   #isReading = false;
-  #isFailing = false;
+  #failedMs = Number.NEGATIVE_INFINITY;
 
   constructor(limits: Pick<LimitStorage, 'memories'>, timers: Timers) {
     this.#limits = limits;
     this.#timers = timers;
   }
 
-  /** Whether the last read failed. */
+  /** Whether the last read failed, just now: an earlier failure says nothing of storage as it is. */
   get isFailing(): boolean {
-    return this.#isFailing;
+    return this.#timers.now() - this.#failedMs < FAILING_MS;
   }
 
   /** What storage remembers of a key. Rejects with `unavailable`, after 2 s for one read at most. */
-  read(keyId: string): Promise<LimiterMemory> {
-    const waiting = this.#waiting.get(keyId) ?? Promise.withResolvers<LimiterMemory>();
+  read(keyId: string): Promise<SharedMemory> {
+    const waiting = this.#waiting.get(keyId) ?? Promise.withResolvers<SharedMemory>();
     this.#waiting.set(keyId, waiting);
     if (!this.#isReading) void this.#readAll();
     return waiting.promise;
@@ -53,10 +55,10 @@ export class MemoryReader {
     try {
       const reading = this.#limits.memories(some.map(([keyId]) => keyId));
       const memories = await within(reading, { ms: READ_MS, lateness, timers: this.#timers });
-      this.#isFailing = false;
-      for (const [index, [, { resolve }]] of some.entries()) resolve(memories[index] as LimiterMemory);
+      this.#failedMs = Number.NEGATIVE_INFINITY;
+      for (const [index, [, { resolve }]] of some.entries()) resolve(memories[index] as SharedMemory);
     } catch (error) {
-      this.#isFailing = true;
+      this.#failedMs = this.#timers.now();
       for (const [, { reject }] of some) reject(error);
       // Those behind would wait for a deadline each.
       for (const { reject } of this.#waiting.values()) reject(error);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
-import type { Ban, LimiterMemory, LimitStorage, WindowCounts } from '../../catalog/limit.ts';
+import type { Ban, LimiterMemory, LimitStorage, SharedMemory, WindowCounts } from '../../catalog/limit.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { recordAudit } from './audit.ts';
 import { onceByAttempt } from './outcomes.ts';
@@ -65,14 +65,14 @@ export class SqlLimits implements LimitStorage {
     });
   }
 
-  memories(keyIds: readonly string[]): Promise<LimiterMemory[]> {
+  memories(keyIds: readonly string[]): Promise<SharedMemory[]> {
     return this.#transactions.read(async (db) => {
       const counts = await db.selectFrom('window_counts').selectAll().where('key_id', 'in', keyIds).execute();
+      // Of each key the last one that was lifted, and the last one that was not.
       const bans = await db
         .selectFrom('bans')
         .selectAll()
         .where('key_id', 'in', keyIds)
-        .where('lifted_at', 'is', null)
         .where(({ not, exists, selectFrom }) =>
           not(
             exists(
@@ -80,14 +80,19 @@ export class SqlLimits implements LimitStorage {
                 .select('later.key_id')
                 .whereRef('later.key_id', '=', 'bans.key_id')
                 .whereRef('later.started_at', '>', 'bans.started_at')
-                .where('later.lifted_at', 'is', null),
+                .where(sql<boolean>`(later.lifted_at is null) = (bans.lifted_at is null)`),
             ),
           ),
         )
         .execute();
       const countsByKey = new Map(counts.map((row) => [row.key_id, toCounts(row)]));
-      const bansByKey = new Map(bans.map((row) => [row.key_id, toBan(row)]));
-      return keyIds.map((keyId) => ({ counts: countsByKey.get(keyId), ban: bansByKey.get(keyId) }));
+      const bansByKey = new Map(bans.filter(wasKept).map((row) => [row.key_id, toBan(row)]));
+      const lifted = new Map(bans.filter((row) => !wasKept(row)).map((row) => [row.key_id, row.started_at]));
+      return keyIds.map((keyId) => ({
+        counts: countsByKey.get(keyId),
+        ban: bansByKey.get(keyId),
+        lifted: lifted.get(keyId),
+      }));
     });
   }
 
@@ -190,6 +195,10 @@ function toCounts(row: Tables['window_counts']): WindowCounts {
 function fromCounts(counts: WindowCounts): Tables['window_counts'] {
   const { keyId, minuteEnds, minuteUsed, day, dayUsed } = counts;
   return { key_id: keyId, minute_ends: minuteEnds, minute_used: minuteUsed, day, day_used: dayUsed };
+}
+
+function wasKept({ lifted_at }: Tables['bans']): boolean {
+  return lifted_at === null;
 }
 
 function toBan(row: Tables['bans']): Ban {

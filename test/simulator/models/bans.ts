@@ -4,6 +4,12 @@ const DAY_SECONDS = 86_400;
 const LENGTHS = [60, 300, 900, 3_600];
 /** A lifted ban is followed within a second. */
 const FOLLOWED_MS = 1_000 + 200;
+/** From the second at which a ban starts until it is told, unless the process is suspended meanwhile. */
+const TOLD_MS = 2_000;
+/** A ban that ended longer ago is not lifted, by whatever clock. */
+const ENDED_SECONDS = 5;
+/** As long while storage fails, which is asked whether another ban was lifted. */
+const TOLD_ROUGH_MS = 8_000;
 
 export interface ModelBan {
   readonly keyId: string;
@@ -25,8 +31,16 @@ export interface ModelBan {
   mayBeShifted: boolean;
 }
 
-interface BanMoment {
+interface Lift {
+  readonly keyId: string;
+  readonly begunMs: number;
+  endedMs: number;
+}
+
+/** When a ban was decided or set. */
+export interface BanMoment {
   readonly nowMs: number;
+  readonly roughUntilMs: number;
   /** Whether the process may not know of earlier bans, or not that they were lifted. */
   readonly mayBeNew: boolean;
 }
@@ -44,11 +58,20 @@ export interface Admitted {
 /** The bans of all keys, from the moment at which they were decided. */
 export class BanModel {
   readonly all: ModelBan[] = [];
+  readonly #runningMs: RunningMs;
+  readonly #lifts: Lift[] = [];
+
+  constructor(runningMs: RunningMs) {
+    this.#runningMs = runningMs;
+  }
 
   /** A ban was decided, or set in Redis. Throws if it is longer or shorter than it must be. */
   add(ban: Pick<ModelBan, 'keyId' | 'starts' | 'ends' | 'level'> & { life?: object }, moment: BanMoment): void {
-    const { nowMs, mayBeNew } = moment;
-    const known = this.all.find(({ keyId, starts }) => keyId === ban.keyId && starts === ban.starts);
+    const { mayBeNew } = moment;
+    // Several processes may ban a key in one second.
+    const known = this.all.find(
+      ({ keyId, starts, level }) => keyId === ban.keyId && starts === ban.starts && level === ban.level,
+    );
     if (known) {
       known.life ??= ban.life;
       // Another one in the second of one that was lifted.
@@ -72,17 +95,48 @@ export class BanModel {
     );
     const length = LENGTHS[ban.level - 1];
     promise(ban.ends - ban.starts === length, () => `${ban.keyId}: a ban of ${ban.ends - ban.starts} s, not ${length}`);
-    promise(Math.abs(ban.starts - nowMs / 1_000) <= 2, () => `${ban.keyId}: a ban that does not start now`);
+    promise(this.#startsNow(ban.starts, moment), () => `${ban.keyId}: a ban that does not start now`);
     this.all.push({
       ...ban,
       life: ban.life,
       storedMs: undefined,
       sharedMs: undefined,
       liftedMs: undefined,
-      liftBegunMs: undefined,
+      liftBegunMs: this.#lifts.find((lift) => isDuring(lift, ban.keyId, moment.nowMs))?.begunMs,
       mayBeLost: false,
       mayBeShifted: false,
     });
+  }
+
+  /** Whether a key was banned just before a moment, or after it. */
+  isNew(keyId: string, nowMs: number): boolean {
+    return this.all.some((ban) => ban.keyId === keyId && this.#runningMs(ban.starts * 1_000, nowMs) < TOLD_MS);
+  }
+
+  /** Notes which bans are stored by now, and which ones Redis has. */
+  see({ nowMs, stored, ahead, slack, inRedis }: SeenBans): void {
+    for (const ban of this.all) {
+      if (inRedis(ban.keyId).includes(`"startedAt":${ban.starts},`)) ban.sharedMs ??= nowMs;
+      if (ban.storedMs !== undefined || ban.mayBeShifted) continue;
+      const isStored = stored.some(({ key_id, started_at, level }) => {
+        return key_id === ban.keyId && level === ban.level && Math.abs(started_at - ahead - ban.starts) <= slack;
+      });
+      if (!isStored) continue;
+      ban.storedMs = nowMs;
+      ban.mayBeLost = false;
+    }
+  }
+
+  /** An operator begins to lift the ban of a key, which may be gone from now on. */
+  beginLift(keyId: string, nowMs: number): { bans: ModelBan[]; end: (nowMs: number) => void } {
+    const lift: Lift = { keyId, begunMs: nowMs, endedMs: Number.POSITIVE_INFINITY };
+    this.#lifts.push(lift);
+    const bans = this.all.filter((ban) => ban.keyId === keyId && ban.ends > nowMs / 1_000 - ENDED_SECONDS);
+    for (const ban of bans) ban.liftBegunMs ??= nowMs;
+    const end = (endMs: number) => {
+      lift.endedMs = endMs;
+    };
+    return { bans, end };
   }
 
   /** Throws if a ban was in force when a request was admitted. */
@@ -100,7 +154,8 @@ export class BanModel {
   }
 
   /** Throws if a client was told of a ban that was lifted or is over. False if it is not known why it was imposed. */
-  checkBanned({ keyId, until, askedMs, now, roughUntilMs }: BannedAnswer): boolean {
+  checkBanned(answer: BannedAnswer): boolean {
+    const { keyId, until, askedMs, now, roughUntilMs } = answer;
     const ofKey = this.all.filter((each) => each.keyId === keyId);
     const longest = LENGTHS.at(-1) ?? 0;
     promise(until - now <= longest, () => `${keyId}: banned for ${until - now} s`);
@@ -109,8 +164,8 @@ export class BanModel {
     const ban = ofKey.findLast(({ ends }) => Math.abs(ends - until) <= 1);
     // Until it learns that another process was faster, one that decides on a ban tells of its own.
     if (!ban) {
-      const isNew = LENGTHS.some((length) => Math.abs(until - now - length) <= 2);
-      return isNew && ofKey.some(({ ends }) => now < ends);
+      const starts = LENGTHS.map((length) => until - length).find((start) => this.#startsNow(start, answer));
+      return starts !== undefined && ofKey.some(({ ends }) => starts < ends);
     }
     promise(now <= ban.ends + 1, () => `${keyId}: still banned at ${now}, after the ban's end at ${ban.ends}`);
     const { liftedMs } = ban;
@@ -118,6 +173,15 @@ export class BanModel {
     promise(mayBeKnown, () => `${keyId}: banned until ${until}, although the ban was lifted`);
     return true;
   }
+
+  #startsNow(starts: number, { nowMs, roughUntilMs }: Pick<BanMoment, 'nowMs' | 'roughUntilMs'>): boolean {
+    const startsMs = starts * 1_000;
+    return Math.abs(this.#runningMs(startsMs, nowMs)) <= (roughUntilMs < startsMs ? TOLD_MS : TOLD_ROUGH_MS);
+  }
+}
+
+function isDuring({ keyId, begunMs, endedMs }: Lift, id: string, nowMs: number): boolean {
+  return keyId === id && begunMs <= nowMs && nowMs <= endedMs;
 }
 
 /** How long the next ban is after some: longer than the last one, or the shortest after a day without. */
@@ -126,11 +190,32 @@ function levelAfter(bans: readonly ModelBan[], starts: number): number {
   return !last || starts - last.ends >= DAY_SECONDS ? 1 : Math.min(last.level + 1, LENGTHS.length);
 }
 
+export interface StoredBan {
+  readonly key_id: string;
+  readonly started_at: number;
+  readonly level: number;
+}
+
+interface SeenBans {
+  readonly nowMs: number;
+  readonly stored: readonly StoredBan[];
+  /** How far stored moments are ahead of true time, in seconds. */
+  readonly ahead: number;
+  /** How far a stored moment may be off, in seconds. */
+  readonly slack: number;
+  /** The value of a key in Redis. */
+  readonly inRedis: (keyId: string) => string;
+}
+
+/** How long the processes were running between two moments. */
+export type RunningMs = (fromMs: number, toMs: number) => number;
+
 export interface BannedAnswer {
   readonly keyId: string;
   /** Seconds of true time. */
   readonly until: number;
   readonly now: number;
   readonly askedMs: number;
+  readonly nowMs: number;
   readonly roughUntilMs: number;
 }

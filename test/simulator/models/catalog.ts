@@ -2,10 +2,18 @@ import { promise } from './promise.ts';
 
 /** A change made by another process is in the list within a second, and the reads that follow it take some time. */
 const FOLLOWED_MS = 1_000 + 500;
+/** How long the outcome of a create is kept for retries. */
+const KEPT_SECONDS = 86_400;
 
 interface Stored {
   readonly id: number;
   readonly name: string;
+}
+
+/** Between two moments, in Unix seconds of the clock of the process that stored something. */
+export interface Between {
+  readonly least: number;
+  readonly most: number;
 }
 
 interface Create {
@@ -13,7 +21,11 @@ interface Create {
   open: number;
   /** Whether an attempt had no answer, or one that did not tell. */
   isUnknown: boolean;
-  id: number | undefined;
+  readonly firstAsked: number;
+  /** The latest Unix second of an attempt; a clock may be stepped back behind it. */
+  lastAsked: number;
+  /** The ids under which it was stored, and when; another one only once its Idempotency-Key had expired. */
+  readonly ids: Map<number, Between>;
 }
 
 /** Every create by its name, which is used once. */
@@ -24,25 +36,59 @@ export class CatalogModel {
   readonly #edited = new Set<number>();
   /** What each process's list showed last, and by which tag. */
   readonly #seen = new WeakMap<object, { last: number; etag: string; text: string }>();
+  /** The Unix second up to which outcomes may have been purged; a clock that is stepped back brings none again. */
+  #purgedUntil = Number.NEGATIVE_INFINITY;
   /** What the table holds under each id ever used, and since when. */
   readonly #table = new Map<number, { readonly name: string | undefined; readonly sinceMs: number }>();
 
-  /** A client sent a create, or a retry of one. */
-  begin(name: string): void {
-    const create = this.#creates.get(name) ?? { open: 0, isUnknown: false, id: undefined };
+  /** A client sent a create, or a retry of one, at a Unix second. */
+  begin(name: string, now: number): void {
+    const begun = { open: 0, isUnknown: false, firstAsked: now, lastAsked: now, ids: new Map() };
+    const create = this.#creates.get(name) ?? begun;
     create.open += 1;
+    create.lastAsked = Math.max(create.lastAsked, now);
     this.#creates.set(name, create);
   }
 
-  /** A create was answered with 201. Throws if it had another id, or if another has its id. */
-  stored(name: string, id: number): void {
+  /**
+   * A create was answered with 201. Throws if another has its id, if it was stored twice although its Idempotency-Key
+   * had not expired, or if it was replayed although that had.
+   */
+  stored(name: string, { id, isReplay }: { id: number; isReplay: boolean }, when: Between): void {
     const create = this.#creates.get(name) as Create;
     create.open -= 1;
-    promise(create.id === undefined || create.id === id, () => `${name} was stored as ${create.id} and as ${id}`);
     const other = this.#namesById.get(id) ?? name;
     promise(other === name, () => `the id ${id} was given to ${other} and to ${name}`);
     this.#namesById.set(id, name);
-    create.id = id;
+    const known = create.ids.get(id);
+    if (isReplay) {
+      const isKept = !known || when.least < known.most + KEPT_SECONDS;
+      promise(isKept, () => `${name} was replayed as ${id} at ${when.least}, although stored until ${known?.most}`);
+    }
+    // A replay tells when it was stored only within the attempts.
+    const stored = isReplay ? { least: create.firstAsked, most: Math.max(when.most, create.lastAsked) } : when;
+    this.#addId(name, id, {
+      least: Math.max(stored.least, known?.least ?? stored.least),
+      most: Math.min(stored.most, known?.most ?? stored.most),
+    });
+  }
+
+  /** Throws if a create was stored under two ids within the time in which its Idempotency-Key is kept. */
+  #addId(name: string, id: number, when: Between): void {
+    const { ids } = this.#creates.get(name) as Create;
+    ids.set(id, when);
+    const byId = [...ids].sort(([one], [other]) => one - other);
+    for (const [index, [later, { most }]] of byId.entries()) {
+      const [earlier, before] = byId[index - 1] ?? [];
+      const isGone = before !== undefined && before.least <= this.#purgedUntil;
+      const isApart = before === undefined || isGone || most >= before.least + KEPT_SECONDS;
+      promise(isApart, () => `${name} was stored as ${earlier} and as ${later}`);
+    }
+  }
+
+  /** A process purges outcomes, at this Unix second of its clock. */
+  purge(now: number): void {
+    this.#purgedUntil = Math.max(this.#purgedUntil, now - KEPT_SECONDS);
   }
 
   /** A create was refused with nothing stored, or its outcome is unknown. */
@@ -61,22 +107,19 @@ export class CatalogModel {
     return [...this.#namesById.keys()].filter((id) => !this.#edited.has(id));
   }
 
-  /** Throws if the table is not what was answered. */
-  checkTable(rows: readonly Stored[], nowMs: number): void {
-    const names = new Set<string>();
+  /** Throws if the table is not what was answered. `now` is the Unix second at the process that stored last. */
+  checkTable(rows: readonly Stored[], { nowMs, now }: { nowMs: number; now: number }): void {
     const ids = new Set(rows.map(({ id }) => id));
     for (const [id, { name }] of this.#table)
       if (name !== undefined && !ids.has(id)) this.#table.set(id, { name: undefined, sinceMs: nowMs });
     for (const { id, name } of rows) {
       if (this.#table.get(id)?.name !== name) this.#table.set(id, { name, sinceMs: nowMs });
       if (this.#edited.has(id)) continue;
-      promise(!names.has(name), () => `${name} is stored twice`);
-      names.add(name);
       const create = this.#creates.get(name);
-      if (!create) continue;
-      const mayBeStored = create.open > 0 || create.isUnknown || create.id !== undefined;
-      promise(mayBeStored, () => `${name} is stored as ${id}, although it was refused`);
-      promise(create.id === undefined || create.id === id, () => `${name} is stored as ${id}, not as ${create.id}`);
+      if (!create || create.ids.has(id)) continue;
+      const mayBeStored = create.open > 0 || create.isUnknown;
+      promise(mayBeStored, () => `${name} is stored as ${id}, although it was refused, or stored as another`);
+      this.#addId(name, id, { least: create.firstAsked, most: now });
     }
     for (const [id, name] of this.#namesById) {
       promise(ids.has(id) || this.#edited.has(id), () => `${name} was answered with the id ${id}, but is not stored`);

@@ -43,13 +43,17 @@ export class KeyModel {
     return this.#versions.at(-1) as KeyVersion;
   }
 
-  /** The limits that it ever had. */
+  /** The limits that it ever had, or may have. */
   get limits(): Limits[] {
-    return this.#versions.map(({ limits }) => limits);
+    const versions: KeyVersion[] = this.#attempted ? [...this.#versions, this.#attempted] : this.#versions;
+    return versions.map(({ limits }) => limits);
   }
 
   /** An operator begins a change, which may be in force from now on. */
   attempt(version: KeyVersion): void {
+    // It is not known whether the last change was made, if its operator was not told.
+    const last = this.#attempted;
+    if (last) this.#versions.push({ ...last, begunMs: 0, doneMs: Number.POSITIVE_INFINITY, madeBy: undefined });
     this.#attempted = version;
   }
 

@@ -5,7 +5,7 @@ import type { Decision } from '../../../src/limits/limiter.ts';
 import type { Moment } from '../../../src/stdx/clock.ts';
 import { assertConsistent } from '../../kit/limiter-model.ts';
 import type { SetInRedis } from '../redis.ts';
-import { BanModel, type ModelBan } from './bans.ts';
+import { BanModel, type BanMoment, type ModelBan, type RunningMs } from './bans.ts';
 import { type Count, Ledger } from './ledger.ts';
 import { promise } from './promise.ts';
 import { RefusalCount } from './refusals.ts';
@@ -44,13 +44,10 @@ export interface Decided {
 /** With how far the unix time of the process was ahead of true time, in seconds. */
 type Dated = Decided & { readonly ahead: number };
 
-interface Banned {
+interface Banned extends BanMoment {
   readonly life: Decider;
   readonly ban: Ban;
-  readonly nowMs: number;
   readonly limits: readonly Limits[];
-  /** Whether earlier bans may be unknown to the process. */
-  readonly mayBeNew: boolean;
 }
 
 /** What must be so within `ANNOUNCED_MS`. */
@@ -64,6 +61,7 @@ interface LimitsModelOptions {
   readonly banAfter: number;
   /** How many instances share the limits, and how far their Redis is ahead of true time; undefined for one alone. */
   readonly shared: { readonly instances: number; readonly skewMs: number } | undefined;
+  readonly runningMs: RunningMs;
 }
 
 /** Who counted: one process alone, Redis, or one process by its share. */
@@ -71,7 +69,7 @@ export type Counter = 'alone' | 'redis' | 'share';
 
 /** What was admitted, refused and banned, and whether it had to be. */
 export class LimitsModel {
-  readonly bans = new BanModel();
+  readonly bans: BanModel;
   readonly #options: LimitsModelOptions;
   readonly #ledgers = new Map<string, Ledger>();
   readonly #shares = new WeakMap<Decider, Map<string, Ledger>>();
@@ -83,10 +81,12 @@ export class LimitsModel {
 
   constructor(options: LimitsModelOptions) {
     this.#options = options;
+    this.bans = new BanModel(options.runningMs);
   }
 
   /** Redis counted a request or replaced a ban, whether or not its answer arrives. */
-  setInRedis({ did, keyId, now, value }: SetInRedis, { nowMs, mayBeNew }: Pick<Banned, 'nowMs' | 'mayBeNew'>): void {
+  setInRedis({ did, keyId, now, value }: SetInRedis, moment: BanMoment): void {
+    const { nowMs } = moment;
     const [minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0, starts = 0, ends = 0] = value.split(' ').map(Number);
     if (did === 'count') {
       const today = Math.floor(now / DAY_SECONDS);
@@ -96,7 +96,7 @@ export class LimitsModel {
       this.#events.push({
         nowMs,
         order: 1,
-        check: () => this.bans.add({ keyId, starts, ends, level }, { nowMs, mayBeNew }),
+        check: () => this.bans.add({ keyId, starts, ends, level }, moment),
       });
     }
   }
@@ -145,27 +145,25 @@ export class LimitsModel {
     for (const { check } of events) check();
     this.#expected = this.#expected.filter(({ sinceMs, isSo, broken }) => {
       if (isSo()) return false;
-      promise(nowMs - sinceMs < ANNOUNCED_MS, broken);
+      promise(this.#options.runningMs(sinceMs, nowMs) < ANNOUNCED_MS, broken);
       return true;
     });
   }
 
-  /** An operator lifts the ban of a key. */
+  /** The ban of a key is lifted or lost. */
   lifted(keyId: string, nowMs: number): void {
     this.#uncertainUntilMs.set(keyId, nowMs + UNCERTAIN_MS);
   }
 
-  #checkBan({ life, ban, nowMs, limits, mayBeNew, ahead }: Banned & { readonly ahead: number }): void {
-    const counts = this.#refusalsOf(life, ban.keyId);
-    const count = counts.add(ban.startedAt - ahead);
+  #checkBan({ life, ban, limits, ahead, ...moment }: Banned & { readonly ahead: number }): void {
+    const [starts, ends] = [ban.startedAt - ahead, ban.endsAt - ahead];
+    const count = this.#refusalsOf(life, ban.keyId).addBan(starts);
     const isDue = limits.some(({ minute }) => count > minute) && count >= this.#options.banAfter;
     promise(
-      isDue || nowMs < (this.#uncertainUntilMs.get(ban.keyId) ?? 0),
+      isDue || starts * 1_000 < (this.#uncertainUntilMs.get(ban.keyId) ?? 0),
       () => `${ban.keyId}: banned after ${count} refusals`,
     );
-    counts.reset();
-    const [starts, ends] = [ban.startedAt - ahead, ban.endsAt - ahead];
-    this.bans.add({ keyId: ban.keyId, life, starts, ends, level: ban.level }, { nowMs, mayBeNew });
+    this.bans.add({ keyId: ban.keyId, life, starts, ends, level: ban.level }, moment);
   }
 
   #checkDecided(decided: Dated): void {
@@ -175,6 +173,7 @@ export class LimitsModel {
     promise(waits <= MINUTE_SECONDS || decision.ban !== undefined, () => `${key.id}: a minute that ends in ${waits} s`);
     const counter = this.#counterOf(decided);
     const ledger = counter === 'share' ? this.#share(life, key.id) : this.#ledger(key.id);
+    if (decision.refusal && !isPeek) ledger.tell(decision.day.reset / DAY_SECONDS - 1);
     if (decision.refusal === 'key_banned') this.#checkBanned(decided);
     else if (decision.refusal && !isPeek) this.#checkRefused(decided, { counter, ledger });
     else if (!isPeek) this.#checkAdmitted(decided, { counter, ledger });
@@ -200,7 +199,6 @@ export class LimitsModel {
   #checkRefused(decided: Dated, { counter, ledger }: { counter: Counter; ledger: Ledger }): void {
     const { key, life, decision, isFromMemory, nowMs } = decided;
     const { minute, day, refusal } = decision;
-    ledger.tell(day.reset / DAY_SECONDS - 1);
     const isDaySpent = day.remaining === 0;
     const code = isDaySpent ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
     promise(refusal === code, () => `${key.id}: refused with ${refusal} instead of ${code}`);
@@ -216,8 +214,7 @@ export class LimitsModel {
     const isDue = count > key.limits.minute && count >= this.#options.banAfter;
     if (!isDue) return;
     // Answers that were under way when a process decided on a ban are still refusals of a window.
-    const isBanned = () =>
-      this.bans.all.some(({ keyId, starts }) => keyId === key.id && starts * 1_000 > nowMs - 2_000);
+    const isBanned = () => this.bans.isNew(key.id, nowMs);
     this.#expect({
       sinceMs: nowMs,
       isSo: () => isBanned() || nowMs < (this.#uncertainUntilMs.get(key.id) ?? 0) || life.isDead,
@@ -235,7 +232,7 @@ export class LimitsModel {
     // The process tells of a ban once Redis has it, and refuses from the moment at which it decides.
     this.#expect({
       sinceMs: nowMs,
-      isSo: () => this.bans.checkBanned({ keyId: key.id, until, askedMs, now, roughUntilMs }) || life.isDead,
+      isSo: () => this.bans.checkBanned({ keyId: key.id, until, askedMs, nowMs, now, roughUntilMs }) || life.isDead,
       broken: () => `${key.id}: banned until ${until} without a reason`,
     });
   }
