@@ -138,7 +138,8 @@ export function checkName(name: string, kind: 'key' | 'token'): void {
   );
 }
 
-function checkOwner(owner: string | null | undefined): void {
+/** Throws `validation_failed` unless a key may have the owner. */
+export function checkOwner(owner: string | null | undefined): void {
   if (owner === null || owner === undefined) return;
   if (owner.trim() && owner.length <= OWNER_CHARACTERS_MAX && !/\p{Cc}/u.test(owner)) return;
   throw new CatalogError(
@@ -147,7 +148,8 @@ function checkOwner(owner: string | null | undefined): void {
   );
 }
 
-function checkExpiry(expiresAt: number | undefined, now: number): void {
+/** Throws `validation_failed` unless a key may end at this moment. */
+export function checkExpiry(expiresAt: number | undefined, now: number): void {
   if (expiresAt === undefined || (expiresAt > now && expiresAt <= now + LIFE_MAX_SECONDS)) return;
   throw new CatalogError('validation_failed', 'The expiry of a key must be in the future and within 100 years');
 }
@@ -237,9 +239,11 @@ export interface KeyStorage {
   /** The key that owns a secret, whether or not it is still usable. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
   find(id: string): Promise<ApiKey | undefined>;
+  /** The rotated secrets of a key whose grace is running, the one that works longest first. */
+  graces(id: string, now: number): Promise<Grace[]>;
   /** Keys, oldest first. */
   list(): Promise<ApiKey[]>;
-  /** A page of the keys whose name, id or prefix contains a text, newest first, and the count of all matches. */
+  /** The keys at some places of the sorted list that a filter selects, and the count of all that it selects. */
   search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
   /** A page of the keys that a filter selects, newest first. */
   page(query: KeyQuery): Promise<KeyPage>;
@@ -256,17 +260,34 @@ export const KEY_STATES = ['active', 'expired', 'revoked', 'banned'] as const;
 type KeyState = (typeof KEY_STATES)[number];
 
 /** Selects keys; absent members select all. Moments are Unix seconds. */
-export interface KeyQuery {
-  /** Part of a name, an id or a prefix, regardless of case; empty for every key. */
+export interface KeyFilter {
+  /** Part of a name, an owner, an id or a prefix, regardless of case; empty for every key. */
   readonly text: string;
   readonly owner?: string | undefined;
   readonly plan?: PlanName | undefined;
   readonly state?: KeyState | undefined;
   readonly expiresBefore?: number | undefined;
+  readonly expiresAfter?: number | undefined;
+}
+
+export interface KeyQuery extends KeyFilter {
   /** The moment of the states. */
   readonly now: number;
   /** Only keys behind this one. */
   readonly behind?: KeyPosition | undefined;
+  readonly limit: number;
+}
+
+/** The orders of a list of keys; what has no last use, or no expiry, comes last. */
+export const KEY_SORTS = ['newest', 'oldest', 'name', 'last-used', 'expiry'] as const;
+export type KeySort = (typeof KEY_SORTS)[number];
+
+export interface KeySearch extends KeyFilter {
+  /** The moment of the states; default: now. */
+  readonly now?: number;
+  /** Default: newest first. */
+  readonly sort?: KeySort;
+  readonly offset: number;
   readonly limit: number;
 }
 
@@ -282,11 +303,10 @@ export interface KeyPage {
   readonly last: KeyPosition | undefined;
 }
 
-export interface KeySearch {
-  /** Matched regardless of case; empty matches every key. */
-  readonly text: string;
-  readonly offset: number;
-  readonly limit: number;
+/** A rotated secret that still works. */
+export interface Grace {
+  readonly prefix: string;
+  readonly endsAt: number;
 }
 
 /** What an operator may change of a key; absent members stay. */

@@ -5,19 +5,22 @@ export interface Operator {
 }
 
 /** The audited actions of operators. */
-export type AuditAction =
-  | 'key.create'
-  | 'key.update'
-  | 'key.rotate'
-  | 'key.revoke'
-  | 'ban.lift'
-  | 'category.rename'
-  | 'category.delete'
-  | 'categories.import'
-  | 'operator.create'
-  | 'operator.revoke'
-  | 'console.open'
-  | 'console.revoke';
+export const AUDIT_ACTIONS = [
+  'key.create',
+  'key.update',
+  'key.rotate',
+  'key.revoke',
+  'ban.lift',
+  'category.rename',
+  'category.delete',
+  'categories.import',
+  'operator.create',
+  'operator.revoke',
+  'console.open',
+  'console.revoke',
+  'clock.turn',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** One change by an operator, written in the same transaction as the change and never altered. */
 export interface AuditEntry {

@@ -99,6 +99,8 @@ export interface CategoryStorage {
   find(id: number): Promise<Category | undefined>;
   /** Categories with the id ascending: all, or one page. */
   list(page?: PageQuery): Promise<Category[]>;
+  /** A page of those whose name or description contains a text, regardless of case, or whose id it is. */
+  search(query: PageQuery & { readonly text: string }): Promise<Category[]>;
   /** Undefined if there is no such category. Throws `catalog_full` if the list would grow past its bound. */
   rename(id: number, name: string, by: Operator): Promise<Category | undefined>;
   /** What was renamed or deleted since the moment that a version names; undefined: since ever. */

@@ -27,8 +27,8 @@ export interface Storage extends AsyncDisposable {
   readonly sessions: SessionStorage;
   readonly tokens: TokenStorage;
   /**
-   * Calls back on changes of keys and bans, and of categories that were not inserted here, from now on: at once for
-   * changes made here, within a second for those of another process.
+   * Calls back on changes of keys, bans and the turned clock, and of categories that were not inserted here, from now
+   * on: at once for changes made here, within a second for those of another process.
    */
   watch(onChange: (change: Change) => Promise<void>): Promise<void>;
   /** Deletes create outcomes and attempts older than `IDEMPOTENCY_SECONDS`. */
@@ -41,4 +41,4 @@ export interface Storage extends AsyncDisposable {
  * What changed, so that caches of it must be reloaded: of `categories` those of `changesSince`, of `new-categories`
  * only those; everything if the database was `restored` to an earlier state.
  */
-export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'bans';
+export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'bans' | 'clock';

@@ -8,6 +8,15 @@ export interface UsageCounts {
   readonly serverErrors: number;
 }
 
+export type Outcome = keyof UsageCounts;
+
+/** What became of a request; the console and the usage tell these four apart, and no others. */
+export function outcomeOf(status: number): Outcome {
+  if (status < 400) return 'served';
+  if (status === 429) return 'refused';
+  return status < 500 ? 'clientErrors' : 'serverErrors';
+}
+
 /** The usage of one key, or `ALL_KEYS`, within a minute or part of one. Moments are Unix seconds. */
 export interface UsageRecord extends UsageCounts {
   readonly keyId: string;
@@ -40,11 +49,70 @@ export function usagePeriod(seconds: number): UsagePeriod {
   return seconds <= 14 * DAY_SECONDS ? 'hour' : 'day';
 }
 
+/**
+ * Upper bounds of the classes in which durations of requests are counted, in seconds: from a response out of memory to
+ * one that waited for a slow disk. A further class holds what took longer. A change needs new columns in storage.
+ */
+export const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10] as const;
+
+/** The requests of one route, with or without a key. */
+export interface RouteUsage extends UsageCounts {
+  /** Method and template, such as `GET /v1/categories`; the template is `unmatched` where nothing is. */
+  readonly route: string;
+  /** How many took how long, by class of `DURATION_BOUNDS`. */
+  readonly durations: readonly number[];
+}
+
+/**
+ * The duration within which a share of the requests was answered, in seconds, from the requests in each class of
+ * `DURATION_BOUNDS`. Interpolates linearly within the class; for the last, which is open, returns its lower bound.
+ * Undefined without requests.
+ */
+export function durationWithin(durations: readonly number[], share: number): number | undefined {
+  const total = durations.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return undefined;
+  const rank = share * total;
+  let below = 0;
+  for (const [index, bound] of DURATION_BOUNDS.entries()) {
+    const count = durations[index] ?? 0;
+    const low = DURATION_BOUNDS[index - 1] ?? 0;
+    if (count > 0 && below + count >= rank) return low + ((bound - low) * (rank - below)) / count;
+    below += count;
+  }
+  return DURATION_BOUNDS.at(-1);
+}
+
+/** Adds up the classes of several sets of requests. */
+export function sumDurations(all: readonly (readonly number[])[]): number[] {
+  return [...DURATION_BOUNDS, Number.POSITIVE_INFINITY].map((_, index) =>
+    all.reduce((sum, durations) => sum + (durations[index] ?? 0), 0),
+  );
+}
+
+/** The usage of a route within the step that starts at `at`. */
+export interface RoutePoint extends RouteUsage {
+  readonly at: number;
+}
+
+/** Steps begin at multiples of their length after this moment, a Monday, so that those of seven days are weeks. */
+export const STEPS_FROM = 4 * DAY_SECONDS;
+
+/** Where the step begins that holds a moment. */
+export function stepStart(moment: number, stepSeconds: number): number {
+  return moment - ((moment - STEPS_FROM) % stepSeconds);
+}
+
 /** Selects usage by time, in Unix seconds, and by owner. */
 interface UsageQuery {
   readonly since: number;
   readonly until?: number | undefined;
   readonly owner?: string | undefined;
+}
+
+interface UsageSteps {
+  readonly period: UsagePeriod;
+  /** A multiple of the period, which is the default; `stepStart` says where one begins. */
+  readonly step?: number;
 }
 
 interface UsagePage {
@@ -55,6 +123,13 @@ interface UsagePage {
   readonly limit: number;
 }
 
+interface TrendsQuery {
+  /** At most 100. */
+  readonly keyIds: readonly string[];
+  readonly since: number;
+  readonly stepSeconds: number;
+}
+
 export interface UsageStorage {
   /** Adds the counts of the minute that starts at `minute` to those of other instances. */
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void>;
@@ -62,8 +137,19 @@ export interface UsageStorage {
   byKey(query: { since: number; now: number; keyId?: string; limit?: number }): Promise<KeyUsage[]>;
   /** A page of the usage per key with its name, by id: of one key, or of an owner's, if they are named. */
   page(query: UsageQuery & UsagePage): Promise<(KeyUsage & { readonly name: string })[]>;
-  /** The usage of one key, of an owner's keys, or of `ALL_KEYS`, in each period that has any. */
-  series(query: UsageQuery & { keyId: string; period: UsagePeriod }): Promise<UsagePoint[]>;
+  /** The usage of one key, of an owner's keys, or of `ALL_KEYS`, in each period, or step of several, that has any. */
+  series(query: UsageQuery & UsageSteps & { keyId: string }): Promise<UsagePoint[]>;
+  /**
+   * The keys with the most served requests since a moment, rounded down to the period, busiest first. Reads some
+   * thousand rows at a time and lets requests be served in between.
+   */
+  busiest(query: { period: UsagePeriod; since: number; limit: number }): Promise<KeyUsage[]>;
+  /** Adds the usage of routes within a minute, as `add` does that of keys. */
+  addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void>;
+  /** The usage of each route in each step that has any, by time. */
+  routes(query: UsageSteps & { since: number }): Promise<RoutePoint[]>;
+  /** The usage of each of these keys since a moment, by steps of whole minutes; without those that have none. */
+  trends(query: TrendsQuery): Promise<Map<string, UsagePoint[]>>;
   /** When each of these keys was last used, as far as its usage is kept; without those that were not. */
   lastUses(keyIds: readonly string[]): Promise<Map<string, number>>;
   /** Deletes expired usage. */

@@ -11,10 +11,8 @@ import {
 } from '../catalog/category-file.ts';
 import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { systemClock } from '../stdx/clock.ts';
-import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, systemOperator, tellOfDamage, UsageError, withSettings } from './invocation.ts';
-import { requireDatabase } from './running.ts';
+import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { openDatabase, requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
@@ -78,11 +76,10 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     work: (storage: Storage) => Promise<void>,
     { mayCreate = false } = {},
   ): Promise<void> {
-    const { database, categoriesMax, categoriesBytesMax } = settings(self, invocation);
-    if (!mayCreate) requireDatabase(database);
-    const options = { clock: systemClock(), categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
-    await using storage = await openStorage(database, options);
-    await work(storage);
+    const config = settings(self, invocation);
+    if (!mayCreate) requireDatabase(config.database);
+    await using database = await openDatabase(config, invocation);
+    await work(database.storage);
   }
 }
 

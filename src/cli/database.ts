@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import type { DatabaseAddress } from '../config.ts';
 import { systemClock } from '../stdx/clock.ts';
-import { openStorage } from '../storage/open.ts';
 import { backUp, restore } from '../storage/sqlite/file.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
-import { requireDatabase } from './running.ts';
+import { openDatabase, requireDatabase } from './running.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {
@@ -12,8 +11,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     withSettings(program.command(usage).description(description), ['DATABASE_URL']);
 
   add('migrate', 'Bring the tables of the database up to date').action(async (_options: unknown, self: Command) => {
-    const { database, categoriesMax, categoriesBytesMax } = settings(self, invocation);
-    await using _storage = await openStorage(database, { clock: systemClock(), categoriesMax, categoriesBytesMax });
+    await using _database = await openDatabase(settings(self, invocation), invocation);
     invocation.tell('The tables are up to date');
   });
 

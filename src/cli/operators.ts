@@ -5,10 +5,9 @@ import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '.
 import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
 import { offerLogin } from '../operator/session/session.ts';
-import { systemClock, utc } from '../stdx/clock.ts';
-import { openStorage } from '../storage/open.ts';
+import { utc } from '../stdx/clock.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { findOperatorUrl, requireDatabase } from './running.ts';
+import { findOperatorUrl, openDatabase, requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
 const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
@@ -27,7 +26,7 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const config = settings(self, invocation);
       requireDatabase(config.database);
       const address = url === undefined ? operatorAddress(config) : readAddress(url);
-      await using context = await openContext(config);
+      await using context = await openContext(config, invocation);
       const { storage, now, by } = context;
       const link = await offerLogin(storage, { actor: by.actor, role: roleNamed(role), now, url: address });
       invocation.print(json ? JSON.stringify({ url: link }) : link);
@@ -85,7 +84,7 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
   ): Promise<void> {
     const config = settings(self, invocation);
     requireDatabase(config.database);
-    await using context = await openContext(config);
+    await using context = await openContext(config, invocation);
     const { json, text } = await work(context);
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
   }
@@ -97,15 +96,10 @@ interface OperatorContext extends AsyncDisposable {
   readonly by: Operator;
 }
 
-async function openContext({ database, categoriesMax, categoriesBytesMax }: Config): Promise<OperatorContext> {
-  const clock = systemClock();
-  const storage = await openStorage(database, { clock, categoriesMax, categoriesBytesMax });
-  return {
-    storage,
-    now: clock().unix,
-    by: systemOperator(),
-    [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
-  };
+/** Sessions, login links and tokens keep the machine's time. */
+async function openContext(config: Config, invocation: Invocation): Promise<OperatorContext> {
+  const { storage, machineClock, ...database } = await openDatabase(config, invocation);
+  return { ...database, storage, now: machineClock().unix, by: systemOperator() };
 }
 
 function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { DatabaseAddress } from '../config.ts';
-import { UsageError } from './invocation.ts';
+import type { Config, DatabaseAddress } from '../config.ts';
+import { type Clock, systemClock } from '../stdx/clock.ts';
+import { openStorage } from '../storage/open.ts';
+import type { SqlStorage } from '../storage/sql/storage.ts';
+import { type Invocation, tellOfDamage, UsageError } from './invocation.ts';
 
 const IN_MEMORY = ':memory:';
 const PRIVATE_MODE = 0o600;
@@ -13,6 +16,31 @@ export function requireDatabase(database: DatabaseAddress): void {
     `There is no database ${resolve(database.file)}; run this in the folder of the service, or name its database with DATABASE_URL or --database-url`,
     1,
   );
+}
+
+/** The database of a command, and the time of its service: turned, if it was used in rehearsal. */
+export interface CommandDatabase extends AsyncDisposable {
+  readonly storage: SqlStorage;
+  readonly clock: Clock;
+  /** The clock of sessions, login links and tokens, which is never turned. */
+  readonly machineClock: Clock;
+}
+
+/** Opens the database of a command, and migrates its tables. Throws `DatabaseNotOpened`. */
+export async function openDatabase(
+  { database, categoriesMax, categoriesBytesMax }: Config,
+  invocation: Invocation,
+): Promise<CommandDatabase> {
+  const machineClock = systemClock();
+  let clock = machineClock;
+  const options = { clock: () => clock(), categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
+  const storage = await openStorage(database, options);
+  const turnedBy = await storage.turnedBy();
+  if (turnedBy) {
+    const { TurnedClock } = await import('../rehearsal/clock.ts');
+    clock = new TurnedClock(machineClock, turnedBy).now;
+  }
+  return { storage, clock, machineClock, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
 }
 
 /**

@@ -2,11 +2,9 @@ import type { Command } from 'commander';
 import type { AuditEntry } from '../catalog/audit.ts';
 import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { systemClock } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
-import { openStorage } from '../storage/open.ts';
-import { type Invocation, settings, tellOfDamage, UsageError, withSettings } from './invocation.ts';
-import { requireDatabase } from './running.ts';
+import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
+import { openDatabase, requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
 /** Entries per page of the audit log; all pages are printed. */
@@ -59,12 +57,10 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
   );
 
   async function open(self: Command, work: (storage: Storage, now: number) => Promise<void>): Promise<void> {
-    const { database, categoriesMax, categoriesBytesMax } = settings(self, invocation);
-    requireDatabase(database);
-    const clock = systemClock();
-    const options = { clock, categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
-    await using storage = await openStorage(database, options);
-    await work(storage, clock().unix);
+    const config = settings(self, invocation);
+    requireDatabase(config.database);
+    await using database = await openDatabase(config, invocation);
+    await work(database.storage, database.clock().unix);
   }
 }
 

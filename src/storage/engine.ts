@@ -16,6 +16,10 @@ export interface Engine {
   classify(error: unknown): Failure | undefined;
   /** Takes the writers' lock until the transaction ends: one holder at a time, in all processes. */
   lockWriters(trx: Transaction<Tables>): Promise<void>;
+  /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
+  startLarge?(): void;
+  /** What reads run on beside a large transaction; undefined while there is none. */
+  reader?(): Kysely<Tables> | undefined;
   /** Called before the commit of a transaction that may be large, so that the commit does not block the event loop. */
   finishLarge(trx: Transaction<Tables>): Promise<void>;
   /** Notifies other processes on commit, where they would otherwise notice only at their next poll. */

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import { compareClocks, type Finding } from '../telemetry/finding.ts';
-import { MIGRATION_NAMES } from './migrate.ts';
+import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
 import { NUMBERS } from './postgres/connection.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
@@ -77,14 +77,20 @@ function fileContent(file: string): Finding[] {
 
 function tables(names: readonly string[]): Finding {
   const check = 'tables';
-  if (names.some((name) => !MIGRATION_NAMES.includes(name))) {
-    const finding = 'The tables were made by a later version';
+  const needed = releaseNeeded(names.toSorted());
+  if (needed) {
+    const finding = `The tables need ${needed} or later`;
     return { check, status: 'problem', finding, advice: 'install that version, or restore a backup from before it' };
   }
-  const missing = MIGRATION_NAMES.filter((name) => !names.includes(name));
-  if (missing.length === 0) return { check, status: 'ok', finding: 'The tables are up to date' };
+  const missing = missingOf(names);
+  const later = names.length > MIGRATION_NAMES.length ? '; a later version has added to them' : '';
+  if (missing.length === 0) return { check, status: 'ok', finding: `The tables are up to date${later}` };
   const finding = `The tables lack ${missing.length} migrations`;
   return { check, status: 'warning', finding, advice: 'run `pet-catalog migrate`; `serve` does so when it starts' };
+}
+
+function missingOf(names: readonly string[]): string[] {
+  return MIGRATION_NAMES.filter((name) => !names.includes(name));
 }
 
 function rows(damaged: readonly string[]): Finding {
@@ -146,14 +152,14 @@ async function inspectServer(url: string): Promise<Finding[]> {
     const [server] = found.rows;
     if (!server) throw new Error('it returned no row');
     const migrations = server.migrated
-      ? (await client.query<{ name: string }>('select name from kysely_migration')).rows
+      ? (await client.query<{ name: string }>('select name from kysely_migration')).rows.map(({ name }) => name)
       : [];
     return [
       reached(url, server.version, roundTripMs),
       ...durability(server),
       compareClocks('the database', Number(server.now), Date.now() / 1000),
-      tables(migrations.map(({ name }) => name)),
-      ...(migrations.length === MIGRATION_NAMES.length ? [rows(await damagedRowsOf(client))] : []),
+      tables(migrations),
+      ...(missingOf(migrations).length === 0 ? [rows(await damagedRowsOf(client))] : []),
     ];
   } catch (error) {
     const finding = `${withoutPassword(url)} cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;

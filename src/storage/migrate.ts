@@ -1,7 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 import type { Int64, Tables } from './sql/tables.ts';
 
-/** Every migration in order, loaded only when one is pending. Never change a released one. */
+/**
+ * Every migration in order, loaded only when one is pending. Never change a released one. One that only adds is named
+ * `NNN-what`: instances of releases before it work on. One that they cannot work with ends in the release that it came
+ * with, `NNN-what@0.3.0`: they read it in the database, and refuse.
+ */
 const MIGRATIONS = {
   '001-categories-keys-limits': async () =>
     (await import('./migrations/001-categories-keys-limits.ts')).categoriesKeysLimits,
@@ -14,18 +18,25 @@ const MIGRATIONS = {
   '008-attempts': async () => (await import('./migrations/008-attempts.ts')).attempts,
   '009-filter-indexes': async () => (await import('./migrations/009-filter-indexes.ts')).filterIndexes,
   '010-operators': async () => (await import('./migrations/010-operators.ts')).operators,
+  '011-rehearsal': async () => (await import('./migrations/011-rehearsal.ts')).rehearsal,
+  '012-route-usage': async () => (await import('./migrations/012-route-usage.ts')).routeUsage,
 };
 
 /** The names under which a database records the migrations applied to it. */
 export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS);
 
+/** The first release that can work with tables to which these migrations were applied, if it is a later one. */
+export function releaseNeeded(applied: readonly string[]): string | undefined {
+  const later = applied.filter((name) => !MIGRATION_NAMES.includes(name));
+  return later.map((name) => name.split('@')[1]).findLast((release) => release !== undefined);
+}
+
 /** Brings the tables up to date. Throws what the engine throws. */
 export async function migrate(db: Kysely<Tables>, int64: Int64): Promise<void> {
-  const applied = await appliedMigrations(db);
-  if (!applied.every((name) => MIGRATION_NAMES.includes(name))) {
-    // An older version must not write into tables that it does not know.
-    throw new Error('its tables were made by a later version; install that one, or restore a backup from before it');
-  }
+  const applied = (await appliedMigrations(db)).toSorted();
+  const needed = releaseNeeded(applied);
+  // An earlier release must not write into tables that it does not understand.
+  if (needed) throw new Error(`its tables need ${needed} or later; install that, or restore a backup from before it`);
   // Lock nothing if nothing is pending, so that a database can be opened while another process writes.
   if (MIGRATION_NAMES.every((name) => applied.includes(name))) return;
   const { Migrator } = await import('kysely/migration');

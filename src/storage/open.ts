@@ -3,7 +3,7 @@ import type { Engine } from './engine.ts';
 import type { ServerWait } from './postgres/connection.ts';
 import { SqlStorage, type SqlStorageOptions } from './sql/storage.ts';
 import { openSqlite } from './sqlite/engine.ts';
-import { claimFile } from './sqlite/file.ts';
+import { claimFile, isClaimed } from './sqlite/file.ts';
 
 /** Opens the configured database and migrates its tables. Throws `DatabaseNotOpened`. */
 export async function openStorage(database: DatabaseAddress, options: SqlStorageOptions): Promise<SqlStorage> {
@@ -36,6 +36,13 @@ export async function claimForService(
     ? 'A service without REDIS_URL runs on this database and counts alone: stop it, or give it REDIS_URL and INSTANCES'
     : 'Another service runs on this database: stop it, or give both REDIS_URL and INSTANCES, so that they count together';
   return claim(database, { together, refusal });
+}
+
+/** Whether a service runs on a database. Throws `DatabaseNotOpened`. */
+export async function isServed(database: DatabaseAddress): Promise<boolean> {
+  if (database.engine === 'sqlite') return isClaimed(database.file);
+  const { isPostgresClaimed } = await import('./postgres/claim.ts');
+  return isPostgresClaimed(database.url);
 }
 
 /** Claims a database exclusively until disposed of, so that no service runs on it. Throws `DatabaseNotOpened`. */

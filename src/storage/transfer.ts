@@ -25,10 +25,14 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   create_outcomes: 'empty',
   attempts: 'empty',
   usage: 'empty',
+  route_usage: 'empty',
   audit_entries: 'empty',
   operator_tokens: 'empty',
   console_logins: 'empty',
   console_sessions: 'empty',
+  rehearsal: 'empty',
+  rehearsed_keys: 'empty',
+  rehearsal_notes: 'empty',
   change_versions: 'made with rows',
 };
 const TABLES = Object.keys(TRANSFERRED) as Table[];

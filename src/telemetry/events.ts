@@ -131,8 +131,8 @@ function requestEvents({ log, write, accessLog, metrics }: EventSinks) {
   const logsAnswers = accessLog !== 'none' && log.isLevelEnabled('info');
   return {
     requestAnswered(answered) {
-      const { method, route, status, code, plan = 'none', durationMs } = answered;
-      metrics.requests.observe({ method, route, status }, durationMs / 1000);
+      const { status, code, plan = 'none', durationMs } = answered;
+      metrics.requests.observe(answered, durationMs / 1000);
       if (status === 429) metrics.refusals.inc(plan, code ?? '');
       if (status === 401) metrics.failedAuthentications.inc({ reason: code ?? '' });
       if (!logsAnswers) return;

@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type MetricValueWithName, Registry } from 'prom-client';
 import type { AnyErrorCode, ErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
+import { DURATION_BOUNDS } from '../catalog/usage.ts';
 
-/** In seconds: from a response out of memory to one that waited for a slow disk. */
-const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+const DURATION_BUCKETS = [...DURATION_BOUNDS];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -187,7 +187,7 @@ function backupMetrics(registers: Registry[]) {
 }
 
 /** The requests of one method, route and status. */
-interface RequestSeries {
+export interface RequestSeries {
   readonly labels: { readonly method: string; readonly route: string; readonly status: number };
   /** Requests per bucket, not cumulative; the last is +Inf. */
   readonly counts: number[];
@@ -214,6 +214,11 @@ class RequestDurations {
     while (seconds > (DURATION_BUCKETS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
     series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
     series.secondsSum += seconds;
+  }
+
+  /** Every series as it is now, still counting. */
+  *series(): Generator<Readonly<RequestSeries>> {
+    for (const ofRoute of this.#series.values()) yield* ofRoute;
   }
 
   /** Starts a series at 0. */

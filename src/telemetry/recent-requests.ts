@@ -1,4 +1,5 @@
 import type { AnyErrorCode } from '../catalog/error.ts';
+import { type Outcome, outcomeOf } from '../catalog/usage.ts';
 import type { AnsweredRequest } from './events.ts';
 
 /** How many refusals and errors are kept, and how many other answers. */
@@ -22,6 +23,8 @@ export interface RecentRequest {
   /** What the windows had left after the request; undefined if it was not counted. */
   readonly minuteRemaining: number | undefined;
   readonly dayRemaining: number | undefined;
+  /** Of the window that has fewer requests left, or that refused; undefined if it was not counted. */
+  readonly limit: number | undefined;
   /** Why it was refused, for a 429. */
   readonly reason: string | undefined;
 }
@@ -31,6 +34,7 @@ export interface RecentQuery {
   readonly keyId?: string | undefined;
   /** A status such as 429, or a class such as 4xx. */
   readonly status?: string | undefined;
+  readonly outcome?: Outcome | undefined;
   readonly route?: string | undefined;
 }
 
@@ -56,13 +60,16 @@ export class RecentRequests {
   }
 
   /** The requests that a query selects, newest first. */
-  list({ limit, keyId, status, route }: RecentQuery): RecentRequest[] {
+  list({ limit, keyId, status, outcome, route }: RecentQuery): RecentRequest[] {
     const both = [this.#failed, this.#others];
     const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId)));
     const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`, 'i');
     return this.#newest(
       found,
-      (request) => (hasStatus?.test(`${request.status}`) ?? true) && (route === undefined || request.route === route),
+      (request) =>
+        (hasStatus?.test(`${request.status}`) ?? true) &&
+        (outcome === undefined || outcomeOf(request.status) === outcome) &&
+        (route === undefined || request.route === route),
       limit,
     );
   }
@@ -158,7 +165,8 @@ class Requests {
 
   /** Unlinks the oldest request of its key. */
   #remove(slot: number): number {
-    const [older = NONE, newer = NONE] = [this.#older[slot], this.#newer[slot]];
+    const older = this.#older[slot] ?? NONE;
+    const newer = this.#newer[slot] ?? NONE;
     if (older === NONE) this.#oldest = newer;
     else this.#newer[older] = newer;
     if (newer === NONE) this.#newest = older;
@@ -219,6 +227,7 @@ class Requests {
       durationMs: Math.round((this.#durationMs[slot] ?? 0) * 1_000) / 1_000,
       minuteRemaining: remaining(this.#minuteRemaining),
       dayRemaining: remaining(this.#dayRemaining),
+      limit: remaining(this.#limit),
       reason: reasonOf(code, { limit: this.#limit[slot] ?? 0, ban: this.#bans[slot] }),
     };
   }

@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../test/kit/clock.ts';
-import type { UsageRecord, UsageStorage } from '../catalog/usage.ts';
-import { UsageRecorder } from './usage.ts';
+import type { RouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
+import { createMetrics } from './metrics.ts';
+import { RouteCounts, UsageRecorder } from './usage.ts';
 
 /** A recorder on a storage that notes what it is given, with copies of each attempt unless there are too many. */
-function bench({ copies = true } = {}) {
+function bench({ copies = true, takeRoutes = (): RouteUsage[] => [] } = {}) {
   const clock = manualClock();
   const added: { minute: number; records: readonly UsageRecord[] }[] = [];
   const tried: { attempt: string | undefined; records: readonly UsageRecord[] }[] = [];
+  const triedRoutes: { minute: number; attempt: string | undefined; routes: readonly RouteUsage[] }[] = [];
   const purged: number[] = [];
   const failures: unknown[] = [];
   let isDown = false;
@@ -20,9 +22,16 @@ function bench({ copies = true } = {}) {
       added.push({ minute, records });
     },
     lastUses: () => assert.fail(),
+    trends: () => assert.fail(),
     page: () => assert.fail(),
     byKey: () => assert.fail(),
     series: () => assert.fail(),
+    busiest: () => assert.fail(),
+    async addRoutes(minute, routes, attempt) {
+      triedRoutes.push({ minute, attempt, routes });
+      if (isDown) throw new Error('down');
+    },
+    routes: () => assert.fail(),
     purge: async (now) => {
       purged.push(now);
       if (isDown) throw new Error('down');
@@ -31,12 +40,13 @@ function bench({ copies = true } = {}) {
   const recorder = new UsageRecorder({
     storage: { usage },
     clock: clock.now,
+    takeRoutes,
     onFailure: (error) => failures.push(error),
   });
   const goDown = (down: boolean) => {
     isDown = down;
   };
-  return { clock, added, tried, purged, failures, recorder, goDown };
+  return { clock, added, tried, triedRoutes, purged, failures, recorder, goDown };
 }
 
 const KEYS_MAX = 200_000;
@@ -147,4 +157,46 @@ test('usage is stored every five seconds, and expired usage is purged every hour
   t.mock.timers.tick(3_600_000);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   assert.deepEqual([added.length, purged.length], [1, 1]);
+});
+
+test('the usage of routes since the last flush goes to its minute, and a failed attempt is repeated as it was', async () => {
+  const metrics = createMetrics();
+  const routes = new RouteCounts(metrics);
+  const { clock, triedRoutes, recorder, goDown } = bench({ takeRoutes: () => routes.take() });
+  const answer = (route: string, status: number, seconds: number, method = 'GET') =>
+    metrics.requests.observe({ method, route, status }, seconds);
+  answer('/v1/pets', 200, 0.0004);
+  answer('/v1/pets', 304, 0.02);
+  answer('/v1/pets', 429, 99);
+  answer('/v1/pets', 201, 0.0004, 'POST');
+  answer('unmatched', 404, 0.0004, 'BREW');
+  for (const route of ['/console', '/api/v1/keys', '/metrics', '/docs', '/healthz']) answer(route, 200, 1);
+  const noon = clock.now().unix;
+  goDown(true);
+  await recorder.flush();
+  answer('/v1/pets', 503, 0.0004);
+  clock.advance(60);
+  goDown(false);
+  await recorder[Symbol.asyncDispose]();
+  const [failed, again, later] = triedRoutes;
+  assert.deepEqual(again, failed);
+  const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
+  const durations = (...taken: number[]) =>
+    Array.from({ length: 14 }, (_, index) => taken.filter((each) => each === index).length);
+  assert.deepEqual(
+    [failed?.minute, failed?.routes],
+    [
+      noon,
+      [
+        { ...none, route: 'GET /v1/pets', served: 2, refused: 1, durations: durations(0, 5, 13) },
+        { ...none, route: 'POST /v1/pets', served: 1, durations: durations(0) },
+        { ...none, route: 'unmatched', clientErrors: 1, durations: durations(0) },
+      ],
+    ],
+  );
+  assert.deepEqual(
+    [later?.minute, later?.routes],
+    [noon + 60, [{ ...none, route: 'GET /v1/pets', serverErrors: 1, durations: durations(0) }]],
+  );
+  assert.equal(triedRoutes.length, 3);
 });

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ALL_KEYS, type UsageRecord, type UsageStorage } from '../catalog/usage.ts';
+import { ALL_KEYS, outcomeOf, type RouteUsage, type UsageRecord, type UsageStorage } from '../catalog/usage.ts';
 import type { Clock } from '../stdx/clock.ts';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import { SYSTEM_TIMERS, type Timer, type Timers } from '../stdx/timers.ts';
+import type { Metrics, RequestSeries } from './metrics.ts';
 
 /** The most usage that a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;
@@ -16,21 +17,24 @@ const PURGE_INTERVAL_MS = 3_600_000;
 type Counting = { -readonly [Name in keyof UsageRecord]: UsageRecord[Name] };
 
 /** The usage that one transaction stores. */
-interface Part {
+type Part = {
   readonly minute: number;
-  readonly records: readonly UsageRecord[];
   readonly attempt: string;
-}
+} & ({ readonly records: readonly UsageRecord[] } | { readonly routes: readonly RouteUsage[] });
 
 export interface UsageRecorderOptions {
   readonly storage: { readonly usage: UsageStorage };
   readonly clock: Clock;
+  /** Tells the usage of routes since its last call, which is added to the minute of the flush. */
+  readonly takeRoutes?: () => readonly RouteUsage[];
   /** Called when usage could not be stored; it is kept for the next flush. */
   readonly onFailure: (error: unknown) => void;
   readonly timers?: Timers;
 }
 
-/** Counts the usage of each key in memory, and adds it to storage every few seconds and on disposal. */
+/**
+ * Counts the usage of each key in memory. Adds it, with that of routes, to storage every few seconds and on disposal.
+ */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
   readonly #timers: readonly Timer[];
@@ -53,7 +57,7 @@ export class UsageRecorder implements AsyncDisposable {
 
   /** Counts the response to a request with a key, at a moment in Unix seconds. */
   record(keyId: string, status: number, now: number): void {
-    const minute = now - (now % MINUTE_SECONDS);
+    const minute = minuteOf(now);
     let counted = this.#minutes.get(minute);
     if (!counted) {
       counted = new Map();
@@ -75,6 +79,9 @@ export class UsageRecorder implements AsyncDisposable {
     }
     this.#minutes = new Map();
     this.#keys = 0;
+    const { clock, takeRoutes } = this.#options;
+    const routes = takeRoutes?.() ?? [];
+    if (routes.length > 0) this.#parts.push({ minute: minuteOf(clock().unix), routes, attempt: randomUUID() });
     await this.#storeParts();
   }
 
@@ -104,7 +111,7 @@ export class UsageRecorder implements AsyncDisposable {
       // Yields, so that requests are served in between.
       await nextTurn();
       try {
-        await this.#options.storage.usage.add(part.minute, part.records, part.attempt);
+        await this.#store(part);
       } catch (error) {
         this.#options.onFailure(error);
         failed.push(part);
@@ -113,7 +120,62 @@ export class UsageRecorder implements AsyncDisposable {
     this.#parts = failed;
   }
 
+  #store(part: Part): Promise<void> {
+    const { usage } = this.#options.storage;
+    if ('routes' in part) return usage.addRoutes(part.minute, part.routes, part.attempt);
+    return usage.add(part.minute, part.records, part.attempt);
+  }
+
   #purge(): void {
     this.#options.storage.usage.purge(this.#options.clock().unix).catch(this.#options.onFailure);
   }
 }
+
+function minuteOf(moment: number): number {
+  return moment - (moment % MINUTE_SECONDS);
+}
+
+/** The route of requests to addresses at which nothing is. */
+const UNMATCHED = 'unmatched';
+
+/** The series of requests to the API: neither pages beside it nor those of operators. */
+export function* apiSeries(requests: Metrics['requests']): Generator<Readonly<RequestSeries>> {
+  for (const series of requests.series()) {
+    const { route } = series.labels;
+    if (route.startsWith('/v1/') || route === UNMATCHED) yield series;
+  }
+}
+
+/** Tells the usage of each route since it was last taken, from the metrics: requests pay for one count, not for two. */
+export class RouteCounts {
+  readonly #requests: Metrics['requests'];
+  readonly #taken = new Map<Readonly<RequestSeries>, readonly number[]>();
+
+  constructor({ requests }: Metrics) {
+    this.#requests = requests;
+  }
+
+  /** The routes that were used since the last call. */
+  take(): RouteUsage[] {
+    const routes = new Map<string, RouteUsage>();
+    for (const series of apiSeries(this.#requests)) {
+      const { method, route, status } = series.labels;
+      const before = this.#taken.get(series);
+      const added = series.counts.map((count, index) => count - (before?.[index] ?? 0));
+      const sum = added.reduce((total, count) => total + count, 0);
+      if (sum === 0) continue;
+      this.#taken.set(series, [...series.counts]);
+      const name = route === UNMATCHED ? UNMATCHED : `${method} ${route}`;
+      const { durations, ...counts } = routes.get(name) ?? { ...NONE, route: name, durations: added.map(() => 0) };
+      const outcome = outcomeOf(status);
+      routes.set(name, {
+        ...counts,
+        [outcome]: counts[outcome] + sum,
+        durations: durations.map((count, index) => count + (added[index] ?? 0)),
+      });
+    }
+    return [...routes.values()];
+  }
+}
+
+const NONE = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };

@@ -1,7 +1,90 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
+import type { KeyFilter } from '../api-key.ts';
+import type { AuditQuery } from '../audit.ts';
 import { asText } from '../category-file.ts';
+import type { Storage } from '../storage.ts';
+import { auditJson, type KeyJson, keysJson } from './json.ts';
+
+/** Rows that are read and written before the event loop turns. */
+const ROWS_AT_ONCE = 200;
+const KEY_COLUMNS = [
+  'id',
+  'name',
+  'prefix',
+  'owner',
+  'environment',
+  'plan',
+  'perMinute',
+  'perDay',
+  'scopes',
+  'createdAt',
+  'expiresAt',
+  'revokedAt',
+  'lastUsedAt',
+  'bannedUntil',
+];
+const AUDIT_COLUMNS = ['at', 'actor', 'via', 'action', 'target', 'before', 'after'];
+
+type Row = Readonly<Record<string, string | number | null>>;
 
 /** Usage as CSV, with a header unless it is empty. Names cannot run as formulas of a spreadsheet. */
 export function usageCsv(rows: readonly Readonly<Record<string, string | number>>[]): string {
   return stringify([...rows], { header: true, cast: { string: asText } });
+}
+
+/** The keys that a filter selects as CSV, newest first. */
+export async function keysCsv(
+  { storage, now }: { storage: Pick<Storage, 'keys' | 'limits' | 'usage'>; now: number },
+  filter: KeyFilter,
+): Promise<string> {
+  const parts = [headerOf(KEY_COLUMNS)];
+  for (let behind: { createdAt: number; id: string } | undefined; ; ) {
+    const { keys, last } = await storage.keys.page({ ...filter, now, behind, limit: ROWS_AT_ONCE });
+    parts.push(rowsOf((await keysJson({ storage, now }, keys)).map(keyRow), KEY_COLUMNS));
+    if (!last) return parts.join('');
+    behind = last;
+    await nextTurn();
+  }
+}
+
+/** The entries of the audit that a query selects as CSV, newest first. */
+export async function auditCsv(
+  { storage }: { storage: Pick<Storage, 'audit'> },
+  query: Omit<AuditQuery, 'limit'>,
+): Promise<string> {
+  const parts = [headerOf(AUDIT_COLUMNS)];
+  for (let before = query.before; ; ) {
+    const entries = await storage.audit.list({
+      ...query,
+      limit: ROWS_AT_ONCE,
+      ...(before !== undefined && { before }),
+    });
+    const rows = entries.map((entry) => {
+      const { before: old, after, ...rest } = auditJson(entry);
+      return { ...rest, before: JSON.stringify(old), after: JSON.stringify(after) };
+    });
+    parts.push(rowsOf(rows, AUDIT_COLUMNS));
+    before = entries.at(-1)?.id;
+    if (entries.length < ROWS_AT_ONCE) return parts.join('');
+    await nextTurn();
+  }
+}
+
+function keyRow({ limits, scopes, ban, ...key }: KeyJson): Row {
+  return {
+    ...key,
+    perMinute: limits.minute,
+    perDay: limits.day,
+    scopes: scopes.join(' '),
+    bannedUntil: ban?.until ?? null,
+  };
+}
+
+function headerOf(columns: readonly string[]): string {
+  return `${columns.join()}\n`;
+}
+
+function rowsOf(rows: readonly Row[], columns: readonly string[]): string {
+  return stringify([...rows], { columns: [...columns], cast: { string: asText } });
 }

@@ -1,7 +1,10 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Int64 } from '../sql/tables.ts';
 
-/** Creates the tokens of the operator API, the roles of the console's sessions, and the owners of keys. */
+/**
+ * Creates the tokens of the operator API, the roles of the console's sessions, the owners of keys, and the indexes by
+ * which operators list keys and the audit.
+ */
 export async function operators(db: Kysely<unknown>, int64: Int64): Promise<void> {
   const { schema } = db;
   await schema
@@ -24,4 +27,10 @@ export async function operators(db: Kysely<unknown>, int64: Int64): Promise<void
   }
   await schema.alterTable('api_keys').addColumn('owner', 'text').execute();
   await schema.createIndex('api_keys_by_owner').on('api_keys').columns(['owner', 'created_at', 'id']).execute();
+  await sql`create index api_keys_by_plan on api_keys (plan, created_at, id)`.execute(db);
+  await sql`create index api_keys_by_name on api_keys (lower(name), id)`.execute(db);
+  await sql`create index api_keys_by_expiry on api_keys (expires_at, id)`.execute(db);
+  await sql`create index api_keys_by_state on api_keys (revoked_at, expires_at, id)`.execute(db);
+  await sql`create index audit_entries_by_actor on audit_entries (actor, id)`.execute(db);
+  await sql`create index audit_entries_by_action on audit_entries (action, id)`.execute(db);
 }

@@ -52,6 +52,20 @@ export async function claimPostgres(
   };
 }
 
+/** Whether a service holds a claim of a database. Throws `DatabaseNotOpened`. */
+export async function isPostgresClaimed(url: string): Promise<boolean> {
+  const client = await connect(url, 'claim').catch(notOpened(url));
+  try {
+    const { rows } = await client.query(
+      `select 1 from pg_locks where locktype = 'advisory' and classid = 0 and objid = ${CLAIM_LOCK} and database =
+        (select oid from pg_database where datname = current_database())`,
+    );
+    return rows.length > 0;
+  } finally {
+    await endSoon(client);
+  }
+}
+
 async function tryLock(client: pg.Client, { together }: { together: boolean }): Promise<boolean> {
   try {
     const { rows } = await client.query<{ held: boolean }>(

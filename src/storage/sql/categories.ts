@@ -10,7 +10,7 @@ import type { Clock } from '../../stdx/clock.ts';
 import { recordAudit } from './audit.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
-import { RowsInsert, Statement } from './statement.ts';
+import { contains, RowsInsert, Statement } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -88,6 +88,23 @@ export class SqlCategories implements CategoryStorage {
     });
   }
 
+  search({ text, ...page }: PageQuery & { text: string }): Promise<Category[]> {
+    const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    return this.#transactions.read(async (db) => {
+      const rows = await this.#guard.page('categories', page, ({ after, limit }) =>
+        db
+          .selectFrom('categories')
+          .selectAll()
+          .where((where) => where.or([where('id', '=', id), contains(text, ['name', 'description'])]))
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(limit)
+          .execute(),
+      );
+      return rows.map(toCategory);
+    });
+  }
+
   rename(id: number, name: string, by: Operator): Promise<Category | undefined> {
     return this.#changeOne(id, async (trx) => {
       const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
@@ -154,6 +171,7 @@ export class SqlCategories implements CategoryStorage {
     onProgress: (inserted: number) => void = () => {},
   ): Promise<void> {
     return this.#transactions.change('new-categories', async (trx) => {
+      this.#transactions.startLarge();
       const { last_id } = await trx.selectFrom('category_counter').selectAll().executeTakeFirstOrThrow();
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
         const some = categories.slice(first, first + ROWS_PER_STATEMENT);

@@ -6,7 +6,8 @@ import type { Tables } from './tables.ts';
 
 /**
  * The columns that the checksum of a row covers, a list for each version, the newest last. A version that was released
- * never changes. Instances without a new version take its rows for damaged, so a new one comes with a migration.
+ * never changes. A release that does not know a version takes its rows for damaged: once there are releases, a version
+ * is written from the release on that follows the one that first reads it.
  */
 const COVERED = {
   categories: [['id', 'name', 'description', 'created_at', 'created_by']],

@@ -1,12 +1,15 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely';
 import {
   type ApiKey,
   ENVIRONMENTS,
   type FoundKey,
+  type Grace,
   type KeyChanges,
+  type KeyFilter,
   type KeyPage,
   type KeyQuery,
   type KeySearch,
+  type KeySort,
   type KeyStorage,
   type Rotation,
   SCOPES,
@@ -20,7 +23,7 @@ import type { Clock } from '../../stdx/clock.ts';
 import { recordAudit } from './audit.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { changeOnce } from './outcomes.ts';
-import { Statement } from './statement.ts';
+import { contains, Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -30,7 +33,7 @@ export class SqlKeys implements KeyStorage {
   readonly #guard: RowGuard;
   readonly #clock: Clock;
   readonly #findBySecret = new Statement((db, secretHash: string) =>
-    selectKeys(db)
+    allKeys(db)
       .innerJoin('api_key_secrets as sent', 'sent.key_id', 'api_keys.id')
       .select([
         'sent.hash as sent_hash',
@@ -90,27 +93,43 @@ export class SqlKeys implements KeyStorage {
 
   list(): Promise<ApiKey[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await selectKeys(db).orderBy('api_keys.created_at').orderBy('api_keys.id').execute();
+      const rows = await allKeys(db).orderBy('api_keys.created_at').orderBy('api_keys.id').execute();
       return this.#guard.filter('api_keys', rows).map(toKey);
     });
   }
 
-  search({ text, offset, limit }: KeySearch): Promise<{ keys: ApiKey[]; count: number }> {
+  graces(id: string, now: number): Promise<Grace[]> {
     return this.#transactions.read(async (db) => {
-      const found = text ? selectKeys(db).where(contains(text)) : selectKeys(db);
-      // Without a text no join is needed: an index counts the keys.
-      const { count } = await (text ? found.clearSelect() : db.selectFrom('api_keys'))
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .executeTakeFirstOrThrow();
-      const page = found.orderBy('api_keys.created_at', 'desc').orderBy('api_keys.id', 'desc');
-      const rows = await page.offset(offset).limit(limit).execute();
+      const rows = await db
+        .selectFrom('api_key_secrets')
+        .select(['prefix', 'ends_at'])
+        .where('key_id', '=', id)
+        .where('ends_at', '>', now)
+        .orderBy('ends_at', 'desc')
+        .execute();
+      return rows.map(({ prefix, ends_at }) => ({ prefix, endsAt: ends_at ?? 0 }));
+    });
+  }
+
+  search({ sort = 'newest', offset, limit, now = this.#clock().unix, ...filter }: KeySearch) {
+    return this.#transactions.read(async (db) => {
+      const found = filtered(db, { ...filter, now });
+      const { count } = await found.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+      if (count <= offset) return { keys: [], count };
+      // First the ids, which an index has in most orders; a deep page would read every row before it otherwise.
+      const ids = await sorted(found.select('api_keys.id'), sort).offset(offset).limit(limit).execute();
+      const places = new Map(ids.map(({ id }, place) => [id, place]));
+      const rows = await allKeys(db)
+        .where('api_keys.id', 'in', [...places.keys()])
+        .execute();
+      rows.sort((one, other) => (places.get(one.id) ?? 0) - (places.get(other.id) ?? 0));
       return { keys: this.#guard.filter('api_keys', rows).map(toKey), count };
     });
   }
 
   page({ limit, behind, ...query }: KeyQuery): Promise<KeyPage> {
     return this.#transactions.read(async (db) => {
-      let found = filtered(db, query);
+      let found = withPrefix(filtered(db, query));
       if (behind) {
         const { createdAt, id } = behind;
         found = found.where(({ eb, refTuple, tuple }) =>
@@ -200,7 +219,7 @@ export class SqlKeys implements KeyStorage {
   }
 
   async #readKey(db: Kysely<Tables>, id: string): Promise<ApiKey | undefined> {
-    const row = await selectKeys(db).where('api_keys.id', '=', id).executeTakeFirst();
+    const row = await allKeys(db).where('api_keys.id', '=', id).executeTakeFirst();
     return row && toKey(this.#guard.intact('api_keys', row));
   }
 }
@@ -213,10 +232,16 @@ async function insertSecret(trx: Transaction<Tables>, keyId: string, secret: Sec
     .execute();
 }
 
-/** Selects keys with the prefix of their current secret, the one without an end. */
-function selectKeys(db: Kysely<Tables>) {
-  return db
-    .selectFrom('api_keys')
+type Selection<Row> = SelectQueryBuilder<Tables, 'api_keys', Row>;
+
+/** Every key. */
+function allKeys(db: Kysely<Tables>) {
+  return withPrefix(db.selectFrom('api_keys'));
+}
+
+/** Selects all columns of keys, with the prefix of their current secret, the one without an end. */
+function withPrefix(keys: Selection<object>) {
+  return keys
     .innerJoin('api_key_secrets', (join) =>
       join.onRef('api_key_secrets.key_id', '=', 'api_keys.id').on('api_key_secrets.ends_at', 'is', null),
     )
@@ -224,36 +249,49 @@ function selectKeys(db: Kysely<Tables>) {
     .select('api_key_secrets.prefix');
 }
 
-/** The condition that a name, an id or a prefix contains a text, regardless of case. */
-function contains(text: string) {
-  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
-  const columns = ['api_keys.name', 'api_keys.id', 'api_key_secrets.prefix'];
-  const matches = columns.map((column) => sql`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`);
-  return sql<boolean>`(${sql.join(matches, sql` or `)})`;
-}
-
-function filtered(db: Kysely<Tables>, query: Omit<KeyQuery, 'limit' | 'behind'>) {
-  const { text, owner, plan, state, expiresBefore, now } = query;
-  let found = selectKeys(db);
-  if (text !== '') found = found.where(contains(text));
+/** The keys that a filter selects, without columns yet: to count them needs no secret. */
+function filtered(db: Kysely<Tables>, query: KeyFilter & { readonly now: number }): Selection<object> {
+  const { text, owner, plan, state, expiresBefore, expiresAfter, now } = query;
+  let found: Selection<object> = db.selectFrom('api_keys');
+  if (text !== '') found = found.where(matches(text));
   if (owner !== undefined) found = found.where('api_keys.owner', '=', owner);
   if (plan !== undefined) found = found.where('api_keys.plan', '=', plan);
   if (expiresBefore !== undefined) found = found.where('api_keys.expires_at', '<', expiresBefore);
+  if (expiresAfter !== undefined) found = found.where('api_keys.expires_at', '>', expiresAfter);
   if (state === undefined) return found;
   if (state === 'revoked') return found.where('api_keys.revoked_at', 'is not', null);
   found = found.where('api_keys.revoked_at', 'is', null);
   if (state === 'expired') return found.where('api_keys.expires_at', '<=', now);
   found = found.where((key) => key.or([key('api_keys.expires_at', 'is', null), key('api_keys.expires_at', '>', now)]));
-  return found.where(({ exists, not, selectFrom }) => {
-    const banned = exists(
-      selectFrom('bans')
-        .select('bans.key_id')
-        .whereRef('bans.key_id', '=', 'api_keys.id')
-        .where('bans.ends_at', '>', now)
-        .where('bans.lifted_at', 'is', null),
-    );
-    return state === 'banned' ? banned : not(banned);
-  });
+  return found.where('api_keys.id', state === 'banned' ? 'in' : 'not in', (banned) =>
+    banned.selectFrom('bans').select('key_id').where('ends_at', '>', now).where('lifted_at', 'is', null),
+  );
+}
+
+/** Keys in the order of a list; the id decides between equals. */
+function sorted<Row>(keys: Selection<Row>, sort: KeySort): Selection<Row> {
+  switch (sort) {
+    case 'newest':
+      return keys.orderBy('api_keys.created_at', 'desc').orderBy('api_keys.id', 'desc');
+    case 'oldest':
+      return keys.orderBy('api_keys.created_at').orderBy('api_keys.id');
+    case 'name':
+      return keys.orderBy(sql`lower(api_keys.name)`).orderBy('api_keys.id');
+    case 'expiry':
+      return keys.orderBy('api_keys.expires_at', (order) => order.asc().nullsLast()).orderBy('api_keys.id');
+    case 'last-used':
+      return keys.orderBy(LAST_USED, (order) => order.desc().nullsLast()).orderBy('api_keys.id');
+  }
+}
+
+/** The end of the last day with usage, of which the index finds one row. */
+const LAST_USED = sql`(select last_at from usage where usage.key_id = api_keys.id and period = 'day'
+  order by starts_at desc limit 1)`;
+
+/** The prefixes are read at once: to look up that of each key takes several times as long. */
+function matches(text: string) {
+  const prefixes = sql`select key_id from api_key_secrets where ends_at is null and ${contains(text, ['prefix'])}`;
+  return sql<boolean>`(${contains(text, ['api_keys.name', 'api_keys.owner', 'api_keys.id'])} or api_keys.id in (${prefixes}))`;
 }
 
 /** Interns a known string, so that all keys share one copy. */

@@ -1,4 +1,4 @@
-import { type Compilable, CompiledQuery, type Kysely } from 'kysely';
+import { type Compilable, CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 
 /**
@@ -51,4 +51,11 @@ function compile<Row>(query: Compilable<Row>, values: readonly unknown[]): Compi
     throw new Error(`A statement does not bind its values in order: ${compiled.sql}`);
   }
   return CompiledQuery.raw(compiled.sql) as CompiledQuery<Row>;
+}
+
+/** The condition that one of the columns contains a text, regardless of case. */
+export function contains(text: string, columns: readonly string[]): RawBuilder<boolean> {
+  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  const matches = columns.map((column) => sql`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`);
+  return sql<boolean>`(${sql.join(matches, sql` or `)})`;
 }

@@ -43,43 +43,44 @@ export class SqlStorage implements Storage {
   readonly audit: SqlAudit;
   readonly sessions: SqlSessions;
   readonly tokens: SqlTokens;
-  readonly #transactions: Transactions;
+  /** For the tables of rehearsal, whose statements are in its own room. */
+  readonly transactions: Transactions;
   readonly #clock: Clock;
 
   constructor(engine: Engine, options: SqlStorageOptions) {
     const { clock, timers = SYSTEM_TIMERS } = options;
     this.#clock = clock;
-    this.#transactions = new Transactions(engine, timers, options.events);
+    this.transactions = new Transactions(engine, timers, options.events);
     const guard = new RowGuard(options.events);
-    this.categories = new SqlCategories(this.#transactions, { guard, ...options });
-    this.pets = new SqlPets(this.#transactions, { guard, clock });
-    this.orders = new SqlOrders(this.#transactions, { guard, clock });
-    this.keys = new SqlKeys(this.#transactions, { guard, clock });
-    this.limits = new SqlLimits(this.#transactions, clock);
-    this.usage = new SqlUsage(this.#transactions, clock);
-    this.audit = new SqlAudit(this.#transactions);
-    this.sessions = new SqlSessions(this.#transactions);
-    this.tokens = new SqlTokens(this.#transactions);
+    this.categories = new SqlCategories(this.transactions, { guard, ...options });
+    this.pets = new SqlPets(this.transactions, { guard, clock });
+    this.orders = new SqlOrders(this.transactions, { guard, clock });
+    this.keys = new SqlKeys(this.transactions, { guard, clock });
+    this.limits = new SqlLimits(this.transactions, clock);
+    this.usage = new SqlUsage(this.transactions, clock);
+    this.audit = new SqlAudit(this.transactions);
+    this.sessions = new SqlSessions(this.transactions, clock);
+    this.tokens = new SqlTokens(this.transactions, clock);
   }
 
   watch(onChange: (change: Change) => Promise<void>): Promise<void> {
-    return this.#transactions.watch(onChange);
+    return this.transactions.watch(onChange);
   }
 
   async purgeOutcomes(): Promise<void> {
     const oldest = this.#clock().unix - IDEMPOTENCY_SECONDS;
     await purgeAll(
-      () => this.#transactions.read((db) => selectOld(db, oldest)),
+      () => this.transactions.read((db) => selectOld(db, oldest)),
       (old) => this.#purge(old, oldest),
     );
     await purgeAll(
-      () => this.#transactions.read((db) => selectOldAttempts(db, oldest)),
-      (old) => this.#transactions.transactUnlocked((trx) => deleteAttempts(trx, old)),
+      () => this.transactions.read((db) => selectOldAttempts(db, oldest)),
+      (old) => this.transactions.transactUnlocked((trx) => deleteAttempts(trx, old)),
     );
   }
 
   #purge(old: Awaited<ReturnType<typeof selectOld>>, oldest: number): Promise<void> {
-    return this.#transactions.transact(async (trx) => {
+    return this.transactions.transact(async (trx) => {
       for (const { key_id, idempotency_key } of old) {
         await trx
           .deleteFrom('create_outcomes')
@@ -91,13 +92,21 @@ export class SqlStorage implements Storage {
     });
   }
 
+  /** The seconds by which the time of a database used in rehearsal is turned; undefined for any other database. */
+  async turnedBy(): Promise<number | undefined> {
+    const mark = await this.transactions.read((db) =>
+      db.selectFrom('rehearsal').select('turned_by').executeTakeFirst(),
+    );
+    return mark?.turned_by;
+  }
+
   async check(): Promise<{ isWriteFailing: boolean }> {
-    await this.#transactions.read((db) => db.selectFrom('category_counter').selectAll().execute());
-    return { isWriteFailing: this.#transactions.isWriteFailing };
+    await this.transactions.read((db) => db.selectFrom('category_counter').selectAll().execute());
+    return { isWriteFailing: this.transactions.isWriteFailing };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#transactions[Symbol.asyncDispose]();
+    return this.transactions[Symbol.asyncDispose]();
   }
 }
 

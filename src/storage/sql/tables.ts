@@ -9,6 +9,9 @@ import type { UsagePeriod } from '../../catalog/usage.ts';
 /** Rows per statement, well below the number of parameters that an engine binds. */
 export const ROWS_PER_STATEMENT = 100;
 
+/** Requests that took up to the bound of this index in `DURATION_BOUNDS`; the last, those above all bounds. */
+export type DurationColumn = `took_${number}`;
+
 /** The engine's name for 64-bit integers; in SQLite only an `integer` primary key is the rowid. */
 export type Int64 = 'integer' | 'bigint';
 
@@ -107,6 +110,16 @@ export interface Tables {
     first_at: number;
     last_at: number;
   };
+  /** Requests by route: of each outcome, and of each duration. */
+  route_usage: {
+    period: UsagePeriod;
+    starts_at: number;
+    route: string;
+    served: number;
+    client_errors: number;
+    refused: number;
+    server_errors: number;
+  } & Record<DurationColumn, number>;
   /** `before` and `after` are JSON. */
   audit_entries: {
     id: number;
@@ -138,6 +151,43 @@ export interface Tables {
     opened_at: number;
     ends_at: number;
     last_seen_at: number;
+  };
+  /** One row in a database that was used in rehearsal, none in any other: by it `serve` knows one. */
+  rehearsal: {
+    /** The seconds by which time is put forward. */
+    turned_by: number;
+    /** The machine's time of the latest turn. */
+    turned_at: number;
+    /** The `turned_by` that the running service took, or the latest one that ran. */
+    taken_by: number;
+  };
+  /** Keys that follow a script. */
+  rehearsed_keys: {
+    key_id: string;
+    script: string;
+    /** How many steps were spent. */
+    position: number;
+    /** Until when a step that limits holds, in Unix milliseconds; null without one. */
+    holds_until_ms: number | null;
+  };
+  /** Requests with such a key, in the order of their arrival; `src/rehearsal/note.ts` says what. 1 is true. */
+  rehearsal_notes: {
+    key_id: string;
+    number: number;
+    at_ms: number;
+    answered_at_ms: number;
+    method: string;
+    route: string;
+    target_digest: string;
+    body_digest: string | null;
+    idempotency_digest: string | null;
+    step: string | null;
+    is_early: number;
+    status: number | null;
+    retry_after: number | null;
+    is_delivered: number;
+    is_done: number;
+    has_created: number;
   };
   /** A version per kind of change, raised with each one, so that other processes know what to reload. */
   change_versions: { kind: Change; version: number };

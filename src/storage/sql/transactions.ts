@@ -53,7 +53,7 @@ export class Transactions {
 
   /** Runs a read. Waits for short locks without blocking the event loop. Throws `unavailable`. */
   read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
-    return this.#attempt('read', () => work(this.#engine.db));
+    return this.#attempt('read', () => work(this.#engine.reader?.() ?? this.#engine.db));
   }
 
   /**
@@ -108,6 +108,11 @@ export class Transactions {
       () => {},
     );
     return result;
+  }
+
+  /** Call at the start of a transaction that may be large, so that reads do not wait for its end. */
+  startLarge(): void {
+    this.#engine.startLarge?.();
   }
 
   /** Call before the commit of a transaction that may be large, so that the commit does not block the event loop. */

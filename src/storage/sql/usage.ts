@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ExpressionBuilder, Kysely } from 'kysely';
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import {
   ALL_KEYS,
+  DURATION_BOUNDS,
   type KeyUsage,
+  type RoutePoint,
+  type RouteUsage,
+  STEPS_FROM,
   USAGE_PERIODS,
   type UsageCounts,
   type UsagePeriod,
@@ -15,16 +19,21 @@ import {
 import type { Clock } from '../../stdx/clock.ts';
 import { onceByAttempt } from './outcomes.ts';
 import { RowsInsert } from './statement.ts';
-import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import { type DurationColumn, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
+/** So few that reading them takes some milliseconds. */
+const ROWS_AT_ONCE = 2_000;
+const OUTCOMES = ['served', 'client_errors', 'refused', 'server_errors'] as const;
+const DURATIONS = [...DURATION_BOUNDS, Number.POSITIVE_INFINITY].map((_, index): DurationColumn => `took_${index}`);
 
 /** Usage in SQL. Each record is added to its minute, hour and day, so that a read needs no aggregation over time. */
 export class SqlUsage implements UsageStorage {
   readonly #transactions: Transactions;
   readonly #clock: Clock;
   readonly #addRows = new RowsInsert(addRows);
+  readonly #addRoutes = new RowsInsert(addRouteRows);
 
   constructor(transactions: Transactions, clock: Clock) {
     this.#transactions = transactions;
@@ -40,6 +49,20 @@ export class SqlUsage implements UsageStorage {
           await this.#addRows.run(
             trx,
             sorted.map((record) => fromRecord(period, minute, record)),
+          );
+        }
+      }),
+    );
+  }
+
+  addRoutes(minute: number, routes: readonly RouteUsage[], attempt: string = randomUUID()): Promise<void> {
+    const sorted = routes.toSorted((a, b) => (a.route < b.route ? -1 : 1));
+    return this.#transactions.transactUnlocked((trx) =>
+      onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
+        for (const period of PERIODS) {
+          await this.#addRoutes.run(
+            trx,
+            sorted.map((route) => fromRoute(period, minute, route)),
           );
         }
       }),
@@ -66,6 +89,38 @@ export class SqlUsage implements UsageStorage {
     });
   }
 
+  async busiest({ period, since, limit }: Parameters<UsageStorage['busiest']>[0]): Promise<KeyUsage[]> {
+    const found = new Map<string, KeyUsage>();
+    let behind: Place | undefined = { period, at: startOf(period, since), keyId: '' };
+    while (behind !== undefined) {
+      const rows = await this.#rowsBehind(behind);
+      for (const row of rows.map(toKeyUsage)) {
+        if (row.keyId !== ALL_KEYS) found.set(row.keyId, added(found.get(row.keyId), row));
+      }
+      const last = rows.length === ROWS_AT_ONCE ? rows.at(-1) : undefined;
+      behind = last && { period, at: last.starts_at, keyId: last.key_id };
+      await nextTurn();
+    }
+    return [...found.values()]
+      .sort((one, other) => other.served - one.served || (one.keyId < other.keyId ? -1 : 1))
+      .slice(0, limit);
+  }
+
+  /** Some rows in the order of the primary key. */
+  #rowsBehind({ period, at, keyId }: Place): Promise<Tables['usage'][]> {
+    return this.#transactions.read((db) =>
+      db
+        .selectFrom('usage')
+        .where('period', '=', period)
+        .where(sql<boolean>`(starts_at, key_id) > (${at}, ${keyId})`)
+        .orderBy('starts_at')
+        .orderBy('key_id')
+        .limit(ROWS_AT_ONCE)
+        .selectAll()
+        .execute(),
+    );
+  }
+
   page({ since, until, now, keyId, owner, behind, limit }: Parameters<UsageStorage['page']>[0]) {
     const period = usagePeriod(now - since);
     return this.#transactions.read(async (db) => {
@@ -88,16 +143,16 @@ export class SqlUsage implements UsageStorage {
     });
   }
 
-  series({ keyId, owner, period, since, until }: Parameters<UsageStorage['series']>[0]): Promise<UsagePoint[]> {
+  series({ keyId, owner, period, step, since, until }: Parameters<UsageStorage['series']>[0]): Promise<UsagePoint[]> {
     return this.#transactions.read(async (db) => {
       let query = db
         .selectFrom('usage')
         .where('period', '=', period)
         .where('starts_at', '>=', startOf(period, since))
-        .groupBy('starts_at')
-        .select(['starts_at'])
+        .select(stepOf(step ?? USAGE_PERIODS[period].seconds))
+        .groupBy('at')
         .select(sums)
-        .orderBy('starts_at');
+        .orderBy('at');
       if (until !== undefined) query = query.where('starts_at', '<', until);
       if (owner === undefined || keyId !== ALL_KEYS) query = query.where('key_id', '=', keyId);
       if (owner !== undefined) {
@@ -105,8 +160,51 @@ export class SqlUsage implements UsageStorage {
           keys.selectFrom('api_keys').select('id').where('owner', '=', owner),
         );
       }
-      return (await query.execute()).map((row) => ({ at: row.starts_at, ...toCounts(row) }));
+      return (await query.execute()).map((row) => ({ at: Number(row.at), ...toCounts(row) }));
     });
+  }
+
+  routes({ period, step, since }: Parameters<UsageStorage['routes']>[0]): Promise<RoutePoint[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db
+        .selectFrom('route_usage')
+        .where('period', '=', period)
+        .where('starts_at', '>=', startOf(period, since))
+        .select(stepOf(step ?? USAGE_PERIODS[period].seconds))
+        .groupBy(['at', 'route'])
+        .select('route')
+        .select(({ fn }) => [...OUTCOMES, ...DURATIONS].map((name) => fn.sum<number>(name).as(name)))
+        .orderBy('at')
+        .orderBy('route')
+        .execute();
+      return rows.map((row) => ({ at: Number(row.at), ...toRoute(row) }));
+    });
+  }
+
+  async trends({ keyIds, since, stepSeconds }: Parameters<UsageStorage['trends']>[0]) {
+    const trends = new Map<string, UsagePoint[]>();
+    if (keyIds.length === 0) return trends;
+    const step = sql.lit(stepSeconds);
+    const startsAt = sql<number>`starts_at - starts_at % ${step}`;
+    const rows = await this.#transactions.read((db) =>
+      db
+        .selectFrom('usage')
+        .where('key_id', 'in', keyIds)
+        .where('period', '=', 'minute')
+        .where('starts_at', '>=', since - (since % stepSeconds))
+        .groupBy(['key_id', startsAt])
+        .select(['key_id', startsAt.as('at')])
+        .select(sums)
+        .orderBy('key_id')
+        .orderBy('at')
+        .execute(),
+    );
+    for (const row of rows) {
+      const points = trends.get(row.key_id) ?? [];
+      points.push({ at: Number(row.at), ...toCounts(row) });
+      trends.set(row.key_id, points);
+    }
+    return trends;
   }
 
   async lastUses(keyIds: readonly string[]): Promise<Map<string, number>> {
@@ -122,22 +220,24 @@ export class SqlUsage implements UsageStorage {
   async purge(now: number): Promise<void> {
     for (const period of PERIODS) {
       const { keptSeconds } = USAGE_PERIODS[period];
-      while (await this.#purgeOldest(period, now - keptSeconds)) await nextTurn();
+      for (const table of ['usage', 'route_usage'] as const) {
+        while (await this.#purgeOldest(table, period, now - keptSeconds)) await nextTurn();
+      }
     }
   }
 
   /** Deletes all rows of the oldest expired period. False if there is none. */
-  #purgeOldest(period: UsagePeriod, before: number): Promise<boolean> {
+  #purgeOldest(table: 'usage' | 'route_usage', period: UsagePeriod, before: number): Promise<boolean> {
     return this.#transactions.transactUnlocked(async (trx) => {
       const oldest = await trx
-        .selectFrom('usage')
+        .selectFrom(table)
         .select('starts_at')
         .where('period', '=', period)
         .orderBy('starts_at')
         .limit(1)
         .executeTakeFirst();
       if (!oldest || oldest.starts_at >= before) return false;
-      await trx.deleteFrom('usage').where('period', '=', period).where('starts_at', '=', oldest.starts_at).execute();
+      await trx.deleteFrom(table).where('period', '=', period).where('starts_at', '=', oldest.starts_at).execute();
       return true;
     });
   }
@@ -188,6 +288,29 @@ function addRows(db: Kysely<Tables>, rows: readonly Tables['usage'][]) {
     );
 }
 
+function addRouteRows(db: Kysely<Tables>, rows: readonly Tables['route_usage'][]) {
+  return db
+    .insertInto('route_usage')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['period', 'starts_at', 'route'])
+        .doUpdateSet((set) =>
+          Object.fromEntries(
+            [...OUTCOMES, ...DURATIONS].map((name) => [
+              name,
+              set(`route_usage.${name}`, '+', set.ref(`excluded.${name}`)),
+            ]),
+          ),
+        ),
+    );
+}
+
+/** The start of the step of each row, as `stepStart` computes it. */
+function stepOf(seconds: number) {
+  return sql<number>`starts_at - (starts_at - ${sql.lit(STEPS_FROM)}) % ${sql.lit(seconds)}`.as('at');
+}
+
 function sums({ fn }: ExpressionBuilder<Tables, 'usage'>) {
   return [
     fn.sum<number>('served').as('served'),
@@ -211,7 +334,44 @@ function toKeyUsage(row: Omit<Tables['usage'], 'period' | 'starts_at'>): KeyUsag
   return { keyId: row.key_id, ...toCounts(row), first: row.first_at, last: row.last_at };
 }
 
-type Counted = 'served' | 'client_errors' | 'refused' | 'server_errors';
+function toRoute(row: Omit<Tables['route_usage'], 'period' | 'starts_at'>): RouteUsage {
+  return { route: row.route, ...toCounts(row), durations: DURATIONS.map((name) => Number(row[name])) };
+}
+
+function fromRoute(period: UsagePeriod, minute: number, usage: RouteUsage): Tables['route_usage'] {
+  return {
+    period,
+    starts_at: startOf(period, minute),
+    route: usage.route,
+    served: usage.served,
+    client_errors: usage.clientErrors,
+    refused: usage.refused,
+    server_errors: usage.serverErrors,
+    ...Object.fromEntries(DURATIONS.map((name, index) => [name, usage.durations[index] ?? 0])),
+  };
+}
+
+type Counted = (typeof OUTCOMES)[number];
+
+/** The place of a row in the order of the primary key. */
+interface Place {
+  readonly period: UsagePeriod;
+  readonly at: number;
+  readonly keyId: string;
+}
+
+function added(sum: KeyUsage | undefined, more: KeyUsage): KeyUsage {
+  if (!sum) return more;
+  return {
+    keyId: sum.keyId,
+    served: sum.served + more.served,
+    clientErrors: sum.clientErrors + more.clientErrors,
+    refused: sum.refused + more.refused,
+    serverErrors: sum.serverErrors + more.serverErrors,
+    first: Math.min(sum.first, more.first),
+    last: Math.max(sum.last, more.last),
+  };
+}
 
 function startOf(period: UsagePeriod, moment: number): number {
   return moment - (moment % USAGE_PERIODS[period].seconds);

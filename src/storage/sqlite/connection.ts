@@ -11,7 +11,7 @@ const SQLITE_VERSION_MIN = [3, 51, 3] as const;
 /** Only the user that runs the service may read its data. */
 export const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_FOLDER_MODE = 0o700;
-const IN_MEMORY = ':memory:';
+export const IN_MEMORY = ':memory:';
 /** How long opening waits for other processes that open or create the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 const STATEMENTS_MAX = 100;

@@ -86,3 +86,26 @@ test('an I/O error says whether the transaction may have been stored', async (t)
     );
   }
 });
+
+test('reads are answered while an import runs, as of before it, and after it as of then', async () => {
+  using folder = temporaryFolder();
+  await using storage = await openStorage(
+    { engine: 'sqlite', file: join(folder.path, 'test.db') },
+    { clock: manualClock().now, categoriesMax: 20_000, categoriesBytesMax: 9_000_000 },
+  );
+  const seen: [number, boolean][] = [];
+  let isOver = false;
+  const look = async () => seen.push([(await storage.categories.list()).length, isOver]);
+  let looking: Promise<unknown> | undefined;
+  const many = Array.from({ length: 10_000 }, (_, index) => ({ name: `category ${index}` }));
+  await storage.categories.import(many, { actor: 'test', via: 'cli' }, () => {
+    looking ??= look();
+  });
+  isOver = true;
+  await looking;
+  await look();
+  assert.deepEqual(seen, [
+    [0, false],
+    [10_000, true],
+  ]);
+});

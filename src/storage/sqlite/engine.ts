@@ -1,5 +1,4 @@
 import {
-  CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   Kysely,
@@ -13,7 +12,7 @@ import type { Engine, Failure } from '../engine.ts';
 import { migrate } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
 import { checkpointInThread, syncLargeLog } from './checkpoint.ts';
-import { LogNotSynced, notOpened, SqliteConnection, WritesSuspended } from './connection.ts';
+import { IN_MEMORY, LogNotSynced, notOpened, SqliteConnection, WritesSuspended } from './connection.ts';
 
 /** SQLite's own default. */
 const AUTOCHECKPOINT_PAGES = 1_000;
@@ -39,13 +38,7 @@ const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
 export async function openSqlite(file: string): Promise<Engine> {
   const connection = new SqliteConnection(file);
   const driver = new ImmediateSqliteDriver(connection, file);
-  const dialect: Dialect = {
-    createAdapter: () => new TransactionalSqliteAdapter(),
-    createDriver: () => driver,
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  };
-  const db = new Kysely<Tables>({ dialect });
+  const db = new Kysely<Tables>({ dialect: dialectOn(driver) });
   await migrate(db, 'integer').catch((error) => {
     throw notOpened(file, error);
   });
@@ -56,10 +49,21 @@ export async function openSqlite(file: string): Promise<Engine> {
     classify,
     // BEGIN IMMEDIATE already takes the write lock, and changes of other processes are found by polling.
     lockWriters: async () => {},
+    startLarge: () => driver.startLarge(),
+    reader: () => driver.reader,
     finishLarge: () => driver.finishLarge(),
     announce: async () => {},
     readAll,
     watch: (look) => watch(connection, look),
+  };
+}
+
+function dialectOn(driver: SqliteDriver): Dialect {
+  return {
+    createAdapter: () => new TransactionalSqliteAdapter(),
+    createDriver: () => driver,
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
   };
 }
 
@@ -126,10 +130,19 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
   }
 }
 
+function openReader(file: string): Kysely<Tables> {
+  const connection = new SqliteConnection(file);
+  connection.waitNoMore();
+  return new Kysely<Tables>({ dialect: dialectOn(new SqliteDriver({ database: connection })) });
+}
+
 /** Kysely's SQLite driver on `node:sqlite`; transactions take the write lock when they begin instead of midway. */
 class ImmediateSqliteDriver extends SqliteDriver {
   readonly #connection: SqliteConnection;
   readonly #file: string;
+  /** A second connection, opened for the first large transaction: the first one is busy until its end. */
+  #reader: Kysely<Tables> | undefined;
+  #hasReader = false;
   #isLarge = false;
   #checkpointing = Promise.resolve();
 
@@ -139,6 +152,17 @@ class ImmediateSqliteDriver extends SqliteDriver {
     this.#file = file;
   }
 
+  /** What reads run on beside a large transaction. */
+  get reader(): Kysely<Tables> | undefined {
+    return this.#hasReader ? this.#reader : undefined;
+  }
+
+  startLarge(): void {
+    if (this.#file === IN_MEMORY) return;
+    this.#reader ??= openReader(this.#file);
+    this.#hasReader = true;
+  }
+
   /** Syncs a large log ahead of the commit, and leaves the checkpoint after it to a thread. */
   async finishLarge(): Promise<void> {
     await this.#checkpointing;
@@ -146,27 +170,30 @@ class ImmediateSqliteDriver extends SqliteDriver {
     if (this.#isLarge) this.#checkpointEvery(0);
   }
 
-  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await super.commitTransaction(connection);
+  override async commitTransaction(): Promise<void> {
+    this.#connection.prepare('commit').run([]);
+    this.#hasReader = false;
     if (!this.#isLarge) return;
     this.#isLarge = false;
     this.#checkpointing = checkpointInThread(this.#file).then(() => this.#checkpointEvery(AUTOCHECKPOINT_PAGES));
   }
 
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+  override async beginTransaction(): Promise<void> {
     this.#connection.assertWritable();
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+    this.#connection.prepare('begin immediate').run([]);
   }
 
   /** On a full disk SQLite has rolled back already; a second rollback would fail and hide the cause. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#isLarge) this.#checkpointEvery(AUTOCHECKPOINT_PAGES);
     this.#isLarge = false;
+    this.#hasReader = false;
     if (this.#connection.isTransaction) await super.rollbackTransaction(connection);
   }
 
   override async destroy(): Promise<void> {
     await this.#checkpointing;
+    await this.#reader?.destroy();
     await super.destroy();
   }
 

@@ -26,6 +26,8 @@ import {
 
 const SQLITE_BUSY = 5;
 const IN_MEMORY = ':memory:';
+/** `isClaimed` of another process holds the lock for a moment. */
+const CLAIM_WAIT_MS = 100;
 const COPIED_BYTES_AT_ONCE = 1024 * 1024;
 
 /**
@@ -44,6 +46,20 @@ export function claimFile(file: string): Disposable {
     throw error;
   }
   return { [Symbol.dispose]: () => claim.close() };
+}
+
+/** Whether a service holds the claim of a database file. */
+export function isClaimed(file: string): boolean {
+  const lock = `${file}.lock`;
+  if (file === IN_MEMORY || !existsSync(lock)) return false;
+  try {
+    using asked = new DatabaseSync(lock, { readOnly: true, timeout: 0 });
+    asked.prepare('SELECT count(*) FROM sqlite_schema').all();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw new DatabaseNotOpened(`Cannot read ${lock}: ${failureOf(file, error)}`, { cause: error });
+  }
 }
 
 /**
@@ -174,16 +190,19 @@ export function claimLock(file: string): DatabaseSync {
   assertMountedForWriting(file);
   try {
     createPrivately(`${file}.lock`);
-    const claim = new DatabaseSync(`${file}.lock`, { timeout: 0 });
+    const claim = new DatabaseSync(`${file}.lock`, { timeout: CLAIM_WAIT_MS });
     claim.exec('BEGIN EXCLUSIVE');
     return claim;
   } catch (error) {
-    const isHeld = (error as { errcode?: number }).errcode === SQLITE_BUSY;
     throw new DatabaseNotOpened(
-      isHeld
+      isBusy(error)
         ? `Another service runs on the database ${file}: stop it, or set DATABASE_URL to another file`
         : `Cannot use the folder of the database ${file}: ${failureOf(file, error)}, or set DATABASE_URL to a writable place`,
       { cause: error },
     );
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return (error as { errcode?: number }).errcode === SQLITE_BUSY;
 }

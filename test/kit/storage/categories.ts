@@ -187,4 +187,16 @@ export function categoriesContract(check: Check): void {
       assert.equal((await storage.categories.changesSince(version + 1)).changed?.length, 3);
     },
   );
+
+  check('categories are searched by name, description and id, a page at a time', async ({ storage }) => {
+    for (const name of ['Dog', 'Cat', 'Hot dog', '50%_']) await insert(storage, { name });
+    await insert(storage, { name: 'Wolf', description: 'not a DOG' });
+    const ids = async (text: string, after = 0, limit = 9) =>
+      (await storage.categories.search({ text, after, limit })).map(({ id }) => id);
+    assert.deepEqual(await ids('dOg'), [1, 3, 5]);
+    assert.deepEqual(await ids('dog', 1, 1), [3]);
+    assert.deepEqual(await ids('0%_'), [4]);
+    assert.deepEqual(await ids('2'), [2]);
+    assert.deepEqual(await ids('none'), []);
+  });
 }

@@ -103,4 +103,44 @@ export function keysContract(check: Check): void {
       assert.deepEqual((await storage.keys.search({ text, offset: 0, limit: 10 })).keys, [key]);
     }
   });
+
+  check('keys are filtered and sorted, and found by their owner', async ({ storage }) => {
+    const old = await issue(storage, { name: 'b', plan: 'pro', owner: 'cus_1', expiresAt: NOW + 50 });
+    await issue(storage, { name: 'A', plan: 'pro', expiresAt: NOW + 20 });
+    const used = await issue(storage, { name: 'c', owner: 'CUS_12' });
+    const at = NOW - 60;
+    const usage = { keyId: used.key.id, served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
+    await storage.usage.add(at, [usage]);
+    await storage.keys.revoke(old.key.id, NOW, OPERATOR);
+    const names = async (search: object) => {
+      const page = await storage.keys.search({ text: '', now: NOW, offset: 0, limit: 9, ...search });
+      assert.equal(page.count, page.keys.length);
+      return page.keys.map(({ name }) => name);
+    };
+    assert.deepEqual(await names({ sort: 'name' }), ['A', 'b', 'c']);
+    assert.deepEqual(await names({ sort: 'expiry' }), ['A', 'b', 'c']);
+    assert.equal((await names({ sort: 'last-used' }))[0], 'c');
+    assert.deepEqual(await names({ sort: 'newest' }), (await names({ sort: 'oldest' })).toReversed());
+    assert.deepEqual(await names({ text: 'us_1', sort: 'name' }), ['b', 'c']);
+    assert.deepEqual(await names({ owner: 'cus_1' }), ['b']);
+    assert.deepEqual(await names({ plan: 'pro', state: 'active' }), ['A']);
+    assert.deepEqual(await names({ state: 'revoked' }), ['b']);
+    assert.deepEqual(await names({ expiresAfter: NOW + 20, expiresBefore: NOW + 51 }), ['b']);
+    const second = await storage.keys.search({ text: '', sort: 'name', offset: 1, limit: 1 });
+    assert.deepEqual([second.count, second.keys[0]?.name], [3, 'b']);
+  });
+
+  check('the graces of a key are its old secrets that still work, the longest first', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const rotate = (hash: string, oldEndAt: number) =>
+      storage.keys.rotate(key.id, { hash, prefix: hash }, { now: NOW, oldEndAt, by: OPERATOR });
+    await rotate('second', NOW + 100);
+    await rotate('third', NOW + 500);
+    assert.deepEqual(await storage.keys.graces(key.id, NOW), [
+      { prefix: 'second', endsAt: NOW + 500 },
+      { prefix: key.prefix, endsAt: NOW + 100 },
+    ]);
+    assert.deepEqual(await storage.keys.graces(key.id, NOW + 100), [{ prefix: 'second', endsAt: NOW + 500 }]);
+    assert.deepEqual(await storage.keys.graces(key.id, NOW + 500), []);
+  });
 }

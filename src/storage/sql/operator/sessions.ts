@@ -7,6 +7,7 @@ import {
   SESSION_IDLE_SECONDS,
   type SessionStorage,
 } from '../../../catalog/operator/session.ts';
+import type { Clock } from '../../../stdx/clock.ts';
 import { recordAudit } from '../audit.ts';
 import type { Tables } from '../tables.ts';
 import type { Transactions } from '../transactions.ts';
@@ -14,9 +15,12 @@ import type { Transactions } from '../transactions.ts';
 /** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
 export class SqlSessions implements SessionStorage {
   readonly #transactions: Transactions;
+  /** The clock of the audit. */
+  readonly #clock: Clock;
 
-  constructor(transactions: Transactions) {
+  constructor(transactions: Transactions, clock: Clock) {
     this.#transactions = transactions;
+    this.#clock = clock;
   }
 
   offer(hash: string, { endsAt, actor, role }: Parameters<SessionStorage['offer']>[1]): Promise<void> {
@@ -54,7 +58,7 @@ export class SqlSessions implements SessionStorage {
       };
       await trx.insertInto('console_sessions').values(row).execute();
       await recordAudit(trx, {
-        at: now,
+        at: this.#clock().unix,
         by: { actor: login.actor, via: 'console' },
         action: 'console.open',
         target: row.id,
@@ -106,7 +110,7 @@ export class SqlSessions implements SessionStorage {
       if (!row) return false;
       await trx.deleteFrom('console_sessions').where('id', '=', id).execute();
       await recordAudit(trx, {
-        at: now,
+        at: this.#clock().unix,
         by,
         action: 'console.revoke',
         target: id,

@@ -1,5 +1,6 @@
 import type { Operator } from '../../../catalog/audit.ts';
 import { type OperatorToken, ROLES, type TokenStorage } from '../../../catalog/operator/token.ts';
+import type { Clock } from '../../../stdx/clock.ts';
 import { recordAudit } from '../audit.ts';
 import type { Tables } from '../tables.ts';
 import type { Transactions } from '../transactions.ts';
@@ -7,9 +8,12 @@ import type { Transactions } from '../transactions.ts';
 /** The tokens of the operator API in SQL. */
 export class SqlTokens implements TokenStorage {
   readonly #transactions: Transactions;
+  /** The clock of the audit. */
+  readonly #clock: Clock;
 
-  constructor(transactions: Transactions) {
+  constructor(transactions: Transactions, clock: Clock) {
     this.#transactions = transactions;
+    this.#clock = clock;
   }
 
   insert(token: OperatorToken, hash: string, by: Operator): Promise<void> {
@@ -21,7 +25,14 @@ export class SqlTokens implements TokenStorage {
         .values({ id, hash, name, prefix, role, ...moments })
         .execute();
       const after = { name, role, expiresAt };
-      await recordAudit(trx, { at: createdAt, by, action: 'operator.create', target: id, before: null, after });
+      await recordAudit(trx, {
+        at: this.#clock().unix,
+        by,
+        action: 'operator.create',
+        target: id,
+        before: null,
+        after,
+      });
     });
   }
 
@@ -51,7 +62,7 @@ export class SqlTokens implements TokenStorage {
       if (!row || row.revoked_at !== null) return row && toToken(row);
       await trx.updateTable('operator_tokens').set({ revoked_at: now }).where('id', '=', id).execute();
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
-      await recordAudit(trx, { at: now, by, action: 'operator.revoke', target: id, before, after });
+      await recordAudit(trx, { at: this.#clock().unix, by, action: 'operator.revoke', target: id, before, after });
       return toToken({ ...row, revoked_at: now });
     });
   }

@@ -1,0 +1,104 @@
+import type { Operator } from '../catalog/audit.ts';
+import { CatalogError } from '../catalog/error.ts';
+import type { Created, Origin } from '../catalog/idempotency.ts';
+import { quote } from '../catalog/validate.ts';
+import { momentOf } from '../operator/api/query.ts';
+import { type Clock, utc } from '../stdx/clock.ts';
+import { parseDuration } from '../stdx/duration.ts';
+import { recordAudit } from '../storage/sql/audit.ts';
+import { createOnce } from '../storage/sql/outcomes.ts';
+import type { Transactions } from '../storage/sql/transactions.ts';
+
+/** Later moments could have five digits in their year, with the years that some of them are ahead. */
+const UNIX_MAX = Date.UTC(9000, 0, 1) / 1000;
+
+/** How far to turn the time: by a duration, or to a moment by RFC 3339. */
+export type Turn = { readonly advance: string } | { readonly set: string };
+
+/** The time in Unix seconds, and by how many seconds it is turned. */
+export interface TurnedTime {
+  readonly now: number;
+  readonly turnedBy: number;
+}
+
+interface TurnContext {
+  /** The clock that is not turned. */
+  readonly machine: Clock;
+  readonly by: Operator;
+  /** What a retry of the turn is recognised by. */
+  readonly origin?: Origin;
+}
+
+/** The time as commands and API print it. */
+export function timeJson({ now, turnedBy }: TurnedTime) {
+  return { now: utc(now), turnedBy };
+}
+
+/** Marks the database as used in rehearsal, unless it is so already. */
+export function markRehearsed(transactions: Transactions): Promise<void> {
+  return transactions.transact(async (trx) => {
+    if (await trx.selectFrom('rehearsal').select('turned_by').executeTakeFirst()) return;
+    await trx.insertInto('rehearsal').values({ turned_by: 0, turned_at: 0, taken_by: 0 }).execute();
+  });
+}
+
+/**
+ * Turns the time of a marked database, for the running service to take, or the next one to start. Throws
+ * `validation_failed` if the turn is malformed, or the time would go back or past the year 8999.
+ */
+export function turnTime(
+  transactions: Transactions,
+  turn: Turn,
+  { machine, by, origin = { keyId: by.actor } }: TurnContext,
+): Promise<Created<TurnedTime>> {
+  return transactions.change('clock', async (trx) => {
+    const { turned_by: before } = await trx.selectFrom('rehearsal').select('turned_by').executeTakeFirstOrThrow();
+    const { unix } = machine();
+    const present = unix + before;
+    return createOnce(trx, { origin, now: present }, async () => {
+      const now = targetOf(turn, present);
+      const turnedBy = now - unix;
+      await trx.updateTable('rehearsal').set({ turned_by: turnedBy, turned_at: unix }).execute();
+      const change = { before: { turnedBy: before }, after: { turnedBy } };
+      await recordAudit(trx, { at: now, by, action: 'clock.turn', target: 'clock', ...change });
+      return { now, turnedBy };
+    });
+  });
+}
+
+function targetOf(turn: Turn, present: number): number {
+  const target = 'set' in turn ? momentOf(turn.set, 'set') : present + durationOf(turn.advance);
+  if (target < present) {
+    throw new CatalogError('validation_failed', `The time is ${utc(present)} already; it can be put forward only`);
+  }
+  if (target >= UNIX_MAX) throw new CatalogError('validation_failed', 'The time can be put forward to the year 8999');
+  return target;
+}
+
+function durationOf(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds !== undefined) return seconds;
+  throw new CatalogError(
+    'validation_failed',
+    `advance is ${quote(text)}; write a duration such as 90s, 10m, 24h or 30d`,
+  );
+}
+
+/** Reads by how many seconds the running service is to turn its clock, and notes that it has taken them. */
+export function takeTurn(transactions: Transactions, machine: Clock): Promise<number> {
+  return transactions.transact(async (trx) => {
+    const turn = await trx.selectFrom('rehearsal').selectAll().executeTakeFirstOrThrow();
+    // The clocks of two processes differ by less than a second, and what a command said of the time must hold here.
+    const turned_by = turn.turned_by + Math.max(0, turn.turned_at - machine().unix);
+    if (turned_by !== turn.turned_by || turned_by !== turn.taken_by) {
+      await trx.updateTable('rehearsal').set({ turned_by, taken_by: turned_by }).execute();
+    }
+    return turned_by;
+  });
+}
+
+/** Whether the service that runs has taken a turn. */
+export async function isTaken(transactions: Transactions, turnedBy: number): Promise<boolean> {
+  const turn = await transactions.read((db) => db.selectFrom('rehearsal').select('taken_by').executeTakeFirst());
+  return turn !== undefined && turn.taken_by >= turnedBy;
+}
