@@ -19,6 +19,8 @@ export const SETTINGS = {
     about: 'names that its clients may call it by, separated by commas; addresses and localhost are always good',
   },
   ENVIRONMENT: { default: 'production', about: `whose keys are accepted: ${ENVIRONMENTS.join(' or ')}` },
+  REHEARSAL: { default: 'off', about: 'on: time that can be turned, and keys that follow a script; in staging only' },
+  DEFECT: { default: '', about: 'defects that the service has on purpose, by name, in rehearsal only; see `defects`' },
   DATABASE_URL: {
     default: 'sqlite:./data/pet-catalog.db',
     about: 'the database: sqlite:FILE or postgres://…',
@@ -68,6 +70,10 @@ export interface Config {
   readonly operatorPort: number;
   readonly operatorHosts: readonly string[];
   readonly environment: Environment;
+  /** Whether clients are rehearsed: in staging, by one instance alone. */
+  readonly rehearsal: boolean;
+  /** The names of the defects that the service has on purpose. */
+  readonly defects: readonly string[];
   readonly database: DatabaseAddress;
   /** The Redis in which several instances count together; undefined if this one counts alone. */
   readonly redis: { readonly url: string; readonly instances: number } | undefined;
@@ -134,6 +140,8 @@ export function readConfig(sources: ConfigSources): Config {
     operatorPort: read('OPERATOR_PORT', wholeNumber(0, 65_535)),
     operatorHosts: read('OPERATOR_HOSTS', hostNames),
     environment: read('ENVIRONMENT', oneOf(ENVIRONMENTS)),
+    rehearsal: read('REHEARSAL', oneOf(['off', 'on'])) === 'on',
+    defects: read('DEFECT', (text) => (text === '' ? [] : text.split(','))),
     database: read('DATABASE_URL', databaseUrl),
     redis: together(read('REDIS_URL', redisUrl), read('INSTANCES', instances), mistakes),
     productionBaseUrl: read('PRODUCTION_BASE_URL', baseUrl),
@@ -156,6 +164,8 @@ export function readConfig(sources: ConfigSources): Config {
     ),
     shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
   };
+  if (config.rehearsal) refuseRehearsal(config, mistakes);
+  else if (config.defects?.length) mistakes.push('DEFECT: it must be empty unless REHEARSAL is on');
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
   return Object.freeze(config);
 }
@@ -320,6 +330,11 @@ function together(url: string | undefined, count: number | undefined, mistakes: 
   else if (count !== undefined && count > 1)
     mistakes.push('REDIS_URL: it must be set for several INSTANCES to count together');
   return undefined;
+}
+
+function refuseRehearsal({ environment, redis }: Config, mistakes: string[]): void {
+  if (environment !== 'staging') mistakes.push('REHEARSAL: it must be off unless ENVIRONMENT is staging');
+  if (redis) mistakes.push('REHEARSAL: it must be off with REDIS_URL, because one instance alone can rehearse');
 }
 
 function origins(text: string): string[] {

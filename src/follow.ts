@@ -14,6 +14,8 @@ interface Followers {
   readonly limiter: Limiter;
   readonly categories: CategoryList;
   readonly events: Events;
+  /** In rehearsal: what turns the clock. */
+  readonly rehearsal?: { takeTurn(): Promise<void> } | undefined;
 }
 
 /**
@@ -26,6 +28,7 @@ export async function follow({
   limiter,
   categories,
   events,
+  rehearsal,
 }: Followers): Promise<() => Promise<void>> {
   const page = (after: number) => storage.categories.list({ after, limit: CATEGORIES_PAGE });
   /** The version of the renames and deletions that the list contains. */
@@ -54,6 +57,7 @@ export async function follow({
     try {
       if (change === 'keys') return authenticator.forget();
       if (change === 'bans') return await limiter.refreshBans();
+      if (change === 'clock') return await rehearsal?.takeTurn();
       if (change === 'restored') stale = 'all';
       if (change === 'categories') stale ??= 'some';
       await catchUp();
@@ -65,5 +69,6 @@ export async function follow({
   // Watch before the first load, so that no change falls in between.
   await storage.watch(readChange);
   await readChange('categories');
+  await readChange('clock');
   return catchUp;
 }

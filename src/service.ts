@@ -14,12 +14,14 @@ import { type Certificate, type Listener, type ListenOptions, openListener } fro
 import type { Limiter } from './limits/limiter.ts';
 import { createOperatorApp } from './operator/app.ts';
 import type { ShownSetting } from './operator/frame/context.ts';
+import type { Rehearsal } from './rehearsal/rehearsal.ts';
 import type { Clock } from './stdx/clock.ts';
 import type { Events } from './telemetry/events.ts';
+import type { Finding } from './telemetry/finding.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { RecentRequests } from './telemetry/recent-requests.ts';
 import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
-import { UsageRecorder } from './telemetry/usage.ts';
+import { RouteCounts, UsageRecorder } from './telemetry/usage.ts';
 import { VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
@@ -31,11 +33,17 @@ export interface ServiceOptions {
   readonly storage: Storage;
   readonly limiter: Limiter;
   readonly clock: Clock;
+  /** The clock of sessions, login links and tokens, which keep the machine's time when `clock` is turned. */
+  readonly machineClock?: Clock;
   readonly events: Events;
   readonly metrics: Metrics;
   readonly tracing?: Tracing;
+  /** In rehearsal only. */
+  readonly rehearsal?: Rehearsal | undefined;
   /** The settings that the console shows, secrets masked. */
   readonly settings?: readonly ShownSetting[];
+  /** Runs the checks of `doctor` for the console, off the event loop. */
+  readonly examine?: () => Promise<readonly Finding[]>;
 }
 
 type App = ReturnType<typeof createApp>;
@@ -56,17 +64,19 @@ export interface Service extends AsyncDisposable {
 /**
  * Starts the service on a storage and a limiter that the caller owns. Throws `ServiceNotStarted` if it cannot listen.
  */
-export async function startService(
-  config: Config,
-  { storage, limiter, clock, events, metrics, tracing = NO_TRACING, settings = [] }: ServiceOptions,
-): Promise<Service> {
+export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
+  const { storage, limiter, clock, machineClock = clock, events, metrics, rehearsal } = options;
+  const { tracing = NO_TRACING, settings = [], examine } = options;
   await using started = new AsyncDisposableStack();
   const categories = new CategoryList();
   const authenticator = new Authenticator(storage, { environment: config.environment, clock });
-  const usage = started.use(new UsageRecorder({ storage, clock, onFailure: events.usageNotStored }));
+  const routes = new RouteCounts(metrics);
+  const usage = started.use(
+    new UsageRecorder({ storage, clock, takeRoutes: () => routes.take(), onFailure: events.usageNotStored }),
+  );
   const health = new Health(storage, limiter, { usesRedis: config.redis !== undefined });
 
-  const catchUp = await follow({ storage, authenticator, limiter, categories, events });
+  const catchUp = await follow({ storage, authenticator, limiter, categories, events, rehearsal });
 
   started.use(purgeNowAndThen(storage, events));
   started.use(watchDescriptors(events));
@@ -75,7 +85,7 @@ export async function startService(
     metrics.requests.declare({ method, route: `/v1${path}`, status: success.status });
   }
   const pages = new Map(healthPages(health));
-  const serve = createApp({
+  const serve = (rehearsal?.createApp ?? createApp)({
     operations: OPERATIONS.map((operation) => tracing.trace(operation.id, operation)),
     pages,
     catalog: { storage: tracing.trace('storage', storage), categories, catchUp },
@@ -91,12 +101,15 @@ export async function startService(
   const operator = createOperatorApp({
     storage,
     clock,
+    machineClock,
     limiter,
     health,
     events,
     metrics,
     settings,
     recent,
+    additions: rehearsal?.additions,
+    examine,
     version: VERSION,
     environment: config.environment,
     usesRedis: config.redis !== undefined,
@@ -106,7 +119,11 @@ export async function startService(
     operatorUrl: () => operatorUrl,
   });
   started.use(operator);
-  const { origin: operatorUrl } = await open(operator.serve, 'OPERATOR_PORT', operatorAddress(config));
+  const { origin: operatorUrl } = await open(
+    rehearsal?.operator(operator.serve) ?? operator.serve,
+    'OPERATOR_PORT',
+    operatorAddress(config),
+  );
   const { origin, listener } = await open(tracing.requests(serve), 'PORT', publicAddress(config));
   url = `${origin}/v1`;
   started.defer(() => health.stop());

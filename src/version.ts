@@ -1,4 +1,11 @@
 import { readFileSync } from 'node:fs';
 
+const manifest: { version: string; peerDependencies: Record<string, string> } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+);
+
 /** The version of the software, from `package.json`. */
-export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+export const VERSION = manifest.version;
+
+/** What sending traces needs beside the package, as npm is told of it. */
+export const TRACING_PACKAGES = Object.entries(manifest.peerDependencies).map(([name, range]) => `${name}@${range}`);

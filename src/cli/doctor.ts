@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads';
 import type { Command } from 'commander';
 import { type Config, ConfigMistakes, SETTINGS, type SettingName } from '../config.ts';
 import type { Finding } from '../telemetry/finding.ts';
@@ -6,6 +7,12 @@ import { type Invocation, settings, UsageError, withSettings } from './invocatio
 import type { RepairOptions } from './repair.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
+const EXAMINATION_MS_MAX = 60_000;
+/** A text instead of a file, so that the packed service needs no second entry. */
+const EXAMINATION = `
+  const { parentPort, workerData: { module, config } } = require('node:worker_threads');
+  import(module).then(({ examine }) => examine(config)).then((findings) => parentPort.postMessage(findings));
+`;
 const MARKS = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' } as const;
 
 /** Adds `doctor`, which checks everything that the service depends on and advises on each problem. */
@@ -22,7 +29,7 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
         return repair(settings(self, invocation).database, { ...options, invocation });
       }
       if (options.backup ?? options.to) throw new UsageError('--backup and --to go with --repair');
-      const findings = await examine(() => settings(self, invocation));
+      const findings = await examineSettings(() => settings(self, invocation));
       const lines = findings.map((each) => {
         const line = `${MARKS[each.status]}${each.check}: ${each.finding}`;
         return each.status === 'ok' ? line : `${line}\n        → ${each.advice}`;
@@ -33,18 +40,9 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
     });
 }
 
-async function examine(readSettings: () => Config): Promise<Finding[]> {
-  const versions: Finding = {
-    check: 'versions',
-    status: 'ok',
-    finding: `pet-catalog ${VERSION}, Node ${process.versions.node}, SQLite ${process.versions.sqlite}`,
-  };
+async function examineSettings(readSettings: () => Config): Promise<Finding[]> {
   try {
-    const config = readSettings();
-    const { inspectDatabase } = await import('../storage/inspection.ts');
-    const { inspectRedis } = await import('../limits/redis/inspection.ts');
-    const redis = config.redis ? await inspectRedis(config.redis.url) : [];
-    return [versions, ...listeners(config), ...(await inspectDatabase(config.database)), ...redis];
+    return await examine(readSettings());
   } catch (error) {
     if (!(error instanceof ConfigMistakes)) throw error;
     const mistakes = error.mistakes.map((finding): Finding => {
@@ -55,8 +53,42 @@ async function examine(readSettings: () => Config): Promise<Finding[]> {
         advice: 'correct it; `pet-catalog serve --help` lists them all',
       };
     });
-    return [versions, ...mistakes];
+    return [versions(), ...mistakes];
   }
+}
+
+/** Checks everything that a service with these settings depends on. */
+export async function examine(config: Config): Promise<Finding[]> {
+  const { inspectDatabase } = await import('../storage/inspection.ts');
+  const { inspectRedis } = await import('../limits/redis/inspection.ts');
+  const redis = config.redis ? await inspectRedis(config.redis.url) : [];
+  return [versions(), ...listeners(config), ...(await inspectDatabase(config.database)), ...redis];
+}
+
+/** Checks the same in a thread of its own, so that a running service goes on. Rejects if it takes too long. */
+export async function examineInThread(config: Config): Promise<Finding[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Finding[]>();
+  const thread = new Worker(EXAMINATION, { eval: true, workerData: { module: import.meta.url, config } });
+  thread.unref();
+  const lateness = new Error(`they took longer than ${EXAMINATION_MS_MAX / 1_000} s`);
+  const late = setTimeout(() => reject(lateness), EXAMINATION_MS_MAX).unref();
+  thread.on('message', resolve);
+  thread.on('error', reject);
+  thread.on('exit', () => reject(new Error('they broke off')));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    await thread.terminate();
+  }
+}
+
+function versions(): Finding {
+  return {
+    check: 'versions',
+    status: 'ok',
+    finding: `pet-catalog ${VERSION}, Node ${process.versions.node}, SQLite ${process.versions.sqlite}`,
+  };
 }
 
 function listeners({ host, operatorHost, database, redis, tls }: Config): Finding[] {

@@ -11,23 +11,16 @@ import {
   rotateKey,
 } from '../catalog/operator/key-changes.ts';
 import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
-import type { Storage } from '../catalog/storage.ts';
-import { systemClock, utc } from '../stdx/clock.ts';
-import { openStorage } from '../storage/open.ts';
-import {
-  type Invocation,
-  readDuration,
-  settings,
-  systemOperator,
-  tellOfDamage,
-  UsageError,
-  withSettings,
-} from './invocation.ts';
-import { requireDatabase } from './running.ts';
+import type { Config } from '../config.ts';
+import { utc } from '../stdx/clock.ts';
+import type { SqlStorage } from '../storage/sql/storage.ts';
+import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { openDatabase, requireDatabase } from './running.ts';
 import { table } from './table.ts';
 
 interface CommandContext extends ChangeContext {
-  readonly storage: Storage;
+  readonly storage: SqlStorage;
+  readonly config: Config;
 }
 
 interface CreateOptions extends LimitOptions {
@@ -36,6 +29,7 @@ interface CreateOptions extends LimitOptions {
   readonly scopes?: string;
   readonly expires?: string;
   readonly owner?: string;
+  readonly rehearse?: string;
 }
 
 interface LimitOptions {
@@ -50,6 +44,7 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     withSettings(group.command(usage).description(description).option('--json', 'print JSON'), [
       'DATABASE_URL',
       'ENVIRONMENT',
+      'REHEARSAL',
     ]);
 
   withLimits(add('create', 'Issue a key; stdout has the key alone, and it is shown only once'))
@@ -58,6 +53,7 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
     .option('--owner <text>', "the customer's own id")
+    .option('--rehearse <script>', 'have its requests meet a script, such as ok,limit:2,lost; with REHEARSAL=on')
     .action((options: CreateOptions, self: Command) =>
       run(self, (context) => create(context, options), { mayCreate: true }),
     );
@@ -102,14 +98,12 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   ): Promise<void> {
     const config = settings(self, invocation);
     if (!mayCreate) requireDatabase(config.database);
-    const clock = systemClock();
-    const { database, categoriesMax, categoriesBytesMax } = config;
-    const options = { clock, categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
-    await using storage = await openStorage(database, options);
+    await using database = await openDatabase(config, invocation);
     const { json, text } = await work({
-      storage,
+      storage: database.storage,
+      config,
       environment: config.environment,
-      now: clock().unix,
+      now: database.clock().unix,
       by: systemOperator(),
     });
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
@@ -124,6 +118,8 @@ function withLimits(command: Command): Command {
 
 async function create(context: CommandContext, options: CreateOptions) {
   const limits = readLimits(options);
+  const { rehearse: script } = options;
+  const rehearse = script === undefined ? undefined : await (await rehearsal()).prepareScript(context, script);
   const { key, secret } = await issueKey(context, {
     name: options.name,
     plan: planNamed(options.plan),
@@ -132,7 +128,13 @@ async function create(context: CommandContext, options: CreateOptions) {
     ...(options.scopes !== undefined && { scopes: scopesNamed(options.scopes.split(',').map((name) => name.trim())) }),
     ...(options.expires !== undefined && { expiresAt: context.now + readDuration(options.expires, '--expires') }),
   });
+  await rehearse?.(key.id);
   return { json: { ...(await described(context, key)), key: secret }, text: secret };
+}
+
+/** Loaded only where a key follows a script. */
+function rehearsal() {
+  return import('./rehearsal/rehearse.ts');
 }
 
 async function setPlan(context: CommandContext, id: string, plan: string, options: LimitOptions) {

@@ -1,22 +1,43 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { Storage } from '../catalog/storage.ts';
-import { type Config, ConfigMistakes, findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
+import {
+  type Config,
+  ConfigMistakes,
+  type FoundSetting,
+  findConfig,
+  SETTINGS,
+  type SettingName,
+  withoutPassword,
+} from '../config.ts';
 import { openLimiter } from '../limits/open.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
-import { type Service, startService } from '../service.ts';
-import { systemClock } from '../stdx/clock.ts';
+import type { TurnedClock } from '../rehearsal/clock.ts';
+import type { Rehearsal } from '../rehearsal/rehearsal.ts';
+import { type Service, ServiceNotStarted, startService } from '../service.ts';
+import { type Clock, systemClock } from '../stdx/clock.ts';
 import type { BackupOptions, ScheduledBackups } from '../storage/backups.ts';
+import { DatabaseNotOpened } from '../storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from '../storage/open.ts';
+import type { SqlStorage } from '../storage/sql/storage.ts';
+import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { createEvents } from '../telemetry/events.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { asksForTraces, NO_TRACING, startTracing } from '../telemetry/tracing.ts';
-import { VERSION } from '../version.ts';
-import { type Invocation, settings, sources, systemOperator, withSettings } from './invocation.ts';
+import { asksForTraces, NO_TRACING, startTracing, type Tracing } from '../telemetry/tracing.ts';
+import { TRACING_PACKAGES, VERSION } from '../version.ts';
+import { type Invocation, settings, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { openLog } from './log.ts';
 import { noteOperatorUrl } from './running.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
+const EPHEMERAL_WITHOUT: ReadonlySet<SettingName> = new Set(['DATABASE_URL', 'REDIS_URL']);
+
+interface ServeFlags {
+  readonly bootstrap?: true;
+  readonly demo?: true;
+  readonly ephemeral?: true;
+  readonly grease?: string;
+}
 
 /** Adds `serve`. */
 export function addServeCommand(program: Command, invocation: Invocation): void {
@@ -25,46 +46,75 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
     .description('Run the service until it is stopped')
     .option('--bootstrap', 'issue a first API key if there is none, and print it once')
     .option('--demo', 'fill an empty catalog with a small sample')
+    .option('--ephemeral', 'keep the database in a temporary folder that is removed at the end')
+    .option('--grease <seed>', 'add to every answer what may come at any time; with REHEARSAL=on')
     .action(async (_options: unknown, self: Command) => {
-      const { bootstrap, demo } = self.opts<{ bootstrap?: true; demo?: true }>();
+      const flags = self.opts<ServeFlags>();
       const config = settings(self, invocation);
-      const shown = findConfig(sources(self, invocation)).map((setting) => ({
-        ...setting,
-        value: withoutPassword(setting.value),
-        about: SETTINGS[setting.name].about,
-      }));
-      await serve(config, invocation, { bootstrap: bootstrap === true, demo: demo === true, shown });
+      if (flags.grease !== undefined && !config.rehearsal) throw new UsageError('--grease needs REHEARSAL=on');
+      const found = findConfig(sources(self, invocation));
+      invocation.stopsGracefully = true;
+      await using ephemeral = flags.ephemeral ? await openEphemeral(found) : undefined;
+      const database = ephemeral?.database ?? config.database;
+      await serve({ ...config, database }, invocation, { flags, shown: shownSettings(found, ephemeral) });
     });
   withSettings(command, Object.keys(SETTINGS) as SettingName[]);
+}
+
+/** Makes the database of `--ephemeral`, and claims it. Throws `ConfigMistakes` if the settings name another one. */
+async function openEphemeral(found: readonly FoundSetting[]): Promise<EphemeralDatabase> {
+  const mistakes = found
+    .filter(({ name, value, from }) => EPHEMERAL_WITHOUT.has(name) && value !== '' && from !== 'default')
+    .map(
+      ({ name, from }) => `${name}: it must not be set with --ephemeral, whose database is a new one (from ${from})`,
+    );
+  if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
+  const { claimEphemeral } = await import('../storage/sqlite/ephemeral.ts');
+  return claimEphemeral();
+}
+
+/** The settings as the console shows them. */
+function shownSettings(found: readonly FoundSetting[], ephemeral: EphemeralDatabase | undefined): ShownSetting[] {
+  return found.map(({ name, value, from }) => {
+    const { about, default: usual } = SETTINGS[name];
+    if (!ephemeral || name !== 'DATABASE_URL')
+      return { name, value: withoutPassword(value), from, isDefault: value === usual, about };
+    return { name, value: `sqlite:${ephemeral.database.file}`, from: '--ephemeral', isDefault: false, about };
+  });
 }
 
 async function serve(
   config: Config,
   invocation: Invocation,
-  options: { bootstrap: boolean; demo: boolean; shown: readonly ShownSetting[] },
+  { flags, shown }: { flags: ServeFlags; shown: readonly ShownSetting[] },
 ): Promise<void> {
   // Commands may be given the address of a PostgreSQL beside the settings of a service that has none.
   if (config.backups && config.database.engine !== 'sqlite') {
     throw new ConfigMistakes(['BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups']);
   }
-  invocation.stopsGracefully = true;
   const { stop } = invocation;
-  const clock = systemClock();
+  const machineClock = systemClock();
+  const turned = config.rehearsal ? new (await import('../rehearsal/clock.ts')).TurnedClock(machineClock) : undefined;
+  const clock = turned?.now ?? machineClock;
   const { log, write, close } = openLog(config.logLevel);
   const metrics = createMetrics();
   const events = createEvents({ log, write, accessLog: config.accessLog, metrics });
-  await using tracing = asksForTraces(invocation.env) ? await startTracing(VERSION) : NO_TRACING;
+  await using tracing = asksForTraces(invocation.env) ? await sendTraces() : NO_TRACING;
   await awaitDatabase(config.database, { stop, onWait: events.databaseAwaited });
   if (stop.aborted) return close();
-  await using _claim = await claimForService(config.database, { together: config.redis !== undefined });
+  const together = config.redis !== undefined;
+  await using _claim = flags.ephemeral ? undefined : await claimForService(config.database, { together });
   await using storage = await openStorage(config.database, {
     clock,
     categoriesMax: config.categoriesMax,
     categoriesBytesMax: config.categoriesBytesMax,
     events,
   });
+  const rehearsal = turned
+    ? await openRehearsal(storage, turned, { defects: config.defects, greaseSeed: flags.grease })
+    : await refuseRehearsed(storage);
   await using limiter = await openLimiter(config, { storage, clock, events });
-  if (options.demo) {
+  if (flags.demo) {
     const { fillWithDemo } = await import('./demo.ts');
     await fillWithDemo(storage, clock().unix);
   }
@@ -73,19 +123,67 @@ async function serve(
       storage,
       limiter,
       clock,
+      machineClock,
+      rehearsal,
       events,
       metrics,
       tracing,
-      settings: options.shown,
+      settings: shown,
+      examine: async () => (await import('./doctor.ts')).examineInThread(config),
     });
-    await using _backups = await startBackups(config, { clock, events });
+    await using _backups = await startBackups(config, { clock: machineClock, events });
     using _note = noteOperatorUrl(config.database, service.operatorUrl);
-    if (options.bootstrap) await issueFirstKey(storage, { config, service, now: clock().unix, invocation });
+    if (flags.bootstrap) await issueFirstKey(storage, { config, service, clock, machineClock, invocation });
     if (config.tls) invocation.onReload(() => service.reloadCertificate());
-    invocation.tell(`listening on ${service.url}`);
+    // At once, so that the reader of the one line has the other as well.
+    const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
+    invocation.tell(`listening on ${service.url}${commands}`);
     if (!stop.aborted) await once(stop, 'abort');
   }
   await close();
+}
+
+/** What commands need to find a database that no setting names, as assignments before the command. */
+function settingsForCommands({ database, environment, rehearsal }: Config): string {
+  const file = database.engine === 'sqlite' ? database.file : '';
+  return `DATABASE_URL=sqlite:${file} ENVIRONMENT=${environment} REHEARSAL=${rehearsal ? 'on' : 'off'}`;
+}
+
+interface RehearsedFlags {
+  readonly defects: readonly string[];
+  readonly greaseSeed: string | undefined;
+}
+
+async function openRehearsal(
+  storage: SqlStorage,
+  clock: TurnedClock,
+  { defects, greaseSeed }: RehearsedFlags,
+): Promise<Rehearsal> {
+  const { openRehearsal } = await import('../rehearsal/rehearsal.ts');
+  const { defectsNamed } = await import('../rehearsal/defects/defects.ts');
+  return openRehearsal(storage, clock, { greaseSeed, defects: defectsNamed(defects) });
+}
+
+/** Refuses a database that was used in rehearsal: its time may be turned, and its keys may follow scripts. */
+async function refuseRehearsed(storage: SqlStorage): Promise<undefined> {
+  const turnedBy = await storage.turnedBy();
+  if (turnedBy === undefined) return;
+  throw new DatabaseNotOpened(
+    `The database was used in rehearsal, so keys in it may follow scripts, and its time is turned by ${turnedBy} s: start it with ENVIRONMENT=staging and REHEARSAL=on, or set DATABASE_URL to another one`,
+  );
+}
+
+/** Starts sending traces. Throws `ServiceNotStarted` if OpenTelemetry is not installed. */
+async function sendTraces(): Promise<Tracing> {
+  try {
+    return await startTracing(VERSION);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const packages = TRACING_PACKAGES.map((name) => `"${name}"`).join(' ');
+    throw new ServiceNotStarted(
+      `The OTEL_… variables ask for traces, and OpenTelemetry is not installed; unset them, or install it beside pet-catalog:\n\n  npm install ${packages}\n`,
+    );
+  }
 }
 
 /** Starts the scheduled backups, if there are to be any. */
@@ -101,11 +199,13 @@ async function startBackups(
 interface FirstKey {
   readonly config: Config;
   readonly service: Service;
-  readonly now: number;
+  readonly clock: Clock;
+  readonly machineClock: Clock;
   readonly invocation: Invocation;
 }
 
-async function issueFirstKey(storage: Storage, { config, service, now, invocation }: FirstKey): Promise<void> {
+async function issueFirstKey(storage: Storage, first: FirstKey): Promise<void> {
+  const { config, service, clock, machineClock, invocation } = first;
   if ((await storage.keys.list()).length > 0) {
     invocation.print(
       'There is an API key already. To issue another:\n\n  npx pet-catalog keys create --name NAME\n\nTo see how it is used:\n\n  npx pet-catalog console login\n',
@@ -113,11 +213,12 @@ async function issueFirstKey(storage: Storage, { config, service, now, invocatio
     return;
   }
   const by = systemOperator();
-  const context = { storage, environment: config.environment, now, by };
+  const context = { storage, environment: config.environment, now: clock().unix, by };
   const { issueKey } = await import('../catalog/operator/key-changes.ts');
   const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
   const { offerLogin } = await import('../operator/session/session.ts');
-  const link = await offerLogin(storage, { actor: by.actor, role: 'admin', now, url: service.operatorUrl });
+  const login = { actor: by.actor, role: 'admin', now: machineClock().unix, url: service.operatorUrl } as const;
+  const link = await offerLogin(storage, login);
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,
   );

@@ -1,18 +1,15 @@
 import { conclude } from '../http/conclude.ts';
 import { respondPage } from '../http/pages.ts';
 import type { Exchange, Serve } from '../http/transport/exchange.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { createApi } from './api/app.ts';
 import { API_BASE } from './api/operation.ts';
-import { Imports } from './catalog/import-job.ts';
 import type { createConsole } from './console.ts';
 import type { ConsoleOptions } from './frame/context.ts';
 import { hostGate, misdirectedPage } from './host.ts';
 import { Vitals } from './overview/vitals.ts';
 import { operatorPages } from './pages.ts';
 
-export interface OperatorOptions extends Omit<ConsoleOptions, 'vitals' | 'imports'> {
-  readonly metrics: Metrics;
+export interface OperatorOptions extends Omit<ConsoleOptions, 'vitals'> {
   /** The names by which the listener may be called, beside addresses and localhost. */
   readonly hosts: readonly string[];
   /** The address of this listener, known once it listens. */
@@ -25,9 +22,10 @@ export interface OperatorApp extends Disposable {
 }
 
 /** Creates the request handler of the operator listener: API, console, metrics and health. */
-export function createOperatorApp({ metrics, hosts, operatorUrl, ...rest }: OperatorOptions): OperatorApp {
+export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptions): OperatorApp {
+  const { health, metrics } = rest;
   const vitals = new Vitals(metrics);
-  const options = { ...rest, vitals, imports: new Imports(rest.storage) };
+  const options = { ...rest, vitals };
   // Loaded on their first requests: on most instances console and API are never used.
   let loading: Promise<ReturnType<typeof createConsole>> | undefined;
   const respondConsole = async (exchange: Exchange) => {
@@ -39,7 +37,7 @@ export function createOperatorApp({ metrics, hosts, operatorUrl, ...rest }: Oper
     loadingApi ??= import('./api/app.ts').then(({ createApi }) => createApi(options));
     return (await loadingApi)(exchange);
   };
-  const pages = new Map(operatorPages({ health: rest.health, metrics, operatorUrl }));
+  const pages = new Map(operatorPages({ health, metrics, additions: rest.additions, operatorUrl }));
   const refuseHost = hostGate(hosts);
   return {
     serve: (exchange) =>

@@ -1,65 +1,107 @@
-import type { AuditEntry } from '../catalog/audit.ts';
+import { AUDIT_ACTIONS, type AuditEntry, type AuditQuery } from '../catalog/audit.ts';
+import { auditCsv } from '../catalog/operator/csv.ts';
 import { type Html, html } from '../http/docs/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { utc } from '../stdx/clock.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
-import { type ConsoleContext, type ConsoleRoute, numberIn } from './frame/context.ts';
-import { foreign, moment, pager, table } from './frame/element.ts';
+import { type ConsoleContext, type ConsoleRoute, numberIn, searchText } from './frame/context.ts';
+import { foreign, pager, utcMoment } from './frame/element.ts';
 import { page } from './frame/layout.ts';
+import { addressOf, cardTable, choiceField, csvLink, filters, type ListQuery, textField } from './frame/list.ts';
 
 const ENTRIES_PER_PAGE = 50;
 const TARGET_CHARACTERS_MAX = 20;
 const SPANS = [
-  { name: '24h', label: 'last 24 hours', seconds: DAY_SECONDS },
-  { name: '7d', label: 'last 7 days', seconds: 7 * DAY_SECONDS },
-  { name: '30d', label: 'last 30 days', seconds: 30 * DAY_SECONDS },
-  { name: 'all', label: 'all time', seconds: Number.POSITIVE_INFINITY },
+  { value: '24h', label: 'last 24 hours', seconds: DAY_SECONDS },
+  { value: '7d', label: 'last 7 days', seconds: 7 * DAY_SECONDS },
+  { value: '30d', label: 'last 30 days', seconds: 30 * DAY_SECONDS },
+  { value: 'all', label: 'all time', seconds: Number.POSITIVE_INFINITY },
 ] as const;
+const ACTIONS = [{ value: '', label: 'any' }, ...AUDIT_ACTIONS.map((action) => ({ value: action, label: action }))];
 const WAYS = { cli: 'command line', console: 'console', api: 'API' } as const;
 const DEFAULT_SPAN = SPANS[2];
+/** A creation or a deletion has one line of at most so many values, which unfolds. */
+const FOLDED_VALUES = 2;
 
 /** The audit log. */
-export const auditRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/audit', handle: listAudit }];
+export const auditRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/audit', handle: listAudit },
+  { method: 'GET', path: '/audit/export', handle: exportAudit },
+];
+
+/** The filters of a request, as they are in the address and as storage takes them. */
+function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
+  const span = SPANS.find(({ value }) => value === query.get('since')) ?? DEFAULT_SPAN;
+  const [actor, target] = [searchText(query, 'actor'), searchText(query, 'target')];
+  const action = AUDIT_ACTIONS.find((each) => each === query.get('action'));
+  const address: ListQuery = { since: span === DEFAULT_SPAN ? '' : span.value, actor, action, target };
+  const filter: Omit<AuditQuery, 'limit'> = {
+    since: Math.max(0, now - span.seconds),
+    ...(actor && { actor }),
+    ...(action && { action }),
+    ...(target && { target }),
+  };
+  return { span, address, filter };
+}
 
 async function listAudit(context: ConsoleContext): Promise<Answer> {
-  const { storage, exchange, now } = context;
-  const span = SPANS.find(({ name }) => name === exchange.query.get('since')) ?? DEFAULT_SPAN;
+  const { storage, exchange } = context;
+  const { span, address, filter } = wantedEntries(context);
   const before = numberIn(exchange.query, 'before', 0);
-  const since = Math.max(0, now - span.seconds);
-  const found = await storage.audit.list({ since, limit: ENTRIES_PER_PAGE + 1, ...(before > 0 && { before }) });
+  const found = await storage.audit.list({ ...filter, limit: ENTRIES_PER_PAGE + 1, ...(before > 0 && { before }) });
   const entries = found.slice(0, ENTRIES_PER_PAGE);
-  const options = SPANS.map(
-    ({ name, label }) => html`<option value="${name}"${name === span.name ? html` selected` : ''}>${label}</option>`,
-  );
   const last = found.length > ENTRIES_PER_PAGE ? entries.at(-1) : undefined;
-  const content = html`<h1>Audit</h1>
+  const fields = [
+    textField('actor', 'Actor', address.actor),
+    choiceField('action', 'Action', ACTIONS, address.action),
+    textField('target', 'Target (id)', address.target),
+    choiceField('since', 'Since', SPANS, span.value),
+  ];
+  const isFiltered = Object.values(address).some(Boolean);
+  const newest = before > 0 ? addressOf('/audit', address) : undefined;
+  const older = last && addressOf('/audit', { ...address, before: `${last.id}` });
+  const content = html`<div class="heading"><h1>Audit</h1>${csvLink('/audit/export', address)}</div>
 <p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited.</p>
-<form class="search" action="/console/audit"><label for="since">Since</label><div class="row"><select id="since" name="since">${options}</select><button>Show</button></div></form>
+${filters('/audit', fields, { isFiltered })}
 ${auditTable(entries, { withTarget: true })}
-${pager(before > 0 ? `/audit?since=${span.name}` : undefined, last && `/audit?since=${span.name}&before=${last.id}`, ['Newest', 'Older'])}`;
+${pager(newest, older, ['Newest', 'Older'])}`;
   return page(context, { section: '/audit', title: 'Audit', content });
+}
+
+async function exportAudit(context: ConsoleContext): Promise<Answer> {
+  const headers = ['Content-Disposition', 'attachment; filename="audit.csv"'];
+  const body = await auditCsv(context, wantedEntries(context).filter);
+  return { status: 200, headers, contentType: 'text/csv; charset=utf-8', body };
 }
 
 /** A table of audit entries with their changes. */
 export function auditTable(entries: readonly AuditEntry[], { withTarget }: { withTarget: boolean }): Html {
-  if (entries.length === 0) return html`<p class="soft">No operator made a change in this time.</p>`;
-  const rows = entries.map(
-    ({ at, operator, action, target, before, after }) => html`<tr><th scope="row">${moment(at)}</th>
-<td>${foreign(operator.actor)} <span class="soft">${WAYS[operator.via]}</span></td><td><code>${action}</code></td>
-${withTarget ? html`<td>${targetLink(action, target)}</td>` : ''}<td>${difference(before, after)}</td></tr>\n`,
-  );
-  const columns = ['When', 'Who', 'Did', ...(withTarget ? ['To'] : []), 'Change'].map((name) => ({ name }));
-  return table('Audit', columns, rows);
+  if (entries.length === 0) return html`<p class="soft">No operator made such a change in this time.</p>`;
+  const rows = entries.map(({ at, operator, action, target, before, after }) => [
+    utcMoment(at),
+    html`<a class="plain-link" href="/console${addressOf('/audit', { actor: operator.actor })}">${foreign(operator.actor)}</a> <span class="soft">${WAYS[operator.via]}</span>`,
+    html`<code>${action}</code>`,
+    ...(withTarget ? [targetLink(action, target)] : []),
+    change(before, after),
+  ]);
+  const names = ['When', 'Actor', 'Action', ...(withTarget ? ['Target'] : []), 'Change'];
+  const columns = names.map((name) => ({ name, isLong: name === 'Change' }));
+  return cardTable('Audit', columns, rows);
 }
 
-function targetLink(action: string, target: string): Html {
-  if (/^(key|ban)\./.test(action)) return html`<a href="/console/keys/${target}"><code>${target}</code></a>`;
-  if (action.startsWith('category.')) return html`<a href="/console/categories/${target}">category ${target}</a>`;
-  return html`<code>${target.length > TARGET_CHARACTERS_MAX ? `${target.slice(0, TARGET_CHARACTERS_MAX)}…` : target}</code>`;
+/** A link to what was changed, where it is still there. */
+function targetLink(action: AuditEntry['action'], target: string): Html {
+  const [kind] = action.split('.');
+  if (kind === 'key' || kind === 'ban') return html`<a href="/console/keys/${target}"><code>${target}</code></a>`;
+  if (action === 'category.rename') return html`<a href="/console/categories/${target}">category ${target}</a>`;
+  if (action === 'category.delete') return html`category ${target}`;
+  if (kind === 'categories') return html`<a href="/console/categories">${target}</a>`;
+  const short = target.length > TARGET_CHARACTERS_MAX ? `${target.slice(0, TARGET_CHARACTERS_MAX)}…` : target;
+  return html`<a href="/console${kind === 'operator' ? '/tokens' : '/sessions'}"><code>${short}</code></a>`;
 }
 
-/** Every field on either side, with its old and its new value. */
-function difference(before: unknown, after: unknown): Html {
+/** Every field on either side, with its old and its new value; of a creation or a deletion one line, which unfolds. */
+function change(before: unknown, after: unknown): Html {
   const [old, current] = [fieldsOf(before), fieldsOf(after)];
   const names = [...new Set([...Object.keys(old), ...Object.keys(current)])];
   const lines = names.map((name) => {
@@ -67,7 +109,15 @@ function difference(before: unknown, after: unknown): Html {
     const deleted = name in old && old[name] !== null ? html`<del>${foreign(format(name, old[name]))}</del> ` : '';
     return html`<li>${name}: ${deleted}${inserted}</li>`;
   });
-  return html`<ul class="difference">${lines}</ul>`;
+  const all = html`<ul class="difference">${lines}</ul>`;
+  const isWhole = before === null || after === null;
+  if (!isWhole || names.length <= FOLDED_VALUES) return all;
+  const whole = before === null ? current : old;
+  const shown = names.slice(0, FOLDED_VALUES).map((name, index) => {
+    const value = foreign(format(name, whole[name]));
+    return html`${index > 0 ? ', ' : ''}${before === null ? html`<ins>${value}</ins>` : html`<del>${value}</del>`}`;
+  });
+  return html`<details class="folded"><summary>${shown}</summary>${all}</details>`;
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

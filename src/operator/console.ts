@@ -7,14 +7,24 @@ import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { auditRoutes } from './audit.ts';
 import { categoryRoutes } from './catalog/categories.ts';
 import { importRoutes } from './catalog/import.ts';
+import { Imports } from './catalog/import-job.ts';
 import { storeRoutes } from './catalog/pets-and-orders.ts';
-import { type ConsoleOptions, type ConsoleRoute, insufficientRole, may, roleFor } from './frame/context.ts';
+import {
+  type ConsoleContext,
+  type ConsoleOptions,
+  type ConsoleRoute,
+  insufficientRole,
+  may,
+  roleFor,
+} from './frame/context.ts';
 import { readForm } from './frame/form.ts';
-import { barePage, CONSOLE_ASSETS } from './frame/layout.ts';
+import { barePage, CONSOLE_ASSETS, page, type View } from './frame/layout.ts';
 import { keyChangeRoutes } from './keys/change.ts';
 import { keyRoutes } from './keys/key.ts';
 import { keyListRoutes } from './keys/list.ts';
-import { createBusiest, overviewRoutes } from './overview/overview.ts';
+import { createBusiest } from './overview/busiest.ts';
+import { Examination } from './overview/examination.ts';
+import { overviewRoutes } from './overview/overview.ts';
 import { requestRoutes } from './requests/requests.ts';
 import { whyRoutes } from './requests/why.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
@@ -26,6 +36,7 @@ const FORM_BYTES_MAX = 64 * 1024;
 const NO_FORM = new URLSearchParams();
 const LOGIN_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 
+/** The routes of every console. */
 const ROUTES: readonly ConsoleRoute[] = [
   ...overviewRoutes,
   ...keyListRoutes,
@@ -47,14 +58,16 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
   const login = createLogin(options);
   const busiest = createBusiest(options);
-  const find = createRouter();
+  const { clock, machineClock, examine } = options;
+  const examination = examine && new Examination({ examine, clock: machineClock });
+  const imports = new Imports(options.storage);
+  const find = createRouter([...ROUTES, ...(options.additions?.routes ?? [])]);
   return async (exchange) => {
     exchange.isApi = false;
     try {
       return await respond(exchange);
     } catch (error) {
-      if (!(error instanceof CatalogError)) options.events.requestFailed(exchange.requestId, error);
-      return failurePage(error);
+      return failurePage(exchange, error, barePage);
     }
   };
 
@@ -67,21 +80,53 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
       if (!LOGIN_METHODS.has(request.method)) return notAllowed(request.method, 'GET, HEAD, POST');
       return login(exchange);
     }
-    const { unix: now } = options.clock();
-    const found = await findSession(options.storage, request, now);
+    const { unix: now } = clock();
+    const { unix: machineNow } = machineClock();
+    const found = await findSession(options.storage, request, machineNow);
     if (!found) return notSignedIn(exchange);
-    const { route, allow } = find(exchange);
-    if (!route) return notAllowed(request.method, allow);
     const by = { actor: found.session.actor, via: 'console' } as const;
-    const context = { ...options, ...found, exchange, now, by, busiest };
-    if (!may(found, roleFor(route))) throw insufficientRole(roleFor(route));
-    if (route.method === 'GET') return route.handle({ ...context, form: NO_FORM });
+    const context = {
+      ...options,
+      ...found,
+      exchange,
+      now,
+      machineNow,
+      by,
+      busiest,
+      examination,
+      imports,
+      form: NO_FORM,
+    };
+    const draw = (view: View) => page(context, view);
+    try {
+      return await handle(context, draw);
+    } catch (error) {
+      return failurePage(exchange, error, draw);
+    }
+  }
+
+  async function handle(context: ConsoleContext, draw: Draw): Promise<Answer> {
+    const { exchange } = context;
+    const { request } = exchange;
+    const { route, allow } = find(exchange);
+    if (!route) return notAllowed(request.method, allow, draw);
+    if (!may(context, roleFor(route))) throw insufficientRole(roleFor(route));
+    if (route.method === 'GET') return route.handle(context);
     checkOrigin(request);
     const { fields: form, file } = await readForm(exchange, route.bodyBytesMax ?? FORM_BYTES_MAX);
-    checkCsrf(form, found.csrf);
+    checkCsrf(form, context.csrf);
     return route.handle({ ...context, form, file });
   }
+
+  function failurePage(exchange: Exchange, error: unknown, draw: Draw): Answer {
+    if (!(error instanceof CatalogError)) options.events.requestFailed(exchange.requestId, error);
+    const message = error instanceof CatalogError ? error.message : 'The console failed; see the log';
+    return errorPage(errorAnswer(error), message, draw);
+  }
 }
+
+/** Renders a page in the frame that goes with the request: with the navigation for an open session. */
+type Draw = (view: View) => Answer;
 
 /** The route, or the allowed methods if the path has no such method. */
 type Found =
@@ -89,9 +134,9 @@ type Found =
   | { readonly route?: undefined; readonly allow: string };
 
 /** Creates a router that also sets the route and parameters of the exchange. It throws `not_found`. */
-function createRouter(): (exchange: Exchange) => Found {
+function createRouter(routes: readonly ConsoleRoute[]): (exchange: Exchange) => Found {
   const router = findMyWay({ ignoreTrailingSlash: true });
-  for (const route of ROUTES) router.on(route.method, `/console${route.path}`, () => {}, route);
+  for (const route of routes) router.on(route.method, `/console${route.path}`, () => {}, route);
   return (exchange) => {
     const { path, request } = exchange;
     const method = request.method === 'HEAD' ? 'GET' : request.method;
@@ -110,31 +155,26 @@ function createRouter(): (exchange: Exchange) => Found {
   };
 }
 
-function readOnly(exchange: Exchange, route: string, page: PageHandler): Answer | Promise<Answer> {
+function readOnly(exchange: Exchange, route: string, asset: PageHandler): Answer | Promise<Answer> {
   const { method } = exchange.request;
   exchange.route = route;
   if (method !== 'GET' && method !== 'HEAD') return notAllowed(method, 'GET, HEAD');
-  return page(exchange);
+  return asset(exchange);
 }
 
 function nothingAtThisAddress(): CatalogError {
   return new CatalogError('not_found', 'There is nothing at this address');
 }
 
-function notAllowed(method = '', allow: string): Answer {
-  return errorPage(methodNotAllowed(method, allow), `${method} is not allowed here`);
+function notAllowed(method = '', allow: string, draw: Draw = barePage): Answer {
+  return errorPage(methodNotAllowed(method, allow), `${method} is not allowed here`, draw);
 }
 
-function failurePage(error: unknown): Answer {
-  const message = error instanceof CatalogError ? error.message : 'The console failed; see the log';
-  return errorPage(errorAnswer(error), message);
-}
-
-function errorPage({ body: _, headers = [], ...answer }: Answer, message: string): Answer {
+function errorPage({ body: _, headers = [], ...answer }: Answer, message: string, draw: Draw): Answer {
   const title = answer.status === 404 ? 'Not found' : 'That did not work';
   const content = html`<h1>${title}</h1>
-<p role="alert">${message}.</p>
+<p class="lead" role="alert">${message}.</p>
 <p><a class="button" href="/console">Go to the overview</a></p>`;
-  const { headers: pageHeaders = [], ...shown } = barePage({ title, content });
+  const { headers: pageHeaders = [], ...shown } = draw({ title, content });
   return { ...shown, ...answer, headers: [...pageHeaders, ...headers] };
 }

@@ -2,16 +2,24 @@ import { SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import type { Health } from '../http/health.ts';
 import type { PageHandler } from '../http/pages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Additions } from './frame/context.ts';
 
 interface OperatorPagesOptions {
   readonly health: Health;
   readonly metrics: Metrics;
+  readonly additions: Additions | undefined;
   /** The address of the operator listener, known once it listens. */
   operatorUrl(): string;
 }
 
 /** The pages of the operator listener outside console and API: the API's contract and reference, health, metrics. */
-export function operatorPages({ health, metrics, operatorUrl }: OperatorPagesOptions): [string, PageHandler][] {
+export function operatorPages({
+  health,
+  metrics,
+  additions,
+  operatorUrl,
+}: OperatorPagesOptions): [string, PageHandler][] {
+  const added = additions?.operations ?? [];
   const { registry } = metrics;
   // Rendered on the first request.
   let contract: string | undefined;
@@ -20,11 +28,11 @@ export function operatorPages({ health, metrics, operatorUrl }: OperatorPagesOpt
     [
       '/openapi.json',
       async () => {
-        contract ??= JSON.stringify((await import('./api/openapi.ts')).operatorOpenApiDocument());
+        contract ??= JSON.stringify((await import('./api/openapi.ts')).operatorOpenApiDocument(added));
         return { status: 200, body: contract };
       },
     ],
-    ['/docs', sitePage(async () => (await import('./api/reference.ts')).operatorReference(operatorUrl()))],
+    ['/docs', sitePage(async () => (await import('./api/reference.ts')).operatorReference(operatorUrl(), added))],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
     ['/livez', () => health.live()],
     ['/readyz', () => health.ready()],

@@ -1,22 +1,47 @@
-import { html } from '../http/docs/html.ts';
-import type { ConsoleRoute } from './frame/context.ts';
-import { empty, table } from './frame/element.ts';
+import { type Html, html } from '../http/docs/html.ts';
+import type { ConsoleRoute, ShownSetting } from './frame/context.ts';
+import { count, empty } from './frame/element.ts';
 import { page } from './frame/layout.ts';
+import { cardTable } from './frame/list.ts';
 
-/** The current settings, read-only: a change needs a restart. */
+const COLUMNS = [{ name: 'Setting' }, { name: 'Value' }, { name: 'From' }];
+
+/** The current settings, read-only: a change needs a restart. Those that are not the defaults come first. */
 export const settingsRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
     path: '/settings',
     handle(context) {
-      const rows = context.settings.map(
-        ({ name, value, from, about }) => html`<tr><th scope="row"><code>${name}</code><p class="hint">${about}</p></th>
-<td class="long">${value === '' ? html`<span class="soft">not set</span>` : html`<code>${value}</code>`}</td><td>${from}</td></tr>\n`,
+      const { settings } = context;
+      const none = empty(
+        'No settings to show.',
+        html`The program that started this service did not pass its settings on.`,
       );
       const content = html`<h1>Settings in force</h1>
 <p class="lead">Read at startup from flags, the environment, <code>.env</code> or the defaults. A change needs a restart. Secrets are masked.</p>
-${rows.length > 0 ? table('Settings', [{ name: 'Setting' }, { name: 'Value' }, { name: 'From' }], rows) : empty('No settings to show.', html`The program that started this service did not pass its settings on.`)}`;
+${
+  settings.length === 0
+    ? none
+    : html`${group(
+        'Changed from the default',
+        settings.filter(({ isDefault }) => !isDefault),
+      )}
+${group(
+  'At the default',
+  settings.filter(({ isDefault }) => isDefault),
+)}`
+}`;
       return page(context, { section: '/settings', title: 'Settings', content });
     },
   },
 ];
+
+function group(title: string, settings: readonly ShownSetting[]): Html {
+  const rows = settings.map(({ name, value, from, isDefault, about }) => [
+    html`<code>${name}</code>${isDefault ? '' : html` <span class="badge good">changed</span>`}<span class="under soft">${about}</span>`,
+    value === '' ? html`<span class="soft">not set</span>` : html`<code>${value}</code>`,
+    html`${from}`,
+  ]);
+  return html`<section class="settings"><h2>${title} <span class="badge">${count(settings.length)}</span></h2>
+${rows.length > 0 ? cardTable(title, COLUMNS, rows) : html`<p class="soft">None.</p>`}</section>`;
+}

@@ -48,3 +48,23 @@ test('`console login` prints the port of the running service, from whichever set
     assert.match(await link(), /^http:\/\/127\.0\.0\.1:8081\//, 'once it has ended, the settings count again');
   }
 });
+
+test('the settings page marks what is not the default, and says where it came from', async () => {
+  using folder = temporaryFolder();
+  await using service = await serveProcess(['--operator-port', '0', '--ban-after-refusals', '9'], { cwd: folder.path });
+  await untilTrue(() => service.output.stderr.includes('operatorUrl'));
+  const { stdout } = await run(['console', 'login'], { cwd: folder.path });
+  const { origin, searchParams } = new URL(stdout.trim());
+  const body = new URLSearchParams({ token: searchParams.get('token') ?? '' });
+  const opened = await fetch(`${origin}/console/login`, { method: 'POST', body, redirect: 'manual' });
+  const headers = { cookie: opened.headers.get('set-cookie')?.split(';')[0] ?? '', connection: 'close' };
+  const text = await (await fetch(`${origin}/console/settings`, { headers })).text();
+  const [changed = '', same = ''] = text.split('<h2>At the default');
+  assert.match(
+    changed,
+    /BAN_AFTER_REFUSALS<\/code> <span class="badge good">changed<\/span>.*<code>9<\/code>.*--ban-after-refusals/s,
+  );
+  assert.match(same, /<code>CATEGORIES_MAX<\/code><span.*default/s);
+  assert.doesNotMatch(same, /changed<\/span>|BAN_AFTER_REFUSALS/);
+  assert.equal(await service.end('SIGTERM'), 0);
+});

@@ -4,7 +4,8 @@ import { CatalogError } from '../../src/catalog/error.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
 import { Imports } from '../../src/operator/catalog/import-job.ts';
 import { untilTrue } from '../kit/clock.ts';
-import { ACTOR } from '../kit/console/visitor.ts';
+import { ACTOR, send, signIn } from '../kit/console/visitor.ts';
+import { testService } from '../kit/service.ts';
 
 const BY = { actor: ACTOR, via: 'console' } as const;
 
@@ -54,4 +55,18 @@ test('imports run one at a time and report their progress and errors', async () 
     await untilTrue(async () => imports.find(id)?.failure === null);
   }
   assert.equal(imports.find(first), undefined, 'only the last ones are remembered');
+});
+
+test('the page of an import shows its progress while it runs', async () => {
+  await using service = await testService();
+  const { cookie, csrf, page } = await signIn(service);
+  const lines = Array.from({ length: 20_000 }, (_, index) => `{"name":"${index}"}\n`).join('');
+  const body = new FormData();
+  body.set('csrf', csrf);
+  body.set('file', new File([lines], 'many.ndjson'));
+  const begun = await send(service, '/categories/import', { body, headers: { cookie } });
+  const job = begun.headers.get('location')?.slice('/console'.length) ?? '';
+  const [, inserted = ''] = /<label for="progress">([\d,]+) of 20,000<\/label>/.exec(await page(job)) ?? [];
+  assert.match(inserted, /^[1-9]/);
+  await untilTrue(async () => /20,000 categories were imported/.test(await page(job)));
 });

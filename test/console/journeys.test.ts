@@ -30,11 +30,13 @@ test('from the first start to a request on the chart: a link, a button and a lin
   await using browsing = await browse(browser);
   const { page } = browsing;
   await openConsole(page, link);
-  await page.waitForSelector('text=No requests in the last five minutes');
-  assert.equal(await page.textContent('#requests .served'), '0 served');
+  await page.waitForSelector('text=No requests with a key in the last hour');
+  assert.equal(await page.textContent('#requests-legend .served'), '0 served');
+  assert.equal(await page.isVisible('#requests'), false, 'no empty axes');
 
   assert.equal((await fetch(url, { headers: { authorization: `Bearer ${secret}` } })).status, 200);
-  await untilRefreshed(page, '#requests .served:text-is("1 served")');
+  await untilRefreshed(page, '#requests-legend .served:text-is("1 served")');
+  await page.waitForSelector('#requests canvas');
   await page.waitForSelector('#busiest tbody th:has-text("bootstrap")');
   await page.click('nav >> text=Settings');
   assert.match((await page.textContent('tr:has-text("ACCESS_LOG")')) ?? '', /all\s*--access-log/);
@@ -146,6 +148,7 @@ test('everything works with scripts off', needsBrowser, async () => {
   }
   await page.goto(`${service.operatorUrl}/console`);
   assert.ok(await page.isVisible('text=Reload'));
+  assert.ok(await page.isVisible('#requests svg'), 'the drawing of the server');
   await page.click('summary');
   assert.match((await page.textContent('#requests-rows')) ?? '', /2026-01-01 11:59 UTC/);
   await page.click('text=Lift the ban');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { findChromium, launchChromium } from '../kit/chromium.ts';
 import { browseSignedIn } from '../kit/console/browsing.ts';
 import { fillWithLife } from '../kit/console/life.ts';
@@ -34,15 +34,21 @@ test('a chart has the numbers of its table, and says what its limit is', needsBr
   await using browsing = await browseSignedIn(browser, service);
   const { page } = browsing;
   await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}`);
-  assert.equal(await page.locator('#minutes-rows tr').count(), 55);
-  const refused = (await page.locator('#minutes-rows td:nth-child(3)').allTextContents())
+  assert.equal(await page.locator('#requests-rows tr').count(), 55);
+  const refused = (await page.locator('#requests-rows td:nth-child(4)').allTextContents())
     .map((text) => Number(text.replaceAll(',', '')))
     .reduce((sum, count) => sum + count, 0);
   assert.ok(refused > 0);
-  assert.equal(await page.textContent('#minutes .refused'), `${refused.toLocaleString('en-US')} refused`);
-  assert.equal(await page.textContent('#minutes .limit'), 'limit 60');
-  assert.equal(await page.textContent('#days .limit'), 'limit 1,000');
-  assert.equal(await page.locator('#minutes canvas, #days canvas').count(), 2);
+  assert.equal(await page.textContent('#requests-legend .refused'), `${refused.toLocaleString('en-US')} refused`);
+  assert.equal(await page.textContent('#requests-legend .limit'), 'limit 60');
+  assert.equal(await page.locator('#requests canvas').count(), 1);
+  // The last bar: each value of the step under the pointer, as the table has it.
+  await page.hover('#requests .u-over', { position: await endOf(page, '#requests .u-over') });
+  const told = await page.locator('#requests .tip span').allTextContents();
+  const [cells = ''] = await page.locator('#requests-rows tr').first().locator('td').allTextContents();
+  assert.deepEqual(told, [`Served ${cells}`, 'Client errors 0', 'Refused 0', 'Server errors 0']);
+  await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}?range=30d`);
+  assert.equal(await page.textContent('#requests-legend .limit'), 'limit 1,000');
 });
 
 test('the keyboard reaches the content first, and everything on the page after it', needsBrowser, async () => {
@@ -61,6 +67,14 @@ test('the keyboard reaches the content first, and everything on the page after i
   const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
   assert.equal(outline, 'solid', 'where the focus is can be seen');
   await page.keyboard.press('Tab');
+  assert.equal(await focused(), 'Why was it refused?');
+  await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.waitForSelector('.notice:has-text("The ban was lifted")');
 });
+
+/** A place within the last but one of 60 bars. */
+async function endOf(page: Page, selector: string): Promise<{ x: number; y: number }> {
+  const { width = 0 } = (await page.locator(selector).boundingBox()) ?? {};
+  return { x: (58.5 / 60) * width, y: 20 };
+}

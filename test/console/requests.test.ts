@@ -1,70 +1,159 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { signIn } from '../kit/console/visitor.ts';
-import { testService } from '../kit/service.ts';
+import { type TestService, testService } from '../kit/service.ts';
 
 /** The console's pages of recent requests. */
 
-test('the page of requests is filtered by key, status and route, and follows the traffic until it is paused', async () => {
+const caller = (service: TestService) => (secret: string, path: string, id: string) =>
+  service.call(secret, path, { headers: { 'x-request-id': id } });
+
+test('the page of requests is filtered by key, outcome, status and route, and says that it follows or is paused', async () => {
   await using service = await testService();
   const [one, two] = [await service.issue({ name: 'one' }), await service.issue({ name: '<two>' })];
-  const call = (secret: string, path: string, id: string) =>
-    service.call(secret, path, { headers: { 'x-request-id': id } });
+  const call = caller(service);
   await call(one.secret, '/categories', 'first');
   await call(one.secret, '/nothing', 'second');
   await call(two.secret, '/pets', 'third');
   const operator = await signIn(service, 'viewer');
   const shown = async (query: string) => {
     const text = await operator.page(`/requests${query}`);
-    return ['first', 'second', 'third'].filter((id) => text.includes(`<code>${id}</code>`));
+    return ['first', 'second', 'third'].filter((id) => text.includes(`data-request="${id}"`));
   };
   assert.deepEqual(await shown(''), ['first', 'second', 'third']);
   assert.deepEqual(await shown(`?key=${one.key.prefix}`), ['first', 'second']);
   assert.deepEqual(await shown(`?key=${two.key.id}`), ['third']);
+  assert.deepEqual(await shown('?key=one'), ['first', 'second']);
   assert.deepEqual(await shown('?key=unmatched'), []);
-  assert.deepEqual(await shown('?status=4xx'), ['second']);
-  assert.deepEqual(await shown('?status=2xx&route=/v1/pets'), ['third']);
+  assert.deepEqual(await shown('?status=client-errors'), ['second']);
+  assert.deepEqual(await shown('?status=404'), ['second']);
+  assert.deepEqual(await shown('?status=refused'), []);
+  assert.deepEqual(await shown('?status=served&route=/v1/pets'), ['third']);
   assert.deepEqual(await shown('?route=unmatched'), ['second']);
-  const following = await operator.page('/requests?status=2xx');
+  const following = await operator.page('/requests?status=served');
   assert.match(following, /<tbody id="requests-rows" data-live>/);
-  assert.match(following, /href="\/console\/requests\?status=2xx&amp;paused=1">Pause</);
-  assert.match(following, /this instance alone/);
-  const paused = await operator.page('/requests?status=2xx&paused=1');
-  assert.doesNotMatch(paused, /data-live/);
-  assert.match(paused, /href="\/console\/requests\?status=2xx">Follow</);
-  assert.match(await operator.page(`/requests?key=${two.key.id}`), /of <bdi>&lt;two&gt;<\/bdi>/);
+  assert.match(following, /href="\/console\/requests\?status=served&amp;paused=1" data-pause="following">Pause</);
+  assert.match(following, /memory of this instance since it started/);
+  const paused = await operator.page('/requests?status=served&paused=1');
+  assert.match(paused, /href="\/console\/requests\?status=served" data-pause="paused">Follow</);
+  assert.match(await operator.page(`/requests?key=${two.key.id}`), /of <a [^>]*><bdi>&lt;two&gt;<\/bdi>/);
+  const several = await operator.page('/requests?key=petcat&status=served');
+  assert.match(several, /Which key\?/);
+  assert.match(several, new RegExp(`href="/console/requests\\?key=${one.key.id}&amp;status=served"`));
 });
 
 test('“Why was this refused?” leads from a request id or a key to the reason, the windows, the ban and what helps', async () => {
   await using service = await testService({ BAN_AFTER_REFUSALS: '1' });
   const limits = { minute: 1, day: 9 };
   const { key, secret } = await service.issue({ name: 'hasty', plan: 'enterprise', limits });
-  const call = (id: string) => service.call(secret, '/categories', { headers: { 'x-request-id': id } });
+  const call = (id: string) => caller(service)(secret, '/categories', id);
   await call('served');
   await call('refused');
   const operator = await signIn(service, 'keys');
   for (const query of ['refused', key.prefix, key.id, 'hasty']) {
     const text = await operator.page(`/requests/why?q=${query}`);
-    assert.match(text, /429 rate_limit_exceeded: the limit of 1 requests per minute was reached/, query);
-    assert.match(text, /<dt>Minute then<\/dt><dd>0 left<\/dd><dt>Day then<\/dt><dd>8 left<\/dd>/, query);
+    assert.match(text, /Over the limit of the minute: the key had used all 1 requests of its minute/, query);
     assert.match(text, new RegExp(`href="/console/keys/${key.id}/edit">Change the plan`), query);
+    assert.match(text, /plan enterprise: 1 a minute, 9 a day/, query);
     assert.match(text, /never banned/);
   }
+  const refused = await operator.page('/requests/why?q=refused');
+  assert.match(refused, /<dt>Minute, then<\/dt><dd>0 left <span class="soft">of 1<\/span>/);
+  assert.match(refused, /<dt>Day \(UTC\), then<\/dt><dd>8 left <span class="soft">of 9<\/span>/);
+  assert.match(refused, /<tr data-request="refused" aria-current="true">[\s\S]*<tr data-request="served">/);
   assert.match(await operator.page('/requests/why?q=served'), /It was not refused/);
   service.clock.advance(3);
   await call('banned');
   await call('banned');
   await call('banned');
   const banned = await operator.page('/requests/why?q=banned');
-  assert.match(banned, /429 key_banned: refused/);
+  assert.match(banned, /Banned: the key went on after a refusal; it was refused 2 more times/);
   assert.match(banned, new RegExp(`action="/console/keys/${key.id}/unban"`));
   const viewer = await signIn(service, 'viewer');
   const seen = await viewer.page('/requests/why?q=banned');
   assert.match(seen, /Banned for another/);
   assert.doesNotMatch(seen, /unban|Change the plan/);
   const none = await operator.page('/requests/why?q=none-such');
-  assert.match(none, /No kept request has this id/);
+  assert.match(none, /keeps no request with the id <code>none-such<\/code>/);
   const fresh = await service.issue({ name: 'fresh' });
-  assert.match(await operator.page(`/requests/why?q=${fresh.key.id}`), /No refused request of this key is kept/);
+  assert.match(
+    await operator.page(`/requests/why?q=${fresh.key.id}`),
+    /keeps no refused or failed request of this key/,
+  );
   assert.equal(service.events.failures.length, 0);
+});
+
+test('every refusal and error is explained in plain words, and a change of the limit since is told', async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue({
+    plan: 'enterprise',
+    limits: { minute: 9, day: 4 },
+    scopes: ['pets:read'],
+  });
+  const call = caller(service);
+  await call(secret, '/categories', 'scope');
+  await call(secret, '/pets?limit=0', 'wrong');
+  await call(secret, '/nothing', 'nothing');
+  await call(secret, '/pets', 'good');
+  await call(secret, '/pets', 'spent');
+  const operator = await signIn(service);
+  const explained = {
+    scope: /403 insufficient_scope: The key may not use this operation/,
+    wrong: /400 validation_failed: A value is missing, has the wrong type/,
+    nothing: /404 not_found: There is nothing at this address/,
+    spent: /Over the quota of the day: the key had used all 4 requests of its day/,
+  };
+  for (const [id, words] of Object.entries(explained))
+    assert.match(await operator.page(`/requests/why?q=${id}`), words);
+  await service.storage.keys.update(key.id, { limits: { minute: 9, day: 5_000 } }, { actor: 'x', via: 'cli' });
+  assert.match(await operator.page('/requests/why?q=spent'), /The limit was changed since: it is 5,000 now/);
+});
+
+test('a pasted key is searched for by its visible beginning only, and a name of several keys asks which', async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue({ name: 'shop one' });
+  await service.issue({ name: 'shop two' });
+  const operator = await signIn(service);
+  const text = await operator.page(`/requests/why?q=${secret}`);
+  assert.match(text, new RegExp(`href="/console/keys/${key.id}"`));
+  assert.ok(!text.includes(secret.slice(0, 20)));
+  const several = await operator.page('/requests/why?q=shop');
+  assert.match(several, /Which key\?[\s\S]*shop one[\s\S]*shop two|Which key\?[\s\S]*shop two[\s\S]*shop one/);
+  assert.match(several, new RegExp(`href="/console/requests/why\\?q=${key.id}"`));
+  for (const path of ['', '/keys', '/settings']) {
+    assert.match(
+      await operator.page(path),
+      /<form class="look-up"[^>]*action="\/console\/requests\/why">\s*<input name="q"/,
+    );
+  }
+});
+
+test('the minutes in which a key was refused have their reason, also of what is no longer kept', async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 300 } });
+  const now = service.clock.now().unix;
+  const add = (at: number, served: number, refused: number) =>
+    service.storage.usage.add(at, [
+      { keyId: key.id, served, refused, clientErrors: 0, serverErrors: 0, first: at, last: at },
+    ]);
+  await add(now, 1, 1);
+  await add(now - 60, 1, 7);
+  await add(now - 600, 1, 30);
+  await add(now - 86_400, 300, 50);
+  const ban = { keyId: key.id, startedAt: now - 590, endsAt: now - 530, level: 1, reason: 'refused 61 more times' };
+  await service.storage.limits.insertBan(ban);
+  await service.call(secret, '/pets');
+  await service.call(secret, '/pets');
+  const operator = await signIn(service);
+  const text = await operator.page(`/requests/why?q=${key.id}`);
+  const told = [...text.matchAll(/<td class="reason">([^<]*)<\/td><td class="number">(\d+)</g)];
+  assert.deepEqual(
+    told.map(([, reason, refused]) => `${refused} ${reason}`),
+    [
+      '1 over the limit of its minute',
+      '7 probably over the limit of its minute',
+      '30 banned in this minute',
+      '50 probably over the quota of its day',
+    ],
+  );
 });

@@ -24,20 +24,26 @@ test('every page stays short and fast with much data', { timeout: 600_000 }, asy
   fill(database.file, now);
   const operator = await signIn(service);
   const findingMs = performance.now();
-  await service.storage.usage.byKey({ since: now - 300, now, limit: 10 });
+  await service.storage.usage.busiest({ period: 'minute', since: now - 3_600, limit: 10 });
   const found = performance.now() - findingMs;
   t.diagnostic(`the busiest keys, which the overview finds every few seconds: ${found.toFixed(0)} ms`);
   const keyId = `key_${'0'.repeat(15)}0`;
   const pages = [
-    ...['', '/keys', `/keys?page=${Math.floor(KEYS / 25)}`, '/keys?q=shop+7', '/keys?q=unmatched', `/keys/${keyId}`],
+    ...['', '/keys', `/keys?page=${Math.floor(KEYS / 50)}`, '/keys?q=shop+7', '/keys?q=unmatched', `/keys/${keyId}`],
+    ...['/keys?state=active', '/keys?state=banned', '/keys?plan=free&sort=name', '/keys?expires=30d&sort=expiry'],
     ...[
-      `/keys/${keyId}?span=long`,
+      `/keys/${keyId}?range=1y`,
+      '?range=6h',
+      '?range=1y',
+      '/requests',
+      `/requests/why?q=${keyId}`,
       `/keys/${keyId}/revoke`,
       '/categories',
       '/categories?after=90000',
       '/pets',
       '/orders',
     ],
+    ...['/audit?actor=root', '/audit?since=all&actor=none', '/categories?q=unmatched'],
     ...['/audit', '/audit?since=all', '/audit?since=all&before=5000', '/settings', '/sessions'],
   ];
   for (const path of pages) {
@@ -53,8 +59,7 @@ test('every page stays short and fast with much data', { timeout: 600_000 }, asy
       `${path || '/'}: ${median.toFixed(0)} ms (${times.at(-1)?.toFixed(0)} at most), ${text.length} characters`,
     );
     assert.ok(text.length < PAGE_BYTES_MAX, `${path} is ${text.length} characters long`);
-    const allMs = path === '' ? median + found : median;
-    if (IS_FULL) assert.ok(allMs < PAGE_MS_MAX, `${path} takes ${allMs} ms`);
+    if (IS_FULL) assert.ok(median < PAGE_MS_MAX, `${path} takes ${median} ms`);
   }
 });
 
@@ -101,6 +106,10 @@ function fill(file: string, now: number): void {
       `${into}${numbers(keys)}, k(j) as (select 0 union all select j + 1 from k where j + 1 < ${count}) ${usage(period, `${at} - j * ${step}`, id('i'))} from n, k`,
     );
     database.exec(`${into}${numbers(count)} ${usage(period, `${at} - i * ${step}`, `'*'`)} from n`);
+    const durations = '9, 30, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0';
+    database.exec(
+      `insert into route_usage ${numbers(count)}, r(k) as (select 0 union all select k + 1 from r where k < 14) select '${period}', ${at} - i * ${step}, 'GET /v1/route-' || k, 40, 1, 1, 0, ${durations} from n, r`,
+    );
   }
   database.exec(
     `insert into bans ${numbers(KEYS)} select ${id('i')}, ${now} - 90000, ${now} - 89000 + (i % 1000 = 0) * 90000, 1, 'refused 61 more times', null from n`,

@@ -5,11 +5,14 @@ import { type ApiKey, type NewApiKey, newApiKey, secretRecord } from '../../src/
 import type { Ban } from '../../src/catalog/limit.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
-import { startService } from '../../src/service.ts';
+import { TurnedClock } from '../../src/rehearsal/clock.ts';
+import { defectsNamed } from '../../src/rehearsal/defects/defects.ts';
+import { openRehearsal, type RehearsalOptions } from '../../src/rehearsal/rehearsal.ts';
+import { type ServiceOptions, startService } from '../../src/service.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { SqlStorage } from '../../src/storage/sql/storage.ts';
 import type { AnsweredRequest, Events } from '../../src/telemetry/events.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { type ManualClock, manualClock } from './clock.ts';
 import { OPERATOR } from './operator.ts';
 
@@ -83,6 +86,8 @@ export interface TestService extends AsyncDisposable {
   readonly config: Config;
   readonly storage: SqlStorage;
   readonly clock: ManualClock;
+  /** Of the service that runs now. */
+  readonly metrics: Metrics;
   readonly events: RecordedEvents;
   /** Issues a key: free unless told otherwise. */
   issue(wanted?: Partial<NewApiKey>): Promise<{ key: ApiKey; secret: string }>;
@@ -90,6 +95,15 @@ export interface TestService extends AsyncDisposable {
   call(secret: string, path: string, init?: RequestInit): Promise<Response>;
   /** Stops the service and starts another on the same database. */
   restart(): Promise<void>;
+}
+
+/** Answers are recorded, and counted by the metrics as those of a real service are. */
+function answeredTo(events: RecordedEvents, metrics: Metrics): Events['requestAnswered'] {
+  return (answered) => {
+    events.requestAnswered(answered);
+    const { method, route, status, durationMs } = answered;
+    metrics.requests.observe({ method, route, status }, durationMs / 1_000);
+  };
 }
 
 /** What the service under test stands on unless a test says otherwise: the embedded database if it is not set. */
@@ -118,23 +132,29 @@ async function place(): Promise<AsyncDisposable & { readonly settings: Record<st
 export async function testService(
   settings: Record<string, string> = {},
   clock: ManualClock = manualClock(),
+  { examine, ...rehearsed }: Pick<ServiceOptions, 'examine'> & RehearsalOptions = {},
 ): Promise<TestService> {
   const standing = await place();
   const flags = { PORT: '0', ...standing.settings, ...settings };
   const config = readConfig({ flags, env: {}, file: {} });
   const events = recordedEvents();
   const start = async () => {
+    const turned = config.rehearsal ? new TurnedClock(clock.now) : undefined;
+    const now = turned?.now ?? clock.now;
     const storage = await openStorage(config.database, {
-      clock: clock.now,
+      clock: now,
       categoriesMax: config.categoriesMax,
       categoriesBytesMax: config.categoriesBytesMax,
     });
-    const limiter = await openLimiter(config, { storage, clock: clock.now, events, time: clock.now });
-    return {
-      storage,
-      limiter,
-      service: await startService(config, { storage, limiter, clock: clock.now, events, metrics: createMetrics() }),
-    };
+    const defects = defectsNamed(config.defects);
+    const rehearsal = turned && (await openRehearsal(storage, turned, { ...rehearsed, defects }));
+    const deadlines = clock.timers && { timers: clock.timers };
+    const limiter = await openLimiter(config, { storage, clock: now, events, time: now, ...deadlines });
+    const metrics = createMetrics();
+    const told = { ...events, requestAnswered: answeredTo(events, metrics) };
+    const parts = { storage, limiter, rehearsal, clock: now, machineClock: clock.now, events: told, metrics };
+    const service = await startService(config, { ...parts, ...(examine && { examine }) });
+    return { storage, limiter, metrics, service };
   };
   let running = await start();
   const stop = async () => {
@@ -143,6 +163,9 @@ export async function testService(
     await running.storage[Symbol.asyncDispose]();
   };
   return {
+    get metrics() {
+      return running.metrics;
+    },
     get url() {
       return running.service.url;
     },

@@ -9,20 +9,22 @@ import { authenticateToken, insufficientRole } from './authenticate.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
 import { API_OPERATIONS } from './operations.ts';
 
-type ApiOptions = Pick<ConsoleOptions, 'storage' | 'clock' | 'recent' | 'environment'>;
+type ApiOptions = Pick<ConsoleOptions, 'storage' | 'clock' | 'machineClock' | 'recent' | 'environment' | 'additions'>;
 
 /** Creates the handler of the operator API. Its gates have the order of the public API's: token, route, role, body. */
 export function createApi({
   storage,
   clock,
+  machineClock,
   recent,
   environment,
+  additions,
 }: ApiOptions): (exchange: Exchange) => Promise<Answer> {
-  const findRoute = createRouter(API_OPERATIONS, API_BASE);
+  const findRoute = createRouter([...API_OPERATIONS, ...(additions?.operations ?? [])], API_BASE);
   return async (exchange) => {
     exchange.isApi = false;
     const { unix: now } = clock();
-    const sent = await authenticateToken(storage, exchange.request, now);
+    const sent = await authenticateToken(storage, exchange.request, machineClock().unix);
     if (sent.refused) return sent.refused;
     const { token, secret } = sent;
     const route = findRoute(exchange);

@@ -80,7 +80,7 @@ const listKeys: ApiOperation = {
   description: 'A page of the keys, newest first. The filters combine.',
   role: 'viewer',
   queryParameters: [
-    textParameter('q', 'Part of a name, of an id or of a prefix, regardless of case'),
+    textParameter('q', 'Part of a name, an owner, an id or a prefix, regardless of case'),
     textParameter('owner', "Only keys with this customer's id"),
     choice('plan', 'Only keys of this plan', PLAN_NAMES),
     choice('state', 'Only keys in this state', KEY_STATES),

@@ -67,16 +67,17 @@ const REQUEST_ID = {
   schema: { type: 'string' },
 };
 
-/** Generates the contract of the operator API, OpenAPI 3.1, from its operations. */
-export function operatorOpenApiDocument(): object {
+/** Generates the contract of the operator API, OpenAPI 3.1, from its operations and those that a service adds. */
+export function operatorOpenApiDocument(added: readonly ApiOperation[] = []): object {
+  const operations = [...API_OPERATIONS, ...added];
   const schemas: Record<string, unknown> = {};
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of API_OPERATIONS) {
+  for (const operation of operations) {
     const path = paths[operation.path] ?? {};
     path[operation.method.toLowerCase()] = describeOperation(operation, schemas);
     paths[operation.path] = path;
   }
-  const tags = [...new Set(API_OPERATIONS.map(({ tag }) => tag))];
+  const tags = [...new Set(operations.map(({ tag }) => tag))];
   return {
     openapi: '3.1.0',
     info: {

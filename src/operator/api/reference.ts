@@ -3,7 +3,7 @@ import { type Contract, operationsOf } from '../../http/docs/reference/contract.
 import { operationLinks, referenceContent } from '../../http/docs/reference/reference.ts';
 import { layout } from '../../http/docs/site.ts';
 import { operatorOpenApiDocument } from './openapi.ts';
-import { API_BASE } from './operation.ts';
+import { API_BASE, type ApiOperation } from './operation.ts';
 
 const TITLE = 'Operator API';
 const PATH = '/docs';
@@ -16,8 +16,8 @@ const LISTENER = {
 };
 
 /** The reference of the operator API, as the page of an operator listener at `origin`. */
-export function operatorReference(origin: string): string {
-  const contract: Contract = JSON.parse(JSON.stringify(operatorOpenApiDocument()));
+export function operatorReference(origin: string, added: readonly ApiOperation[]): string {
+  const contract: Contract = JSON.parse(JSON.stringify(operatorOpenApiDocument(added)));
   const api: ReferenceApi = {
     title: TITLE,
     contract,

@@ -2,11 +2,21 @@ import type { Category } from '../../catalog/category.ts';
 import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/category-file.ts';
 import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
-import { html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn, seeOther } from '../frame/context.ts';
-import { empty, foreign, mistake, onlyFor, pager, post, table } from '../frame/element.ts';
+import {
+  type ConsoleContext,
+  type ConsoleRoute,
+  nothingHere,
+  numberIn,
+  SEARCH_CHARACTERS_MAX,
+  searchText,
+  seeOther,
+} from '../frame/context.ts';
+import { empty, foreign, mistake, onlyFor, pager, post } from '../frame/element.ts';
+import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
+import { addressOf, cardTable, filters, textField } from '../frame/list.ts';
 
 const CATEGORIES_PER_PAGE = 50;
 const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);
@@ -37,28 +47,53 @@ export const categoryRoutes: readonly ConsoleRoute[] = [
 
 async function listCategories(context: ConsoleContext): Promise<Answer> {
   const { storage, exchange } = context;
+  const text = searchText(exchange.query, 'q');
   const after = numberIn(exchange.query, 'after', 0);
-  const found = await storage.categories.list({ after, limit: CATEGORIES_PER_PAGE + 1 });
+  const query = { after, limit: CATEGORIES_PER_PAGE + 1 };
+  const found = await (text ? storage.categories.search({ ...query, text }) : storage.categories.list(query));
   const categories = found.slice(0, CATEGORIES_PER_PAGE);
   const last = found.length > CATEGORIES_PER_PAGE ? categories.at(-1) : undefined;
-  const rows = categories.map(
-    ({ id, name, description = '' }) =>
-      html`<tr><th scope="row">${id}</th><td class="long"><a href="/console/categories/${id}">${foreign(name)}</a></td><td class="long">${foreign(description)}</td></tr>\n`,
-  );
-  const downloads = FILE_FORMATS.map(
-    (format) =>
-      html`<a class="button" href="/console/categories/export?format=${format}" download="categories.${format}">${format.toUpperCase()}</a>`,
-  );
-  const none = empty(
+  const isEmpty = categories.length === 0 && after === 0;
+  const hasNone = isEmpty && text === '';
+  const first = after > 0 ? addressOf('/categories', { q: text }) : undefined;
+  const next = last && addressOf('/categories', { q: text, after: `${last.id}` });
+  const content = html`<div class="heading"><h1>Categories</h1>${onlyFor(context, 'admin', html`<a class="button primary" href="/console/categories/import">Import a file</a>`)}</div>
+${hasNone ? '' : filters('/categories', [textField('q', 'Name, description or id', text, { isWide: true, max: SEARCH_CHARACTERS_MAX })], { isFiltered: text !== '' })}
+${isEmpty ? noCategories(context, text) : categoryTable(categories)}
+${pager(first, next, ['First page', 'Next'])}
+${hasNone ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads()}</div></section>`}`;
+  return page(context, { section: '/categories', title: 'Categories', content });
+}
+
+function categoryTable(categories: readonly Category[]): Html {
+  const rows = categories.map(({ id, name, description = '' }) => [
+    html`<a href="/console/categories/${id}">${foreign(name)}</a>`,
+    html`${id}`,
+    description === '' ? html`<span class="soft">none</span>` : foreign(description),
+    html`<a href="/console${addressOf('/pets', { category: `${id}` })}" aria-label="Pets of category ${id}">Pets</a>`,
+  ]);
+  const columns = [
+    { name: 'Name' },
+    { name: 'Id', isNumber: true },
+    { name: 'Description', isLong: true },
+    { name: 'Linked' },
+  ];
+  return cardTable('Categories', columns, rows);
+}
+
+function noCategories(context: ConsoleContext, text: string): Html {
+  if (text) return empty('No category found.', html`<a href="/console/categories">Show all categories</a>`);
+  return empty(
     'There are no categories yet.',
     html`${onlyFor(context, 'admin', html`<a href="/console/categories/import">Import a file</a>. `)}Create them through the API: <code>POST ${context.url()}/categories</code>`,
   );
-  const isEmpty = categories.length === 0 && after === 0;
-  const content = html`<div class="heading"><h1>Categories</h1>${onlyFor(context, 'admin', html`<a class="button primary" href="/console/categories/import">Import a file</a>`)}</div>
-${isEmpty ? none : table('Categories', [{ name: 'Id', isNarrow: true }, { name: 'Name' }, { name: 'Description' }], rows)}
-${pager(after > 0 ? '/categories' : undefined, last && `/categories?after=${last.id}`, ['First page', 'Next'])}
-${isEmpty ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads}</div></section>`}`;
-  return page(context, { section: '/categories', title: 'Categories', content });
+}
+
+function downloads(): Html[] {
+  return FILE_FORMATS.map(
+    (format) =>
+      html`<a class="button" href="/console/categories/export?format=${format}" download="categories.${format}">${format.toUpperCase()}</a>`,
+  );
 }
 
 async function exportCategories({ storage, exchange }: ConsoleContext): Promise<Answer> {
@@ -68,22 +103,27 @@ async function exportCategories({ storage, exchange }: ConsoleContext): Promise<
   return { status: 200, headers, contentType: CONTENT_TYPES[format], body };
 }
 
-function categoryPage(context: ConsoleContext, category: Category, name = category.name, wrong?: string): Answer {
+function categoryPage(
+  context: ConsoleContext,
+  category: Category,
+  { name = category.name, mistakes = NO_MISTAKES }: { name?: string; mistakes?: Mistakes } = {},
+): Answer {
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <div class="heading"><h1>${foreign(category.name)}</h1>${onlyFor(context, 'admin', html`<a class="button danger" href="/console/categories/${category.id}/delete">Delete</a>`)}</div>
-<dl class="facts"><dt>Id</dt><dd>${category.id}</dd><dt>Description</dt><dd>${category.description ? foreign(category.description) : html`<span class="soft">none</span>`}</dd></dl>
-${mistake(wrong)}
+<dl class="facts"><dt>Id</dt><dd>${category.id}</dd><dt>Description</dt><dd>${category.description ? foreign(category.description) : html`<span class="soft">none</span>`}</dd>
+<dt>Pets</dt><dd><a href="/console${addressOf('/pets', { category: `${category.id}` })}">Pets of this category</a></dd></dl>
+${mistakeSummary(mistakes)}
 ${onlyFor(
   context,
   'admin',
   post(
     context,
     `/categories/${category.id}`,
-    html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${name}" required autocomplete="off"></div>
+    html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${name}" required autocomplete="off"${described(mistakes, 'name')}>${fieldMistake(mistakes, 'name')}</div>
 <div class="row"><button class="primary">Rename</button></div></div>`,
   ),
 )}`;
-  const status = wrong === undefined ? 200 : 400;
+  const status = mistakes.size === 0 ? 200 : 400;
   return page(context, { section: '/categories', title: category.name, content, status });
 }
 
@@ -97,7 +137,7 @@ async function rename(context: ConsoleContext): Promise<Answer> {
     return seeOther(`/categories/${category.id}`, 'renamed');
   } catch (error) {
     if (!(error instanceof CatalogError && RENAME_REFUSALS.has(error.code))) throw error;
-    return categoryPage(context, category, submitted, error.message);
+    return categoryPage(context, category, { name: submitted, mistakes: new Map([['name', error.message]]) });
   }
 }
 

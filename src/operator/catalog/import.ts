@@ -9,7 +9,8 @@ import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
-import { count, csrfField, foreign, mistake, numberCell, table } from '../frame/element.ts';
+import { count, csrfField, foreign, numberCell, table } from '../frame/element.ts';
+import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
 import type { ImportJob } from './import-job.ts';
 
@@ -24,18 +25,26 @@ export const importRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/categories/import/:job', role: 'admin', handle: showJob },
 ];
 
-function importPage(context: ConsoleContext, wrong?: Html): Answer {
+/** What is wrong with a file: one mistake, or one for each of some records. */
+interface RefusedFile {
+  readonly mistakes: Mistakes;
+  readonly records?: readonly FileMistake[];
+}
+
+function importPage(context: ConsoleContext, refused?: RefusedFile): Answer {
+  const { mistakes = NO_MISTAKES, records = [] } = refused ?? {};
   const formats = FILE_FORMATS.map((format) => html`<option value="${format}">${format.toUpperCase()}</option>`);
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <h1>Import categories</h1>
 <p class="lead">Adds all categories of the file, or none if one of them is invalid.</p>
-${wrong ?? ''}
+${mistakeSummary(mistakes)}
 <form method="post" action="/console/categories/import" enctype="multipart/form-data">${csrfField(context)}<div class="fields">
-<div><label for="file">File</label><input id="file" name="file" type="file" accept=".json,.ndjson,.jsonl,.csv" required aria-describedby="file-hint">
-<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>; one <code>'</code> at the beginning of a cell is removed. UTF-8, up to 32 MiB.</p></div>
+<div><label for="file">File</label><input id="file" name="file" type="file" accept=".json,.ndjson,.jsonl,.csv" required${described(mistakes, 'file', { hasHint: true })}>
+<p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>; one <code>'</code> at the beginning of a cell is removed. UTF-8, up to 32 MiB.</p>${fieldMistake(mistakes, 'file')}</div>
 <div><label for="format">Format</label><select id="format" name="format"><option value="">from the file name</option>${formats}</select></div>
-<div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
-  const status = wrong === undefined ? 200 : 400;
+<div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>
+${recordTable(records)}`;
+  const status = refused ? 400 : 200;
   return page(context, { section: '/categories', title: 'Import categories', content, status });
 }
 
@@ -43,13 +52,13 @@ async function begin(context: ConsoleContext): Promise<Answer> {
   const { imports, by, events, exchange } = context;
   try {
     const { categories, mistakes } = await readUpload(context);
-    if (mistakes.length > 0) return importPage(context, mistakeList(mistakes));
+    if (mistakes.length > 0) return importPage(context, invalidRecords(mistakes));
     if (categories.length === 0) throw new CatalogError('validation_failed', 'The file contains no categories');
     const job = imports.start(categories, by, (error) => events.requestFailed(exchange.requestId, error));
     return seeOther(`/categories/import/${job}`);
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;
-    return importPage(context, mistake(error.message));
+    return importPage(context, { mistakes: new Map([['file', error.message]]) });
   }
 }
 
@@ -60,13 +69,19 @@ async function readUpload({ form, file }: ConsoleContext) {
   return readCategories(file.bytes, format);
 }
 
-function mistakeList(mistakes: readonly FileMistake[]): Html {
-  const rows = mistakes
+function invalidRecords(records: readonly FileMistake[]): RefusedFile {
+  const message = `${count(records.length)} ${records.length === 1 ? 'record is' : 'records are'} invalid. Correct the file and try again.`;
+  return { mistakes: new Map([['file', message]]), records };
+}
+
+function recordTable(records: readonly FileMistake[]): Html {
+  if (records.length === 0) return html``;
+  const rows = records
     .slice(0, MISTAKES_SHOWN_MAX)
     .map(({ line, message }) => html`<tr>${numberCell(line)}<td>${foreign(message)}</td></tr>\n`);
-  const more = mistakes.length - MISTAKES_SHOWN_MAX;
-  return html`<p class="mistake" role="alert">Nothing was imported: ${count(mistakes.length)} ${mistakes.length === 1 ? 'record is' : 'records are'} invalid. Correct the file and try again.</p>
-${table('Errors', [{ name: 'Line', isNumber: true }, { name: 'Error' }], rows)}
+  const more = records.length - MISTAKES_SHOWN_MAX;
+  return html`<h2>Invalid records</h2>
+${table('Invalid records', [{ name: 'Line', isNumber: true }, { name: 'Error' }], rows)}
 ${more > 0 ? html`<p class="soft">And ${count(more)} more.</p>` : ''}`;
 }
 

@@ -1,106 +1,156 @@
-import type { PageQuery } from '../../catalog/page.ts';
+import type { Order } from '../../catalog/order.ts';
+import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/docs/html.ts';
-import { type ConsoleContext, type ConsoleRoute, numberIn } from '../frame/context.ts';
-import { type Column, empty, foreign, moment, numberCell, pager, table } from '../frame/element.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn } from '../frame/context.ts';
+import { count, empty, foreign, moment, pager } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
+import { addressOf, cardTable, choiceField, filters, type ListQuery, textField } from '../frame/list.ts';
 
 const ROWS_PER_PAGE = 50;
-
-/** The lists of pets and orders, read-only: they are changed through the API. */
-export const storeRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/pets',
-    async handle(context) {
-      const columns = [
-        { name: 'Id', isNarrow: true },
-        { name: 'Name' },
-        { name: 'Category' },
-        { name: 'Status' },
-        { name: 'Stock', isNumber: true },
-      ];
-      const none = empty(
-        'There are no pets yet.',
-        html`Create them through the API: <code>POST ${context.url()}/pets</code>`,
-      );
-      const content = await listing(context, { title: 'Pets', path: '/pets', columns, none, read: readPets });
-      return page(context, { section: '/pets', title: 'Pets', content });
-    },
-  },
-  {
-    method: 'GET',
-    path: '/orders',
-    async handle(context) {
-      const columns = [
-        { name: 'Id', isNarrow: true },
-        { name: 'Pet' },
-        { name: 'Quantity', isNumber: true },
-        { name: 'Ships' },
-        { name: 'State' },
-      ];
-      const none = empty(
-        'There are no orders yet.',
-        html`Place them through the API: <code>POST ${context.url()}/store/orders</code>`,
-      );
-      const content = await listing(context, { title: 'Orders', path: '/orders', columns, none, read: readOrders });
-      return page(context, { section: '/orders', title: 'Orders', content });
-    },
-  },
+const STATUSES = [{ value: '', label: 'any' }, ...PET_STATUSES.map((status) => ({ value: status, label: status }))];
+const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
+  available: 'badge good',
+  pending: 'badge warning',
+  sold: 'badge',
+};
+const PET_COLUMNS = [
+  { name: 'Name' },
+  { name: 'Id', isNumber: true },
+  { name: 'Status' },
+  { name: 'Category' },
+  { name: 'Stock', isNumber: true },
+  { name: 'Linked' },
+];
+const ORDER_COLUMNS = [
+  { name: 'Order' },
+  { name: 'State' },
+  { name: 'Pet' },
+  { name: 'Quantity', isNumber: true },
+  { name: 'Ships' },
 ];
 
-/** A row; the id of the last one is the cursor of the next page. */
-interface Row {
-  readonly id: number;
-  readonly cells: Html;
-}
+/** The lists of pets and orders and the page of a pet, read-only: they are changed through the API. */
+export const storeRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/pets', handle: listPets },
+  { method: 'GET', path: '/pets/:id', handle: showPet },
+  { method: 'GET', path: '/orders', handle: listOrders },
+];
 
-interface Listing {
-  readonly title: string;
-  readonly path: string;
-  readonly columns: readonly Column[];
-  readonly none: Html;
-  read(context: ConsoleContext, page: PageQuery): Promise<Row[]>;
-}
-
-async function listing(context: ConsoleContext, { title, path, columns, none, read }: Listing): Promise<Html> {
-  const after = numberIn(context.exchange.query, 'after', 0);
-  const found = await read(context, { after, limit: ROWS_PER_PAGE + 1 });
-  const rows = found.slice(0, ROWS_PER_PAGE);
-  const last = found.length > ROWS_PER_PAGE ? rows.at(-1) : undefined;
-  return html`<h1>${title}</h1>
-${
-  rows.length === 0 && after === 0
-    ? none
-    : table(
-        title,
-        columns,
-        rows.map(({ cells }) => html`<tr>${cells}</tr>\n`),
-      )
-}
-${pager(after > 0 ? path : undefined, last && `${path}?after=${last.id}`, ['First page', 'Next'])}`;
-}
-
-async function readPets({ storage }: ConsoleContext, query: PageQuery): Promise<Row[]> {
-  const pets = await storage.pets.list(query);
-  const stock = new Map((await storage.pets.listInventory(query)).map((item) => [item.petId, item.quantity]));
-  const ids = [...new Set(pets.map(({ categoryId }) => categoryId))];
-  const names = new Map(
-    await Promise.all(ids.map(async (id) => [id, (await storage.categories.find(id))?.name ?? `${id}`] as const)),
+async function listPets(context: ConsoleContext): Promise<Answer> {
+  const { storage, exchange } = context;
+  const { query } = exchange;
+  const status = PET_STATUSES.find((each) => each === query.get('status'));
+  const categoryId = numberIn(query, 'category', 0) || undefined;
+  const filter = { status, category: categoryId === undefined ? '' : `${categoryId}` };
+  const { items, pages } = await onePage(context, { path: '/pets', filter }, (at) =>
+    storage.pets.list({ ...at, status, categoryId }),
   );
-  return pets.map(({ id, name, categoryId, status }) => ({
-    id,
-    cells: html`<th scope="row">${id}</th><td>${foreign(name)}</td><td><a href="/console/categories/${categoryId}">${foreign(names.get(categoryId) ?? '')}</a></td><td>${status}</td>${numberCell(stock.get(id) ?? 0)}`,
-  }));
+  const isFiltered = Object.values(filter).some(Boolean);
+  const none = isFiltered
+    ? empty('No pet found.', html`<a href="/console/pets">Show all pets</a>`)
+    : empty('There are no pets yet.', html`Create them through the API: <code>POST ${context.url()}/pets</code>`);
+  const fields = [
+    choiceField('status', 'Status', STATUSES, status),
+    textField('category', 'Category (id)', filter.category),
+  ];
+  const content = html`<h1>Pets</h1>
+${items.length > 0 || isFiltered ? filters('/pets', fields, { isFiltered }) : ''}
+${items.length > 0 ? cardTable('Pets', PET_COLUMNS, await petRows(context, items)) : none}
+${pages}`;
+  return page(context, { section: '/pets', title: 'Pets', content });
 }
 
-async function readOrders({ storage }: ConsoleContext, query: PageQuery): Promise<Row[]> {
-  const orders = await storage.orders.list(query);
+async function showPet(context: ConsoleContext): Promise<Answer> {
+  const { storage, exchange } = context;
+  const id = Number(/^\d{1,15}$/.exec(exchange.params.id ?? '')?.[0] ?? 0);
+  const [pet, stock] = [await storage.pets.find(id), await storage.pets.findInventory(id)];
+  if (!pet) throw nothingHere('pet');
+  const category = await storage.categories.find(pet.categoryId);
+  const { items, pages } = await onePage(context, { path: `/pets/${id}`, filter: {} }, (at) =>
+    storage.orders.list({ ...at, petId: id }),
+  );
+  const content = html`<p class="crumb"><a href="/console/pets">Pets</a></p>
+<h1>${foreign(pet.name)} <span class="${STATUS_BADGES[pet.status]}">${pet.status}</span></h1>
+<dl class="facts"><dt>Id</dt><dd>${id}</dd>
+<dt>Category</dt><dd>${categoryLink(pet.categoryId, category?.name)}</dd>
+<dt>In stock</dt><dd>${count(stock?.quantity ?? 0)}</dd></dl>
+<h2>Orders</h2>
+${items.length > 0 ? cardTable('Orders of the pet', ORDER_COLUMNS, await orderRows(context, items)) : html`<p class="soft">No order is open or complete for this pet.</p>`}
+${pages}`;
+  return page(context, { section: '/pets', title: pet.name, content });
+}
+
+async function listOrders(context: ConsoleContext): Promise<Answer> {
+  const { storage, exchange } = context;
+  const petId = numberIn(exchange.query, 'pet', 0) || undefined;
+  const filter = { pet: petId === undefined ? '' : `${petId}` };
+  const { items, pages } = await onePage(context, { path: '/orders', filter }, (at) =>
+    storage.orders.list({ ...at, petId }),
+  );
+  const none =
+    petId === undefined
+      ? empty(
+          'There are no orders yet.',
+          html`Place them through the API: <code>POST ${context.url()}/store/orders</code>`,
+        )
+      : empty('No order found.', html`<a href="/console/orders">Show all orders</a>`);
+  const fields = [textField('pet', 'Pet (id)', filter.pet)];
+  const content = html`<h1>Orders</h1>
+${items.length > 0 || petId !== undefined ? filters('/orders', fields, { isFiltered: petId !== undefined }) : ''}
+${items.length > 0 ? cardTable('Orders', ORDER_COLUMNS, await orderRows(context, items)) : none}
+${pages}`;
+  return page(context, { section: '/orders', title: 'Orders', content });
+}
+
+/** The items of the page that the request asks for, and the links to the first page and the next. */
+async function onePage<Item extends { readonly id: number }>(
+  { exchange }: ConsoleContext,
+  { path, filter }: { path: string; filter: ListQuery },
+  read: (page: { after: number; limit: number }) => Promise<Item[]>,
+): Promise<{ items: Item[]; pages: Html }> {
+  const after = numberIn(exchange.query, 'after', 0);
+  const found = await read({ after, limit: ROWS_PER_PAGE + 1 });
+  const items = found.slice(0, ROWS_PER_PAGE);
+  const last = found.length > ROWS_PER_PAGE ? items.at(-1) : undefined;
+  const first = after > 0 ? addressOf(path, filter) : undefined;
+  const next = last && addressOf(path, { ...filter, after: `${last.id}` });
+  return { items, pages: pager(first, next, ['First page', 'Next']) };
+}
+
+async function petRows({ storage }: ConsoleContext, pets: readonly Pet[]): Promise<Html[][]> {
+  const categoryIds = [...new Set(pets.map(({ categoryId }) => categoryId))];
+  const categories = await Promise.all(categoryIds.map((id) => storage.categories.find(id)));
+  const names = namesOf(categories);
+  const stocks = await Promise.all(pets.map(({ id }) => storage.pets.findInventory(id)));
+  return pets.map(({ id, name, categoryId, status }, index) => [
+    html`<a href="/console/pets/${id}">${foreign(name)}</a>`,
+    html`${id}`,
+    html`<span class="${STATUS_BADGES[status]}">${status}</span>`,
+    categoryLink(categoryId, names.get(categoryId)),
+    html`${count(stocks[index]?.quantity ?? 0)}`,
+    html`<a href="/console${addressOf('/orders', { pet: `${id}` })}" aria-label="Orders of pet ${id}">Orders</a>`,
+  ]);
+}
+
+async function orderRows({ storage }: ConsoleContext, orders: readonly Order[]): Promise<Html[][]> {
   const ids = [...new Set(orders.map(({ petId }) => petId))];
-  const names = new Map(
-    await Promise.all(ids.map(async (id) => [id, (await storage.pets.find(id))?.name ?? `${id}`] as const)),
-  );
-  return orders.map(({ id, petId, quantity, shipDate, complete }) => ({
-    id,
-    cells: html`<th scope="row">${id}</th><td>${foreign(names.get(petId) ?? '')} <span class="soft">no. ${petId}</span></td>${numberCell(quantity)}<td>${shipDate === undefined ? '' : moment(Math.floor(Date.parse(shipDate.toUpperCase()) / 1_000))}</td><td>${complete ? 'complete' : 'open'}</td>`,
-  }));
+  const names = namesOf(await storage.pets.list({ ids, after: 0, limit: ids.length }));
+  return orders.map(({ id, petId, quantity, shipDate, complete }) => [
+    html`no. ${id}`,
+    complete ? html`<span class="badge good">complete</span>` : html`<span class="badge warning">open</span>`,
+    html`<a href="/console/pets/${petId}">${foreign(names.get(petId) ?? `pet ${petId}`)}</a> <span class="soft">pet ${petId}</span>`,
+    html`${count(quantity)}`,
+    shipDate === undefined
+      ? html`<span class="soft">no date</span>`
+      : moment(Math.floor(Date.parse(shipDate.toUpperCase()) / 1_000)),
+  ]);
+}
+
+function namesOf(items: readonly ({ readonly id: number; readonly name: string } | undefined)[]): Map<number, string> {
+  return new Map(items.flatMap((item) => (item ? [[item.id, item.name]] : [])));
+}
+
+function categoryLink(id: number, name = `${id}`): Html {
+  return html`<a href="/console/categories/${id}">${foreign(name)}</a>`;
 }

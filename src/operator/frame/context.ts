@@ -4,14 +4,18 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { ConsoleSession } from '../../catalog/operator/session.ts';
 import { includesRole, type Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
-import type { KeyUsage } from '../../catalog/usage.ts';
 import type { Health } from '../../http/health.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
+import type { Finding } from '../../telemetry/finding.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
+import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
+import type { FindBusiest } from '../overview/busiest.ts';
+import type { Examination } from '../overview/examination.ts';
 import type { Vitals } from '../overview/vitals.ts';
 import type { SentFile } from './multipart.ts';
 
@@ -20,20 +24,33 @@ export interface ShownSetting {
   readonly name: string;
   readonly value: string;
   readonly from: string;
+  readonly isDefault: boolean;
   readonly about: string;
+}
+
+/** Pages of the console and operations of the API that only some services have. */
+export interface Additions {
+  readonly navigation: readonly { readonly path: string; readonly label: string }[];
+  readonly routes: readonly ConsoleRoute[];
+  readonly operations: readonly ApiOperation[];
 }
 
 /** The dependencies of the console. */
 export interface ConsoleOptions {
   readonly storage: Storage;
   readonly clock: Clock;
+  /** The clock of sessions, login links and tokens, which is never turned. */
+  readonly machineClock: Clock;
   readonly limiter: Limiter;
   readonly health: Health;
   readonly events: Events;
   readonly vitals: Vitals;
-  readonly imports: Imports;
   readonly recent: RecentRequests;
+  readonly metrics: Metrics;
+  /** Runs the checks of `doctor`, off the event loop; undefined where they cannot be run. */
+  readonly examine?: (() => Promise<readonly Finding[]>) | undefined;
   readonly settings: readonly ShownSetting[];
+  readonly additions?: Additions | undefined;
   readonly environment: Environment;
   readonly version: string;
   readonly usesRedis: boolean;
@@ -50,12 +67,15 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly by: Operator;
   /** Unix seconds. */
   readonly now: number;
+  /** By the machine's clock, for sessions and tokens. */
+  readonly machineNow: number;
+  readonly imports: Imports;
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
   /** The file that came with the form. */
   readonly file?: SentFile | undefined;
-  /** The keys with the most requests in the last minutes. */
-  busiest(): Promise<readonly KeyUsage[]>;
+  readonly busiest: FindBusiest;
+  readonly examination: Examination | undefined;
 }
 
 /** A page or an action of the console. For a POST, session, origin and CSRF token were checked. */

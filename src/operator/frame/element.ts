@@ -11,6 +11,12 @@ export function moment(unixSeconds: number): Html {
   return html`<time datetime="${iso}" title="${date} ${time} UTC">${date} ${time.slice(0, 5)} UTC</time>`;
 }
 
+/** A point in time in UTC with its seconds, for evidence: it is not converted to the reader's zone. */
+export function utcMoment(unixSeconds: number): Html {
+  const iso = utc(unixSeconds);
+  return html`<time class="utc" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+}
+
 /** A UTC day, as quotas count them; not converted to the reader's zone. */
 export function utcDay(unixSeconds: number): Html {
   const day = utc(unixSeconds).slice(0, 10);

@@ -1,6 +1,7 @@
 import { type Asset, readAsset, readPackagedAsset } from '../../http/docs/asset.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import { lookUp } from '../requests/look-up.ts';
 import type { ConsoleContext } from './context.ts';
 import { csrfField, foreign } from './element.ts';
 
@@ -21,9 +22,14 @@ const STYLES = [
   readPackagedAsset('uplot/dist/uPlot.min.css', CSS, CONSOLE),
   readAsset('base.css', CSS, DOCS),
   readAsset('console.css', CSS, CONSOLE),
+  readAsset('frame.css', CSS, CONSOLE),
+  readAsset('list.css', CSS, CONSOLE),
+  readAsset('charts.css', CSS, CONSOLE),
+  readAsset('requests.css', CSS, CONSOLE),
 ];
 const SCRIPTS = [
   readPackagedAsset('uplot/dist/uPlot.iife.min.js', JAVASCRIPT, CONSOLE),
+  readAsset('charts.js', JAVASCRIPT, CONSOLE),
   readAsset('console.js', JAVASCRIPT, CONSOLE),
 ];
 
@@ -60,7 +66,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
 /** A page of the console. */
 export interface View {
   /** The current item of the navigation; undefined for none. */
-  readonly section?: (typeof NAVIGATION)[number]['path'];
+  readonly section?: string;
   readonly title: string;
   readonly content: Html;
   readonly status?: number;
@@ -71,21 +77,23 @@ export interface View {
 
 /** Renders a page for a signed-in operator. */
 export function page(context: ConsoleContext, view: View): Answer {
-  const links = NAVIGATION.map(({ path, label }) => {
+  const links = [...NAVIGATION, ...(context.additions?.navigation ?? [])].map(({ path, label }) => {
     const current = path === view.section ? html` aria-current="page"` : '';
     return html`<li><a href="/console${path}"${current}>${label}</a></li>`;
   });
   const notice = NOTICES.get(context.exchange.query.get('done') ?? '');
   const body = html`<header class="side">
 <a class="name" href="/console"><img src="${icon.path}" alt="" width="26" height="26">Pet Catalog</a>
+${lookUp()}
 <nav aria-label="Console"><ul>${links}</ul></nav>
-<div class="who"><p class="as soft">Signed in as ${foreign(context.session.actor)} (${context.session.role})</p> <a href="/console/sessions">Sessions</a> <a href="/docs">API</a>
+<div class="who"><p class="as"><span class="soft">Signed in as</span> ${foreign(context.session.actor)} <span class="badge" title="Your role">${context.session.role}</span></p> <a href="/console/sessions">Sessions</a> <a href="/docs">API</a>
 <form method="post" action="/console/logout">${csrfField(context)}<button class="quiet">Sign out</button></form></div>
 </header>
 <main id="content" tabindex="-1">
 <p id="stale" class="mistake" role="status" hidden></p>
 ${notice === undefined ? '' : html`<p class="notice" role="status">${notice}</p>`}
 ${view.content}
+<footer class="soft">Times are in <span data-zone>UTC</span>.</footer>
 </main>`;
   return documentOf(view, body, 'console');
 }

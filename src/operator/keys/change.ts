@@ -6,9 +6,10 @@ import { html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../frame/context.ts';
-import { count, foreign, mistake, moment, post } from '../frame/element.ts';
+import { count, foreign, moment, post } from '../frame/element.ts';
+import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
-import { fieldsOf, type KeyFields, keyChanges, keyFields, readFields } from './form.ts';
+import { fieldsOf, type KeyFields, keyChanges, keyFields, readFields, readKey } from './form.ts';
 import { keyOf } from './key.ts';
 import { secretPage } from './list.ts';
 
@@ -36,15 +37,21 @@ export const keyChangeRoutes: readonly ConsoleRoute[] = [
   { method: 'POST', path: '/keys/:id/unban', role: 'keys', handle: unban },
 ];
 
+interface EditedKey {
+  readonly fields?: KeyFields;
+  readonly mistakes?: Mistakes;
+  readonly status?: number;
+}
+
 function editPage(
   context: ConsoleContext,
   key: ApiKey,
-  { fields = fieldsOf(key), wrong, status = 200 }: { fields?: KeyFields; wrong?: string; status?: number } = {},
+  { fields = fieldsOf(key), mistakes = NO_MISTAKES, status = 200 }: EditedKey = {},
 ): Answer {
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Change the key</h1>
-${mistake(wrong)}
-${post(context, `/keys/${key.id}/edit`, html`<input type="hidden" name="seen" value="${stateOf(key)}"><div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Save</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`)}`;
+${mistakeSummary(mistakes)}
+${post(context, `/keys/${key.id}/edit`, html`<input type="hidden" name="seen" value="${stateOf(key)}"><div class="fields">${keyFields(fields, mistakes)}<div class="row"><button class="primary">Save</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`)}`;
   return page(context, { section: '/keys', title: `Change ${key.name}`, content, status });
 }
 
@@ -54,22 +61,23 @@ function stateOf(key: ApiKey): string {
 }
 
 async function edit(context: ConsoleContext): Promise<Answer> {
-  const { form } = context;
+  const { form, now } = context;
   const key = await usableKeyOf(context);
   const fields = readFields(form);
   // The form sends every field, so saving a stale one would undo another operator's change.
   if (form.has('seen') && field(form, 'seen') !== stateOf(key)) {
     const wrong = 'The key was changed in the meantime. The form shows its current state; make your change again';
-    return editPage(context, key, { wrong, status: 409 });
+    return editPage(context, key, { mistakes: new Map([['', wrong]]), status: 409 });
   }
+  const { wanted, mistakes } = readKey(fields, { now, key });
+  if (!wanted) return editPage(context, key, { fields, mistakes, status: 400 });
+  const changes = keyChanges(key, wanted, fields);
+  if (Object.keys(changes).length === 0) return seeOther(`/keys/${key.id}`, 'unchanged');
   try {
-    const changes = keyChanges(key, fields);
-    if (Object.keys(changes).length === 0) return seeOther(`/keys/${key.id}`, 'unchanged');
     await changeKey(context, key.id, changes);
     return seeOther(`/keys/${key.id}`, 'changed');
   } catch (error) {
-    if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return editPage(context, key, { fields, wrong: error.message, status: 400 });
+    return editPage(context, key, { fields, mistakes: formMistake(error), status: 400 });
   }
 }
 

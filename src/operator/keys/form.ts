@@ -1,5 +1,8 @@
 import {
   type ApiKey,
+  checkExpiry,
+  checkName,
+  checkOwner,
   type KeyChanges,
   type NewApiKey,
   SCOPES,
@@ -12,6 +15,7 @@ import { type Html, html } from '../../http/docs/html.ts';
 import { utc } from '../../stdx/clock.ts';
 import { field } from '../frame/context.ts';
 import { count } from '../frame/element.ts';
+import { described, FormCheck, fieldMistake, type Mistakes } from '../frame/form-check.ts';
 
 /** The form fields of a key. */
 export interface KeyFields {
@@ -64,29 +68,48 @@ export function readFields(form: URLSearchParams): KeyFields {
   };
 }
 
-/** Converts form fields to the values of a key. Throws `validation_failed`. */
-export function wantedKey(fields: KeyFields): Omit<NewApiKey, 'environment'> & { scopes: readonly Scope[] } {
-  const plan = planNamed(fields.plan);
-  const scopes = scopesNamed(fields.scopes);
-  const limits = plan === 'enterprise' && {
-    minute: readLimit(fields.perMinute, 'Requests per minute'),
-    day: readLimit(fields.perDay, 'Requests per day'),
+/** The values of a key that a form asks for. */
+export type WantedKey = Omit<NewApiKey, 'environment'> & { readonly scopes: readonly Scope[] };
+
+/** What a form was read as: the key that it asks for, or every mistake in it. */
+export type ReadKey =
+  | { readonly wanted: WantedKey; readonly mistakes?: undefined }
+  | { readonly wanted?: undefined; readonly mistakes: Mistakes };
+
+/** Reads form fields by the rules for keys. An expiry that the key has already may be past. */
+export function readKey(fields: KeyFields, { now, key }: { now: number; key?: ApiKey }): ReadKey {
+  const check = new FormCheck();
+  check.field('name', () => checkName(fields.name, 'key'));
+  const owner = fields.owner === '' ? undefined : fields.owner;
+  check.field('owner', () => checkOwner(owner));
+  const plan = check.field('plan', () => planNamed(fields.plan)) ?? 'free';
+  const limits = {
+    minute: plan === 'enterprise' && check.field('perMinute', () => readLimit(fields.perMinute, 'Requests per minute')),
+    day: plan === 'enterprise' && check.field('perDay', () => readLimit(fields.perDay, 'Requests per day')),
   };
-  const expiresAt = readDate(fields.expires);
-  return {
+  const scopes = check.field('scopes', () => scopesNamed(fields.scopes)) ?? [];
+  const expiresAt = check.field('expires', () => {
+    const read = readDate(fields.expires);
+    if (!key || fields.expires !== fieldsOf(key).expires) checkExpiry(read, now);
+    return read;
+  });
+  if (check.mistakes.size > 0) return { mistakes: check.mistakes };
+  const { minute, day } = limits;
+  const wanted = {
     name: fields.name,
     plan,
     scopes,
-    ...(limits && { limits }),
+    ...(minute && day && { limits: { minute, day } }),
     ...(expiresAt !== undefined && { expiresAt }),
-    ...(fields.owner !== '' && { owner: fields.owner }),
+    ...(owner !== undefined && { owner }),
   };
+  return { wanted };
 }
 
-/** What form fields change of a key. Throws `validation_failed`. */
-export function keyChanges(key: ApiKey, fields: KeyFields): KeyChanges {
+/** What the values of a form change of a key. */
+export function keyChanges(key: ApiKey, wanted: WantedKey, fields: KeyFields): KeyChanges {
   const keepsExpiry = fields.expires === fieldsOf(key).expires;
-  const { name, plan, limits, scopes, expiresAt = null, owner = null } = wantedKey(fields);
+  const { name, plan, limits, scopes, expiresAt = null, owner = null } = wanted;
   const isSameLimit = !limits || (limits.minute === key.limits.minute && limits.day === key.limits.day);
   return {
     ...(name !== key.name && { name }),
@@ -98,8 +121,8 @@ export function keyChanges(key: ApiKey, fields: KeyFields): KeyChanges {
   };
 }
 
-/** Renders the fields. */
-export function keyFields(fields: KeyFields): Html {
+/** Renders the fields, each with its mistake. */
+export function keyFields(fields: KeyFields, mistakes: Mistakes): Html {
   const plans = PLAN_NAMES.map(
     (plan) =>
       html`<option value="${plan}"${plan === fields.plan ? html` selected` : ''}>${plan}: ${limitsOf(plan)}</option>`,
@@ -109,23 +132,23 @@ export function keyFields(fields: KeyFields): Html {
       html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}"${fields.scopes.includes(scope) ? html` checked` : ''}> ${scope}</label>`,
   );
   const limit = (name: string, label: string, value: string) => html`<div><label for="${name}">${label}</label>
-<input id="${name}" name="${name}" inputmode="numeric" pattern="[0-9]{1,10}" value="${value}" autocomplete="off"></div>`;
+<input id="${name}" name="${name}" inputmode="numeric" pattern="[0-9]{1,10}" value="${value}" autocomplete="off"${described(mistakes, name)}>${fieldMistake(mistakes, name)}</div>`;
   return html`<div><label for="name">Name</label>
-<input id="name" name="name" value="${fields.name}" maxlength="100" required autocomplete="off" aria-describedby="name-hint">
-<p class="hint" id="name-hint">Who uses the key, or what it is for.</p></div>
+<input id="name" name="name" value="${fields.name}" maxlength="100" required autocomplete="off"${described(mistakes, 'name', { hasHint: true })}>
+<p class="hint" id="name-hint">Who uses the key, or what it is for.</p>${fieldMistake(mistakes, 'name')}</div>
 <div><label for="owner">Owner</label>
-<input id="owner" name="owner" value="${fields.owner}" maxlength="255" autocomplete="off" aria-describedby="owner-hint">
-<p class="hint" id="owner-hint">The customer's own id, if there is one.</p></div>
+<input id="owner" name="owner" value="${fields.owner}" maxlength="255" autocomplete="off"${described(mistakes, 'owner', { hasHint: true })}>
+<p class="hint" id="owner-hint">The customer's own id, if there is one.</p>${fieldMistake(mistakes, 'owner')}</div>
 <div><label for="plan">Plan</label>
-<select id="plan" name="plan">${plans}</select></div>
+<select id="plan" name="plan"${described(mistakes, 'plan')}>${plans}</select>${fieldMistake(mistakes, 'plan')}</div>
 <fieldset class="pair" data-for-plan="enterprise"><legend>Limits of the enterprise plan</legend>
 ${limit('perMinute', 'Requests per minute', fields.perMinute)}
 ${limit('perDay', 'Requests per day', fields.perDay)}
 </fieldset>
-<fieldset><legend>Scopes</legend><div class="choices">${scopes}</div></fieldset>
+<fieldset id="scopes" tabindex="-1"${described(mistakes, 'scopes')}><legend>Scopes</legend><div class="choices">${scopes}</div>${fieldMistake(mistakes, 'scopes')}</fieldset>
 <div><label for="expires">Last day</label>
-<input id="expires" name="expires" type="date" value="${fields.expires}" aria-describedby="expires-hint">
-<p class="hint" id="expires-hint">The key expires at the end of this day, in UTC. Leave it empty for a key that does not expire.</p></div>`;
+<input id="expires" name="expires" type="date" value="${fields.expires}"${described(mistakes, 'expires', { hasHint: true })}>
+<p class="hint" id="expires-hint">The key expires at the end of this day, in UTC. Leave it empty for a key that does not expire.</p>${fieldMistake(mistakes, 'expires')}</div>`;
 }
 
 function limitsOf(plan: PlanName): string {

@@ -1,13 +1,14 @@
-import type { ApiKey } from '../../catalog/api-key.ts';
+import type { ApiKey, Grace } from '../../catalog/api-key.ts';
 import type { Ban, LimiterMemory } from '../../catalog/limit.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { auditTable } from '../audit.ts';
-import { usageChart } from '../frame/chart.ts';
+import { rangeIn, rangeLinks } from '../charts/range.ts';
+import { keyChart } from '../charts/usage.ts';
 import { type ConsoleContext, type ConsoleRoute, may } from '../frame/context.ts';
-import { count, duration, foreign, moment, onlyFor, post, table } from '../frame/element.ts';
+import { count, duration, empty, foreign, moment, onlyFor, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { stateBadge } from './list.ts';
 
@@ -15,11 +16,6 @@ const BANS_SHOWN_MAX = 20;
 const AUDIT_SHOWN_MAX = 20;
 /** The share of a limit above which the meter shows a warning. */
 const WARNING_SHARE = 0.8;
-/** The minutes and days in the charts: by default, and with `span=long`. */
-const SPANS = {
-  short: { minutes: 60, days: 30, labels: ['hour', '30 days'] },
-  long: { minutes: 360, days: 365, labels: ['6 hours', 'year'] },
-} as const;
 
 /** The page of a key. */
 export const keyRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:id', handle: showKey }];
@@ -30,31 +26,47 @@ export function keyOf(context: ConsoleContext): Promise<ApiKey> {
 }
 
 async function showKey(context: ConsoleContext): Promise<Answer> {
-  const { storage, now, exchange } = context;
+  const { storage, now } = context;
   const key = await keyOf(context);
   const memory = await storage.limits.memory(key.id);
   const ban = memory.ban && memory.ban.endsAt > now ? memory.ban : undefined;
-  const isLong = exchange.query.get('span') === 'long';
-  const { minutes, days, labels } = isLong ? SPANS.long : SPANS.short;
-  const spans = html`<p class="spans"><span class="soft">Charts:</span> <a href="/console/keys/${key.id}"${isLong ? '' : html` aria-current="true"`}>hour and 30 days</a> <a href="/console/keys/${key.id}?span=long"${isLong ? html` aria-current="true"` : ''}>6 hours and year</a></p>`;
   const actions =
     key.revokedAt === null && may(context, 'keys')
       ? html`<div class="row"><a class="button" href="/console/keys/${key.id}/edit">Change</a><a class="button" href="/console/keys/${key.id}/rotate">Rotate</a><a class="button danger" href="/console/keys/${key.id}/revoke">Revoke</a></div>`
       : '';
+  const lastUsedAt = (await storage.usage.lastUses([key.id])).get(key.id);
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, ban, now)}</span></h1>${actions}</div>
 <div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
-${facts(key, (await storage.usage.lastUses([key.id])).get(key.id))}
+<div id="graces" data-live>${(await storage.keys.graces(key.id, now)).map((grace) => gracePanel(grace, now))}</div>
+${facts(key, lastUsedAt)}
 <p><a href="/console/requests?key=${key.id}">Recent requests</a> · <a href="/console/requests/why?q=${key.id}">Why was it refused?</a></p>
 ${windows(context, key, memory)}
-${spans}
-${await usageChart(context, { id: 'minutes', title: `Requests per minute, last ${labels[0]}`, period: 'minute', periods: minutes, keyId: key.id, limit: key.limits.minute })}
-${await usageChart(context, { id: 'days', title: `Requests per day, last ${labels[1]}`, period: 'day', periods: days, keyId: key.id, limit: key.limits.day })}
+${lastUsedAt === undefined ? noRequests(context) : await charts(context, key)}
 ${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
 ${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target: key.id }), { withTarget: false })}
 </section>`;
   return page(context, { section: '/keys', title: key.name, content });
+}
+
+async function charts(context: ConsoleContext, key: ApiKey): Promise<Html> {
+  const range = rangeIn(context.exchange.query);
+  return html`${rangeLinks(`/keys/${key.id}`, range)}
+${await keyChart(context, { keyId: key.id, range, limits: key.limits })}`;
+}
+
+function noRequests({ url }: ConsoleContext): Html {
+  return empty(
+    'No requests yet.',
+    html`The first one appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`,
+  );
+}
+
+/** A rotated secret that still works. */
+function gracePanel({ prefix, endsAt }: Grace, now: number): Html {
+  return html`<div class="panel warning"><div><p><strong>The old secret ends ${moment(endsAt)}</strong>, in ${duration(endsAt - now)}</p>
+<p>The key was rotated. <code>${prefix}…</code> works until then, and both secrets share one quota.</p></div></div>`;
 }
 
 /** The ban that is on, with the button that lifts it. */
@@ -81,7 +93,7 @@ ${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)
 }
 
 /** The use of both windows as last saved, at most half a second ago. */
-function windows({ now }: ConsoleContext, { limits }: ApiKey, { counts }: LimiterMemory): Html {
+export function windows({ now }: ConsoleContext, { limits }: ApiKey, { counts }: LimiterMemory): Html {
   const minuteUsed = counts && counts.minuteEnds > now ? counts.minuteUsed : 0;
   const dayUsed = counts && counts.day >= Math.floor(now / DAY_SECONDS) ? counts.dayUsed : 0;
   const window = (

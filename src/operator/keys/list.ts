@@ -1,9 +1,11 @@
-import type { ApiKey } from '../../catalog/api-key.ts';
-import { CatalogError } from '../../catalog/error.ts';
+import { type ApiKey, KEY_SORTS, KEY_STATES, type KeyFilter, type KeySort } from '../../catalog/api-key.ts';
 import type { Ban } from '../../catalog/limit.ts';
+import { keysCsv } from '../../catalog/operator/csv.ts';
 import { issueKey } from '../../catalog/operator/key-changes.ts';
+import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import {
   type ConsoleContext,
   type ConsoleRoute,
@@ -11,78 +13,190 @@ import {
   SEARCH_CHARACTERS_MAX,
   searchText,
 } from '../frame/context.ts';
-import { count, empty, foreign, mistake, moment, onlyFor, pager, post, table } from '../frame/element.ts';
+import { count, empty, foreign, moment, onlyFor, post, utcDay } from '../frame/element.ts';
+import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
-import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, wantedKey } from './form.ts';
+import {
+  addressOf,
+  cardTable,
+  choiceField,
+  csvLink,
+  filters,
+  type ListQuery,
+  numberedPages,
+  type Option,
+  textField,
+} from '../frame/list.ts';
+import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
+import { trend, trendSteps } from './trend.ts';
 
-const KEYS_PER_PAGE = 25;
-const PLAN_COLUMNS = [
-  { name: 'Name' },
-  { name: 'State' },
-  { name: 'Key' },
-  { name: 'Plan' },
-  { name: 'Per minute', isNumber: true },
-  { name: 'Per day', isNumber: true },
-  { name: 'Created' },
-];
+const KEYS_PER_PAGE = 50;
+const OWNER_CHARACTERS_MAX = 255;
+const ANY: Option = { value: '', label: 'any' };
+const STATES = [ANY, ...KEY_STATES.map((state) => ({ value: state, label: state }))];
+const PLANS = [ANY, ...PLAN_NAMES.map((plan) => ({ value: plan, label: plan }))];
+const EXPIRIES = [
+  { value: '', label: 'any', days: undefined },
+  { value: '7d', label: 'next 7 days', days: 7 },
+  { value: '30d', label: 'next 30 days', days: 30 },
+  { value: '90d', label: 'next 90 days', days: 90 },
+] as const;
+const SORT_LABELS: Readonly<Record<KeySort, string>> = {
+  newest: 'newest first',
+  oldest: 'oldest first',
+  name: 'name',
+  'last-used': 'last used',
+  expiry: 'next expiry',
+};
+const SORTS = KEY_SORTS.map((sort) => ({ value: sort === 'newest' ? '' : sort, label: SORT_LABELS[sort] }));
 
 /** The list of keys, and the form for a new one. */
 export const keyListRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: listKeys },
+  { method: 'GET', path: '/keys/export', handle: exportKeys },
   { method: 'GET', path: '/keys/new', role: 'keys', handle: (context) => newKeyPage(context, FIELDS_OF_A_NEW_KEY) },
   { method: 'POST', path: '/keys', role: 'keys', handle: createKey },
 ];
 
+/** What a request asks of the list of keys. */
+interface WantedKeys {
+  /** The filters as they are in the address. */
+  readonly query: ListQuery;
+  readonly filter: KeyFilter;
+  readonly sort: KeySort;
+}
+
+function wantedKeys({ exchange: { query }, now }: ConsoleContext): WantedKeys {
+  const chosen = <T extends string>(name: string, values: readonly T[]) =>
+    values.find((value) => value === query.get(name));
+  const text = searchText(query, 'q');
+  const owner = (query.get('owner') ?? '').replaceAll('\0', '').slice(0, OWNER_CHARACTERS_MAX) || undefined;
+  const [state, plan] = [chosen('state', KEY_STATES), chosen('plan', PLAN_NAMES)];
+  const expiry = EXPIRIES.find(({ value }) => value === query.get('expires'));
+  const sort = chosen('sort', KEY_SORTS) ?? 'newest';
+  const ends = expiry?.days && { expiresAfter: now, expiresBefore: now + expiry.days * DAY_SECONDS };
+  return {
+    query: { q: text, owner, state, plan, expires: expiry?.value, sort: sort === 'newest' ? '' : sort },
+    filter: { text, owner, state, plan, ...ends },
+    sort,
+  };
+}
+
 async function listKeys(context: ConsoleContext): Promise<Answer> {
   const { storage, exchange, now } = context;
-  const text = searchText(exchange.query, 'q');
+  const wanted = wantedKeys(context);
   const number = numberIn(exchange.query, 'page', 1);
   const offset = (number - 1) * KEYS_PER_PAGE;
-  const { keys, count: found } = await storage.keys.search({ text, offset, limit: KEYS_PER_PAGE });
-  const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
-  const rows = keys.map(
-    (key) => html`<tr><th scope="row"><a href="/console/keys/${key.id}">${foreign(key.name)}</a></th>
-<td>${stateBadge(key, bans.get(key.id), now)}</td><td><code>${key.prefix}…</code></td><td>${key.plan}</td>
-<td class="number">${count(key.limits.minute)}</td><td class="number">${count(key.limits.day)}</td><td>${moment(key.createdAt)}</td></tr>\n`,
-  );
-  const address = (to: number) => `/keys?${new URLSearchParams({ ...(text && { q: text }), page: `${to}` })}`;
-  const none = text
-    ? empty(
-        'No key found.',
-        html`Search for a part of its name, its id or its first characters. <a href="/console/keys">Show all keys</a>`,
-      )
-    : empty(
-        'There is no key yet.',
-        html`Every request to the API needs one. ${onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`)}`,
-      );
+  const { keys, count: found } = await storage.keys.search({
+    ...wanted.filter,
+    now,
+    sort: wanted.sort,
+    offset,
+    limit: KEYS_PER_PAGE,
+  });
+  const { sort: _, ...filter } = wanted.query;
+  const isFiltered = Object.values(filter).some(Boolean);
+  const pages = Math.ceil(found / KEYS_PER_PAGE);
+  const listed = html`<div class="heading"><p class="soft">${count(offset + 1)} to ${count(offset + keys.length)} of ${count(found)} ${found === 1 ? 'key' : 'keys'}</p>${csvLink('/keys/export', filter)}</div>
+${cardTable('Keys', columnsFor(wanted), await keyRows(context, keys))}
+${numberedPages({ path: '/keys', query: wanted.query, page: number, pages })}`;
   const content = html`<div class="heading"><h1>Keys</h1>${onlyFor(context, 'keys', html`<a class="button primary" href="/console/keys/new">New key</a>`)}</div>
-<form class="search" role="search" action="/console/keys"><label for="q">Name, id or first characters of a key</label>
-<div class="row"><input id="q" name="q" type="search" value="${text}" maxlength="${SEARCH_CHARACTERS_MAX}"><button>Search</button></div></form>
-${
-  keys.length === 0
-    ? none
-    : html`<p class="soft">${count(offset + 1)} to ${count(offset + keys.length)} of ${count(found)}, newest first</p>
-${table('Keys', PLAN_COLUMNS, rows)}`
-}
-${pager(number > 1 ? address(number - 1) : undefined, offset + keys.length < found ? address(number + 1) : undefined)}`;
+${found > 0 || isFiltered ? filterForm(wanted, isFiltered) : ''}
+${keys.length === 0 ? noKeys(context, { isFiltered, found }) : listed}`;
   return page(context, { section: '/keys', title: 'Keys', content });
 }
 
-function newKeyPage(context: ConsoleContext, fields: KeyFields, wrong?: string): Answer {
+function filterForm({ query, sort }: WantedKeys, isFiltered: boolean): Html {
+  const fields = [
+    textField('q', 'Name, owner, id or prefix', query.q, { isWide: true, max: SEARCH_CHARACTERS_MAX }),
+    choiceField('state', 'State', STATES, query.state),
+    choiceField('plan', 'Plan', PLANS, query.plan),
+    choiceField('expires', 'Expires', EXPIRIES, query.expires),
+    choiceField('sort', 'Order', SORTS, sort),
+    ...(query.owner ? [textField('owner', 'Owner', query.owner)] : []),
+  ];
+  return filters('/keys', fields, { isFiltered });
+}
+
+/** The headings of the columns by which the list can be sorted lead to that order. */
+function columnsFor({ query, sort }: WantedKeys) {
+  const by = (name: KeySort, order: 'ascending' | 'descending', other?: KeySort) => ({
+    href: addressOf('/keys', { ...query, sort: sort === name && other ? other : name }),
+    order: sort === name ? order : undefined,
+  });
+  const created = sort === 'oldest' ? by('oldest', 'ascending', 'newest') : by('newest', 'descending', 'oldest');
+  return [
+    { name: 'Key', sort: by('name', 'ascending') },
+    { name: 'State' },
+    { name: 'Plan' },
+    { name: 'Owner' },
+    { name: 'Requests, last hour' },
+    { name: 'Last used', sort: by('last-used', 'descending') },
+    { name: 'Created', sort: created },
+  ];
+}
+
+async function keyRows({ storage, now }: ConsoleContext, keys: readonly ApiKey[]): Promise<Html[][]> {
+  const keyIds = keys.map(({ id }) => id);
+  const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
+  const lastUses = await storage.usage.lastUses(keyIds);
+  const { since, stepSeconds } = trendSteps(now);
+  const trends = await storage.usage.trends({ keyIds, since, stepSeconds });
+  return keys.map((key) => {
+    const lastUsedAt = lastUses.get(key.id);
+    const owner = key.owner ?? '';
+    return [
+      html`<a href="/console/keys/${key.id}">${foreign(key.name)}</a><code class="under">${key.prefix}…</code>`,
+      html`${stateBadge(key, bans.get(key.id), now)}${ending(key, now)}`,
+      html`${key.plan}`,
+      owner === ''
+        ? html`<span class="soft">none</span>`
+        : html`<a class="plain-link owner" href="/console${addressOf('/keys', { owner })}">${foreign(owner)}</a>`,
+      trend(trends.get(key.id) ?? [], since),
+      lastUsedAt === undefined ? html`<span class="soft">never</span>` : moment(lastUsedAt),
+      moment(key.createdAt),
+    ];
+  });
+}
+
+function ending({ expiresAt, revokedAt }: ApiKey, now: number): Html {
+  if (expiresAt === null || expiresAt <= now || revokedAt !== null) return html``;
+  return html`<span class="under soft">until ${utcDay(expiresAt)}</span>`;
+}
+
+function noKeys(context: ConsoleContext, { isFiltered, found }: { isFiltered: boolean; found: number }): Html {
+  if (found > 0) return empty('There is no such page.', html`<a href="/console/keys">Show the first page</a>`);
+  if (isFiltered) {
+    return empty('No key found.', html`No key fits all filters. <a href="/console/keys">Show all keys</a>`);
+  }
+  return empty(
+    'There is no key yet.',
+    html`Every request to the API needs one. ${onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`)}`,
+  );
+}
+
+async function exportKeys(context: ConsoleContext): Promise<Answer> {
+  const { filter } = wantedKeys(context);
+  const headers = ['Content-Disposition', 'attachment; filename="keys.csv"'];
+  return { status: 200, headers, contentType: 'text/csv; charset=utf-8', body: await keysCsv(context, filter) };
+}
+
+function newKeyPage(context: ConsoleContext, fields: KeyFields, mistakes: Mistakes = NO_MISTAKES): Answer {
   const content = html`<h1>New key</h1>
-${mistake(wrong)}
-${post(context, '/keys', html`<div class="fields">${keyFields(fields)}<div class="row"><button class="primary">Create the key</button><a class="button" href="/console/keys">Cancel</a></div></div>`)}`;
-  return page(context, { section: '/keys', title: 'New key', content, status: wrong === undefined ? 200 : 400 });
+${mistakeSummary(mistakes)}
+${post(context, '/keys', html`<div class="fields">${keyFields(fields, mistakes)}<div class="row"><button class="primary">Create the key</button><a class="button" href="/console/keys">Cancel</a></div></div>`)}`;
+  return page(context, { section: '/keys', title: 'New key', content, status: mistakes.size === 0 ? 200 : 400 });
 }
 
 async function createKey(context: ConsoleContext): Promise<Answer> {
   const fields = readFields(context.form);
+  const { wanted, mistakes } = readKey(fields, context);
+  if (!wanted) return newKeyPage(context, fields, mistakes);
   try {
-    const { key, secret } = await issueKey(context, wantedKey(fields));
+    const { key, secret } = await issueKey(context, wanted);
     return secretPage(context, { key, secret, title: 'Key created' });
   } catch (error) {
-    if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return newKeyPage(context, fields, error.message);
+    return newKeyPage(context, fields, formMistake(error));
   }
 }
 

@@ -1,91 +1,110 @@
-import type { ApiKey } from '../../catalog/api-key.ts';
+import { ERROR_CODES } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/docs/html.ts';
+import { STATUS_OF } from '../../http/errors.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { type ConsoleContext, type ConsoleRoute, searchText } from '../frame/context.ts';
-import { count, foreign, moment, table } from '../frame/element.ts';
+import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
+import { count, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
+import { keyNames } from '../overview/busiest.ts';
+import { keysLike, whichKey, withoutSecret } from './look-up.ts';
+import { ownInstance, requestTable } from './row.ts';
 
 const SHOWN_MAX = 100;
-const STATUSES = [
-  { value: '', label: 'any' },
-  { value: '2xx', label: 'served (2xx)' },
-  { value: '4xx', label: 'refused and client errors (4xx)' },
-  { value: '429', label: 'over a limit (429)' },
-  { value: '5xx', label: 'server errors (5xx)' },
+/** What the address calls the outcomes. */
+const KINDS = [
+  { value: 'served', outcome: 'served', label: 'served (2xx, 3xx)' },
+  { value: 'refused', outcome: 'refused', label: 'refused (429)' },
+  { value: 'client-errors', outcome: 'clientErrors', label: 'client errors (4xx but 429)' },
+  { value: 'server-errors', outcome: 'serverErrors', label: 'server errors (5xx)' },
 ] as const;
+const STATUSES = [...new Set([200, 201, 204, 304, ...ERROR_CODES.map((code) => STATUS_OF[code])])]
+  .filter((status) => status !== 401)
+  .map(String)
+  .sort();
 const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), 'unmatched'];
-const COLUMNS = [
-  { name: 'At' },
-  { name: 'Request' },
-  { name: 'Key' },
-  { name: 'Route' },
-  { name: 'Status', isNumber: true },
-  { name: 'Code' },
-  { name: 'ms', isNumber: true },
-];
 
 /** The recent requests of this instance; the page follows the traffic. */
 export const requestRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/requests', handle: listRequests }];
 
 async function listRequests(context: ConsoleContext): Promise<Answer> {
-  const { exchange, recent } = context;
-  const { query } = exchange;
-  const text = searchText(query, 'key');
-  const key = text === '' ? undefined : await keyLike(context, text);
-  const status = STATUSES.find(({ value }) => value !== '' && value === query.get('status'))?.value;
-  const route = ROUTES.find((each) => each === query.get('route'));
+  const { query } = context.exchange;
+  const text = withoutSecret(searchText(query, 'key'));
+  const kind = KINDS.find(({ value }) => value === query.get('status'));
+  const exact = STATUSES.find((value) => value === query.get('status'));
+  const filters = {
+    key: text,
+    status: kind?.value ?? exact ?? '',
+    route: ROUTES.find((each) => each === query.get('route')) ?? '',
+  };
+  const keys = text === '' ? [] : await keysLike(context, text);
   const isPaused = query.get('paused') === '1';
-  const isUnknown = text !== '' && !key;
-  const found = isUnknown ? [] : recent.list({ limit: SHOWN_MAX, keyId: key?.id, status, route });
-  const filters = { ...(text && { key: text }), ...(status && { status }), ...(route && { route }) };
-  const toggled = new URLSearchParams({ ...filters, ...(!isPaused && { paused: '1' }) });
-  const none = isUnknown ? 'No key has this name, id or prefix.' : 'No request was kept that fits.';
-  const content = html`<div class="heading"><h1>Requests</h1><a class="button" href="/console/requests?${`${toggled}`}">${isPaused ? 'Follow' : 'Pause'}</a></div>
-<p class="lead">The latest requests with a key. ${ownInstance()} <a href="/console/requests/why">Why was a request refused?</a></p>
-${filterForm({ text, status, route })}
-<p class="soft" id="shown"${isPaused ? '' : html` data-live`}>${found.length === 0 ? none : `${count(found.length)} shown, newest first`}${key ? html`, of ${foreign(key.name)}` : ''}</p>
-${isPaused ? table('Requests', COLUMNS, found.map(row)) : table('Requests', COLUMNS, found.map(row), 'requests-rows')}`;
+  const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressOf(filters, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
+<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressOf(filters, false)}">Reload</a> to see newer ones.`}</span></p>
+${filterForm(filters)}
+${keys.length > 1 ? whichKey(keys, (id) => addressOf({ ...filters, key: id }, isPaused)) : await found(context, { ...filters, exact, kind, keyId: keys[0]?.id, name: keys[0]?.name })}
+<p class="scope">${ownInstance(context)}</p>`;
   return page(context, { section: '/requests', title: 'Requests', content });
 }
 
-/** What these pages cannot show. */
-export function ownInstance(): Html {
-  return html`They are kept in the memory of this instance alone; the logs of others have the same request ids.`;
-}
-
-/** The newest key whose name, id or prefix contains a text. */
-export async function keyLike({ storage, now }: ConsoleContext, text: string): Promise<ApiKey | undefined> {
-  return (await storage.keys.page({ text, now, limit: 1 })).keys[0];
-}
-
 interface Filters {
-  readonly text: string;
-  readonly status: string | undefined;
-  readonly route: string | undefined;
+  readonly key: string;
+  readonly status: string;
+  readonly route: string;
 }
 
-function filterForm({ text, status = '', route = '' }: Filters): Html {
-  const statuses = STATUSES.map(({ value, label }) => option(value, label, status));
-  const routes = [option('', 'any', route), ...ROUTES.map((each) => option(each, each, route))];
-  return html`<form class="search" action="/console/requests"><div class="pair">
-<div><label for="key">Name, id or prefix of a key</label><input id="key" name="key" type="search" value="${text}"></div>
-<div><label for="status">Status</label><select id="status" name="status">${statuses}</select></div>
-<div><label for="route">Route</label><select id="route" name="route">${routes}</select></div></div>
-<p><button>Show</button></p></form>`;
+interface Wanted extends Filters {
+  readonly exact: string | undefined;
+  readonly kind: (typeof KINDS)[number] | undefined;
+  readonly keyId: string | undefined;
+  readonly name: string | undefined;
+}
+
+async function found(context: ConsoleContext, wanted: Wanted): Promise<Html> {
+  const { key, route, exact, kind, keyId, name } = wanted;
+  if (key !== '' && keyId === undefined) {
+    return empty('No key has this name, id or prefix.', html`<a href="/console/keys">Show all keys</a>`);
+  }
+  const requests = context.recent.list({
+    limit: SHOWN_MAX,
+    keyId,
+    status: exact,
+    outcome: kind?.outcome,
+    route: route === '' ? undefined : route,
+  });
+  const names = await keyNames(
+    context,
+    requests.map((request) => request.keyId),
+  );
+  const isFiltered = key !== '' || route !== '' || wanted.status !== '';
+  const none = isFiltered
+    ? html`No kept request fits these filters. <a href="/console/requests">Show all</a>`
+    : html`No requests yet. Each request with a key appears here.`;
+  const shown =
+    requests.length === 0
+      ? none
+      : html`${count(requests.length)} ${requests.length === SHOWN_MAX ? 'newest ' : ''}requests${name === undefined ? '' : html` of <a href="/console/keys/${keyId ?? ''}">${foreign(name)}</a>`}`;
+  return html`<p class="soft" id="shown" data-live>${shown}</p>
+${requestTable('Requests', requests, { names, id: 'requests-rows' })}`;
+}
+
+function addressOf({ key, status, route }: Filters, isPaused: boolean): string {
+  const wanted = { key, status, route, paused: isPaused ? '1' : '' };
+  const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== ''));
+  return query.size === 0 ? '/console/requests' : `/console/requests?${query}`;
+}
+
+function filterForm({ key, status, route }: Filters): Html {
+  const kinds = KINDS.map(({ value, label }) => option(value, label, status));
+  const statuses = STATUSES.map((each) => option(each, each, status));
+  const routes = ROUTES.map((each) => option(each, each === 'unmatched' ? 'no such address' : each, route));
+  return html`<form class="filters" action="/console/requests">
+<div><label for="key">Key: name, owner, id or prefix</label><input id="key" name="key" type="search" value="${key}" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></div>
+<div><label for="status">Status</label><select id="status" name="status">${option('', 'any', status)}<optgroup label="Outcome">${kinds}</optgroup><optgroup label="Status">${statuses}</optgroup></select></div>
+<div><label for="route">Route</label><select id="route" name="route">${option('', 'any', route)}${routes}</select></div>
+<button>Show</button></form>`;
 }
 
 function option(value: string, label: string, chosen: string): Html {
   return html`<option value="${value}"${value === chosen ? html` selected` : ''}>${label}</option>`;
-}
-
-function row({ requestId, at, keyId, method, route, status, code, durationMs }: RecentRequest): Html {
-  const isRefused = status >= 400;
-  const why = new URLSearchParams({ q: requestId });
-  const id = isRefused
-    ? html`<a href="/console/requests/why?${`${why}`}"><code>${requestId}</code></a>`
-    : html`<code>${requestId}</code>`;
-  return html`<tr><th scope="row">${moment(at)}</th><td class="long">${id}</td><td><a href="/console/keys/${keyId}"><code>${keyId}</code></a></td>
-<td>${method} <code>${route}</code></td><td class="number">${status}</td><td>${code ?? ''}</td><td class="number">${durationMs.toFixed(1)}</td></tr>\n`;
 }

@@ -2,73 +2,117 @@ import type { ApiKey } from '../../catalog/api-key.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { type ConsoleContext, type ConsoleRoute, searchText } from '../frame/context.ts';
-import { count, foreign, moment, onlyFor } from '../frame/element.ts';
+import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
+import { count, foreign, onlyFor } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { banHistory, banPanel } from '../keys/key.ts';
-import { keyLike, ownInstance } from './requests.ts';
+import { banHistory, banPanel, windows } from '../keys/key.ts';
+import { stateBadge } from '../keys/list.ts';
+import { answerTo } from './answer.ts';
+import { keysLike, whichKey, withoutSecret } from './look-up.ts';
+import { refusalsByMinute } from './refusals.ts';
+import { ownInstance, requestTable, routeOf, secondOf, statusBadge } from './row.ts';
+
+const FAILURES_MAX = 20;
+/** How many requests of the key are shown around the one that is asked about. */
+const AROUND = 3;
+const KEPT_OF_KEY_MAX = 400;
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
 export const whyRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/requests/why', handle: why }];
 
 async function why(context: ConsoleContext): Promise<Answer> {
-  const text = searchText(context.exchange.query, 'q');
+  const text = withoutSecret(searchText(context.exchange.query, 'q'));
   const content = html`<p class="crumb"><a href="/console/requests">Requests</a></p>
 <h1>Why was this refused?</h1>
-<form class="search" role="search" action="/console/requests/why"><label for="q">Request id (X-Request-Id), or the first characters of a key</label>
-<div class="row"><input id="q" name="q" type="search" value="${text}"><button>Look up</button></div></form>
-${text === '' ? html`<p class="soft">Requests are remembered for a while. ${ownInstance()}</p>` : await answerFor(context, text)}`;
+<form class="search" role="search" aria-label="What to explain" action="/console/requests/why"><label for="q">Request id, or name, owner, id or prefix of a key</label>
+<div class="row"><input id="q" name="q" type="search" value="${text}" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"><button class="primary">Explain</button></div>
+<p class="hint">Every answer has its request id in the header <code>X-Request-Id</code> and in the body of an error.</p></form>
+${text === '' ? '' : await answerFor(context, text)}
+<p class="scope">${ownInstance(context)}</p>`;
   return page(context, { section: '/requests', title: 'Why was this refused?', content });
 }
 
 async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
   const { recent, storage } = context;
-  const byId = recent.find(text);
-  const key = byId ? await storage.keys.find(byId.keyId) : await keyLike(context, text);
-  if (!key) {
-    return html`<p role="status">No kept request has this id, and no key these characters. A request without a valid key has status 401 and is not kept.</p>
-<p class="soft">${ownInstance()}</p>`;
+  const request = recent.find(text);
+  if (request) {
+    const key = await storage.keys.find(request.keyId);
+    return key ? aboutRequest(context, key, request) : html`${verdict(request)}<p>Its key is no longer there.</p>`;
   }
-  const request = byId ?? latestRefusal(context, key.id);
-  const about = request
-    ? requestFacts(request)
-    : html`<p role="status">No refused request of this key is kept. <span class="soft">${ownInstance()}</span></p>`;
-  return html`<h2><a href="/console/keys/${key.id}">${foreign(key.name)}</a></h2>
-${about}
-${await banNow(context, key)}
-${onlyFor(context, 'keys', helpful(key))}
+  const keys = await keysLike(context, text);
+  const [key] = keys;
+  if (!key) return unknown(context, text);
+  if (keys.length > 1) return whichKey(keys, (id) => `/console/requests/why?${new URLSearchParams({ q: id })}`);
+  return aboutKey(context, key);
+}
+
+function unknown({ usesRedis }: ConsoleContext, text: string): Html {
+  return html`<section aria-labelledby="unknown-heading"><h2 id="unknown-heading">Neither a kept request nor a key</h2>
+<p role="status">This instance keeps no request with the id <code>${text}</code>, and no key has it in its name, owner, id or prefix.</p>
+<ul><li>A request without a valid key gets 401 and is not kept: ask for the beginning of the key and look it up here.</li>
+<li>An old request is no longer kept: look its key up here for what was counted in each minute of the last two days.</li>
+${usesRedis ? html`<li>Another instance may have answered it: look in its console, or in the logs.</li>` : ''}
+<li>The log has a line with its <code>requestId</code> where <code>ACCESS_LOG</code> is <code>all</code>, and where it is <code>errors</code> for every 5xx.</li></ul></section>`;
+}
+
+/** The answer to “why”, in one sentence, and what the caller can do. */
+function verdict(request: RecentRequest, key?: ApiKey): Html {
+  const { sentence, details } = answerTo(request, key);
+  return html`<div class="verdict ${request.status === 429 ? 'refused' : request.status >= 400 ? 'failed' : 'served'}" role="status"><p><strong>${sentence}</strong></p>${details.map((each) => html`<p>${each}</p>`)}</div>`;
+}
+
+async function aboutRequest(context: ConsoleContext, key: ApiKey, request: RecentRequest): Promise<Html> {
+  const { requestId, at, durationMs } = request;
+  const all = context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
+  const place = all.findIndex((each) => each.requestId === requestId);
+  const around = all.slice(Math.max(0, place - AROUND), place + AROUND + 1);
+  return html`${verdict(request, key)}
+<h2>The request</h2>
+<dl class="facts"><dt>Time</dt><dd>${secondOf(at)}</dd><dt>Answer</dt><dd>${statusBadge(request)}, after ${durationMs.toFixed(1)} ms</dd><dt>Route</dt><dd>${routeOf(request)}</dd><dt>Request id</dt><dd><code>${requestId}</code></dd>
+${left('Minute', request.minuteRemaining, key.limits.minute)}${left('Day (UTC)', request.dayRemaining, key.limits.day)}</dl>
+<h2>Its key</h2>
+${await keyNow(context, key)}
+<section aria-labelledby="around-heading"><h2 id="around-heading">Requests of the key around it</h2>
+${requestTable('Requests around it', around, { names: new Map([[key.id, key.name]]), id: 'around-rows', current: requestId })}
+<p><a href="/console/requests?key=${key.id}">All recent requests of the key</a> · <a href="/console/requests/why?q=${key.id}">When was the key refused?</a></p></section>
 ${await banHistory(context, key)}`;
 }
 
-/** The latest 429 if there is one, else the latest error. */
-function latestRefusal({ recent }: ConsoleContext, keyId: string): RecentRequest | undefined {
-  const [overLimit] = recent.list({ keyId, status: '429', limit: 1 });
-  return (
-    overLimit ??
-    recent.list({ keyId, status: '4xx', limit: 1 })[0] ??
-    recent.list({ keyId, status: '5xx', limit: 1 })[0]
-  );
+async function aboutKey(context: ConsoleContext, key: ApiKey): Promise<Html> {
+  const all = context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
+  const failures = all.filter(({ status }) => status >= 400);
+  const latest = failures.find(({ status }) => status === 429) ?? failures[0];
+  const answer = latest
+    ? html`${verdict(latest, key)}<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console/requests/why?${`${new URLSearchParams({ q: latest.requestId })}`}">one request</a> of ${secondOf(latest.at)}.</p>`
+    : html`<p role="status">This instance keeps no refused or failed request of this key.</p>`;
+  const names = new Map([[key.id, key.name]]);
+  return html`${await keyNow(context, key)}
+${answer}
+${await refusalsByMinute(context, key, failures)}
+<section aria-labelledby="failures-heading"><h2 id="failures-heading">Latest refusals and errors <small>of this instance</small></h2>
+${failures.length === 0 ? html`<p class="soft">None is kept.</p>` : requestTable('Latest refusals and errors', failures.slice(0, FAILURES_MAX), { names, id: 'failures-rows' })}
+<p><a href="/console/requests?key=${key.id}">All recent requests of the key</a></p></section>
+${await banHistory(context, key)}`;
 }
 
-function requestFacts(request: RecentRequest): Html {
-  const { requestId, at, method, route, status, code, reason, minuteRemaining, dayRemaining } = request;
-  const left = (remaining: number | undefined) =>
-    remaining === undefined ? 'not counted' : `${count(remaining)} left`;
-  const sentence =
-    status < 400
-      ? 'It was not refused.'
-      : `It was answered with ${status}${code ? ` ${code}` : ''}${reason ? `: ${reason}` : ''}.`;
-  return html`<p role="status"><strong>${sentence}</strong></p>
-<dl class="facts"><dt>Request</dt><dd><code>${requestId}</code></dd><dt>At</dt><dd>${moment(at)}</dd><dt>Route</dt><dd>${method} <code>${route}</code></dd>
-<dt>Minute then</dt><dd>${left(minuteRemaining)}</dd><dt>Day then</dt><dd>${left(dayRemaining)}</dd></dl>`;
+/** The state of the key now, its limits and what is used of them, its ban, and what the operator can do. */
+async function keyNow(context: ConsoleContext, key: ApiKey): Promise<Html> {
+  const { storage, now } = context;
+  const memory = await storage.limits.memory(key.id);
+  const ban = memory.ban && memory.ban.endsAt > now ? memory.ban : undefined;
+  const change =
+    key.revokedAt === null
+      ? onlyFor(context, 'keys', html`<a class="button" href="/console/keys/${key.id}/edit">Change the plan</a>`)
+      : '';
+  return html`<div class="heading key-now"><p><a href="/console/keys/${key.id}"><strong>${foreign(key.name)}</strong></a> ${stateBadge(key, ban, now)} <span class="soft">plan ${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</span></p>${change}</div>
+${ban ? banPanel(context, key, ban) : ''}
+${windows(context, key, memory)}`;
 }
 
-async function banNow(context: ConsoleContext, key: ApiKey): Promise<Html> {
-  const { ban } = await context.storage.limits.memory(key.id);
-  return ban && ban.endsAt > context.now ? banPanel(context, key, ban) : html``;
-}
-
-function helpful(key: ApiKey): Html {
-  if (key.revokedAt !== null) return html`<p>The key is revoked, which is final.</p>`;
-  return html`<p>The plan is ${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day. <a href="/console/keys/${key.id}/edit">Change the plan</a></p>`;
+function left(name: string, remaining: number | undefined, limit: number): Html {
+  const words =
+    remaining === undefined
+      ? html`<span class="soft">not counted</span>`
+      : html`${count(remaining)} left ${remaining <= limit ? html`<span class="soft">of ${count(limit)}</span>` : ''}`;
+  return html`<dt>${name}, then</dt><dd>${words}</dd>`;
 }

@@ -2,9 +2,10 @@ import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/docs/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { type ConsoleOptions, type ConsoleRoute, field, insufficientRole, may, seeOther } from '../frame/context.ts';
-import { count, empty, foreign, moment, post, table } from '../frame/element.ts';
+import { count, empty, foreign, moment, post } from '../frame/element.ts';
 import { readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
+import { cardTable } from '../frame/list.ts';
 import { checkOrigin, isSecure, LoginAttempts, noSessionCookie, openSession } from './session.ts';
 
 const FORM_BYTES_MAX = 4 * 1024;
@@ -13,14 +14,14 @@ const FORM_BYTES_MAX = 4 * 1024;
  * Creates the handler of the login page. GET does not use up the link, so link previews and scanners cannot; the POST
  * of its button opens the session.
  */
-export function createLogin({ storage, clock }: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
+export function createLogin({ storage, machineClock }: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const attempts = new LoginAttempts();
   return async (exchange) => {
     if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '');
     checkOrigin(exchange.request);
     const { fields } = await readForm(exchange, FORM_BYTES_MAX);
     const login = field(fields, 'token');
-    const { unix: now, steady } = clock();
+    const { unix: now, steady } = machineClock();
     const { request } = exchange;
     const opened = await openSession(storage, { login, now, isSecure: isSecure(request) });
     if (opened) return { ...seeOther(''), headers: ['Location', '/console', 'Set-Cookie', opened.cookie] };
@@ -71,20 +72,18 @@ export const sessionRoutes: readonly ConsoleRoute[] = [
     method: 'GET',
     path: '/sessions',
     async handle(context) {
-      const { storage, now, session: own } = context;
-      const sessions = await storage.sessions.list(now);
-      const rows = sessions.map(
-        ({
-          id,
-          actor,
-          role,
-          openedAt,
-          lastSeenAt,
-          endsAt,
-        }) => html`<tr><th scope="row">${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}</th>
-<td>${role}</td><td>${moment(openedAt)}</td><td>${moment(lastSeenAt)}</td><td>${moment(endsAt)}</td>
-<td>${id === own.id || may(context, 'admin') ? post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`) : ''}</td></tr>\n`,
-      );
+      const { storage, machineNow, session: own } = context;
+      const sessions = await storage.sessions.list(machineNow);
+      const rows = sessions.map(({ id, actor, role, openedAt, lastSeenAt, endsAt }) => [
+        html`${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}`,
+        html`${role}`,
+        moment(openedAt),
+        moment(lastSeenAt),
+        moment(endsAt),
+        id === own.id || may(context, 'admin')
+          ? post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)
+          : html`<span class="soft">none</span>`,
+      ]);
       const columns = [
         { name: 'Opened by' },
         { name: 'Role' },
@@ -95,7 +94,7 @@ export const sessionRoutes: readonly ConsoleRoute[] = [
       ];
       const content = html`<h1>Sessions</h1>
 <p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>.</p>
-${table('Sessions', columns, rows)}
+${cardTable('Sessions', columns, rows)}
 ${empty('Another operator needs the console?', html`<code>npx pet-catalog console login</code> prints a link that opens another session; with <code>--role viewer</code> one that can only look.`)}`;
       return page(context, { title: 'Sessions', content });
     },
@@ -105,10 +104,10 @@ ${empty('Another operator needs the console?', html`<code>npx pet-catalog consol
     path: '/sessions/:id/end',
     role: 'viewer',
     async handle(context) {
-      const { storage, now, by, session, exchange } = context;
+      const { storage, machineNow, by, session, exchange } = context;
       const id = exchange.params.id ?? '';
       if (id !== session.id && !may(context, 'admin')) throw insufficientRole('admin');
-      const wasOpen = await storage.sessions.revoke(id, now, by);
+      const wasOpen = await storage.sessions.revoke(id, machineNow, by);
       return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');
     },
   },
@@ -116,8 +115,8 @@ ${empty('Another operator needs the console?', html`<code>npx pet-catalog consol
     method: 'POST',
     path: '/logout',
     role: 'viewer',
-    async handle({ storage, session, now, by, exchange }) {
-      await storage.sessions.revoke(session.id, now, by);
+    async handle({ storage, session, machineNow, by, exchange }) {
+      await storage.sessions.revoke(session.id, machineNow, by);
       return signedOut(exchange);
     },
   },

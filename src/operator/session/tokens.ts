@@ -1,4 +1,4 @@
-import { CatalogError } from '../../catalog/error.ts';
+import { checkName } from '../../catalog/api-key.ts';
 import {
   issueToken,
   isTokenUsable,
@@ -11,8 +11,10 @@ import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, may, seeOther } from '../frame/context.ts';
-import { foreign, mistake, moment, post, table } from '../frame/element.ts';
+import { foreign, moment, post } from '../frame/element.ts';
+import { described, FormCheck, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
+import { cardTable } from '../frame/list.ts';
 
 const LIVES = [
   { days: 30, label: '30 days' },
@@ -30,25 +32,27 @@ export const tokenRoutes: readonly ConsoleRoute[] = [
     path: '/tokens/:id/revoke',
     role: 'admin',
     async handle(context) {
-      await revokeToken(context, context.exchange.params.id ?? '');
+      await revokeToken({ ...context, now: context.machineNow }, context.exchange.params.id ?? '');
       return seeOther('/tokens', 'token-revoked');
     },
   },
 ];
 
-async function tokensPage(context: ConsoleContext, wrong?: string): Promise<Answer> {
+async function tokensPage(context: ConsoleContext, refused?: RefusedToken): Promise<Answer> {
   const tokens = await context.storage.tokens.list();
-  const rows = tokens.map(
-    (
-      token,
-    ) => html`<tr><th scope="row">${foreign(token.name)}</th><td>${stateOf(token, context.now)}</td><td><code>${token.prefix}…</code></td>
-<td>${token.role}</td><td>${moment(token.createdAt)}</td><td>${revokeForm(context, token)}</td></tr>\n`,
-  );
+  const rows = tokens.map((token) => [
+    foreign(token.name),
+    stateOf(token, context.machineNow),
+    html`<code>${token.prefix}…</code>`,
+    html`${token.role}`,
+    moment(token.createdAt),
+    revokeForm(context, token),
+  ]);
   const content = html`<h1>Tokens</h1>
 <p class="lead">Programs use the operator API with a token. The audit names it for each change.</p>
-${rows.length > 0 ? table('Tokens', COLUMNS, rows) : html`<p class="soft">There is no token yet.</p>`}
-${may(context, 'admin') ? createForm(context, wrong) : ''}`;
-  return page(context, { title: 'Tokens', content, status: wrong === undefined ? 200 : 400 });
+${rows.length > 0 ? cardTable('Tokens', COLUMNS, rows) : html`<p class="soft">There is no token yet.</p>`}
+${may(context, 'admin') ? createForm(context, refused) : ''}`;
+  return page(context, { title: 'Tokens', content, status: refused ? 400 : 200 });
 }
 
 function stateOf(token: OperatorToken, now: number): Html {
@@ -67,37 +71,47 @@ function revokeForm(context: ConsoleContext, { id, name, revokedAt }: OperatorTo
   );
 }
 
-function createForm(context: ConsoleContext, wrong: string | undefined): Html {
-  const roles = ROLES.map((role) => html`<option value="${role}">${role}</option>`);
-  const lives = LIVES.map(({ days, label }) => html`<option value="${days}">${label}</option>`);
+/** A form for a token that is shown again. */
+interface RefusedToken {
+  readonly form: URLSearchParams;
+  readonly mistakes: Mistakes;
+}
+
+function createForm(context: ConsoleContext, refused?: RefusedToken): Html {
+  const { form = context.form, mistakes = NO_MISTAKES } = refused ?? {};
+  const selected = (name: string, value: string) => (field(form, name) === value ? html` selected` : '');
+  const roles = ROLES.map((role) => html`<option value="${role}"${selected('role', role)}>${role}</option>`);
+  const lives = LIVES.map(
+    ({ days, label }) => html`<option value="${days}"${selected('life', `${days}`)}>${label}</option>`,
+  );
   return html`<section aria-labelledby="new-heading"><h2 id="new-heading">New token</h2>
-${mistake(wrong)}
+${mistakeSummary(mistakes)}
 ${post(
   context,
   '/tokens',
-  html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" maxlength="100" required autocomplete="off"></div>
-<div><label for="role">Role</label><select id="role" name="role" aria-describedby="role-hint">${roles}</select>
-<p class="hint" id="role-hint">A viewer reads; keys also issues and changes keys and lifts bans; admin does everything.</p></div>
+  html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${field(form, 'name')}" maxlength="100" required autocomplete="off"${described(mistakes, 'name')}>${fieldMistake(mistakes, 'name')}</div>
+<div><label for="role">Role</label><select id="role" name="role"${described(mistakes, 'role', { hasHint: true })}>${roles}</select>
+<p class="hint" id="role-hint">A viewer reads; keys also issues and changes keys and lifts bans; admin does everything.</p>${fieldMistake(mistakes, 'role')}</div>
 <div><label for="life">Works for</label><select id="life" name="life"><option value="">ever</option>${lives}</select></div>
 <div class="row"><button class="primary">Create the token</button></div></div>`,
 )}</section>`;
 }
 
 async function create(context: ConsoleContext): Promise<Answer> {
-  const { form, now } = context;
+  const { form, machineNow: now } = context;
   const life = LIVES.find(({ days }) => `${days}` === field(form, 'life'));
   const expiresAt = life ? now + life.days * DAY_SECONDS : null;
-  try {
-    const wanted = { name: field(form, 'name'), role: roleNamed(field(form, 'role')), expiresAt };
-    const { token, secret } = await issueToken(context, wanted);
-    const content = html`<h1>Token created</h1>
+  const check = new FormCheck();
+  const name = field(form, 'name');
+  check.field('name', () => checkName(name, 'token'));
+  const role = check.field('role', () => roleNamed(field(form, 'role')));
+  const { mistakes } = check;
+  if (!role || mistakes.size > 0) return tokensPage(context, { form, mistakes });
+  const { token, secret } = await issueToken({ ...context, now }, { name, role, expiresAt });
+  const content = html`<h1>Token created</h1>
 <p class="lead">Copy it now: it is shown only once.</p>
 <div class="secret" data-become="/console/tokens"><label for="secret">Token of <strong>${foreign(token.name)}</strong></label>
 <div class="row"><input id="secret" readonly value="${secret}" autocomplete="off" spellcheck="false"><button type="button" data-copy="secret" hidden>Copy</button></div>
 <p class="hint" id="copied" role="status"></p></div>`;
-    return page(context, { title: 'Token created', content });
-  } catch (error) {
-    if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-    return tokensPage(context, error.message);
-  }
+  return page(context, { title: 'Token created', content });
 }

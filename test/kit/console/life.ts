@@ -1,5 +1,5 @@
 import { newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
-import { ALL_KEYS, type UsageCounts } from '../../../src/catalog/usage.ts';
+import { ALL_KEYS, type RouteUsage, type UsageCounts } from '../../../src/catalog/usage.ts';
 import type { TestService } from '../service.ts';
 import { ACTOR } from './visitor.ts';
 
@@ -24,9 +24,11 @@ export interface Life {
 export async function fillWithLife(service: TestService): Promise<Life> {
   const { storage, clock } = service;
   const now = clock.now().unix;
+  const secrets = new Map<string, string>();
   const key = async (name: string, plan: 'free' | 'pro' | 'business') => {
     const { key, secret } = newApiKey({ name, plan, environment: 'production' }, now - 40 * DAY_SECONDS);
     await storage.keys.insert(key, secretRecord(secret), BY);
+    secrets.set(key.id, secret);
     return key.id;
   };
   const busyKey = await key('Web shop', 'business');
@@ -71,7 +73,30 @@ export async function fillWithLife(service: TestService): Promise<Life> {
     await storage.orders.insert({ petId: resource.id, quantity: 1, shipDate: '2026-02-01T08:00:00Z' }, origin);
   }
   await storage.categories.rename(2, 'Cats', BY);
+  await callLately(service, [secrets.get(busyKey) ?? '', secrets.get(bannedKey) ?? '']);
   return { busyKey, bannedKey, category: 2 };
+}
+
+/** Some requests, so that recent ones are kept: served, refused, and wrong ones. */
+async function callLately(service: TestService, secrets: readonly [string, string]): Promise<void> {
+  const [busy, banned] = secrets;
+  const calls = [
+    ...[
+      [busy, '/categories'],
+      [busy, '/pets/1'],
+      [busy, '/pets/999'],
+      [busy, '/nothing/here'],
+      [busy, '/categories?limit=0'],
+    ],
+    ...[
+      [banned, '/categories'],
+      [banned, '/orders/1'],
+    ],
+  ] as const;
+  for (const [index, [secret, path]] of calls.entries()) {
+    await service.call(secret, path, { headers: { 'x-request-id': `call-${index}` } });
+    service.clock.advance(1);
+  }
 }
 
 /** Every page there is, by a name for it. */
@@ -80,28 +105,40 @@ export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string
     ['overview', ''],
     ['keys', '/keys'],
     ['keys-none', '/keys?q=unmatched'],
+    ['keys-filtered', '/keys?state=active&plan=business&sort=last-used'],
     ['key-new', '/keys/new'],
     ['key-busy', `/keys/${busyKey}`],
-    ['key-long', `/keys/${busyKey}?span=long`],
+    ...['6h', '24h', '30d', '1y'].map((range): [string, string] => [`key-${range}`, `/keys/${busyKey}?range=${range}`]),
+    ...['6h', '24h', '30d', '1y'].map((range): [string, string] => [`overview-${range}`, `?range=${range}`]),
     ['key-banned', `/keys/${bannedKey}`],
     ['key-edit', `/keys/${busyKey}/edit`],
     ['key-rotate', `/keys/${busyKey}/rotate`],
     ['key-revoke', `/keys/${busyKey}/revoke`],
     ['categories', '/categories'],
+    ['categories-found', '/categories?q=cat'],
     ['category', `/categories/${category}`],
     ['category-hostile', '/categories/5'],
     ['category-delete', `/categories/${category}/delete`],
     ['import', '/categories/import'],
     ['pets', '/pets'],
+    ['pets-filtered', '/pets?status=sold&category=1'],
+    ['pet', '/pets/1'],
     ['orders', '/orders'],
+    ['orders-of-pet', '/orders?pet=1'],
     ['audit', '/audit'],
+    ['audit-filtered', '/audit?action=key.create&since=all'],
     ['settings', '/settings'],
     ['sessions', '/sessions'],
     ['tokens', '/tokens'],
     ['requests', '/requests'],
     ['requests-filtered', `/requests?key=${busyKey}&status=4xx&paused=1`],
     ['why-none', '/requests/why?q=unmatched'],
-    ['why', `/requests/why?q=${bannedKey}`],
+    ['why', '/requests/why'],
+    ['why-key', `/requests/why?q=${bannedKey}`],
+    ['why-several', '/requests/why?q=a'],
+    ['why-refused', '/requests/why?q=call-5'],
+    ['why-wrong', '/requests/why?q=call-4'],
+    ['why-served', '/requests/why?q=call-0'],
     ['login', '/login?token=x'],
     ['login-none', '/login'],
     ['nothing', '/nothing-here'],
@@ -125,4 +162,29 @@ async function addUsage(
     ...{ refused: sum('refused'), serverErrors: sum('serverErrors') },
   };
   await storage.usage.add(minute, [all, ...records]);
+  await storage.usage.addRoutes(minute, routesOf(all));
+}
+
+/** The same requests by route: most are lists, which are fast, and some are creates. */
+function routesOf({ served, clientErrors, refused, serverErrors }: UsageCounts): RouteUsage[] {
+  const [creates, lists] = [Math.floor(served / 5), served - Math.floor(served / 5)];
+  const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
+  const [fast, slow] = [Math.ceil(creates / 2), Math.floor(creates / 50)];
+  return [
+    {
+      ...none,
+      route: 'GET /v1/categories',
+      served: lists,
+      refused,
+      durations: [lists + refused, Math.floor(lists / 30)],
+    },
+    {
+      ...none,
+      route: 'POST /v1/orders',
+      served: creates,
+      serverErrors,
+      durations: [0, 0, fast, creates - fast - slow, 0, slow],
+    },
+    { ...none, route: 'unmatched', clientErrors, durations: [clientErrors] },
+  ];
 }

@@ -1,32 +1,30 @@
-// Progressive enhancement of the console: local times, charts, live updates, copying. All pages work without it.
-
-/* global uPlot */
+// Progressive enhancement of the console: local times, live updates, copying. All pages work without it.
 
 const REFRESH_MS = 3_000;
 const FAST_REFRESH_MS = 500;
-const CHART_HEIGHT = 210;
-/** The limit is drawn only if requests reach this share of it; otherwise the bars would be too small to see. */
-const LIMIT_SHOWN_FROM = 0.2;
+/** How often a page that follows the traffic asks for it. */
+const FOLLOW_MS = 1_000;
 
-const charts = new Map();
+/** The markup of live parts as it came, before rows in it were marked. */
+const shown = new WeakMap();
 
 showLocalTimes(document);
+document.querySelector('.side [aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' });
 offerCopying();
 followPlan();
 forgetSecretOnReload();
-for (const place of document.querySelectorAll('[data-chart]')) drawChart(place);
-const resized = new ResizeObserver(() => {
-  for (const { plot, place } of charts.values()) plot.setSize(sizeOf(place));
-});
-for (const { place } of charts.values()) resized.observe(place);
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawCharts);
+offerPause();
 if (document.querySelector('[data-live]')) keepFresh();
 
 /** Converts times to the reader's zone; the title keeps UTC. Days without a time stay in UTC, as quotas count them. */
 function showLocalTimes(root) {
-  for (const time of root.querySelectorAll('time[datetime*="T"]')) {
-    time.textContent = localMinute(new Date(time.dateTime));
+  for (const time of root.querySelectorAll('time[datetime*="T"]:not(.utc)')) {
+    const date = new Date(time.dateTime);
+    const seconds = 'seconds' in time.dataset ? `:${String(date.getSeconds()).padStart(2, '0')}` : '';
+    time.textContent = localMinute(date) + seconds;
   }
+  const zone = root.querySelector('[data-zone]');
+  if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 function localMinute(date) {
@@ -40,11 +38,15 @@ function keepFresh() {
   const status = document.querySelector('[data-refreshing]');
   if (status) status.textContent = 'Updates automatically';
   const stale = document.querySelector('#stale');
-  const schedule = () => setTimeout(poll, document.querySelector('[data-hurry]') ? FAST_REFRESH_MS : REFRESH_MS);
+  const intervalMs = () => {
+    if (document.querySelector('[data-hurry]')) return FAST_REFRESH_MS;
+    return document.querySelector('[data-pause]') ? FOLLOW_MS : REFRESH_MS;
+  };
+  const schedule = () => setTimeout(poll, intervalMs());
   let updatedAt = new Date();
   let hasEnded = false;
   const poll = async () => {
-    if (!document.hidden) {
+    if (!document.hidden && !isPaused()) {
       try {
         await refresh();
         updatedAt = new Date();
@@ -69,172 +71,62 @@ async function refresh() {
   });
   if (response.redirected) throw Object.assign(new Error(), { name: 'SessionEnded' });
   if (!response.ok) throw new Error(response.status);
-  const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const text = await response.text();
+  // It may have been paused since it asked.
+  if (isPaused()) return;
+  const fresh = new DOMParser().parseFromString(text, 'text/html');
   showLocalTimes(fresh);
   const marked = [...document.querySelectorAll('[data-live]:not([data-chart])')];
   for (const old of marked) {
     const now = fresh.getElementById(old.id);
     // Keep an element that has the focus.
-    if (!now || now.innerHTML === old.innerHTML || old.contains(document.activeElement)) continue;
+    if (!now || old.contains(document.activeElement) || isSelected(old)) continue;
+    const markup = now.innerHTML;
+    if (markup === (shown.get(old) ?? old.innerHTML)) continue;
+    shown.set(old, markup);
+    markNew(old, now);
     old.replaceChildren(...document.adoptNode(now).childNodes);
   }
-  for (const place of document.querySelectorAll('[data-chart]')) {
-    Object.assign(place.dataset, { ...fresh.getElementById(place.id)?.dataset });
-    charts.get(place.id)?.update();
+  document.dispatchEvent(new CustomEvent('refreshed', { detail: fresh }));
+}
+
+/** Whether the reader selects text in an element, to copy it. */
+function isSelected(element) {
+  const selection = getSelection();
+  return !selection.isCollapsed && selection.containsNode(element, true);
+}
+
+/** Marks the rows of requests that were not there before. */
+function markNew(old, now) {
+  const known = new Set([...old.querySelectorAll('[data-request]')].map((row) => row.dataset.request));
+  for (const row of now.querySelectorAll('[data-request]')) {
+    if (!known.has(row.dataset.request)) row.classList.add('new');
   }
 }
 
-/** Reads the table by period; omitted periods are zero. */
-function readTable({ dataset }) {
-  const [first, last, step] = [dataset.first, dataset.last, dataset.step].map(Number);
-  const length = (last - first) / step + 1;
-  const times = Array.from({ length }, (_, index) => first + index * step);
-  const counts = [0, 1, 2].map(() => new Array(length).fill(0));
-  for (const row of document.getElementById(dataset.rows).querySelectorAll('[data-at]')) {
-    const index = (Number(row.dataset.at) - first) / step;
-    const [served, refused, clientErrors, serverErrors] = [...row.querySelectorAll('td')].map((cell) =>
-      Number(cell.textContent.replaceAll(',', '')),
-    );
-    if (index < 0 || index >= length) continue;
-    counts[0][index] = served;
-    counts[1][index] = clientErrors + serverErrors;
-    counts[2][index] = refused;
-  }
-  return { times, counts };
+function isPaused() {
+  return document.querySelector('[data-pause]')?.dataset.pause === 'paused';
 }
 
-/** Draws stacked bars: served, errors, refused. */
-function drawChart(place) {
-  const limit = Number(place.dataset.limit ?? 0);
-  const isDaily = place.dataset.step === '86400';
-  let table = readTable(place);
-  place.replaceChildren(legend(limit));
-  const colors = getComputedStyle(document.documentElement);
-  const color = (name) => colors.getPropertyValue(`--${name}`).trim();
-  const bars = (name) => ({
-    label: name,
-    fill: color(name),
-    width: 0,
-    paths: uPlot.paths.bars({ size: [0.8, 40, 1], align: isDaily ? 0 : 1 }),
-    points: { show: false },
+/** Pauses and follows without a reload, so that what is shown stays; the address says which. */
+function offerPause() {
+  const button = document.querySelector('[data-pause]');
+  if (!button) return;
+  const status = document.querySelector('#following');
+  const tell = () => {
+    status.textContent = isPaused() ? 'Paused.' : 'New ones appear by themselves.';
+  };
+  tell();
+  button.addEventListener('click', (event) => {
+    event.preventDefault();
+    const here = location.pathname + location.search;
+    const next = button.getAttribute('href');
+    button.dataset.pause = isPaused() ? 'following' : 'paused';
+    button.textContent = isPaused() ? 'Follow' : 'Pause';
+    button.setAttribute('href', here);
+    history.replaceState(null, '', next);
+    tell();
   });
-  const axis = {
-    stroke: color('soft'),
-    grid: { stroke: color('line'), width: 1 },
-    ticks: { show: false },
-    font: '12px system-ui',
-  };
-  const plot = new uPlot(
-    {
-      ...sizeOf(place),
-      // Quotas count UTC days.
-      ...(isDaily && { tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC') }),
-      legend: { show: false },
-      cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-      scales: {
-        x: {
-          range: (_, min, max) => (isDaily ? [min - 43_200, max + 43_200] : [min, max + Number(place.dataset.step)]),
-        },
-        y: { range: (_, __, max) => [0, scaleMax(max ?? 0, limit)] },
-      },
-      axes: [
-        { ...axis, grid: { show: false }, values: timeLabels(isDaily), space: 70, size: 28 },
-        {
-          ...axis,
-          size: 56,
-          incrs: wholeSteps(),
-          values: (_, ticks) => ticks.map((tick) => tick.toLocaleString('en-US')),
-        },
-      ],
-      series: [{}, bars('refused'), bars('failed'), bars('served'), limitLine(limit, color('danger'))],
-      hooks: { setCursor: [(self) => showCounts(place, table, self.cursor.idx)] },
-    },
-    stacked(table, limit),
-    place,
-  );
-  plot.root.setAttribute('role', 'img');
-  plot.root.setAttribute('aria-label', `${place.dataset.title}, as a chart; the table below has the same numbers`);
-  const update = () => {
-    table = readTable(place);
-    plot.setData(stacked(table, limit));
-    showCounts(place, table, plot.cursor.idx);
-  };
-  showCounts(place, table, null);
-  charts.set(place.id, { plot, place, update });
-}
-
-function redrawCharts() {
-  for (const { plot, place } of charts.values()) {
-    plot.destroy();
-    drawChart(place);
-  }
-}
-
-function sizeOf(place) {
-  return { width: Math.max(200, place.clientWidth), height: CHART_HEIGHT };
-}
-
-/** Cumulative series, drawn from the highest to the lowest so that the bars look stacked. */
-function stacked({ times, counts }, limit) {
-  const [served, failed, refused] = counts;
-  const withErrors = served.map((count, index) => count + failed[index]);
-  const all = withErrors.map((count, index) => count + refused[index]);
-  return [times, all, withErrors, served, times.map(() => limit || null)];
-}
-
-function scaleMax(max, limit) {
-  const isNear = limit > 0 && max >= limit * LIMIT_SHOWN_FROM;
-  return Math.max(4, max, isNear ? limit : 0) * 1.08;
-}
-
-function limitLine(limit, stroke) {
-  return { label: 'limit', stroke, width: 1.5, dash: [6, 4], points: { show: false }, show: limit > 0, auto: false };
-}
-
-function wholeSteps() {
-  const steps = [];
-  for (let power = 1; power <= 1e12; power *= 10) steps.push(power, 2 * power, 5 * power);
-  return steps;
-}
-
-function timeLabels(isDaily) {
-  const two = (number) => String(number).padStart(2, '0');
-  return (_, ticks) =>
-    ticks.map((tick) => {
-      const date = new Date(tick * 1000);
-      if (isDaily) return date.toISOString().slice(5, 10);
-      return `${two(date.getHours())}:${two(date.getMinutes())}`;
-    });
-}
-
-function legend(limit) {
-  const line = document.createElement('p');
-  line.className = 'legend';
-  for (const name of ['at', 'served', 'failed', 'refused', ...(limit ? ['limit'] : [])]) {
-    const part = document.createElement('span');
-    part.className = name;
-    line.append(part);
-  }
-  return line;
-}
-
-/** Shows the counts of the bar under the pointer in the legend, or the totals without one. */
-function showCounts(place, { times, counts }, index) {
-  const hasPoint = index !== null && index !== undefined;
-  const value = (column) => (hasPoint ? counts[column][index] : counts[column].reduce((sum, count) => sum + count, 0));
-  const set = (name, text) => {
-    const part = place.querySelector(`.legend .${name}`);
-    if (part) part.textContent = text;
-  };
-  const isDaily = place.dataset.step === '86400';
-  const at =
-    hasPoint &&
-    (isDaily ? new Date(times[index] * 1000).toISOString().slice(0, 10) : localMinute(new Date(times[index] * 1000)));
-  set('at', at || 'Total:');
-  set('served', `${value(0).toLocaleString('en-US')} served`);
-  set('failed', `${value(1).toLocaleString('en-US')} errors`);
-  set('refused', `${value(2).toLocaleString('en-US')} refused`);
-  set('limit', `limit ${Number(place.dataset.limit).toLocaleString('en-US')}`);
 }
 
 function offerCopying() {

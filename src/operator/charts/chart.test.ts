@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DURATION_BOUNDS, durationWithin, sumDurations } from '../../catalog/usage.ts';
+import { chart } from './chart.ts';
+import { firstStep, rangeIn, stepsOf } from './range.ts';
+import { scaleEnd } from './scale.ts';
+
+const NOON = Date.UTC(2026, 0, 7, 12) / 1_000;
+const rangeNamed = (name: string) => rangeIn(new URLSearchParams({ range: name }));
+
+test('a range ends with the step of now, and each begins where usage is added up', () => {
+  const first = (name: string) => new Date(firstStep(rangeNamed(name), NOON) * 1_000).toISOString();
+  assert.deepEqual(['1h', '6h', '24h', '30d', '1y'].map(first), [
+    '2026-01-07T11:01:00.000Z',
+    '2026-01-07T06:05:00.000Z',
+    '2026-01-06T13:00:00.000Z',
+    '2025-12-09T00:00:00.000Z',
+    '2025-01-06T00:00:00.000Z',
+  ]);
+  for (const name of ['1h', '6h', '24h', '30d', '1y']) {
+    const range = rangeNamed(name);
+    assert.equal(stepsOf(range, NOON).length, range.steps);
+    assert.ok((stepsOf(range, NOON).at(-1) ?? 0) + range.stepSeconds > NOON);
+  }
+  assert.equal(rangeNamed('century').name, '1h');
+});
+
+test('the end of an axis divides into four round parts, whole ones for counts', () => {
+  const counts = [0, 1, 4, 5, 9, 60, 101, 1_340, 99_000].map((max) => scaleEnd(max, { isWhole: true }));
+  assert.deepEqual(counts, [4, 4, 4, 8, 12, 80, 200, 2_000, 100_000]);
+  const others = [0, 0.3, 0.52, 4.8, 70].map((max) => scaleEnd(max, { isWhole: false }));
+  assert.deepEqual(others, [1, 0.4, 0.8, 8, 80]);
+});
+
+test('a duration is interpolated in its class, and that of the open class is its lower bound', () => {
+  const none = DURATION_BOUNDS.map(() => 0);
+  assert.equal(durationWithin([...none, 0], 0.5), undefined);
+  assert.equal(durationWithin([10, ...none], 0.5), 0.00025);
+  assert.equal(
+    durationWithin(
+      sumDurations([
+        [98, 0],
+        [0, 2],
+      ]),
+      0.99,
+    ),
+    0.00075,
+  );
+  assert.equal(durationWithin([...none, 3], 0.5), 10);
+});
+
+test('a drawing stacks its bars, breaks its lines where nothing is, and has a table of the same numbers', () => {
+  const range = rangeNamed('24h');
+  const values = (numbers: Record<number, number>) => Array.from({ length: 24 }, (_, index) => numbers[index]);
+  const options = { id: 'x', title: 'Requests', unit: 'requests per hour', range, now: NOON, scope: 'All.' };
+  const served = { name: 'served', label: 'Served', total: '6 served', values: values({ 0: 4, 2: 2 }) };
+  const refused = { name: 'refused', label: 'Refused', total: '4 refused', values: values({ 0: 4 }) };
+  const bars = chart({ ...options, kind: 'bars', series: [served, refused], limit: 8 }).text;
+  assert.match(bars, /<path class="served" d="M0.11 100V50h0.78V100zM2.11 100V75h0.78V100z"\/>/);
+  assert.match(bars, /<path class="refused" d="M0.11 50V0h0.78V50z"\/>/);
+  assert.match(bars, /<path class="limit" d="M0 0H24"\/>/);
+  assert.match(bars, /<div class="y"[^>]*><span>8<\/span><span>6<\/span><span>4<\/span><span>2<\/span><span>0<\/span>/);
+  assert.match(bars, /<div class="x"[^>]*><span>13:00<\/span><span>19:00<\/span>/);
+  assert.match(
+    bars,
+    /<td class="number">2<\/td><td class="number"><\/td><\/tr>[\s\S]*<td class="number">4<\/td><td class="number">4</,
+  );
+  const lines = chart({
+    ...options,
+    kind: 'lines',
+    unit: 'ms',
+    series: [{ ...served, name: 'p50', values: values({ 0: 4, 1: 2, 5: 1 }) }],
+  }).text;
+  assert.match(lines, /<path class="p50" d="M0.5 0L1.5 50M5 75h1"\/>/);
+  assert.match(lines, /<th scope="col" class="number">Served, ms<\/th>/);
+  const empty = chart({ ...options, kind: 'bars', series: [{ ...served, values: values({}) }] }).text;
+  assert.match(empty, /data-unit="requests per hour" hidden>/);
+  assert.match(empty, /<p class="none"[^>]*>No requests in the last 24 hours\.<\/p>/);
+});

@@ -1,0 +1,151 @@
+import { type Html, html } from '../../http/docs/html.ts';
+import { utc } from '../../stdx/clock.ts';
+import { count, moment, table, utcDay } from '../frame/element.ts';
+import { isByDay, type Range, stepsOf } from './range.ts';
+import { LINES, scaleEnd } from './scale.ts';
+
+/** The height of the drawing in its own units; its width is the number of steps. */
+const HEIGHT = 100;
+/** The share of a step that its bar takes. */
+const BAR = 0.78;
+/** The limit is drawn only if requests reach this share of it; else the bars would be too small to see. */
+const LIMIT_SHOWN_FROM = 0.2;
+
+interface Series {
+  /** The class that colours it. */
+  readonly name: string;
+  readonly label: string;
+  /** What the legend says of the whole range. */
+  readonly total: string;
+  /** One value for each step of the range; undefined where there is none. */
+  readonly values: readonly (number | undefined)[];
+}
+
+export interface ChartOptions {
+  /** Element id, unique on the page; live updates match elements by it. */
+  readonly id: string;
+  readonly title: string;
+  /** `bars` are stacked on each other, in the order of the series; `lines` are not. */
+  readonly kind: 'bars' | 'lines';
+  /** What the numbers are, on the axis. */
+  readonly unit: string;
+  readonly range: Range;
+  readonly now: number;
+  readonly series: readonly Series[];
+  /** How a number is written. */
+  readonly write?: (value: number) => string;
+  /** A bound of each step, drawn as a line. */
+  readonly limit?: number | undefined;
+  /** Which instances the numbers are of, and how they came about. */
+  readonly scope: string;
+}
+
+/**
+ * Values by step as a drawing and as a table. The drawing is complete without scripts; a script replaces it with one
+ * that can be pointed at, which reads its numbers from the table.
+ */
+export function chart(options: ChartOptions): Html {
+  const { id, title, kind, unit, range, now, series, limit, scope, write = count } = options;
+  const steps = stepsOf(range, now);
+  const hasValues = series.some(({ values }) => values.some((value) => value !== undefined && value > 0));
+  const limitAttribute = limit === undefined ? '' : html` data-limit="${limit}"`;
+  const legend = series.map(({ name, total }) => html`<span class="${name}">${total}</span>`);
+  if (limit !== undefined) legend.push(html`<span class="limit">limit ${count(limit)}</span>`);
+  return html`<section class="chart" aria-labelledby="${id}-heading">
+<h2 id="${id}-heading">${title} <small>in ${range.words}</small></h2>
+<p class="legend" id="${id}-legend" data-live>${legend}</p>
+<p class="none" id="${id}-none" data-live>${hasValues ? '' : html`No requests in ${range.words}.`}</p>
+<div class="plot ${kind}" id="${id}" data-live data-chart="${kind}" data-first="${steps[0] ?? now}" data-step="${range.stepSeconds}" data-steps="${range.steps}"${limitAttribute} data-rows="${id}-rows" data-title="${title}" data-unit="${unit}"${hasValues ? '' : html` hidden`}>
+${drawing(options, steps)}</div>
+<details><summary>Show as a table</summary>
+${table(title, columns(options), rows(options, { steps, write }), `${id}-rows`)}</details>
+<p class="scope">${scope}</p>
+</section>`;
+}
+
+function columns({ series, unit, range, kind }: ChartOptions) {
+  const start = `Start of the ${range.stepWords}`;
+  const suffix = kind === 'lines' ? `, ${unit}` : '';
+  return [{ name: start }, ...series.map(({ label }) => ({ name: `${label}${suffix}`, isNumber: true }))];
+}
+
+/** Newest first, without steps of which there is nothing to tell. */
+function rows(
+  { series, range }: ChartOptions,
+  { steps, write }: { steps: number[]; write: (value: number) => string },
+) {
+  const found = steps.flatMap((at, index) => {
+    const values = series.map(({ values }) => values[index]);
+    if (values.every((value) => value === undefined || value === 0)) return [];
+    const cells = values.map((value) => html`<td class="number">${value === undefined ? '' : write(value)}</td>`);
+    return [html`<tr data-at="${at}"><th scope="row">${isByDay(range) ? utcDay(at) : moment(at)}</th>${cells}</tr>\n`];
+  });
+  if (found.length > 0) return found.reverse();
+  return [html`<tr><td colspan="${series.length + 1}">No requests in ${range.words}.</td></tr>`];
+}
+
+function drawing(options: ChartOptions, steps: readonly number[]): Html {
+  const { title, kind, unit, range, series, limit } = options;
+  const tops = kind === 'bars' ? stacked(series, steps.length) : series.map(({ values }) => values);
+  const max = Math.max(0, ...tops.flat().map((value) => value ?? 0));
+  const shownLimit = limit !== undefined && max >= limit * LIMIT_SHOWN_FROM ? limit : undefined;
+  const end = scaleEnd(Math.max(max, shownLimit ?? 0), { isWhole: kind === 'bars' });
+  const y = (value: number) => round(HEIGHT * (1 - value / end));
+  const grid = Array.from({ length: LINES + 1 }, (_, line) => `M0 ${(line * HEIGHT) / LINES}H${steps.length}`);
+  const drawn = series.map(({ name }, index) => {
+    const path = kind === 'bars' ? bars(tops[index] ?? [], tops[index - 1], y) : line(tops[index] ?? [], y);
+    return html`<path class="${name}" d="${path}"/>`;
+  });
+  const marks = Array.from({ length: range.marks + 1 }, (_, mark) => {
+    const at = (steps[0] ?? 0) + (mark / range.marks) * steps.length * range.stepSeconds;
+    return html`<span>${isByDay(range) ? utc(at).slice(0, 10) : utc(at).slice(11, 16)}</span>`;
+  });
+  const labels = Array.from({ length: LINES + 1 }, (_, index) => {
+    const value = (end * (LINES - index)) / LINES;
+    return html`<span>${value.toLocaleString('en-US', { maximumSignificantDigits: 6 })}</span>`;
+  });
+  return html`<p class="unit">${unit}</p>
+<div class="y" aria-hidden="true">${labels}</div>
+<svg viewBox="0 0 ${steps.length} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title} in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}</svg>
+<div class="x" aria-hidden="true">${marks}</div>
+<p class="zone">${isByDay(range) ? 'days in UTC' : 'times in UTC'}</p>`;
+}
+
+/** The height of each series on top of those before it. */
+function stacked(series: readonly Series[], steps: number): number[][] {
+  let below = new Array<number>(steps).fill(0);
+  return series.map(({ values }) => {
+    below = below.map((height, index) => height + (values[index] ?? 0));
+    return below;
+  });
+}
+
+function bars(
+  tops: readonly (number | undefined)[],
+  below: readonly (number | undefined)[] | undefined,
+  y: (value: number) => number,
+): string {
+  return tops
+    .map((top = 0, index) => {
+      const bottom = below?.[index] ?? 0;
+      return top > bottom ? `M${round(index + (1 - BAR) / 2)} ${y(bottom)}V${y(top)}h${BAR}V${y(bottom)}z` : '';
+    })
+    .join('');
+}
+
+/** A line through the middles of the steps, broken where there is no value; one alone is as wide as its step. */
+function line(values: readonly (number | undefined)[], y: (value: number) => number): string {
+  return values
+    .map((value, index) => {
+      if (value === undefined) return '';
+      const goesOn = values[index - 1] !== undefined;
+      const isAlone = !goesOn && values[index + 1] === undefined;
+      if (isAlone) return `M${index} ${y(value)}h1`;
+      return `${goesOn ? 'L' : 'M'}${index + 0.5} ${y(value)}`;
+    })
+    .join('');
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

@@ -1,0 +1,102 @@
+import { type Html, html } from '../../http/docs/html.ts';
+import { count } from './element.ts';
+
+/** What lists have in common: filters, columns that become cards on a phone, numbered pages. */
+
+/** The parameters of a list, in the address of each of its pages. */
+export type ListQuery = Readonly<Record<string, string | undefined>>;
+
+/** The address of a list with these parameters; those that are undefined or empty are left out. */
+export function addressOf(path: string, query: ListQuery): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []));
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+export interface Option {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** A field of a filter with a closed set of values; the first one is the default. */
+export function choiceField(name: string, label: string, options: readonly Option[], chosen = ''): Html {
+  const all = options.map(
+    ({ value, label }) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${label}</option>`,
+  );
+  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${all}</select></div>`;
+}
+
+/** A field of a filter with a text. */
+export function textField(name: string, label: string, value = '', { isWide = false, max = 255 } = {}): Html {
+  return html`<div${isWide ? html` class="wider"` : ''}><label for="${name}">${label}</label><input id="${name}" name="${name}" type="search" value="${value}" maxlength="${max}" autocomplete="off"></div>`;
+}
+
+/** The filters of a list, sent as its address. */
+export function filters(path: string, fields: readonly Html[], { isFiltered }: { isFiltered: boolean }): Html {
+  const all = isFiltered ? html`<a class="button" href="/console${path}">Reset</a>` : '';
+  return html`<form class="list-filters" role="search" action="/console${path}">${fields}<div class="row"><button>Show</button>${all}</div></form>`;
+}
+
+export interface CardColumn {
+  readonly name: string;
+  readonly isNumber?: boolean;
+  /** Text that needs room. */
+  readonly isLong?: boolean;
+  /** The order of the list that the column stands for, with the address that asks for it. */
+  readonly sort?: { readonly href: string; readonly order: 'ascending' | 'descending' | undefined };
+}
+
+/** A table whose rows become cards on a phone: there each cell names its column. The first cell heads its row. */
+export function cardTable(label: string, columns: readonly CardColumn[], rows: readonly (readonly Html[])[]): Html {
+  const heads = columns.map(({ name, isNumber, sort }) => {
+    const order = sort?.order ? html` aria-sort="${sort.order}"` : '';
+    const text = sort ? html`<a href="/console${sort.href}">${name}</a>` : name;
+    return html`<th scope="col"${isNumber ? html` class="number"` : ''}${order}>${text}</th>`;
+  });
+  const lines = rows.map(([head = html``, ...cells]) => {
+    const named = cells.map((cell, index) => {
+      const { name = '', isNumber, isLong } = columns[index + 1] ?? {};
+      const kind = isNumber ? html` class="number"` : isLong ? html` class="long"` : '';
+      return html`<td data-column="${name}"${kind}><div>${cell}</div></td>`;
+    });
+    return html`<tr><th scope="row">${head}</th>${named}</tr>\n`;
+  });
+  return html`<div class="wide cards" tabindex="0" role="region" aria-label="${label}"><table>
+<thead><tr>${heads}</tr></thead>
+<tbody>${lines}</tbody></table></div>`;
+}
+
+interface NumberedPages {
+  readonly path: string;
+  readonly query: ListQuery;
+  readonly page: number;
+  readonly pages: number;
+}
+
+/** How many page numbers stand on either side of the current one. */
+const NEIGHBOURS = 1;
+
+/** Links to the pages of a list by number, and a form that jumps to one; empty for a single page. */
+export function numberedPages({ path, query, page, pages }: NumberedPages): Html {
+  if (pages <= 1) return html``;
+  const address = (to: number) => `/console${addressOf(path, { ...query, page: to > 1 ? `${to}` : '' })}`;
+  const numbers = Array.from({ length: pages }, (_, index) => index + 1).filter(
+    (number) => number === 1 || number === pages || Math.abs(number - page) <= NEIGHBOURS,
+  );
+  const links = numbers.map((number, index) => {
+    const gap = number > (numbers[index - 1] ?? 0) + 1 ? html`<li class="soft" aria-hidden="true">…</li>` : '';
+    const current = number === page ? html` aria-current="page"` : '';
+    return html`${gap}<li><a href="${address(number)}" aria-label="Page ${count(number)}"${current}>${count(number)}</a></li>`;
+  });
+  const step = (to: number, rel: string, text: string) =>
+    to < 1 || to > pages ? '' : html`<a class="button" rel="${rel}" href="${address(to)}">${text}</a>`;
+  const kept = Object.entries(query).map(([name, value]) =>
+    value ? html`<input type="hidden" name="${name}" value="${value}">` : '',
+  );
+  return html`<nav class="pages" aria-label="Pages">${step(page - 1, 'prev', 'Back')}<ul>${links}</ul>${step(page + 1, 'next', 'Next')}
+<form action="/console${path}">${kept}<label for="page">Go to page</label><input id="page" name="page" inputmode="numeric" pattern="[0-9]{1,9}" required value="${page}" autocomplete="off"><button>Go</button></form></nav>`;
+}
+
+/** A link that downloads a list as CSV: all of it that the filters select. */
+export function csvLink(path: string, query: ListQuery): Html {
+  return html`<a class="button" href="/console${addressOf(path, query)}" download>CSV</a>`;
+}

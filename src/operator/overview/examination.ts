@@ -1,0 +1,54 @@
+import { oneAtATime } from '../../stdx/one-at-a-time.ts';
+import type { Finding } from '../../telemetry/finding.ts';
+import { soon } from './soon.ts';
+
+/** How long findings are kept; longer if an examination would take more than this share of the time. */
+const KEPT_MS = 600_000;
+const TIME_SHARE = 0.02;
+/** How long a page waits for the first findings. */
+const WAIT_MS = 500;
+
+/** What was found, in Unix seconds. */
+export interface Examined {
+  readonly at: number;
+  readonly findings: readonly Finding[];
+}
+
+export interface ExaminationOptions {
+  /** What `doctor` checks. It must not hold up the event loop. */
+  readonly examine: () => Promise<readonly Finding[]>;
+  readonly clock: () => { readonly unix: number };
+}
+
+/** Repeats what the command `doctor` checks, while operators look at it. */
+export class Examination {
+  readonly #options: ExaminationOptions;
+  readonly #run = oneAtATime(() => this.#examine());
+  #last: Examined | undefined;
+  #staleAtMs = 0;
+
+  constructor(options: ExaminationOptions) {
+    this.#options = options;
+  }
+
+  /** The latest findings; undefined if the first are not there within half a second. Never rejects. */
+  async latest(): Promise<Examined | undefined> {
+    if (performance.now() >= this.#staleAtMs) {
+      this.#staleAtMs = Number.POSITIVE_INFINITY;
+      const running = this.#run();
+      if (!this.#last) await soon(running, WAIT_MS);
+    }
+    return this.#last;
+  }
+
+  async #examine(): Promise<void> {
+    const startedMs = performance.now();
+    const findings = await this.#options.examine().catch((error: Error): Finding[] => {
+      const advice = 'run `pet-catalog doctor` on the machine';
+      return [{ check: 'doctor', status: 'warning', finding: `The checks failed: ${error.message}`, advice }];
+    });
+    this.#last = { at: this.#options.clock().unix, findings };
+    const endedMs = performance.now();
+    this.#staleAtMs = endedMs + Math.max(KEPT_MS, (endedMs - startedMs) / TIME_SHARE);
+  }
+}

@@ -1,0 +1,101 @@
+import { hostname } from 'node:os';
+import { type Html, html } from '../../http/docs/html.ts';
+import type { Finding } from '../../telemetry/finding.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ConsoleContext } from '../frame/context.ts';
+import { count, duration, moment } from '../frame/element.ts';
+
+/** A backup is overdue after this many intervals. */
+const OVERDUE_INTERVALS = 2;
+const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** The schedule of backups and the newest one. Moments are Unix seconds. */
+interface BackupState {
+  /** 0 without a schedule. */
+  readonly everySeconds: number;
+  /** 0 if there is no backup. */
+  readonly at: number;
+  readonly bytes: number;
+  /** Failures since the start. */
+  readonly failures: number;
+}
+
+/** Reads the state of the backups from the metrics, which the scheduler feeds. */
+async function backupState(metrics: Metrics): Promise<BackupState> {
+  const { backupInterval, backupTime, backupBytes, backupFailures } = metrics;
+  const all = await Promise.all([backupInterval, backupTime, backupBytes, backupFailures].map((each) => each.get()));
+  const [everySeconds = 0, at = 0, bytes = 0, failures = 0] = all.map(({ values }) => values[0]?.value ?? 0);
+  return { everySeconds, at, bytes, failures };
+}
+
+/** What this instance depends on, the last backup, and what the command `doctor` would complain of. */
+export async function healthSection(context: ConsoleContext): Promise<Html> {
+  const { health, limiter, usesRedis, version, environment, url } = context;
+  const database = await health.ready().then(
+    () => html`<span class="badge good">up</span>`,
+    () => html`<span class="badge danger">down</span> Requests that need it get 503; see the log.`,
+  );
+  const counting = usesRedis
+    ? limiter.state === 'ok'
+      ? html`<span class="badge good">up</span>`
+      : html`<span class="badge danger">down</span> This instance counts by itself and admits its share of each limit.`
+    : html`<span class="badge">not used</span> This instance counts alone.`;
+  return html`<section id="health" data-live aria-labelledby="health-heading">
+<h2 id="health-heading">Health <small>of this instance</small></h2>
+<dl class="facts"><dt>Database</dt><dd>${database}</dd><dt>Redis</dt><dd>${counting}</dd>
+<dt>Last backup</dt><dd>${await lastBackup(context)}</dd>
+<dt>Checks</dt><dd>${await checks(context)}</dd>
+<dt>This instance</dt><dd>on <code>${hostname()}</code>, version ${version}, ${environment}, up for ${duration(process.uptime())}</dd>
+<dt>API</dt><dd><code>${url()}</code></dd></dl>
+</section>`;
+}
+
+async function lastBackup({ metrics, machineNow: now }: ConsoleContext): Promise<Html> {
+  const { everySeconds, at, bytes, failures } = await backupState(metrics);
+  if (everySeconds === 0) {
+    return html`<span class="badge">not scheduled</span> This instance makes none: set <code>BACKUP_DIR</code>, or back the database up by its own tools.`;
+  }
+  const failed = failures > 0 ? html` Failed attempts since the start: ${count(failures)}; see the log.` : '';
+  if (at === 0)
+    return html`<span class="badge warning">none yet</span> One is due every ${duration(everySeconds)}.${failed}`;
+  const age = now - at;
+  const isOverdue = age > OVERDUE_INTERVALS * everySeconds;
+  const badge = isOverdue ? html`<span class="badge danger">overdue</span> ` : '';
+  return html`${badge}<strong>${duration(age)} old</strong>, ${size(bytes)}, made ${moment(at)}; one is due every ${duration(everySeconds)}.${failed}`;
+}
+
+async function checks({ examination }: ConsoleContext): Promise<Html> {
+  const examined = await examination?.latest();
+  if (!examined)
+    return html`<span class="soft">${examination ? 'Being checked…' : 'Run'}</span> <code>pet-catalog doctor</code>`;
+  const { at, findings } = examined;
+  const complaints = findings.filter((each) => each.status !== 'ok');
+  const checkedAt = html`<span class="soft">what <code>pet-catalog doctor</code> checks, at ${moment(at)}</span>`;
+  if (complaints.length === 0) {
+    return html`<span class="badge good">nothing to do</span> ${count(findings.length)} checks passed: ${checkedAt}`;
+  }
+  const rank = ({ status }: Finding) => (status === 'problem' ? 0 : 1);
+  const shown = complaints.sort((one, other) => rank(one) - rank(other)).map(complaint);
+  return html`${count(complaints.length)} of ${count(findings.length)} checks complain: ${checkedAt}
+<ul class="complaints">${shown}</ul>`;
+}
+
+function complaint(finding: Finding): Html {
+  if (finding.status === 'ok') return html``;
+  const badge =
+    finding.status === 'problem'
+      ? html`<span class="badge danger">problem</span>`
+      : html`<span class="badge warning">warning</span>`;
+  return html`<li>${badge} ${finding.check}: ${finding.finding}. <span class="soft">To do: ${withCode(finding.advice)}.</span></li>`;
+}
+
+/** What stands between backticks is code. */
+function withCode(advice: string): Html[] {
+  return advice.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+}
+
+/** A number of bytes, in the unit in which it is short. */
+function size(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${(bytes / 1024 ** power).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ${BYTE_UNITS[power]}`;
+}

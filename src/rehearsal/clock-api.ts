@@ -1,0 +1,70 @@
+import { CatalogError } from '../catalog/error.ts';
+import { validator } from '../catalog/validate.ts';
+import { originOf } from '../http/operations/idempotency.ts';
+import type { ApiOperation } from '../operator/api/operation.ts';
+import type { Transactions } from '../storage/sql/transactions.ts';
+import type { TurnedClock } from './clock.ts';
+import { type Turn, timeJson, turnTime } from './turns.ts';
+
+const TAG = 'clock';
+const EXAMPLE = { now: '2030-12-05T00:00:00Z', turnedBy: 127_440_000 };
+
+const Time = {
+  title: 'Time',
+  type: 'object',
+  required: ['now', 'turnedBy'],
+  properties: {
+    now: { type: 'string', format: 'date-time', description: 'The time of the service', example: EXAMPLE.now },
+    turnedBy: { type: 'integer', minimum: 0, description: 'By how many seconds it is ahead of the machine’s' },
+  },
+  description: 'The turned time',
+} as const;
+
+const NewTurn = {
+  title: 'Turn',
+  type: 'object',
+  properties: {
+    advance: { type: 'string', description: 'A duration, such as `90s`, `10m`, `24h` or `30d`', example: '24h' },
+    set: { type: 'string', format: 'date-time', description: 'A moment that is not past', example: EXAMPLE.now },
+  },
+  description: 'How far to put the time forward: one of the two',
+} as const;
+
+const checkTurn = validator(NewTurn);
+
+/** The operations on the clock of a rehearsal. */
+export function clockOperations(transactions: Transactions, clock: TurnedClock): readonly ApiOperation[] {
+  const success = { status: 200, description: 'The time', schema: Time, example: EXAMPLE } as const;
+  const about = { path: '/clock', tag: TAG, role: 'admin', success, errors: [] } as const;
+  return [
+    {
+      ...about,
+      id: 'getClock',
+      method: 'GET',
+      summary: 'Get the time',
+      description: 'The time of a service in rehearsal, and by how much it is turned.',
+      handle: () => ({ status: 200, body: JSON.stringify(timeJson(clock.time)) }),
+    },
+    {
+      ...about,
+      id: 'turnClock',
+      method: 'POST',
+      summary: 'Put the time forward',
+      description: 'Time goes on from there at its usual pace. It can be put forward only.',
+      body: { schema: NewTurn, example: { advance: '24h' } },
+      async handle({ exchange, token, by }) {
+        const turn = turnOf(checkTurn(exchange.body));
+        const origin = originOf(exchange, token.id);
+        const { resource: time, isReplay } = await turnTime(transactions, turn, { machine: clock.machine, by, origin });
+        const headers = isReplay ? ['Idempotency-Replayed', 'true'] : [];
+        return { status: 200, headers, body: JSON.stringify(timeJson(time)) };
+      },
+    },
+  ];
+}
+
+function turnOf({ advance, set }: { advance?: string; set?: string }): Turn {
+  if (advance !== undefined && set === undefined) return { advance };
+  if (set !== undefined && advance === undefined) return { set };
+  throw new CatalogError('validation_failed', 'The body has to say how far; send either `advance` or `set`');
+}

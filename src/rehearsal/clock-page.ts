@@ -1,0 +1,66 @@
+import { CatalogError } from '../catalog/error.ts';
+import { html } from '../http/docs/html.ts';
+import type { Answer } from '../http/transport/exchange.ts';
+import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../operator/frame/context.ts';
+import { count, duration, mistake, onlyFor, post } from '../operator/frame/element.ts';
+import { page } from '../operator/frame/layout.ts';
+import { utc } from '../stdx/clock.ts';
+import type { Transactions } from '../storage/sql/transactions.ts';
+import type { TurnedClock } from './clock.ts';
+import { type Turn, turnTime } from './turns.ts';
+
+const MINUTES = 'yyyy-mm-ddThh:mm'.length;
+
+/** The page of the clock, and its forms. */
+export function clockRoutes(transactions: Transactions, clock: TurnedClock): readonly ConsoleRoute[] {
+  const turn = async (context: ConsoleContext, wanted: Turn) => {
+    try {
+      await turnTime(transactions, wanted, { machine: clock.machine, by: context.by });
+      return seeOther('/clock');
+    } catch (error) {
+      if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
+      return clockPage(context, clock, error.message);
+    }
+  };
+  return [
+    { method: 'GET', path: '/clock', handle: (context) => clockPage(context, clock) },
+    {
+      method: 'POST',
+      path: '/clock/advance',
+      handle: (context) => turn(context, { advance: field(context.form, 'advance') }),
+    },
+    {
+      method: 'POST',
+      path: '/clock/set',
+      handle: (context) => turn(context, { set: momentIn(field(context.form, 'set')) }),
+    },
+  ];
+}
+
+/** A browser leaves out the zone, and seconds that are 0. */
+function momentIn(local: string): string {
+  return `${local}${local.length === MINUTES ? ':00' : ''}Z`;
+}
+
+function clockPage(context: ConsoleContext, clock: TurnedClock, wrong?: string): Answer {
+  const { now, turnedBy } = clock.time;
+  const advance = html`<div class="fields"><div><label for="advance">Duration</label>
+<input id="advance" name="advance" value="${field(context.form, 'advance') || '1h'}" required autocomplete="off" aria-describedby="advance-hint">
+<p class="hint" id="advance-hint">Such as 90s, 10m, 24h or 30d.</p></div>
+<div class="row"><button class="primary">Advance</button></div></div>`;
+  const set = html`<div class="fields"><div><label for="set">Time in UTC</label>
+<input id="set" name="set" type="datetime-local" step="1" required value="${utc(now).slice(0, -1)}"></div>
+<div class="row"><button class="primary">Set</button></div></div>`;
+  const forms = html`<section aria-labelledby="advance-heading"><h2 id="advance-heading">Put it forward by</h2>
+${post(context, '/clock/advance', advance)}</section>
+<section aria-labelledby="set-heading"><h2 id="set-heading">Put it forward to</h2>
+${post(context, '/clock/set', set)}</section>`;
+  const content = html`<h1>Clock</h1>
+<p class="lead">The time of this service can be put forward, and goes on from there. Windows and the day, bans, the ends of keys, idempotency keys and the sunset follow it. Sessions, tokens, backups and the log keep the machine’s time.</p>
+${mistake(wrong)}
+<dl class="facts"><dt>Time</dt><dd id="time">${utc(now)}</dd>
+<dt>Turned by</dt><dd>${turnedBy === 0 ? 'nothing' : html`${duration(turnedBy)} (${count(turnedBy)} s)`}</dd>
+<dt>Machine</dt><dd>${utc(context.machineNow)}</dd></dl>
+${onlyFor(context, 'admin', forms)}`;
+  return page(context, { section: '/clock', title: 'Clock', content, status: wrong === undefined ? 200 : 400 });
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseScript, stepText } from './script.ts';
+
+test('a script is its steps, each as often as it says, and white space around them is nothing', () => {
+  const steps = parseScript('ok, limit:2 ,lost*3,slow:60,grease,unavailable:1*2,revoked');
+  assert.equal(
+    steps.map(stepText).join(),
+    'ok,limit:2,lost,lost,lost,slow:60,grease,unavailable:1,unavailable:1,revoked',
+  );
+  assert.deepEqual(parseScript('quota:86400*10000').length, 10_000);
+});
+
+for (const [script, message] of [
+  ['', /^The script is empty; .*ok, limit:S, quota:S, ban:S, unavailable:S, unknown, lost, reset, cut, slow:S/],
+  ['ok,limt:2', /^Step 2 of the script, "limt:2", is none of the steps: ok, limit:S/],
+  ['ok,,lost', /^Step 2 of the script, "", is none of the steps/],
+  ['OK', /^Step 1 of the script, "OK", is none of the steps/],
+  ['limit', /^Step 1 of the script, "limit", needs whole seconds from 1 to 86400, such as limit:2$/],
+  ['ban:0', /needs whole seconds from 1 to 86400, such as ban:2$/],
+  ['quota:1.5', /needs whole seconds/],
+  ['unavailable:90000', /needs whole seconds/],
+  ['slow:61', /^Step 1 of the script, "slow:61", needs whole seconds from 1 to 60, such as slow:2$/],
+  ['ok,lost:3', /^Step 2 of the script, "lost:3", takes no seconds; write lost$/],
+  ['ok*0', /repeats "0" times; write a whole number from 1 to 10000 behind the \*$/],
+  ['ok*two', /repeats "two" times/],
+  ['ok*2*2', /repeats "2\*2" times/],
+  ['ok*10001', /repeats "10001" times/],
+  ['ok*9999,lost*2', /^The script has more than 10000 steps$/],
+  ['revoked,ok', /^Step 2 of the script, "ok", follows revoked, which is for good; write revoked last$/],
+  ['revoked*2', /"revoked\*2", is for good; write it once$/],
+  [`${'ok,'.repeat(2_000)}ok`, /^The script has 6002 characters; 4096 at most are possible$/],
+] as const) {
+  test(`the script "${script.slice(0, 20)}" is refused with what is wrong`, () => {
+    assert.throws(() => parseScript(script), { code: 'validation_failed', message });
+  });
+}

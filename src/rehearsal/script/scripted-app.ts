@@ -1,0 +1,133 @@
+import type { IncomingMessage } from 'node:http';
+import type { ApiKey } from '../../catalog/api-key.ts';
+import type { AppOptions } from '../../http/app.ts';
+import type { Operation } from '../../http/operations/operation.ts';
+import type { Exchange, Serve } from '../../http/transport/exchange.ts';
+import type { Decision } from '../../limits/limiter.ts';
+import { later } from '../../limits/window.ts';
+import type { Clock } from '../../stdx/clock.ts';
+import type { Timers } from '../../stdx/timers.ts';
+import type { Step } from './script.ts';
+import type { ScriptedKeys } from './scripted-key.ts';
+import { ScriptedRequest } from './scripted-request.ts';
+
+/** A request whose key exists nowhere: the real authenticator refuses it as it refuses every unknown key. */
+const UNKNOWN_KEY = { headers: { authorization: 'Bearer unknown' } } as IncomingMessage;
+
+export interface ScriptOptions {
+  readonly keys: ScriptedKeys;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** The time of the clock in milliseconds. */
+  nowMs(): number;
+}
+
+/**
+ * Wraps the making of an app so that requests with a scripted key meet their steps. Its gates get an authenticator, a
+ * limiter and operations that know the script; the app itself knows nothing of it.
+ */
+export function withScripts(
+  createApp: (options: AppOptions) => Serve,
+  { keys, clock, timers, nowMs }: ScriptOptions,
+): (options: AppOptions) => Serve {
+  return (options) => {
+    const { authenticator } = options;
+    const exchanges = new WeakMap<IncomingMessage, Scripted>();
+    /** By a copy of the key that each request gets. */
+    const requests = new WeakMap<ApiKey, ScriptedRequest>();
+    const isFree = freeRoutes(options.operations);
+
+    const serve = createApp({
+      ...options,
+      authenticator: {
+        async authenticate(request) {
+          const at = nowMs();
+          const found = await authenticator.authenticate(request);
+          const sent = exchanges.get(request);
+          const key = found.key && (await keys.find(found.key.id));
+          if (!sent || !found.key || !key) return found;
+          const scripted = new ScriptedRequest(sent.exchange, { key, at, timers, nowMs });
+          sent.scripted = scripted;
+          if (scripted.isRevoked({ isFree: isFree(sent.exchange) })) return authenticator.authenticate(UNKNOWN_KEY);
+          const copy = { ...found.key };
+          requests.set(copy, scripted);
+          return { key: copy };
+        },
+      },
+      limiter: scriptedLimiter(options.limiter, { requests, clock }),
+      operations: options.operations.map((operation) => ({
+        ...operation,
+        handle: (catalog, exchange) => {
+          const work = () => operation.handle(catalog, exchange);
+          return requests.get(exchange.key)?.carryOut(work) ?? work();
+        },
+      })),
+    });
+    return async (exchange) => {
+      const sent: Scripted = { exchange, scripted: undefined };
+      exchanges.set(exchange.request, sent);
+      const send = exchange.answer.bind(exchange);
+      let concluding: Promise<void> | undefined;
+      exchange.answer = (answer) => {
+        const { scripted } = sent;
+        if (!scripted) return send(answer);
+        concluding ??= scripted.conclude(answer, send);
+      };
+      await serve(exchange);
+      await concluding;
+    };
+  };
+}
+
+/** An exchange, and what its script does with it once its key is known to have one. */
+interface Scripted {
+  readonly exchange: Exchange;
+  scripted: ScriptedRequest | undefined;
+}
+
+/** Whether a request is for an operation that spends no step. */
+function freeRoutes(operations: readonly Operation[]): (exchange: Exchange) => boolean {
+  const free = operations.filter(({ free: isFree }) => isFree).map(({ method, path }) => `${method} /v1${path}`);
+  return ({ request, route }) => free.includes(`${request.method === 'HEAD' ? 'GET' : request.method} ${route}`);
+}
+
+interface LimiterOptions {
+  readonly requests: WeakMap<ApiKey, ScriptedRequest>;
+  readonly clock: Clock;
+}
+
+/** A limiter that refuses what a script refuses, by the arithmetic of the real one. */
+function scriptedLimiter(limiter: AppOptions['limiter'], { requests, clock }: LimiterOptions): AppOptions['limiter'] {
+  /** Decisions that a script made: they are told as they were made. */
+  const made = new WeakSet<Decision>();
+  const peek = async (key: ApiKey) => {
+    const known = await limiter.peek(key);
+    const held = requests.get(key)?.held();
+    if (!held) return known;
+    const decision = refused(known, held, clock);
+    made.add(decision);
+    return decision;
+  };
+  return {
+    async charge(key) {
+      const request = requests.get(key);
+      request?.begin();
+      if (!request?.held() && !request?.isReset) return limiter.charge(key);
+      return peek(key);
+    },
+    peek,
+    current: (key, decision) => (made.has(decision) ? decision : limiter.current(key, decision)),
+  };
+}
+
+/** What the windows would tell if they were as the step has them. */
+function refused(known: Decision, { step, seconds }: { step: Step; seconds: number }, clock: Clock): Decision {
+  const moment = clock();
+  const until = moment.unix + seconds;
+  const spent = { remaining: 0, reset: until };
+  if (step.name === 'limit') return later({ ...known, minute: { ...known.minute, ...spent } }, moment);
+  if (step.name === 'ban') return later({ ...known, ban: { until, reason: 'banned by its script' } }, moment);
+  const day = { ...known.day, remaining: 0 };
+  // A day ends at midnight, but the script says when.
+  return { ...later({ ...known, day }, moment), reset: until, day: { ...day, ...spent } };
+}

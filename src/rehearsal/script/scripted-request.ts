@@ -1,0 +1,182 @@
+import { hash } from 'node:crypto';
+import { CatalogError } from '../../catalog/error.ts';
+import { errorAnswer, refusal } from '../../http/errors.ts';
+import { BODY_BYTES_MAX, readBytes } from '../../http/transport/body.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
+import type { Timers } from '../../stdx/timers.ts';
+import { greased } from './grease.ts';
+import { stepText } from './script.ts';
+import type { Met, ScriptedKey } from './scripted-key.ts';
+
+const DIGEST_CHARACTERS = 22;
+
+export interface ScriptedRequestOptions {
+  readonly key: ScriptedKey;
+  /** When it came, in Unix milliseconds. */
+  readonly at: number;
+  readonly timers: Timers;
+  nowMs(): number;
+}
+
+/** One request with a scripted key: what it meets, what was done, and how it ends. */
+export class ScriptedRequest {
+  readonly #exchange: Exchange;
+  readonly #options: ScriptedRequestOptions;
+  readonly #number: number;
+  #met: Met | undefined;
+  #isDone = false;
+  #hasCreated = false;
+
+  constructor(exchange: Exchange, options: ScriptedRequestOptions) {
+    this.#exchange = exchange;
+    this.#options = options;
+    this.#number = options.key.nextNumber();
+  }
+
+  get #step(): string | undefined {
+    return this.#met?.step.name;
+  }
+
+  /** Whether the connection is reset before anything is done. */
+  get isReset(): boolean {
+    return this.#step === 'reset';
+  }
+
+  /** Whether the key is revoked, by this request unless it spends no step. */
+  isRevoked({ isFree }: { isFree: boolean }): boolean {
+    const { key, at } = this.#options;
+    const met = key.look(at);
+    if (met?.step.name !== 'revoked' || (isFree && met.isSpent)) return false;
+    this.begin();
+    return true;
+  }
+
+  /** Spends a step. Call once, before anything is done. */
+  begin(): void {
+    const { key, at } = this.#options;
+    this.#met = key.take(at);
+  }
+
+  /** The limit, quota or ban that holds for this request, and its seconds that are left. */
+  held() {
+    const { key, nowMs } = this.#options;
+    return key.held(nowMs());
+  }
+
+  /** Carries the operation out, unless the step is that nothing is done. */
+  async carryOut(handle: () => Answer | Promise<Answer>): Promise<Answer> {
+    if (this.isReset || this.#step === 'unavailable' || this.#step === 'error') return this.#madeUp({ status: 503 });
+    const answer = await handle();
+    this.#isDone = true;
+    this.#hasCreated = answer.status === 201 && !answer.headers?.includes('Idempotency-Replayed');
+    return answer;
+  }
+
+  /** Ends the request by its step: with the answer, with another one, or without any. The note is stored before. */
+  async conclude(given: Answer, send: (answer: Answer) => void): Promise<void> {
+    const { request } = this.#exchange;
+    const answer = this.#madeUp(given);
+    const body = await this.#readBody();
+    if (this.#met && this.#step === 'slow') await this.#waitOut(this.#met.step.seconds);
+    // Without a body there is nothing to cut.
+    const cut = this.#step === 'cut' && request.method !== 'HEAD' ? cutShort(answer) : undefined;
+    const isLost = this.isReset || this.#step === 'lost' || (this.#step === 'cut' && !cut);
+    const isDelivered = !isLost && !cut && !this.#hasLeft;
+    try {
+      await this.#save(isLost ? undefined : answer, { body, isDelivered });
+    } catch (error) {
+      if (!(error instanceof CatalogError)) throw error;
+      return send(errorAnswer(error));
+    }
+    if (this.isReset && !('encrypted' in request.socket)) request.socket.resetAndDestroy();
+    else if (isLost) request.socket.destroy();
+    else send(cut ?? answer);
+    if (cut) request.socket.destroySoon();
+  }
+
+  /** Whether the client closed the connection. While it waits for a slow answer, its half is enough. */
+  get #hasLeft(): boolean {
+    const { socket } = this.#exchange.request;
+    return socket.destroyed || (this.#step === 'slow' && socket.readableEnded);
+  }
+
+  #madeUp(answer: Answer): Answer {
+    if (this.#step === 'unavailable') {
+      const seconds = `${this.#met?.step.seconds}`;
+      return refusal('unavailable', `The service cannot do this now; retry in ${seconds} s`, ['Retry-After', seconds]);
+    }
+    if (this.#step === 'error') return errorAnswer(new Error('rehearsed'));
+    if (this.#step === 'unknown') {
+      const message = 'It is not known whether this was stored; retry with the same Idempotency-Key, or look first';
+      return errorAnswer(new CatalogError('outcome_unknown', message));
+    }
+    return this.#step === 'grease' ? greased(answer, `${this.#options.key.id} ${this.#number}`) : answer;
+  }
+
+  /** The body, also if the answer needed none of it: it tells whether two requests are the same. */
+  async #readBody(): Promise<Buffer> {
+    const { request, bodyBytes, awaitsContinue } = this.#exchange;
+    const isUnread = bodyBytes.length === 0 && request.readableFlowing === null && !request.readableEnded;
+    if (!isUnread || awaitsContinue || Number(request.headers['content-length']) > BODY_BYTES_MAX) return bodyBytes;
+    return readBytes(this.#exchange, BODY_BYTES_MAX).catch(() => bodyBytes);
+  }
+
+  /** Waits, but not longer than the client. */
+  #waitOut(seconds: number): Promise<void> {
+    const { socket } = this.#exchange.request;
+    return new Promise((resolve) => {
+      const timer = this.#options.timers.setTimeout(resolve, seconds * 1_000);
+      const leave = () => {
+        timer[Symbol.dispose]();
+        resolve();
+      };
+      this.#exchange.onClose(leave);
+      socket.once('end', leave);
+    });
+  }
+
+  #save(answer: Answer | undefined, { body, isDelivered }: { body: Buffer; isDelivered: boolean }): Promise<void> {
+    const { request, path, query, route } = this.#exchange;
+    const { key, at, nowMs } = this.#options;
+    const idempotencyKey = request.headers['idempotency-key'];
+    const retryAfter = headerOf(answer, 'Retry-After');
+    return key.save(this.#number, {
+      at,
+      answeredAt: nowMs(),
+      method: request.method ?? '',
+      route,
+      target: digest(`${path}?${query}`),
+      body: body.length === 0 ? null : digest(body),
+      // `"k"` and `k` are the same key.
+      idempotencyKey: idempotencyKey === undefined ? null : digest(`${idempotencyKey}`.replace(/^"(.*)"$/, '$1')),
+      step: this.#met?.isSpent ? stepText(this.#met.step) : null,
+      isEarly: this.#met?.isEarly ?? false,
+      status: answer?.status ?? null,
+      retryAfter: retryAfter === undefined ? null : Number(retryAfter),
+      isDelivered,
+      isDone: this.#isDone,
+      hasCreated: this.#hasCreated,
+    });
+  }
+}
+
+/** The answer with the length of all its body, and half of the body; undefined if there is too little to cut. */
+function cutShort(answer: Answer): Answer | undefined {
+  const { body = '' } = answer;
+  const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.concat(body);
+  if (bytes.length < 2) return undefined;
+  const parts = [bytes.subarray(0, bytes.length / 2), bytes.subarray(bytes.length / 2)];
+  // Its length counts both parts; only the first is written.
+  const cut = Object.assign(parts, { [Symbol.iterator]: () => parts.slice(0, 1).values() });
+  return { ...answer, body: cut };
+}
+
+function headerOf(answer: Answer | undefined, name: string): string | undefined {
+  const headers = answer?.headers ?? [];
+  const index = headers.indexOf(name);
+  return index < 0 ? undefined : headers[index + 1];
+}
+
+function digest(content: string | Buffer): string {
+  return hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS);
+}

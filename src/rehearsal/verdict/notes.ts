@@ -1,0 +1,138 @@
+import type { Tables } from '../../storage/sql/tables.ts';
+import type { Transactions } from '../../storage/sql/transactions.ts';
+import type { KeyRehearsal, Note } from './note.ts';
+
+/** How far a key's script was followed. */
+export interface Progress {
+  readonly reached: number;
+  /** Until when a `limit`, `quota` or `ban` holds (Unix milliseconds); null without one. */
+  readonly holdsUntilMs: number | null;
+}
+
+/** What a service needs to go on with a rehearsal. */
+export interface Begun extends Progress {
+  readonly script: string;
+  /** The number of the next note. */
+  readonly nextNumber: number;
+}
+
+/** A key that follows a script. */
+export interface RehearsedKey extends Omit<KeyRehearsal, 'notes'> {
+  readonly name: string;
+}
+
+/** Has a new key follow a script, which the caller has checked. */
+export function insertScript(transactions: Transactions, { keyId, script }: { keyId: string; script: string }) {
+  return transactions.transact(async (trx) => {
+    await trx
+      .insertInto('rehearsed_keys')
+      .values({ key_id: keyId, script, position: 0, holds_until_ms: null })
+      .execute();
+  });
+}
+
+/** The rehearsal of a key; undefined if it follows no script. */
+export function readRehearsal(transactions: Transactions, keyId: string): Promise<KeyRehearsal | undefined> {
+  return transactions.read(async (db) => {
+    const key = await db.selectFrom('rehearsed_keys').selectAll().where('key_id', '=', keyId).executeTakeFirst();
+    if (!key) return undefined;
+    const rows = await db
+      .selectFrom('rehearsal_notes')
+      .selectAll()
+      .where('key_id', '=', keyId)
+      .orderBy('number')
+      .execute();
+    return { keyId, script: key.script, reached: key.position, notes: rows.map(toNote) };
+  });
+}
+
+/** The keys that follow a script, the newest first, with the names that they have. */
+export function listRehearsed(transactions: Transactions, limit: number): Promise<RehearsedKey[]> {
+  return transactions.read((db) =>
+    db
+      .selectFrom('rehearsed_keys')
+      .innerJoin('api_keys', 'api_keys.id', 'rehearsed_keys.key_id')
+      .select(['key_id as keyId', 'name', 'script', 'position as reached'])
+      .orderBy('api_keys.created_at', 'desc')
+      .orderBy('key_id')
+      .limit(limit)
+      .execute(),
+  );
+}
+
+/** Where a key's rehearsal stands; undefined if it follows no script. */
+export function readBegun(transactions: Transactions, keyId: string): Promise<Begun | undefined> {
+  return transactions.read(async (db) => {
+    const key = await db.selectFrom('rehearsed_keys').selectAll().where('key_id', '=', keyId).executeTakeFirst();
+    if (!key) return undefined;
+    const { last } = await db
+      .selectFrom('rehearsal_notes')
+      .select((of) => of.fn.max('number').as('last'))
+      .where('key_id', '=', keyId)
+      .executeTakeFirstOrThrow();
+    return {
+      script: key.script,
+      reached: key.position,
+      holdsUntilMs: key.holds_until_ms,
+      nextNumber: last === null ? 0 : Number(last) + 1,
+    };
+  });
+}
+
+/** Stores how far a key's script was followed, and a note unless there are enough of them. */
+export function saveProgress(
+  transactions: Transactions,
+  keyId: string,
+  { reached, holdsUntilMs, number, note }: Progress & { readonly number: number; readonly note: Note | undefined },
+): Promise<void> {
+  return transactions.batch(async (trx) => {
+    await trx
+      .updateTable('rehearsed_keys')
+      .set({ position: reached, holds_until_ms: holdsUntilMs })
+      .where('key_id', '=', keyId)
+      .execute();
+    if (!note) return;
+    await trx
+      .insertInto('rehearsal_notes')
+      .values({ key_id: keyId, number, ...toRow(note) })
+      .execute();
+  });
+}
+
+function toRow(note: Note): Omit<Tables['rehearsal_notes'], 'key_id' | 'number'> {
+  return {
+    at_ms: note.at,
+    answered_at_ms: note.answeredAt,
+    method: note.method,
+    route: note.route,
+    target_digest: note.target,
+    body_digest: note.body,
+    idempotency_digest: note.idempotencyKey,
+    step: note.step,
+    is_early: Number(note.isEarly),
+    status: note.status,
+    retry_after: note.retryAfter,
+    is_delivered: Number(note.isDelivered),
+    is_done: Number(note.isDone),
+    has_created: Number(note.hasCreated),
+  };
+}
+
+function toNote(row: Tables['rehearsal_notes']): Note {
+  return {
+    at: row.at_ms,
+    answeredAt: row.answered_at_ms,
+    method: row.method,
+    route: row.route,
+    target: row.target_digest,
+    body: row.body_digest,
+    idempotencyKey: row.idempotency_digest,
+    step: row.step,
+    isEarly: row.is_early === 1,
+    status: row.status,
+    retryAfter: row.retry_after,
+    isDelivered: row.is_delivered === 1,
+    isDone: row.is_done === 1,
+    hasCreated: row.has_created === 1,
+  };
+}

@@ -1,0 +1,149 @@
+import { CatalogError } from '../../catalog/error.ts';
+import { issueKey, keyWithId } from '../../catalog/operator/key-changes.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import { type ConsoleContext, type ConsoleRoute, field, nothingHere } from '../../operator/frame/context.ts';
+import { empty, foreign, mistake, onlyFor, post, table } from '../../operator/frame/element.ts';
+import { page } from '../../operator/frame/layout.ts';
+import { secretPage } from '../../operator/keys/list.ts';
+import type { Transactions } from '../../storage/sql/transactions.ts';
+import { parseScript, STEP_SECONDS_MAX } from '../script/script.ts';
+import { judge } from './judge.ts';
+import { insertScript, listRehearsed, type RehearsedKey, readRehearsal } from './notes.ts';
+import { reachedText } from './report.ts';
+import { timeline, verdicts } from './timeline.ts';
+
+const SHOWN_MAX = 100;
+/** The steps that the form asks for, one after the other. */
+const ROWS = 6;
+const PLAN = 'business';
+
+/** What the form for a rehearsal holds. */
+interface Fields {
+  readonly name: string;
+  /** One for each row; an empty name is no step. */
+  readonly rows: readonly { readonly step: string; readonly seconds: string; readonly times: string }[];
+  /** Written by hand, it goes before the rows. */
+  readonly script: string;
+}
+
+const NO_FIELDS: Fields = { name: '', rows: [], script: '' };
+
+/** The pages of the console about rehearsals: their list, the form that writes a script, and the timeline of each. */
+export function rehearsalRoutes(transactions: Transactions): readonly ConsoleRoute[] {
+  return [
+    { method: 'GET', path: '/rehearsals', handle: (context) => listPage(context, transactions) },
+    { method: 'GET', path: '/rehearsals/new', role: 'keys', handle: (context) => formPage(context, NO_FIELDS) },
+    { method: 'POST', path: '/rehearsals', role: 'keys', handle: (context) => create(context, transactions) },
+    { method: 'GET', path: '/rehearsals/:id', handle: (context) => rehearsalPage(context, transactions) },
+  ];
+}
+
+async function listPage(context: ConsoleContext, transactions: Transactions): Promise<Answer> {
+  const rehearsed = await listRehearsed(transactions, SHOWN_MAX);
+  const button = onlyFor(
+    context,
+    'keys',
+    html`<a class="button primary" href="/console/rehearsals/new">New rehearsal</a>`,
+  );
+  const columns = [{ name: 'Key' }, { name: 'Script' }, { name: 'Reached' }];
+  const none = empty(
+    'No client was rehearsed yet.',
+    html`A key with a script has its requests meet limits, failures and lost answers, one after the other.`,
+  );
+  const content = html`<div class="heading"><h1>Rehearsals</h1>${button}</div>
+<p class="lead">A key that follows a script proves its client. Each request meets the next step; then the client is judged by what it did.</p>
+${rehearsed.length === 0 ? none : table('Rehearsals', columns, rehearsed.map(listRow), 'rehearsals-rows')}`;
+  return page(context, { section: '/rehearsals', title: 'Rehearsals', content });
+}
+
+function listRow({ keyId, name, script, reached }: RehearsedKey): Html {
+  const steps = parseScript(script).length;
+  return html`<tr><th scope="row"><a href="/console/rehearsals/${keyId}">${foreign(name)}</a></th>
+<td class="long"><code>${script}</code></td><td>${reached} of ${steps}</td></tr>\n`;
+}
+
+function formPage(context: ConsoleContext, fields: Fields, wrong?: string): Answer {
+  const rows = Array.from({ length: ROWS }, (_, index) => formRow(index + 1, fields.rows[index]));
+  const form = html`<div class="fields"><div><label for="name">Name of the key</label>
+<input id="name" name="name" value="${fields.name}" maxlength="100" required autocomplete="off"></div>
+<fieldset><legend>Steps</legend>${rows}
+<p class="hint">Seconds only where the step has them: ${secondsHint()}.</p></fieldset>
+<div><label for="script">Or the script itself</label>
+<input id="script" name="script" value="${fields.script}" autocomplete="off" spellcheck="false" aria-describedby="script-hint">
+<p class="hint" id="script-hint">Such as <code>ok,limit:2,lost*2,ok</code>. If it is given, the steps above are ignored.</p></div>
+<div class="row"><button class="primary">Create the key</button><a class="button" href="/console/rehearsals">Cancel</a></div></div>`;
+  const content = html`<p class="crumb"><a href="/console/rehearsals">Rehearsals</a></p>
+<h1>New rehearsal</h1>
+<p class="lead">The first request with the new key meets the first step, the next one the second. Then everything is as usual. The key is on the plan ${PLAN}.</p>
+${mistake(wrong)}
+${post(context, '/rehearsals', form)}`;
+  const status = wrong === undefined ? 200 : 400;
+  return page(context, { section: '/rehearsals', title: 'New rehearsal', content, status });
+}
+
+function formRow(number: number, { step, seconds, times } = { step: '', seconds: '', times: '' }): Html {
+  const names = ['', ...Object.keys(STEP_SECONDS_MAX)].map(
+    (each) => html`<option value="${each}"${each === step ? html` selected` : ''}>${each || 'none'}</option>`,
+  );
+  const count = (name: string, label: string, value: string) =>
+    html`<div><label for="${name}-${number}">${label}</label><input id="${name}-${number}" name="${name}" inputmode="numeric" pattern="[0-9]{1,5}" value="${value}" autocomplete="off"></div>`;
+  return html`<div class="pair uneven"><div><label for="step-${number}">Step ${number}</label><select id="step-${number}" name="step">${names}</select></div>
+${count('seconds', 'Seconds', seconds)}${count('times', 'Times', times)}</div>`;
+}
+
+function secondsHint(): string {
+  const named = Object.entries(STEP_SECONDS_MAX).filter(([, most]) => most > 0);
+  return named.map(([name, most]) => `${name} (${most} at most)`).join(', ');
+}
+
+async function create(context: ConsoleContext, transactions: Transactions): Promise<Answer> {
+  const fields = readFields(context.form);
+  const script =
+    fields.script ||
+    fields.rows
+      .filter(({ step }) => step !== '')
+      .map(written)
+      .join(',');
+  try {
+    parseScript(script);
+    const { key, secret } = await issueKey(context, { name: fields.name, plan: PLAN });
+    await insertScript(transactions, { keyId: key.id, script });
+    const note = html`<p>Its requests meet <code>${script}</code>. <a href="/console/rehearsals/${key.id}">Watch the rehearsal</a></p>`;
+    return secretPage(context, { key, secret, title: 'The key is created', note });
+  } catch (error) {
+    if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
+    return formPage(context, fields, error.message);
+  }
+}
+
+function readFields(form: URLSearchParams): Fields {
+  const [steps, seconds, times] = ['step', 'seconds', 'times'].map((name) => form.getAll(name));
+  const rows = (steps ?? []).slice(0, ROWS).map((step, index) => ({
+    step,
+    seconds: seconds?.[index]?.trim() ?? '',
+    times: times?.[index]?.trim() ?? '',
+  }));
+  return { name: field(form, 'name'), rows, script: field(form, 'script') };
+}
+
+function written({ step, seconds, times }: Fields['rows'][number]): string {
+  return `${step}${seconds && `:${seconds}`}${times && `*${times}`}`;
+}
+
+async function rehearsalPage(context: ConsoleContext, transactions: Transactions): Promise<Answer> {
+  const id = context.exchange.params.id ?? '';
+  const rehearsal = await readRehearsal(transactions, id);
+  if (!rehearsal) throw nothingHere('rehearsal');
+  const key = await keyWithId(context, id);
+  const steps = parseScript(rehearsal.script).length;
+  const judged = judge(rehearsal.notes);
+  const content = html`<p class="crumb"><a href="/console/rehearsals">Rehearsals</a></p>
+<h1>${foreign(key.name)}</h1>
+<dl class="facts"><dt>Key</dt><dd><a href="/console/keys/${key.id}"><code>${key.id}</code></a></dd>
+<dt>Script</dt><dd><code>${rehearsal.script}</code></dd>
+<dt>Reached</dt><dd id="reached" data-live>${reachedText({ reached: rehearsal.reached, steps })}</dd></dl>
+${verdicts(judged)}
+${timeline(rehearsal.notes, judged)}`;
+  return page(context, { section: '/rehearsals', title: `Rehearsal of ${key.name}`, content });
+}

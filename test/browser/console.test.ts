@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { browseSignedIn, draw, faults } from '../kit/console/browsing.ts';
+import { testService } from '../kit/service.ts';
+
+/** Errors and narrow screens in the console, in a real browser. */
+
+const PHONE = { width: 390, height: 844 };
+
+const found = findChromium();
+const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
+let browser: Browser;
+
+before(async () => {
+  if ('executable' in found) browser = await launchChromium(found.executable);
+});
+after(() => browser?.close());
+
+test('a form shows all mistakes, accessibly, and each leads to its field', needsBrowser, async () => {
+  await using service = await testService();
+  await using browsing = await browseSignedIn(browser, service);
+  const { page } = browsing;
+  await page.setViewportSize(PHONE);
+  await page.goto(`${service.operatorUrl}/console/keys/new`);
+  await page.fill('#name', ' ');
+  await page.selectOption('#plan', 'enterprise');
+  for (const box of await page.locator('[name=scopes]').all()) await box.uncheck();
+  // The browser would stop at the first one.
+  await page.evaluate('document.querySelector("main form").noValidate = true');
+  await page.click('main button.primary');
+  await page.waitForSelector('.fault');
+  assert.equal(await page.locator('.fault').count(), 4);
+  assert.deepEqual(await faults(page), []);
+  await draw(page, 'form-errors-light-390');
+  for (const field of ['name', 'perMinute', 'perDay', 'scopes']) {
+    await page.click(`.mistake a[href="#${field}"]`);
+    assert.equal(await page.locator(':target').getAttribute('id'), field);
+    assert.ok(await page.locator(`#${field}-mistake`).isVisible(), field);
+  }
+});
+
+test('on a phone the navigation is one row, with the current section in sight', needsBrowser, async () => {
+  await using service = await testService();
+  await using browsing = await browseSignedIn(browser, service);
+  const { page } = browsing;
+  await page.setViewportSize(PHONE);
+  for (const path of ['', '/settings', '/nothing-here']) {
+    await page.goto(`${service.operatorUrl}/console${path}`);
+    const tops = await page
+      .locator('.side li')
+      .evaluateAll((items) => items.map((item) => item.getBoundingClientRect().top));
+    assert.equal(new Set(tops).size, 1, `${path}: ${tops}`);
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, path);
+    assert.deepEqual(await faults(page), [], path);
+    if (path === '/nothing-here') continue;
+    const { x = -1, width = 0 } = (await page.locator('.side [aria-current]').boundingBox()) ?? {};
+    assert.ok(x >= 0 && x + width <= PHONE.width, `${path}: ${x}`);
+  }
+});

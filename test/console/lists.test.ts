@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import { secretRecord } from '../../src/catalog/api-key.ts';
+import { ALL_KEYS } from '../../src/catalog/usage.ts';
+import { signIn } from '../kit/console/visitor.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { type TestService, testService } from '../kit/service.ts';
+
+/** What operators find in the lists of the console, and how they narrow them down, without scripts. */
+
+const DAY_SECONDS = 86_400;
+const KEYS_PER_PAGE = 50;
+
+test('keys are found by name, owner, id and prefix, filtered, sorted and paged', async () => {
+  await using service = await testService();
+  for (let number = 0; number < KEYS_PER_PAGE + 5; number += 1) {
+    service.clock.advance(1);
+    await service.issue({ name: `key ${number}` });
+  }
+  const { unix: now } = service.clock.now();
+  const ending = await service.issue({ name: 'ending', plan: 'pro', owner: 'cus_7', expiresAt: now + DAY_SECONDS });
+  await service.issue({ name: 'over', plan: 'business', expiresAt: now + 1 });
+  service.clock.advance(2);
+  const later = await service.issue({ name: 'Later', plan: 'pro', expiresAt: now + 40 * DAY_SECONDS });
+  const revoked = await service.issue({ name: 'a revoked one', owner: 'cus_7' });
+  await service.storage.keys.revoke(revoked.key.id, now, OPERATOR);
+  await use(service, later.key.id, now - 60);
+  const operator = await signIn(service);
+  const shown = async (path: string) => namesIn(await operator.page(path));
+
+  const first = await operator.page('/keys');
+  assert.equal(namesIn(first).length, KEYS_PER_PAGE);
+  assert.match(first, /1 to 50 of 59 keys/);
+  assert.deepEqual(await shown(nextOf(first)), [
+    'key 8',
+    'key 7',
+    'key 6',
+    'key 5',
+    'key 4',
+    'key 3',
+    'key 2',
+    'key 1',
+    'key 0',
+  ]);
+  assert.deepEqual(await shown('/keys?q=KEY+17'), ['key 17']);
+  for (const text of [ending.key.id, ending.key.prefix, 'US_7&state=active']) {
+    assert.deepEqual(await shown(`/keys?q=${text}`), ['ending']);
+  }
+  assert.deepEqual((await shown('/keys?owner=cus_7')).sort(), ['a revoked one', 'ending']);
+  assert.deepEqual(await shown('/keys?state=revoked'), ['a revoked one']);
+  assert.deepEqual((await shown('/keys?plan=pro')).sort(), ['Later', 'ending']);
+  assert.deepEqual(await shown('/keys?expires=7d'), ['ending']);
+  assert.deepEqual(await shown('/keys?expires=90d&sort=expiry'), ['ending', 'Later']);
+  assert.deepEqual((await shown('/keys?sort=name')).slice(0, 2), ['a revoked one', 'ending']);
+  assert.equal((await shown('/keys?sort=oldest'))[0], 'key 0');
+  assert.equal((await shown('/keys?sort=last-used'))[0], 'Later');
+  assert.match(await operator.page('/keys?q=nothing'), /No key found/);
+  assert.match(await operator.page('/keys?page=99999'), /There is no such page/);
+});
+
+test('a key in the list shows its owner, its last use and its last hour with a label', async () => {
+  await using service = await testService();
+  const { key } = await service.issue({ name: 'Busy', owner: 'cus_1' });
+  await service.issue({ name: 'Idle' });
+  const now = service.clock.now().unix;
+  const counts = { keyId: key.id, served: 1_200, clientErrors: 4, refused: 30, serverErrors: 1 };
+  for (const at of [now - 600, now - 4_000]) {
+    await service.storage.usage.add(at - (at % 60), [{ ...counts, first: at, last: at }]);
+  }
+  const operator = await signIn(service);
+  const [busy = '', idle = ''] = rowsIn(await operator.page('/keys?sort=last-used'));
+  assert.match(
+    busy,
+    /<title>The last hour, by five minutes: 1,200 served, 4 client errors \(4xx\), 1 server errors \(5xx\), 30 refused \(429\)<\/title>/,
+  );
+  assert.match(
+    busy,
+    /<path class="served" d="M72 22h6v-21h-6z"\/><path class="failed" d="M72 1h6v-1h-6z"\/>.*<\/svg> 1,235</,
+  );
+  assert.match(busy, /href="\/console\/keys\?owner=cus_1".*datetime="2026-01-01T11:50:00Z"/s);
+  assert.match(idle, /none.*never/s);
+});
+
+test('the keys that the filters select are there as CSV, which no spreadsheet runs', async () => {
+  await using service = await testService();
+  for (let number = 0; number < 3; number += 1)
+    await service.issue({ name: `=cmd|${number}`, plan: 'pro', owner: '@x' });
+  await service.issue({ name: 'other' });
+  for (let number = 0; number < 200; number += 1) await service.issue({ name: 'many', plan: 'pro' });
+  const operator = await signIn(service, 'viewer');
+  const [, path = ''] =
+    /href="\/console(\/keys\/export[^"]*)"/.exec(await operator.page('/keys?plan=pro&sort=name')) ?? [];
+  const file = await operator.get(path);
+  assert.equal(file.headers.get('content-type'), 'text/csv; charset=utf-8');
+  assert.equal(file.headers.get('content-disposition'), 'attachment; filename="keys.csv"');
+  const all = parse(await file.text(), { columns: true }) as Record<string, string>[];
+  assert.equal(all.length, 203);
+  const records = all.filter(({ name }) => name !== 'many');
+  assert.deepEqual(records.map(({ name }) => name).sort(), ["'=cmd|0", "'=cmd|1", "'=cmd|2"]);
+  const [record] = records;
+  assert.deepEqual(
+    [record?.owner, record?.plan, record?.perMinute, record?.createdAt, record?.lastUsedAt],
+    ["'@x", 'pro', '300', '2026-01-01T12:00:00Z', ''],
+  );
+});
+
+test('the page of a key says when its old secret ends, and that it has no requests yet', async () => {
+  await using service = await testService();
+  const { key } = await service.issue();
+  const now = service.clock.now().unix;
+  const operator = await signIn(service);
+  const path = `/keys/${key.id}`;
+  assert.match(await operator.page(path), /No requests yet/);
+  assert.doesNotMatch(await operator.page(path), /data-chart|The old secret ends/);
+  await service.storage.keys.rotate(key.id, secretRecord('petcat_live_other'), {
+    now,
+    oldEndAt: now + 8_880,
+    by: OPERATOR,
+  });
+  await use(service, key.id, now);
+  const text = await operator.page(path);
+  assert.match(text, /The old secret ends <time[^>]*>2026-01-01 14:28 UTC<\/time><\/strong>, in 2 h/);
+  assert.ok(text.includes(`<code>${key.prefix}…</code> works until then`));
+  assert.match(text, /data-chart/);
+  service.clock.advance(8_880);
+  assert.doesNotMatch(await (await signIn(service)).page(path), /The old secret ends/);
+});
+
+test('the audit is filtered by time, actor, action and target, paged, and folded', async () => {
+  await using service = await testService();
+  const { key } = await service.issue({ name: 'first' });
+  for (let number = 0; number < 60; number += 1) {
+    await service.storage.keys.update(key.id, { name: `name ${number}` }, { actor: 'root', via: 'cli' });
+  }
+  service.clock.advance(2 * DAY_SECONDS);
+  const operator = await signIn(service);
+  const actions = async (path: string) =>
+    [...(await operator.page(path)).matchAll(/<code>((?:key|console)\.\w+)<\/code>/g)].map(([, action]) => action);
+  assert.equal((await actions('/audit?since=24h')).length, 1);
+  const first = await operator.page('/audit?since=7d');
+  assert.equal((await actions('/audit?since=7d')).length, 50);
+  assert.match(first, /name: <del><bdi>name 58<\/bdi><\/del> <ins><bdi>name 59<\/bdi><\/ins>/);
+  assert.match(first, /<time class="utc" datetime="2026-01-01T12:00:00Z">2026-01-01 12:00:00 UTC<\/time>/);
+  assert.equal((await actions(nextOf(first))).length, 12);
+  assert.deepEqual(await actions('/audit?actor=operator'), ['console.open']);
+  assert.deepEqual(await actions('/audit?action=key.create&actor=test'), ['key.create']);
+  assert.deepEqual(await actions(`/audit?target=${key.id}&action=console.open`), []);
+  const created = await operator.page('/audit?action=key.create');
+  assert.match(created, /<summary><ins><bdi>first<\/bdi><\/ins>, <ins><bdi>free<\/bdi><\/ins><\/summary><ul/);
+});
+
+test('the audit that the filters select is there as CSV', async () => {
+  await using service = await testService();
+  const { key } = await service.issue({ name: 'first' });
+  const hostile = { actor: '=cmd', via: 'cli' } as const;
+  for (let number = 0; number < 210; number += 1) {
+    await service.storage.keys.update(key.id, { name: `name ${number}` }, hostile);
+  }
+  const operator = await signIn(service);
+  const text = await (await operator.get('/audit/export?actor=%3Dcmd')).text();
+  const records = parse(text, { columns: true }) as Record<string, string>[];
+  assert.equal(records.length, 210);
+  assert.deepEqual(records.at(-1), {
+    at: '2026-01-01T12:00:00Z',
+    actor: "'=cmd",
+    via: 'cli',
+    action: 'key.update',
+    target: key.id,
+    before: '{"name":"first"}',
+    after: '{"name":"name 0"}',
+  });
+});
+
+test('categories are searched; pets, orders and categories lead to each other', async () => {
+  await using service = await testService();
+  const { storage } = service;
+  const origin = { keyId: 'key_1' };
+  for (const name of ['Dog', 'Cat', 'Hot dog', '100%']) await storage.categories.insert({ name }, origin);
+  const { resource: rex } = await storage.pets.insert({ name: 'Rex', categoryId: 1, status: 'available' }, origin);
+  await storage.pets.insert({ name: 'Minka', categoryId: 2, status: 'pending' }, origin);
+  await storage.orders.insert({ petId: rex.id, quantity: 1 }, origin);
+  const operator = await signIn(service);
+  const shown = async (path: string) => namesIn(await operator.page(path));
+  assert.deepEqual(await shown('/categories?q=dOG'), ['Dog', 'Hot dog']);
+  assert.deepEqual(await shown('/categories?q=2'), ['Cat']);
+  assert.deepEqual(await shown('/categories?q=0%25'), ['100%']);
+  assert.match(await operator.page('/categories?q=none'), /No category found/);
+
+  assert.match(await operator.page('/categories/1'), /href="\/console\/pets\?category=1"/);
+  assert.deepEqual(await shown('/pets?category=2'), ['Minka']);
+  assert.deepEqual(await shown('/pets?status=sold'), ['Rex'], 'the order took the last one');
+  assert.match(await operator.page('/pets'), /<span class="badge warning">pending<\/span>/);
+  const pet = await operator.page(`/pets/${rex.id}`);
+  assert.match(pet, /href="\/console\/categories\/1">.*<th scope="row">no. 1<\/th>.*<span class="badge warning">open/s);
+  assert.match(await operator.page(`/orders?pet=${rex.id}`), /href="\/console\/pets\/1"><bdi>Rex/);
+  assert.match(await operator.page('/orders?pet=2'), /No order found/);
+  assert.equal((await operator.get('/pets/99')).status, 404);
+});
+
+/** The names in the first column of a list. */
+function namesIn(text: string): string[] {
+  return [...text.matchAll(/<th scope="row"><a href="[^"]*"><bdi>([^<]*)<\/bdi>/g)].map(([, name = '']) => name);
+}
+
+function rowsIn(text: string): string[] {
+  return text.split('<tbody>')[1]?.split('</tr>') ?? [];
+}
+
+function nextOf(text: string): string {
+  return /rel="next" href="\/console([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+}
+
+/** A request of a key, as it is counted. */
+async function use({ storage }: TestService, id: string, at: number): Promise<void> {
+  const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
+  await storage.usage.add(
+    at - (at % 60),
+    [id, ALL_KEYS].map((keyId) => ({ keyId, ...counts })),
+  );
+}

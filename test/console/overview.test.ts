@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Finding } from '../../src/telemetry/finding.ts';
+import { manualClock, untilTrue } from '../kit/clock.ts';
+import { signIn } from '../kit/console/visitor.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
+
+/** What the overview says of traffic, backups and findings, as HTTP alone shows it. */
+
+test('every chart and table of a page has the range of the address, and tells the outcomes apart', async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue({ name: 'shop' });
+  await service.call(secret, '/categories');
+  await service.call(secret, '/pets?limit=0');
+  await service.call('petcat_live_wrong', '/categories');
+  // What was counted is stored as it stops.
+  await service.restart();
+  const operator = await signIn(service);
+  const ranges = {
+    '1h': 'the last hour',
+    '6h': 'the last 6 hours',
+    '24h': 'the last 24 hours',
+    '30d': 'the last 30 days',
+    '1y': 'the last year',
+  };
+  for (const [range, words] of Object.entries(ranges)) {
+    let text = '';
+    await untilTrue(async () => {
+      text = await operator.page(`?range=${range}`);
+      return !text.includes('Being added up');
+    });
+    for (const id of ['requests', 'durations', 'routes', 'busiest']) {
+      const [, said] = new RegExp(`id="${id}-heading">[^<]*<small>in ([^<]*)<`).exec(text) ?? [];
+      assert.equal(said, words, `${id} at ${range}`);
+    }
+    assert.match(text, new RegExp(`href="/console\\?range=${range}" aria-current="true"`));
+    const legend = /<p class="legend" id="requests-legend"[^>]*>(.*?)<\/p>/.exec(text)?.[1] ?? '';
+    assert.deepEqual(
+      [...legend.matchAll(/>([^<]+)</g)].map(([, said]) => said),
+      ['1 served', '2 client errors', '0 refused', '0 server errors'],
+      'with and without a key',
+    );
+    assert.match(text, /<code>\/v1\/categories<\/code>[\s\S]*?<td class="number">2<\/td><td class="number">1<\/td>/);
+    assert.match(text, /<bdi>shop<\/bdi><\/a><\/th><td class="number">1<\/td><td class="number">1<\/td>/);
+    const ofKey = await operator.page(`/keys/${key.id}?range=${range}`);
+    assert.match(ofKey, new RegExp(`Requests <small>in ${words}<`));
+    assert.match(ofKey, /1 client errors/);
+  }
+  const first = await operator.page('');
+  assert.match(first, /Requests <small>in the last hour</);
+  for (const label of ['Served', 'Client errors (4xx)', 'Refused (429)', 'Server errors (5xx)']) {
+    assert.ok(first.includes(`<dt>${label} /s</dt>`), label);
+  }
+});
+
+test('the last backup is shown with its age and size, and so is that it is overdue, missing or failed', async () => {
+  await using service = await testService();
+  const { metrics } = service;
+  const operator = await signIn(service);
+  const told = async () => /<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(await operator.page(''))?.[1] ?? '';
+  assert.match(await told(), /not scheduled/);
+  metrics.backupInterval.set(86_400);
+  assert.match(await told(), /none yet<\/span> One is due every 24 h/);
+  const now = service.clock.now().unix;
+  metrics.backupTime.set(now - 3 * 3_600);
+  metrics.backupBytes.set(5 * 1024 * 1024);
+  assert.match(await told(), /^<strong>3 h old<\/strong>, 5 MiB, made .*; one is due every 24 h\.$/);
+  service.clock.advance(50 * 3_600);
+  metrics.backupFailures.inc();
+  const again = await signIn(service);
+  const late = /<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(await again.page(''))?.[1] ?? '';
+  assert.match(late, /overdue<\/span> <strong>2 days old<\/strong>.*Failed attempts since the start: 1/);
+});
+
+test('the overview shows what doctor complains of, problems first, and never waits for it', async () => {
+  const findings: Finding[] = [
+    { check: 'database', status: 'ok', finding: 'It is sound' },
+    { check: 'disk', status: 'warning', finding: 'It is <nearly> full', advice: 'run `df`' },
+    { check: 'rows', status: 'problem', finding: 'One is damaged', advice: 'look it up' },
+  ];
+  const asked = Promise.withResolvers<Finding[]>();
+  let examinations = 0;
+  const examine = () => {
+    examinations += 1;
+    return asked.promise;
+  };
+  await using service = await testService({}, manualClock(), { examine });
+  const operator = await signIn(service);
+  assert.match(await operator.page(''), /Being checked…/);
+  asked.resolve(findings);
+  await untilTrue(async () => !(await operator.page('')).includes('Being checked…'));
+  const text = await operator.page('');
+  assert.match(text, /2 of 3 checks complain/);
+  assert.match(
+    text,
+    /problem<\/span> rows: One is damaged\.[\s\S]*To do: look it up\.[\s\S]*warning<\/span> disk: It is &lt;nearly&gt; full\.[\s\S]*run <code>df<\/code>\./,
+  );
+  assert.equal(examinations, 1, 'findings are kept for a while');
+  await using broken = await testService({}, manualClock(), { examine: () => Promise.reject(new Error('no thread')) });
+  assert.match(await (await signIn(broken)).page(''), /The checks failed: no thread/);
+});
+
+test('a running service shows the findings of the command doctor, found in a thread', async () => {
+  using folder = temporaryFolder();
+  await using _service = await serveProcess([], { cwd: folder.path });
+  const doctor = await run(['doctor', '--json', '--port', '0'], { cwd: folder.path });
+  const findings = JSON.parse(doctor.stdout) as Finding[];
+  const complaints = findings.filter(({ status }) => status !== 'ok');
+  const login = await run(['console', 'login'], { cwd: folder.path });
+  const link = new URL(login.stdout.trim());
+  const opened = await fetch(new URL('/console/login', link), {
+    method: 'POST',
+    body: new URLSearchParams({ token: link.searchParams.get('token') ?? '' }),
+    redirect: 'manual',
+  });
+  const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+  let told = '';
+  await untilTrue(async () => {
+    const text = await (await fetch(new URL('/console', link), { headers: { cookie } })).text();
+    told = /<dt>Checks<\/dt><dd>(.*?)<\/dd>/s.exec(text)?.[1] ?? '';
+    return told !== '' && !told.includes('Being checked');
+  });
+  if (complaints.length === 0) assert.match(told, new RegExp(`nothing to do</span> ${findings.length} checks passed`));
+  else assert.match(told, new RegExp(`${complaints.length} of ${findings.length} checks complain`));
+});
