@@ -16,6 +16,7 @@ const PAGES = [
   '/docs/errors',
   '/docs/paging',
   '/docs/retries',
+  '/docs/rehearse',
   '/docs/versions',
   '/docs/deprecations',
   '/docs/reference',

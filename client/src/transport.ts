@@ -123,6 +123,8 @@ export class Transport {
     } = call.options ?? {};
     const prepared = this.#prepare(operation, call);
     const deadline = this.#clock.now() + timeoutMs;
+    // Spreads the retries of clients that failed together. Drawn once, so that no wait is shorter than the last.
+    const jitter = 0.5 + Math.random() / 2;
     let failure: PetCatalogError | undefined;
     const tooLate = () => new TimeoutError(operation, `not done within ${timeoutMs} ms`, {}, failure);
     return this.#within(timeoutMs, signal, tooLate, async (within) => {
@@ -135,7 +137,7 @@ export class Transport {
           failure = error;
         }
         isUnknown ||= (failure.status ?? 500) >= 500 && failure.code !== 'unavailable';
-        const waitMs = attempt > maxRetries ? undefined : waitMsAfter(failure, attempt);
+        const waitMs = attempt > maxRetries ? undefined : waitMsAfter(failure, attempt, jitter);
         if (waitMs === undefined || this.#clock.now() + waitMs >= deadline) throw failure;
         // After a 429 the call waits in the throttle, with all the others.
         if (failure.status !== 429 || !failure.code) await this.#clock.sleep(waitMs, within);
@@ -357,12 +359,11 @@ function notSent(operation: Operation, held: Held, now: number): PetCatalogError
 }
 
 /** How long to wait before the next attempt; undefined if there should be none. */
-function waitMsAfter(failure: PetCatalogError, attempt: number): number | undefined {
+function waitMsAfter(failure: PetCatalogError, attempt: number, jitter: number): number | undefined {
   const { status = 503, retryAfter = 0, code } = failure;
   if (code === 'key_banned') return undefined;
   if (status === 429 && code) return retryAfter * 1_000;
-  // Full jitter, so that clients that failed together do not retry together.
-  const backoffMs = Math.random() * Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (attempt - 1));
+  const backoffMs = jitter * Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (attempt - 1));
   const isTransient = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
   return isTransient ? retryAfter * 1_000 + backoffMs : undefined;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { findChromium, launchChromium } from '../kit/chromium.ts';
 import { ABOUT_COLOURS, draw, faults } from '../kit/console/browsing.ts';
@@ -12,7 +12,7 @@ import { json, type TestService, testService } from '../kit/service.ts';
 
 const PAGES = [
   '',
-  ...['authentication', 'limits', 'errors', 'paging', 'retries', 'versions', 'deprecations', 'reference'],
+  ...['authentication', 'limits', 'errors', 'paging', 'retries', 'rehearse', 'versions', 'deprecations', 'reference'],
 ];
 
 const PHONE = { width: 390, height: 844 };
@@ -21,11 +21,20 @@ const DESKTOP = { width: 1280, height: 900 };
 const found = findChromium();
 const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
 let browser: Browser;
+/** For tests that need neither settings nor an empty catalog of their own, so that it renders the pages once. */
+let service: TestService;
 
 before(async () => {
-  if ('executable' in found) browser = await launchChromium(found.executable);
+  if (!('executable' in found)) return;
+  browser = await launchChromium(found.executable);
+  service = await testService();
 });
-after(() => browser?.close());
+// A page that stays open goes on taking its share of the machine.
+afterEach(() => Promise.all(browser?.contexts().map((context) => context.close()) ?? []));
+after(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+});
 
 test('a newcomer pastes a key, and tries operations that read, write and fail', needsBrowser, async () => {
   await using service = await testService();
@@ -71,7 +80,6 @@ test('a newcomer pastes a key, and tries operations that read, write and fail', 
 });
 
 test('the samples have the pasted key on every page of the tab, and nowhere after it', needsBrowser, async () => {
-  await using service = await testService();
   const { secret } = await service.issue();
   const { page } = await watchedPage();
   await page.goto(`${origin(service)}/docs/reference`);
@@ -88,7 +96,6 @@ test('the samples have the pasted key on every page of the tab, and nowhere afte
 });
 
 test('a chosen language holds for every sample, and does not move what is read', needsBrowser, async () => {
-  await using service = await testService();
   // Samples stand between the texts there, so their heights count.
   const { page } = await watchedPage({ viewport: PHONE });
   await page.goto(`${origin(service)}/docs/reference`);
@@ -106,7 +113,6 @@ test('a chosen language holds for every sample, and does not move what is read',
 });
 
 test('without scripts everything can be read, and nothing is shown that would not work', needsBrowser, async () => {
-  await using service = await testService();
   const { page } = await watchedPage({ javaScriptEnabled: false });
   await page.goto(`${origin(service)}/docs/reference`);
   assert.ok(await page.isVisible('#createCategory [data-language="sh"]'));
@@ -121,7 +127,6 @@ test('without scripts everything can be read, and nothing is shown that would no
 });
 
 test('an open page follows a changed hash, to an operation, a field or an error', needsBrowser, async () => {
-  await using service = await testService();
   const { page } = await watchedPage();
   const inView = (id: string) => {
     const top = `document.getElementById(${JSON.stringify(id)}).getBoundingClientRect().top`;
@@ -144,7 +149,6 @@ test('an open page follows a changed hash, to an operation, a field or an error'
 });
 
 test('the search finds pages, operations, fields and errors', needsBrowser, async () => {
-  await using service = await testService();
   const { page } = await watchedPage();
   await page.goto(`${origin(service)}/docs/limits`);
   const isFirst = async (words: string, path: string) => {
@@ -166,7 +170,6 @@ test('the search finds pages, operations, fields and errors', needsBrowser, asyn
 });
 
 test('the reference marks what is beta, experimental or deprecated, and when it ends', needsBrowser, async () => {
-  await using service = await testService();
   const { page } = await watchedPage();
   await page.goto(`${origin(service)}/docs/reference`);
   const badges = (id: string) => page.locator(`#${id} .badge`).allTextContents();
@@ -184,7 +187,6 @@ for (const [colorScheme, size] of [
 ] as const) {
   const where = `${colorScheme}-${size.width}`;
   test(`every page is accessible and shows everything that it holds, ${where}`, needsBrowser, async () => {
-    await using service = await testService();
     const { secret } = await service.issue();
     const { page, complaints } = await watchedPage({ colorScheme, viewport: size });
     // The other rules see the same elements in both schemes.
@@ -245,7 +247,6 @@ test(
       await assert.rejects(callFrom(page, `${service.url}/categories`, secret), /Failed to fetch/);
       await assert.rejects(callFrom(page, `${service.url}/categories`, secret, { name: 'Dog' }), /Failed to fetch/);
       assert.deepEqual(await json(service.call(secret, '/categories')), []);
-      await page.close();
     }
   },
 );
@@ -282,10 +283,14 @@ const CUT = `[...document.querySelectorAll('main *, .side *')]
 async function tryOut(page: Page, id: string) {
   const form = page.locator(`#try-${id}`);
   if (!(await form.locator('form').isVisible())) await form.locator('> summary').click();
+  // The last outcome stays until the next one is there.
+  await form.locator('.outcome h4').evaluateAll((all) => {
+    for (const each of all) each.classList.add('last');
+  });
   const answered = page.waitForResponse((response) => new URL(response.url()).pathname.startsWith('/v1/'));
   await form.locator('button[type="submit"]').click();
   const status = String((await answered).status());
-  await form.locator(`.outcome h4:has-text("${status}")`).waitFor();
+  await form.locator(`.outcome h4:not(.last):has-text("${status}")`).waitFor();
   const texts = async (selector: string) => (await form.locator(selector).allTextContents()).join('\n');
   return {
     status,

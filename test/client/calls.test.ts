@@ -11,7 +11,7 @@ import {
   type ResponseEvent,
   TimeoutError,
 } from '../../client/src/pet-catalog.ts';
-import { closedPort } from '../kit/client/faulty-proxy.ts';
+import { closedPort } from '../kit/client/closed-port.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 describe('the client', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PetCatalog } from '../../client/src/pet-catalog.ts';
-import { closedPort } from '../kit/client/faulty-proxy.ts';
+import { closedPort } from '../kit/client/closed-port.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';

@@ -9,7 +9,7 @@ import {
   type PetCatalogOptions,
   TimeoutError,
 } from '../../client/src/pet-catalog.ts';
-import { closedPort } from '../kit/client/faulty-proxy.ts';
+import { closedPort } from '../kit/client/closed-port.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 describe('a call of the client', () => {

@@ -91,6 +91,7 @@ test('it refuses every unsafe transfer in one line', options, async () => {
   using folder = temporaryFolder();
   await using database = await temporaryDatabase();
   const options = { cwd: folder.path };
+  const inRehearsal = { ...options, env: { ENVIRONMENT: 'staging', REHEARSAL: 'on' } };
   const [used, empty] = ['sqlite:used.db', 'sqlite:empty.db'];
   await fill(`sqlite:${join(folder.path, 'used.db')}`);
   const refusal = async (from: string, to: string, code = 1) => {
@@ -105,10 +106,12 @@ test('it refuses every unsafe transfer in one line', options, async () => {
   await transfer(folder.path, used, database.url);
   assert.match(await refusal(used, database.url), /is not empty \(categories has rows\)/);
   {
-    await using _service = await serveProcess(['--database-url', used], options);
+    await using _service = await serveProcess(['--database-url', used], inRehearsal);
     assert.match(await refusal(used, empty), /service runs on the database used\.db: stop it/);
   }
-  await using _service = await serveProcess(['--database-url', database.url], options);
+  const { stderr } = await run(['serve', '--database-url', database.url], options);
+  assert.match(stderr, /used in rehearsal/, 'the mark was transferred');
+  await using _service = await serveProcess(['--database-url', database.url], inRehearsal);
   assert.match(await refusal(database.url, empty), /A service runs on the database postgres:.*: stop all/);
 });
 
@@ -329,6 +332,34 @@ async function fill(url: string): Promise<string> {
   await storage.sessions.offer('other', { endsAt: now + 600, actor: 'ops', role: 'admin' });
   await issueToken({ storage, now, by: OPERATOR }, { name: 'billing', role: 'keys' });
   await storage.sessions.open('other', { hash: 'session', now, endsAt: now + 3_600 });
+  await storage.transactions.transact(async (trx) => {
+    await trx.insertInto('rehearsal').values({ turned_by: 60, turned_at: now, taken_by: 60 }).execute();
+    await trx
+      .insertInto('rehearsed_keys')
+      .values({ key_id: key.id, script: 'ok', position: 1, holds_until_ms: null })
+      .execute();
+    await trx
+      .insertInto('rehearsal_notes')
+      .values({
+        key_id: key.id,
+        number: 1,
+        at_ms: now * 1_000,
+        answered_at_ms: now * 1_000,
+        method: 'GET',
+        route: '/v1/pets',
+        target_digest: 'target',
+        body_digest: 'body',
+        idempotency_digest: null,
+        step: 'ok',
+        is_early: 0,
+        status: 200,
+        retry_after: null,
+        is_delivered: 1,
+        is_done: 1,
+        has_created: 0,
+      })
+      .execute();
+  });
   return secret;
 }
 

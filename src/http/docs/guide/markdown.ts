@@ -10,6 +10,7 @@ const LABELS: Readonly<Record<string, string>> = {
   js: 'JavaScript',
   json: 'JSON',
   http: 'HTTP',
+  yaml: 'YAML',
 };
 
 const marked = new Marked({

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+/** What an operator or a CI job does: a service of its own process, and commands beside it. */
+
+const folder = temporaryFolder();
+const options = {
+  cwd: folder.path,
+  env: { ENVIRONMENT: 'staging', REHEARSAL: 'on', DATABASE_URL: `sqlite:${join(folder.path, 'x.db')}` },
+};
+let service: ServiceProcess;
+before(async () => {
+  service = await serveProcess(['--grease', 'seed'], options);
+});
+after(async () => {
+  await service[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+async function follow(script: string): Promise<{ id: string; get(path?: string): Promise<Response> }> {
+  const made = await run(['keys', 'create', '--name', 'ci', '--rehearse', script, '--json'], options);
+  assert.equal(made.code, 0, made.stderr);
+  const { id, key } = JSON.parse(made.stdout) as { id: string; key: string };
+  const headers = { authorization: `Bearer ${key}` };
+  return { id, get: (path = '/categories') => fetch(`${service.url}${path}`, { headers }) };
+}
+
+const report = (id: string, ...flags: string[]) => run(['rehearse', 'report', id, ...flags], options);
+
+test('a report exits with 3 until every step was reached, then with 0, and with 1 once a rule is broken', async () => {
+  const { id, get } = await follow('ok*2');
+  assert.equal((await get()).status, 200);
+  const begun = await report(id);
+  assert.equal(begun.code, 3);
+  assert.match(begun.stdout, /^The rehearsal of key_\w+: ok\*2\n1 of 2 steps were reached, by 1 requests\n/);
+  assert.equal(begun.stderr, '');
+  assert.equal((await get('/nowhere')).status, 404);
+  assert.equal((await report(id)).code, 0);
+  assert.equal((await get('/nowhere')).status, 404);
+  const broken = await report(id, '--json');
+  assert.equal(broken.code, 1);
+  const { keyId, script, reached, steps, requests, rules } = JSON.parse(broken.stdout);
+  assert.deepEqual([keyId, script, reached, steps, requests.length], [id, 'ok*2', 2, 2, 3]);
+  assert.deepEqual(
+    rules.filter(({ verdict }: { verdict: string }) => verdict !== 'not met'),
+    [
+      {
+        rule: 'stops',
+        verdict: 'broken',
+        evidence: ['Request 3 (GET unmatched) repeats request 2 (GET unmatched), which was answered 404'],
+      },
+    ],
+  );
+});
+
+test('time that is turned takes a limit to its end, and the client has waited', async () => {
+  const { id, get } = await follow('limit:3600,ok');
+  assert.equal((await get()).headers.get('retry-after'), '3600');
+  assert.equal((await run(['clock', 'advance', '1h'], options)).code, 0);
+  assert.equal((await get()).status, 200);
+  const { code, stdout } = await report(id);
+  assert.equal(code, 0);
+  assert.match(stdout, /^ {2}waits +kept$/m);
+});
+
+test('as JUnit a broken rule is a failure, one that was not met is skipped, an unreached step is an error', async () => {
+  const { id, get } = await follow('ok*2');
+  await get('/nowhere');
+  await get('/nowhere');
+  const { stdout } = await report(id, '--junit');
+  assert.match(stdout, /^<\?xml version="1.0" encoding="UTF-8"\?>\n<testsuites>\n<testsuite name="rehearsal\.key_/);
+  assert.match(stdout, / tests="8" failures="1" errors="0" skipped="6">/);
+  assert.match(stdout, /name="stops"><failure message="What cannot succeed is not repeated unchanged">Request 2/);
+  assert.match(stdout, /name="waits"><skipped message="The script never led there"\/>/);
+  const unreached = await follow('lost');
+  assert.match(
+    (await report(unreached.id, '--junit')).stdout,
+    /<error message="0 of 1 steps were reached">lost<\/error>/,
+  );
+});
+
+test('every answer of a service with --grease is greased', async () => {
+  const { get } = await follow('ok');
+  const { headers } = await get();
+  assert.equal(headers.get('etag'), null);
+  assert.ok([...headers.keys()].some((name) => name.startsWith('grease-')));
+});
+
+test('what is wrong is said: a script, a key without one, rehearsal that is off, two formats', async () => {
+  const create = (script: string, env = options.env) =>
+    run(['keys', 'create', '--name', 'ci', '--rehearse', script], { ...options, env });
+  const wrong = await create('ok,sleep:2');
+  assert.deepEqual([wrong.code, wrong.stdout], [2, '']);
+  assert.match(wrong.stderr, /^pet-catalog: Step 2 of the script, "sleep:2", is none of the steps: ok, limit:S/);
+  const off = await create('ok', { ...options.env, REHEARSAL: 'off' });
+  assert.equal(off.code, 2);
+  assert.match(off.stderr, /--rehearse needs ENVIRONMENT=staging and REHEARSAL=on/);
+  const unknown = await report('key_none');
+  assert.deepEqual([unknown.code, unknown.stdout], [2, '']);
+  assert.equal((await report('key_none', '--json', '--junit')).code, 2);
+  const greased = await run(['serve', '--grease', 'x', '--rehearsal', 'off'], options);
+  assert.equal(greased.code, 2);
+  assert.match(greased.stderr, /--grease needs REHEARSAL=on/);
+});
+
+test('a service that is killed goes on where the script was', async () => {
+  const { id, get } = await follow('ok,error,unavailable:2,ok');
+  assert.equal((await get()).status, 200);
+  assert.equal((await get('/pets')).status, 500);
+  await service.end('SIGKILL');
+  assert.match((await report(id)).stdout, /^2 of 4 steps were reached, by 2 requests$/m);
+  service = await serveProcess([], options);
+  assert.equal((await get('/inventory')).status, 503);
+  assert.match((await report(id)).stdout, /^3 of 4 steps were reached, by 3 requests$/m);
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { browseSignedIn, DESKTOP, draw, faults, PHONE } from '../kit/console/browsing.ts';
+import { signIn } from '../kit/console/visitor.ts';
+import { type RehearsedService, rehearsedService } from '../kit/rehearsal/service.ts';
+import { testService } from '../kit/service.ts';
+
+/** The pages of the console about rehearsals. */
+
+let rehearsed: RehearsedService;
+before(async () => {
+  rehearsed = await rehearsedService();
+});
+after(() => rehearsed[Symbol.asyncDispose]());
+
+test('the form writes a script, and its key follows it', async () => {
+  const { service } = rehearsed;
+  const operator = await signIn(service, 'keys');
+  assert.match(await operator.page('/rehearsals/new'), /<select id="step-6" name="step">/);
+  const created = await operator.post('/rehearsals', {
+    name: 'ci',
+    step: ['error', '', 'limit'],
+    seconds: ['', '', '2'],
+    times: ['2', '', ''],
+  });
+  const text = await created.text();
+  assert.equal(created.status, 200, text);
+  assert.match(text, /Its requests meet <code>error\*2,limit:2<\/code>/);
+  const [, secret = ''] = /value="(petcat_test_[^"]+)"/.exec(text) ?? [];
+  const [, path = ''] = /href="\/console(\/rehearsals\/key_[^"]+)"/.exec(text) ?? [];
+  assert.equal((await service.call(secret, '/categories')).status, 500);
+  assert.match(await operator.page('/rehearsals'), /<code>error\*2,limit:2<\/code><\/td><td>1 of 3<\/td>/);
+  assert.match(await operator.page(path), /1 of 3 steps were reached/);
+});
+
+test('the form comes back with what is wrong, and no key is made', async () => {
+  const { service } = rehearsed;
+  const operator = await signIn(service);
+  const before = (await service.storage.keys.list()).length;
+  for (const [fields, wrong] of [
+    [{ name: 'ci', step: ['limit'] }, /Step 1 of the script, &quot;limit&quot;, needs whole seconds from 1 to 86400/],
+    [{ name: 'ci', script: 'okay', step: ['ok'] }, /&quot;okay&quot;, is none of the steps/],
+    [{ name: 'ci' }, /The script is empty/],
+    [{ name: '', script: 'ok' }, /The name of a key is 1 to/],
+  ] as const) {
+    const answer = await operator.post('/rehearsals', { ...fields, step: [...('step' in fields ? fields.step : [])] });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), wrong);
+  }
+  assert.equal((await service.storage.keys.list()).length, before);
+});
+
+test('the timeline shows the waits, what was asked for, and which rules each request breaks', async () => {
+  const { service, time } = rehearsed;
+  const key = await rehearsed.follow('limit:2,ok', { name: '<hasty>' });
+  const list = () => service.call(key.secret, '/categories');
+  await list();
+  await time.run(time.clock.sleep(1_500, new AbortController().signal));
+  await list();
+  await time.run(time.clock.sleep(1_000, new AbortController().signal));
+  await list();
+  const viewer = await signIn(service, 'viewer');
+  const text = await viewer.page(`/rehearsals/${key.id}`);
+  assert.match(text, /<h1><bdi>&lt;hasty&gt;<\/bdi><\/h1>/);
+  assert.match(text, /<code>waits<\/code><\/th><td><span class="badge danger">broken<\/span>/);
+  assert.match(text, /Request 2 \(GET \/v1\/categories\) came 1500 ms after request 1 .* whose Retry-After was 2 s\./);
+  const [first = '', second = '', third = ''] = text.split('<tr id="request-').slice(1);
+  assert.match(first, /<code>limit:2<\/code><\/td>\s*<td>429; nothing done<\/td>/);
+  assert.match(second, /1\.50 s<\/td>\s*<td><meter [^>]*max="2000"[^>]*value="1500"[^>]*><\/meter> 2 s/);
+  assert.match(second, /early[\s\S]*<span class="badge danger">waits<\/span>/);
+  assert.match(third, /1\.00 s<\/td>[\s\S]*value="1000"[\s\S]*<span class="badge good">waited<\/span>/);
+  assert.equal((await viewer.get('/rehearsals/key_none')).status, 404);
+});
+
+const found = findChromium();
+
+test('the pages are accessible and fit a phone', { skip: 'missing' in found && found.missing }, async () => {
+  if ('missing' in found) return;
+  const { service } = rehearsed;
+  const key = await rehearsed.follow('ban:60,lost,ok', { name: 'shop' });
+  for (let call = 0; call < 2; call += 1) await service.call(key.secret, '/categories');
+  await using browser = await launchChromium(found.executable);
+  await using browsing = await browseSignedIn(browser, service);
+  const { page, complaints } = browsing;
+  for (const [name, path] of Object.entries({ list: '', form: '/new', timeline: `/${key.id}` })) {
+    for (const size of [DESKTOP, PHONE]) {
+      await page.setViewportSize(size);
+      await page.goto(`${service.operatorUrl}/console/rehearsals${path}`);
+      await draw(page, `rehearsals-${name}-${size.width}`);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), size.width, `${name} is too wide`);
+      assert.deepEqual(await faults(page), [], name);
+    }
+  }
+  await page.goto(`${service.operatorUrl}/console/rehearsals/new`);
+  await page.fill('#name', 'by hand');
+  await page.selectOption('#step-1', 'limit');
+  await page.fill('#seconds-1', '2');
+  await page.click('button:has-text("Create the key")');
+  await page.click('text=Watch the rehearsal');
+  await page.waitForSelector('dd:has-text("0 of 1 steps were reached")');
+  assert.deepEqual(complaints, []);
+});
+
+test('viewers see rehearsals, and create none', async () => {
+  const { service } = rehearsed;
+  const viewer = await signIn(service, 'viewer');
+  assert.doesNotMatch(await viewer.page('/rehearsals'), /New rehearsal/);
+  assert.equal((await viewer.get('/rehearsals/new')).status, 403);
+  assert.equal((await viewer.post('/rehearsals', { name: 'ci', script: 'ok' })).status, 403);
+});
+
+test('without rehearsal there is no such page', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  assert.doesNotMatch(await operator.page(''), /Rehearsals/);
+  assert.equal((await operator.get('/rehearsals')).status, 404);
+});
