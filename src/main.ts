@@ -6,6 +6,8 @@ import { runCommand } from './cli/program.ts';
 import { ConfigMistakes } from './config.ts';
 
 const PROGRESS_CHARACTERS = 30;
+/** A shorter line may follow a longer one. */
+const ERASE_REST = '\x1b[K';
 const STARTER_CHECK_INTERVAL_MS = 250;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -69,5 +71,5 @@ function showProgress(doing: string, done: number, total: number): void {
   if (!process.stderr.isTTY) return;
   const share = total === 0 ? 1 : done / total;
   const bar = '█'.repeat(Math.round(share * PROGRESS_CHARACTERS)).padEnd(PROGRESS_CHARACTERS, '░');
-  process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${done >= total ? '\n' : ''}`);
+  process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${ERASE_REST}${done >= total ? '\n' : ''}`);
 }

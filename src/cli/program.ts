@@ -17,9 +17,13 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['categories'], load: async () => (await import('./categories.ts')).addCategoriesCommand },
   { names: ['console'], load: async () => (await import('./operators.ts')).addConsoleCommand },
   { names: ['operators'], load: async () => (await import('./operators.ts')).addOperatorsCommand },
+  { names: ['clock'], load: async () => (await import('./rehearsal/clock.ts')).addClockCommand },
+  { names: ['rehearse'], load: async () => (await import('./rehearsal/rehearse.ts')).addRehearseCommand },
   { names: ['migrate', 'backup', 'restore'], load: async () => (await import('./database.ts')).addDatabaseCommands },
   { names: ['transfer'], load: async () => (await import('./transfer.ts')).addTransferCommand },
   { names: ['doctor'], load: async () => (await import('./doctor.ts')).addDoctorCommand },
+  { names: ['conformance'], load: async () => (await import('./conformance/judge.ts')).addConformanceCommand },
+  { names: ['defects'], load: async () => (await import('./conformance/defects.ts')).addDefectsCommand },
   { names: ['config', 'openapi', 'version'], load: async () => (await import('./about.ts')).addAboutCommands },
 ];
 

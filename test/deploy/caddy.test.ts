@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { untilTrue } from '../kit/clock.ts';
+import { CADDYFILE, caddyMissing as skip, startCaddy } from '../kit/deploy/caddy.ts';
 import { call } from '../kit/deploy/call.ts';
-import { freePort } from '../kit/deploy/port.ts';
-import { temporaryFolder, testService } from '../kit/service.ts';
-
-const FILE = fileURLToPath(new URL('../../deploy/caddy/Caddyfile', import.meta.url));
-// Not asked for on CI either: Debian's package would start a server of its own on port 80.
-const skip = spawnSync('caddy', ['version']).status !== 0 && 'caddy is not installed: these tests are left out';
+import { testService } from '../kit/service.ts';
 
 suite('the Caddyfile', { skip }, () => {
   test('is in the form that Caddy gives it', () => {
-    const { stdout } = spawnSync('caddy', ['fmt', FILE], { encoding: 'utf8' });
-    assert.equal(stdout, readFileSync(FILE, 'utf8'));
+    const { stdout } = spawnSync('caddy', ['fmt', CADDYFILE], { encoding: 'utf8' });
+    assert.equal(stdout, readFileSync(CADDYFILE, 'utf8'));
   });
 
   test('lets errors and 304 of the service pass, and answers in its form when there is none', async () => {
@@ -46,33 +38,3 @@ suite('the Caddyfile', { skip }, () => {
     assert.match(gone.headers['x-ratelimit-reset'] as string, /^\d{10}$/);
   });
 });
-
-/** Caddy with the delivered file on a free port, without TLS: its host name is an example. */
-async function startCaddy(servicePort: string): Promise<AsyncDisposable & { readonly url: string }> {
-  const folder = temporaryFolder();
-  const port = await freePort();
-  const file = join(folder.path, 'Caddyfile');
-  const text = readFileSync(FILE, 'utf8')
-    .replace('auto_https disable_redirects', 'auto_https off\n\tadmin off')
-    .replace(/^api\.example\.com/m, `http://127.0.0.1:${port}`)
-    .replace('reverse_proxy 127.0.0.1:8080', `reverse_proxy 127.0.0.1:${servicePort}`);
-  writeFileSync(file, text);
-  const env = { PATH: process.env.PATH ?? '', HOME: folder.path };
-  const child = spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', file], { env, stdio: 'ignore' });
-  const url = `http://127.0.0.1:${port}`;
-  await untilTrue(() => {
-    assert.equal(child.exitCode, null, 'Caddy ended by itself');
-    return fetch(`${url}/livez`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  }, 'Caddy');
-  return {
-    url,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-      folder[Symbol.dispose]();
-    },
-  };
-}

@@ -9,7 +9,7 @@ import { sharedRedis } from '../kit/redis-server.ts';
 
 /** The suites of the published interface, which know nothing of what the service stands on. */
 const SUITES = [
-  'conformance',
+  'interface',
   'shop',
   'resources',
   'conditional',

@@ -1,0 +1,73 @@
+import type { Exchange } from './exchange.ts';
+import type { Trial } from './trial.ts';
+
+/** `published`: what the interface says, and nothing more. `ours`: also this project's decisions where it is silent. */
+export type Level = 'published' | 'ours';
+
+export const LEVELS: readonly Level[] = ['published', 'ours'];
+
+/** One rule of the interface. */
+export interface Rule {
+  readonly id: string;
+  readonly level: Level;
+  /** The sentence of the interface that it comes from. */
+  readonly sentence: string;
+  /** What is sent, and the answer that keeps the rule. */
+  readonly expected: string;
+  /** An example of what breaks it. */
+  readonly brokenBy: string;
+  /** What it cannot be judged without. */
+  readonly needs?: 'limited-key' | 'other-environment-key' | 'full';
+  /** Returns if the rule is kept. Throws `Broken` or `Skipped` if it is not, or cannot be judged here. */
+  judge(trial: Trial): Promise<void>;
+}
+
+/** A broken rule, with the exchanges that show it. */
+export class Broken extends Error {
+  readonly exchanges: readonly Exchange[];
+
+  constructor(seen: string, exchanges: readonly Exchange[]) {
+    super(seen);
+    this.exchanges = exchanges;
+  }
+}
+
+/** A rule that cannot be judged, with the reason. */
+export class Skipped extends Error {}
+
+/** Throws `Broken` unless the condition holds. */
+export function expect(holds: boolean, seen: string, ...exchanges: readonly Exchange[]): asserts holds {
+  if (!holds) throw new Broken(seen, exchanges);
+}
+
+/** Throws `Broken` unless the answer has this status. */
+export function expectStatus(exchange: Exchange, ...wanted: readonly number[]): void {
+  const { status } = exchange.answer;
+  expect(wanted.includes(status), `the status is ${status}`, exchange);
+}
+
+/** Throws `Skipped` unless the value is known. */
+export function known<T>(value: T | undefined, reason: string): T {
+  if (value === undefined) throw new Skipped(reason);
+  return value;
+}
+
+/** A rule as it was judged. */
+export interface Verdict {
+  readonly id: string;
+  readonly level: Level;
+  readonly sentence: string;
+  readonly verdict: 'passed' | 'failed' | 'skipped';
+  readonly expected: string;
+  /** What was seen instead, with the exchange; keys are masked. */
+  readonly seen: string | null;
+  /** Why it was skipped. */
+  readonly reason: string | null;
+}
+
+/** All verdicts on a server. */
+export interface Report {
+  readonly url: string;
+  readonly level: Level;
+  readonly rules: readonly Verdict[];
+}

@@ -1,0 +1,21 @@
+import type { Rule } from './rule.ts';
+import { AUTHENTICATION } from './rules/authentication.ts';
+import { BANS } from './rules/bans.ts';
+import { CATEGORIES } from './rules/categories.ts';
+import { ERRORS } from './rules/errors.ts';
+import { HTTP } from './rules/http.ts';
+import { LIMIT_HEADERS } from './rules/limit-headers.ts';
+import { LIMITS } from './rules/limits.ts';
+import { VALIDATION } from './rules/validation.ts';
+
+/** Every rule, in the order in which they are judged: what creates first, what waits last. */
+export const RULES: readonly Rule[] = [
+  ...CATEGORIES,
+  ...VALIDATION,
+  ...AUTHENTICATION,
+  ...ERRORS,
+  ...LIMIT_HEADERS,
+  ...HTTP,
+  ...LIMITS,
+  ...BANS,
+];

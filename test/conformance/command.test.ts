@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { RULES } from '../../src/conformance/rules.ts';
+import { systemClock } from '../../src/stdx/clock.ts';
+import { manualClock } from '../kit/clock.ts';
+import { freePort } from '../kit/deploy/port.ts';
+import { run } from '../kit/process.ts';
+import { type TestService, temporaryFolder, testService } from '../kit/service.ts';
+
+describe('pet-catalog conformance', () => {
+  const folder = temporaryFolder();
+  let service: TestService;
+  let secret: string;
+  const conformance = (...args: string[]) => run(['conformance', ...args], { cwd: folder.path });
+
+  before(async () => {
+    service = await testService({}, { ...manualClock(), now: systemClock() });
+    secret = (await service.issue({ plan: 'business' })).secret;
+  });
+  after(async () => {
+    await service[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  test('judges a service: a line for each group, and a summary', async () => {
+    const { code, stdout } = await conformance(service.url, '--key', secret);
+    assert.equal(code, 0, stdout);
+    assert.match(stdout, /^http:\S+\/v1, by the published interface and our decisions\n\n {2}list +3 passed\n/);
+    assert.match(stdout, /\n {2}skipped: limits\.headers-on-429, .*\n {11}no --limited-key\n/);
+    assert.match(stdout, /\n\nkept: \d+ passed, \d+ skipped of \d+ rules\n$/);
+    assert.ok(!stdout.includes('\x1b'), 'no colours where there is no terminal');
+  });
+
+  test('shows a failure with its exchange and the sentence that it breaks, keys masked, in three forms', async () => {
+    const other = await testService({ ENVIRONMENT: 'staging' });
+    // A key of another environment is not valid, so nothing works.
+    const args = [other.url, '--key', secret, '--only', 'list.200-array'];
+    const text = await conformance(...args);
+    assert.equal(text.code, 1);
+    assert.match(
+      text.stdout,
+      /\n {2}FAILED list\.200-array\n {2}When the caller is authenticated, .*\n {2}expected {2}200/,
+    );
+    assert.match(
+      text.stdout,
+      /\n {2}seen {6}the status is 401\n {12}GET \/categories\n {12}authorization: Bearer \*\*\*\n/,
+    );
+    assert.match(text.stdout, /\n\nbroken: 1 failed of 1 rules\n$/);
+    const [json, junit] = [await conformance(...args, '--json'), await conformance(...args, '--junit')];
+    const { url, level, rules } = JSON.parse(json.stdout);
+    assert.deepEqual([url, level, rules.length, json.code], [other.url, 'ours', 1, 1]);
+    assert.deepEqual(Object.keys(rules[0]), ['id', 'level', 'sentence', 'verdict', 'expected', 'seen', 'reason']);
+    assert.match(
+      junit.stdout,
+      /<testsuite name="http:.*" tests="1" failures="1" skipped="0">\n {2}<testcase .*<failure /,
+    );
+    for (const { stdout, stderr } of [text, json, junit]) assert.ok(!(stdout + stderr).includes(secret));
+    await other[Symbol.asyncDispose]();
+  });
+
+  test('lists the rules, each with the sentence that it comes from', async () => {
+    const ids = RULES.map(({ id }) => id);
+    assert.equal(new Set(ids).size, ids.length);
+    const all = await conformance('--list');
+    assert.equal(all.stdout.trim().split('\n').length, RULES.length);
+    const published = JSON.parse((await conformance('--list', '--json', '--level', 'published')).stdout);
+    assert.ok(published.length > 25 && published.length < RULES.length);
+    for (const rule of RULES) assert.ok(rule.sentence && rule.expected && rule.brokenBy, rule.id);
+  });
+
+  test('lists the defects, each with the rule that it breaks', async () => {
+    const listed = await run(['defects', '--json'], { cwd: folder.path });
+    const defects: { name: string; rule: string; description: string }[] = JSON.parse(listed.stdout);
+    assert.ok(defects.length >= 30);
+    assert.deepEqual(Object.keys(defects[0] ?? {}), ['name', 'rule', 'description']);
+    const table = await run(['defects'], { cwd: folder.path });
+    for (const { name, rule } of defects) assert.match(table.stdout, new RegExp(`^${name} +${rule} +\\w`, 'm'));
+  });
+
+  test('serves a defect in rehearsal only, and only one that exists', async () => {
+    const rehearsed = { ENVIRONMENT: 'staging', REHEARSAL: 'on' };
+    for (const [env, args, said] of [
+      [{}, ['--defect', 'html-404'], 'DEFECT: it must be empty unless REHEARSAL is on'],
+      [{ ...rehearsed, DEFECT: 'html-404,none' }, [], 'DEFECT: there is no defect "none"'],
+    ] as const) {
+      const { code, stderr } = await run(['serve', '--port', '0', ...args], { cwd: folder.path, env });
+      assert.deepEqual([code, stderr.includes(said)], [2, true], stderr);
+    }
+    await using both = await testService({ ...rehearsed, DEFECT: 'html-404,missing-key-is-403' });
+    assert.equal((await fetch(`${both.url}/categories`)).status, 403);
+    const { secret: valid } = await both.issue();
+    assert.match(await (await both.call(valid, '/nothing')).text(), /<h1>/);
+  });
+
+  test('ends with 2 and one line where no server is, where none speaks HTTP, and for a wrong command line', async () => {
+    const nothing = `http://127.0.0.1:${await freePort()}/v1`;
+    await using other = await openOther();
+    for (const [args, said] of [
+      [[nothing, '--key', 'x'], /Nothing that speaks HTTP answers at http/],
+      [[other.url, '--key', 'x'], /Nothing that speaks HTTP answers at http/],
+      [[service.url], /--key is missing/],
+      [['nowhere', '--key', 'x'], /The address is "nowhere"/],
+      [[service.url, '--key', 'x', '--only', 'none'], /--only is "none"/],
+      [[service.url, '--key', 'x', '--level', 'all'], /--level is "all"/],
+      [[service.url, '--key', 'x', '--concurrency', '1'], /--concurrency is "1"/],
+    ] as const) {
+      const { code, stdout, stderr } = await conformance(...args);
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      assert.match(stderr, said);
+      assert.equal(stderr.trim().split('\n').length, 1, stderr);
+    }
+  });
+});
+
+/** A server of another protocol. */
+async function openOther(): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((socket) =>
+    socket
+      .on('error', () => {})
+      .resume()
+      .end('220 mail.example ESMTP\r\n'),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
