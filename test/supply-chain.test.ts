@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,10 @@ import { temporaryFolder } from './kit/service.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** Licences that ask for no more than their notice. Another one is a decision, not an entry in this list. */
 const ALLOWED = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT'];
+/** Of a file system that rounds each file up to it. */
+const BLOCK_BYTES = 4096;
+/** A tenth above what all packages take that every installation has. */
+const INSTALLED_MEBIBYTES_MAX = 34;
 
 interface Locked {
   readonly version?: string;
@@ -28,6 +32,8 @@ const lockfile: { lockfileVersion: number; packages: Record<string, Locked> } = 
 );
 const foreign = Object.entries(lockfile.packages).filter(([path, { link }]) => path.includes('node_modules/') && !link);
 const production = foreign.filter(([, { dev, devOptional }]) => !dev && !devOptional);
+/** Installed where traces are sent. */
+const tracing = foreign.filter(([path]) => path.startsWith('node_modules/@opentelemetry/'));
 
 test('there are packages to look at', () => {
   assert.equal(lockfile.lockfileVersion, 3);
@@ -35,12 +41,37 @@ test('there are packages to look at', () => {
   assert.ok(foreign.length > production.length);
 });
 
+test('what an installation brings takes no more of the disk than it did', () => {
+  // The Node.js of the checkout is optional, and not in the package.
+  const folders = production.flatMap(([path, { optional }]) => (optional ? [] : join(ROOT, path)));
+  assert.ok(folders.length >= 20);
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()),
+  );
+  const blocks = files.map(({ parentPath, name }) => Math.ceil(statSync(join(parentPath, name)).size / BLOCK_BYTES));
+  const mebibytes = (blocks.reduce((sum, some) => sum + some, 0) * BLOCK_BYTES) / 1024 ** 2;
+  assert.ok(mebibytes <= INSTALLED_MEBIBYTES_MAX, `${mebibytes.toFixed(1)} MiB`);
+});
+
 test('every package that runs in production has a licence of the list', () => {
-  const others = production.filter(([, { license }]) => !license || !ALLOWED.includes(license));
+  const others = [...production, ...tracing].filter(([, { license }]) => !license || !ALLOWED.includes(license));
   assert.deepEqual(
     others.map(([path, { license }]) => `${path}: ${license}`),
     [],
   );
+});
+
+test('what traces need is optional, and lies in the one folder that the container image copies', () => {
+  const { peerDependencies, peerDependenciesMeta } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const names = Object.keys(peerDependencies);
+  assert.deepEqual(Object.keys(peerDependenciesMeta), names);
+  assert.ok(names.length > 0 && names.every((name) => peerDependenciesMeta[name].optional));
+  const needed = [...names, ...tracing.flatMap(([, { dependencies = {} }]) => Object.keys(dependencies))];
+  assert.deepEqual(
+    needed.filter((name) => !name.startsWith('@opentelemetry/')),
+    [],
+  );
+  assert.match(readFileSync(join(ROOT, 'deploy', 'Containerfile'), 'utf8'), /^COPY .*\/node_modules\/@opentelemetry /m);
 });
 
 test('the licences in the lockfile match the installed packages', () => {

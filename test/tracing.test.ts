@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { issueKey } from './kit/faults/kills.ts';
-import { run, serveProcess } from './kit/process.ts';
+import { run, runProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** A collector of the test's own, which speaks OTLP over HTTP as far as the service does. */
@@ -139,4 +139,28 @@ test('a collector that does not answer loses traces, and requests and the stop s
   const call = { headers: { authorization: `Bearer ${secret}`, connection: 'close' } };
   for (let i = 0; i < 20; i += 1) assert.equal((await fetch(`${service.url}/categories`, call)).status, 200);
   assert.equal(await service.end('SIGTERM'), 0);
+});
+
+/** Finds no package of OpenTelemetry, as where none is installed. */
+const WITHOUT_OPENTELEMETRY = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  registerHooks({
+    resolve: (name, context, next) => next(name.replace(/^@opentelemetry\\/sdk/, 'not-installed'), context),
+  });
+`)}`;
+
+test('without OpenTelemetry a start that is to send traces says what to install', async () => {
+  using folder = temporaryFolder();
+  const env = {
+    PORT: '0',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+    NODE_OPTIONS: `--import=${WITHOUT_OPENTELEMETRY}`,
+  };
+  const { code, stderr } = await runProcess(['serve'], { cwd: folder.path, env });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /OpenTelemetry is not installed; .*\n\n {2}npm install .*"@opentelemetry\/sdk-trace-base@\^2\.\d/,
+  );
+  assert.doesNotMatch(stderr, /node_modules|\n {4}at /);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, matchesGlob, relative } from 'node:path';
 
 /** One instruction, continued lines joined: `RUN`, and what follows it. */
@@ -97,7 +97,8 @@ function copy(text: string, { context, visible, folder, here }: CopyPlace): void
   const target = join(here, paths.at(-1) ?? '');
   for (const source of paths.slice(0, -1)) {
     if (from !== undefined) {
-      const copied = join(folder, from, source);
+      // A folder of installed packages may be linked from the checkout; an engine copies what is in it.
+      const copied = realpathSync(join(folder, from, source));
       cpSync(copied, target, { recursive: true });
       continue;
     }
