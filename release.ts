@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+/**
+ * Makes a release of the checked-out commit in `release/VERSION/` and publishes it: both packages, packed from two
+ * clean clones that must agree byte for byte, a bill of materials of what an installation brings, and their digests.
+ * With `--dry-run` everything but the publishing happens. `docs/release.md` has the steps around it.
+ */
+
+const ROOT = fileURLToPath(new URL('.', import.meta.url));
+const REGISTRY_VERSION = /^\d+\.\d+\.\d+$/;
+
+const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
+const { version } = manifestOf('package.json');
+const problems = problemsOf(version);
+if (problems.length > 0) {
+  for (const problem of problems) console.error(`release: ${problem}`);
+  process.exit(1);
+}
+
+const work = mkdtempSync(join(tmpdir(), 'pet-catalog-release-'));
+try {
+  const target = join(ROOT, 'release', version);
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  const packages = pack('first', target);
+  const again = pack('second', join(work, 'again'));
+  const differing = packages.filter((file) => digest(join(target, file)) !== digest(join(work, 'again', file)));
+  if (differing.length > 0 || again.length !== packages.length)
+    throw new Error(`two builds of one commit differ: ${differing}`);
+  writeFileSync(join(target, `pet-catalog-${version}.cdx.json`), billOfMaterials(target));
+  const sums = readdirSync(target).map((file) => `${digest(join(target, file))}  ${file}\n`);
+  writeFileSync(join(target, 'SHA256SUMS'), sums.join(''));
+  console.log(`release/${version}:\n${sums.join('')}`);
+  for (const file of packages) {
+    const tag = values['dry-run'] ? ['--dry-run'] : [];
+    run('npm', ['publish', `./${file}`, '--access', 'public', ...tag], target);
+  }
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
+
+/** What has to be put right first, all of it at once. */
+function problemsOf(release: string): string[] {
+  const found: string[] = [];
+  if (!REGISTRY_VERSION.test(release)) found.push(`package.json has the version ${release}`);
+  if (manifestOf('client/package.json').version !== release) found.push(`client/package.json is not at ${release}`);
+  if (output('git', ['status', '--porcelain'])) found.push('the working tree has changes; commit them');
+  const log = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
+  if (!new RegExp(`^## \\[${release.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(log))
+    found.push(`CHANGELOG.md has no section "## [${release}] - YYYY-MM-DD"`);
+  const contract = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
+  const baseline = `test/contracts/${JSON.parse(contract).info.version}.json`;
+  if (!existsSync(join(ROOT, baseline)) || readFileSync(join(ROOT, baseline), 'utf8') !== contract)
+    found.push(`${baseline} is not a copy of openapi.json`);
+  if (readFileSync(join(ROOT, 'package-lock.json'), 'utf8').includes('"resolved": "http'))
+    found.push('package-lock.json names a registry');
+  return found;
+}
+
+/** Packs both packages of a clean clone into a folder, and returns their files. */
+function pack(name: string, into: string): string[] {
+  const clone = join(work, name);
+  mkdirSync(into, { recursive: true });
+  run('git', ['clone', '--quiet', '--local', ROOT, clone], work);
+  run('npm', ['ci', '--silent'], clone);
+  run('npm', ['pack', '--silent', '--workspace', 'client', '--pack-destination', into], clone);
+  run('npm', ['pack', '--silent', '--pack-destination', into], clone);
+  return readdirSync(into).toSorted();
+}
+
+/** CycloneDX, of what an installation of the service without development dependencies brings. */
+function billOfMaterials(target: string): string {
+  const installation = join(work, 'installation');
+  mkdirSync(installation);
+  writeFileSync(join(installation, 'package.json'), JSON.stringify({ name: 'installation', version, private: true }));
+  run('npm', ['install', '--silent', '--omit=dev', join(target, `pet-catalog-${version}.tgz`)], installation);
+  const started = output('npx', ['--no-install', 'pet-catalog', 'version'], installation);
+  if (started !== version) throw new Error(`the packed service says that it is ${started}`);
+  return `${output('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], installation)}\n`;
+}
+
+function manifestOf(file: string): { readonly version: string } {
+  return JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
+}
+
+function digest(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
+}
+
+function run(program: string, args: readonly string[], cwd: string): void {
+  execFileSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+function output(program: string, args: readonly string[], cwd = ROOT): string {
+  return execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
+}
