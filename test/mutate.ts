@@ -34,7 +34,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/client/responses.test.ts',
     'test/client/limits.test.ts',
   ],
-  http: ['test/conformance.test.ts'],
+  http: ['test/conformance.test.ts', 'test/interface.test.ts'],
   'http/docs': ['test/pages.test.ts', 'test/contract/contract.test.ts'],
   'http/operations': ['test/shop.test.ts', 'test/resources.test.ts', 'test/conditional.test.ts'],
   'http/operations/idempotency': ['test/idempotency.test.ts'],

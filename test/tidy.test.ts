@@ -13,7 +13,7 @@ const COLUMNS_MAX = 120;
 const FILES_SIDE_BY_SIDE_MAX = 16;
 const README_WORDS_MAX = 1_300;
 const PAGES_WORDS_MAX = 20_000;
-const GUIDE_WORDS_MAX = 3_000;
+const GUIDE_WORDS_MAX = 3_800;
 const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
 
 const sources = filesBelow('src').filter((file) => file.endsWith('.ts'));
@@ -87,7 +87,22 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'yaml',
     'node:',
   ],
+  conformance: ['conformance/', 'node:'],
   operator: ['operator/', 'http/', 'catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'find-my-way', 'node:'],
+  rehearsal: [
+    'rehearsal/',
+    'config',
+    'catalog/',
+    'stdx/',
+    'telemetry/',
+    'limits/limiter',
+    'limits/window',
+    'http/',
+    'operator/',
+    'storage/sql/',
+    'kysely',
+    'node:',
+  ],
   cli: ['', 'node:', 'commander', 'pino', 'yaml'],
 };
 
@@ -103,6 +118,7 @@ const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
     'limits/',
     'http/',
     'operator/',
+    'rehearsal/',
     'config',
     'follow',
     'version',
@@ -223,6 +239,7 @@ test('no comment runs past the columns that the formatter holds code to', () => 
 /** Caches that pay for themselves, each with its reason. Everything else is an argument. */
 const MUTABLE_AT_THE_TOP = [
   'src/catalog/validate.ts: let ajv', // loading it takes a sixth of a start
+  'src/http/transport/exchange.ts: let lastPolicy', // most requests in a row are on one plan
   'src/http/transport/request-head.ts: let validHost', // nearly all requests name one host
   'src/stdx/clock.ts: let lastFormatted', // a flood of refusals names one moment
   'src/storage/sql/keys.ts: const scopeLists', // 100,000 keys share a few sets of scopes
@@ -341,7 +358,10 @@ function pagesIn(folder: string): string[] {
 }
 
 function wordsOf(page: string): number {
-  return read(page).split(/\s+/).filter(Boolean).length;
+  // Bullets, table bars and other marks are no words.
+  return read(page)
+    .split(/\s+/)
+    .filter((token) => /[\p{L}\p{N}]/u.test(token)).length;
 }
 
 function read(file: string): string {
