@@ -99,8 +99,8 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
 }
 
 /**
- * What a change asks for as it is stored: by the rules for a new key, and with the limits that go with the plan. Throws
- * `validation_failed`, or `key_revoked`: a revoked key is final.
+ * Validates a change by the rules for a new key, and adds the limits of its plan. Throws `validation_failed`, or
+ * `key_revoked`: a revoked key is final.
  */
 export function checkedChanges(key: ApiKey, wanted: KeyChanges, now: number): KeyChanges {
   if (key.revokedAt !== null) throw keyRevoked(key.id);
@@ -215,7 +215,7 @@ function environmentPrefix(environment: Environment): string {
   return environment === 'production' ? 'petcat_live_' : 'petcat_test_';
 }
 
-/** So many random characters of base62. */
+/** Random base62 characters. */
 export function randomCharacters(count: number): string {
   return Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
@@ -239,11 +239,11 @@ export interface KeyStorage {
   /** The key that owns a secret, whether or not it is still usable. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
   find(id: string): Promise<ApiKey | undefined>;
-  /** The rotated secrets of a key whose grace is running, the one that works longest first. */
+  /** The rotated secrets of a key that are still in their grace, the last to end first. */
   graces(id: string, now: number): Promise<Grace[]>;
   /** Keys, oldest first. */
   list(): Promise<ApiKey[]>;
-  /** The keys at some places of the sorted list that a filter selects, and the count of all that it selects. */
+  /** A range of the filtered and sorted keys, and the count of all that the filter selects. */
   search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
   /** A page of the keys that a filter selects, newest first. */
   page(query: KeyQuery): Promise<KeyPage>;
@@ -273,12 +273,12 @@ export interface KeyFilter {
 export interface KeyQuery extends KeyFilter {
   /** The moment of the states. */
   readonly now: number;
-  /** Only keys behind this one. */
+  /** Only keys after this one in the order. */
   readonly behind?: KeyPosition | undefined;
   readonly limit: number;
 }
 
-/** The orders of a list of keys; what has no last use, or no expiry, comes last. */
+/** Sort orders of keys; keys without a last use, or without an expiry, come last. */
 export const KEY_SORTS = ['newest', 'oldest', 'name', 'last-used', 'expiry'] as const;
 export type KeySort = (typeof KEY_SORTS)[number];
 

@@ -14,13 +14,13 @@ export interface Origin {
   };
 }
 
-/** How a change is recognised that was made already, and what is kept of its outcome. */
+/** Identifies a change that was already made, and says what is kept of its outcome. */
 export interface Retry<T> {
   readonly origin: Origin;
   outcome(changed: T): unknown;
 }
 
-/** Thrown instead of making a change a second time: what was kept of the first. */
+/** Thrown instead of repeating a change: carries what was kept of the first. */
 export class ChangeReplayed extends Error {
   readonly outcome: unknown;
 

@@ -27,8 +27,8 @@ export interface Storage extends AsyncDisposable {
   readonly sessions: SessionStorage;
   readonly tokens: TokenStorage;
   /**
-   * Calls back on changes of keys, bans and the turned clock, and of categories that were not inserted here, from now
-   * on: at once for changes made here, within a second for those of another process.
+   * Calls back on every later change of keys, bans and the turned clock, and of categories not inserted here: at once
+   * for changes made here, within a second for those of another process.
    */
   watch(onChange: (change: Change) => Promise<void>): Promise<void>;
   /** Deletes create outcomes and attempts older than `IDEMPOTENCY_SECONDS`. */
@@ -38,7 +38,7 @@ export interface Storage extends AsyncDisposable {
 }
 
 /**
- * What changed, so that caches of it must be reloaded: of `categories` those of `changesSince`, of `new-categories`
- * only those; everything if the database was `restored` to an earlier state.
+ * What caches must reload: for `categories` the ids of `changesSince`, for `new-categories` only the new ones, for
+ * `restored` everything, because the database went back to an earlier state.
  */
 export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'bans' | 'clock';

@@ -9,7 +9,7 @@ import { type Invocation, tellOfDamage, UsageError } from './invocation.ts';
 const IN_MEMORY = ':memory:';
 const PRIVATE_MODE = 0o600;
 
-/** Throws `UsageError` unless the embedded database is there: opening it would make an empty one. */
+/** Throws `UsageError` unless the embedded database exists: opening it would create an empty one. */
 export function requireDatabase(database: DatabaseAddress): void {
   if (database.engine !== 'sqlite' || database.file === IN_MEMORY || existsSync(database.file)) return;
   throw new UsageError(
@@ -18,7 +18,7 @@ export function requireDatabase(database: DatabaseAddress): void {
   );
 }
 
-/** The database of a command, and the time of its service: turned, if it was used in rehearsal. */
+/** A command's database, and the time of its service, which is turned if the database was used in rehearsal. */
 export interface CommandDatabase extends AsyncDisposable {
   readonly storage: SqlStorage;
   readonly clock: Clock;
@@ -53,7 +53,7 @@ export function noteOperatorUrl(database: DatabaseAddress, url: string): Disposa
   try {
     if (file !== undefined) writeFileSync(file, `${url}\n`, { mode: PRIVATE_MODE });
   } catch {
-    // On a full disk the service starts all the same, and commands go by the settings.
+    // A full disk must not prevent the start; commands then use the settings.
     remove();
   }
   return { [Symbol.dispose]: remove };

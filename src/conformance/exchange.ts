@@ -6,7 +6,7 @@ export interface Sent {
   readonly body: string | undefined;
 }
 
-/** An answer as it stood on the wire. Names of headers are in lower case; a repeated one is joined by commas. */
+/** An answer as received. Header names are in lower case; repeated headers are joined by commas. */
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -37,7 +37,7 @@ export interface LimitHeaders {
 }
 
 const BODY_CHARACTERS_SHOWN = 300;
-/** Headers that explain nothing. */
+/** Headers that explain no failure. */
 const NOT_SHOWN: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'x-content-type-options', 'vary']);
 
 /** The limit headers of an answer. */
@@ -49,13 +49,13 @@ export function limitsOf({ headers }: Answer): LimitHeaders {
   return { limit: read('limit'), remaining: read('remaining'), reset: read('reset') };
 }
 
-/** The server's time of an answer by its `Date`, in Unix seconds; undefined without one. */
+/** When the server answered, by its `Date`, in Unix seconds; undefined without one. */
 export function dateOf({ headers }: Answer): number | undefined {
   const seconds = Date.parse(headers.get('date') ?? '') / 1000;
   return Number.isNaN(seconds) ? undefined : seconds;
 }
 
-/** Seconds to wait by `Retry-After`, a number or a date (RFC 9110, section 10.2.3); undefined if it is neither. */
+/** The wait in `Retry-After` in seconds, from a number or a date (RFC 9110, section 10.2.3); undefined if it is neither. */
 export function retryAfterOf(answer: Answer): number | undefined {
   const text = answer.headers.get('retry-after') ?? '';
   if (/^\d{1,15}$/.test(text)) return Number(text);

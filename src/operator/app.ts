@@ -10,7 +10,7 @@ import { Vitals } from './overview/vitals.ts';
 import { operatorPages } from './pages.ts';
 
 export interface OperatorOptions extends Omit<ConsoleOptions, 'vitals'> {
-  /** The names by which the listener may be called, beside addresses and localhost. */
+  /** Host names that the listener accepts, besides IP addresses and localhost. */
   readonly hosts: readonly string[];
   /** The address of this listener, known once it listens. */
   operatorUrl(): string;

@@ -10,7 +10,7 @@ const OVER =
 const WAIT_SECONDS_MAX = 366 * 86_400;
 const NO_REFUSALS = 'the limited key was never refused';
 
-/** Rules that spend the limited key. They stand together, because its window ends meanwhile. */
+/** Rules that spend the limited key. They run together, before its window ends. */
 export const LIMITS: readonly Rule[] = [
   {
     id: 'limits.headers-on-429',
@@ -269,7 +269,7 @@ async function firstOf(trial: Trial): Promise<Exchange> {
   return exchange;
 }
 
-/** What a bucket that fills up continually may have gained meanwhile; nothing in a window with an end. */
+/** Tokens that a continually refilled bucket may have gained meanwhile; 0 for a window with an end. */
 function refilled(last: Exchange, volley: Spent['volley']): number {
   const { limit = 0, reset } = limitsOf(last.answer);
   if (volley.every(({ answer }) => limitsOf(answer).reset === reset)) return 0;

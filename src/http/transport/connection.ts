@@ -19,13 +19,13 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 /** Lingering close: input discarded after the last answer, so that no reset overtakes it (RFC 9112, section 9.6). */
 const LINGER_MS = 2_000;
 const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
-/** With so many pipelined requests waiting, nothing more is read: what is beyond them is one packet at most. */
+/** Backpressure: with this many pipelined requests waiting, reading pauses. At most one packet goes beyond. */
 const WAITING_MAX = 100;
-/** Such a connection is parsed in slices from then on, one a turn, or one packet would fill a turn by itself. */
+/** A connection paused once is then parsed in slices, one a turn, or one packet would fill a turn by itself. */
 const SLICE_BYTES = 4 * 1024;
-/** A larger body that was refused is read in slices too. */
+/** A refused body that is larger is read in slices too. */
 const REFUSED_BODY_BYTES_MAX = 16 * 1024;
-/** What a waiting request holds in memory, without large headers. */
+/** Memory that a waiting request holds, without large headers. */
 const WAITING_BYTES = 2_560;
 
 /** Pipelined requests that run concurrently; each may hold a large answer until it can be sent. */
@@ -52,9 +52,9 @@ export class Connection {
   /** The last exchange begun, as long as its input is unread or it ends the connection. */
   #latest: Exchange | undefined;
   #hasBegun = false;
-  /** Not read from, because enough requests wait. */
+  /** Reading is paused, because enough requests wait. */
   #isPaused = false;
-  /** Read in slices, one a turn, from the next time on that it is read from. */
+  /** Read in slices, one a turn, from the next read on. */
   #isSlow = false;
   #failed = false;
   #finalError: CatalogError | undefined;
@@ -86,7 +86,7 @@ export class Connection {
   /** Queues a request whose head was read, or serves it. Ignored if an earlier one ends the connection. */
   begin(exchange: Exchange): void {
     if (this.#failed || this.#latest?.isLast) return;
-    // Only these, because looking copies the packet: other protocols show at once, or by another version.
+    // Only for these, because the check copies the packet: other protocols show at once, or by another version.
     if (!this.#hasBegun || exchange.request.httpVersion !== '1.1') refuseOtherProtocols(exchange);
     this.#hasBegun = true;
     this.#latest = exchange;
@@ -100,7 +100,7 @@ export class Connection {
     }
   }
 
-  /** Until nothing waits and a turn is granted. What is discarded is read all the same, or a reset would follow. */
+  /** Pauses until nothing waits and a turn is granted. Discarded input is still read, or a reset would follow. */
   #stopReading(): void {
     if (this.#discarding) return;
     this.#isPaused = true;
@@ -118,8 +118,8 @@ export class Connection {
   }
 
   /**
-   * Comes between the socket and the parser, which Node otherwise gives up to 64 KiB at once. Only while the socket is
-   * read from: the listener ends Node's shortcut around the stream, and with it what would resume the reading.
+   * Slices what goes from the socket to the parser, which Node otherwise gives up to 64 KiB at once. Installed only
+   * while the socket is read: the listener ends Node's shortcut around the stream, which would also resume reading.
    */
   #slice(): void {
     const socket = this.#socket;
@@ -289,13 +289,13 @@ function refuseOtherProtocols(exchange: Exchange): void {
   exchange.fail(new CatalogError('malformed_request', 'The request line names another protocol; send HTTP/1.1'));
 }
 
-/** Whether much of a request that is answered has yet to be read, because the next one is behind it. */
+/** Whether much of an answered request is still unread; the next one comes after it. */
 function hasLargeBodyLeft({ isRead, isLast, request: { headers } }: Exchange): boolean {
   if (isRead || isLast) return false;
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > REFUSED_BODY_BYTES_MAX;
 }
 
-/** Whether a request may run beside others. Not if it awaits `100 Continue`: its answer can end the connection. */
+/** Whether a request may run concurrently. Not if it awaits `100 Continue`: its answer can end the connection. */
 function isSafe({ request, awaitsContinue }: Exchange): boolean {
   return SAFE_METHODS.has(request.method) && !awaitsContinue;
 }

@@ -15,7 +15,7 @@ interface Series {
   /** The class that colours it. */
   readonly name: string;
   readonly label: string;
-  /** What the legend says of the whole range. */
+  /** The legend's text for the whole range. */
   readonly total: string;
   /** One value for each step of the range; undefined where there is none. */
   readonly values: readonly (number | undefined)[];
@@ -27,7 +27,7 @@ export interface ChartOptions {
   readonly title: string;
   /** `bars` are stacked on each other, in the order of the series; `lines` are not. */
   readonly kind: 'bars' | 'lines';
-  /** What the numbers are, on the axis. */
+  /** The axis label. */
   readonly unit: string;
   readonly range: Range;
   readonly now: number;
@@ -36,7 +36,7 @@ export interface ChartOptions {
   readonly write?: (value: number) => string;
   /** A bound of each step, drawn as a line. */
   readonly limit?: number | undefined;
-  /** Which instances the numbers are of, and how they came about. */
+  /** Which instances the numbers cover, and how they were made. */
   readonly scope: string;
 }
 
@@ -69,7 +69,7 @@ function columns({ series, unit, range, kind }: ChartOptions) {
   return [{ name: start }, ...series.map(({ label }) => ({ name: `${label}${suffix}`, isNumber: true }))];
 }
 
-/** Newest first, without steps of which there is nothing to tell. */
+/** Newest first, without empty steps. */
 function rows(
   { series, range }: ChartOptions,
   { steps, write }: { steps: number[]; write: (value: number) => string },

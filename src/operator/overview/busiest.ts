@@ -7,7 +7,7 @@ import { empty, foreign, moment, numberCell, onlyFor, table } from '../frame/ele
 import { soon } from './soon.ts';
 
 const SHOWN_MAX = 10;
-/** How long a result serves all operators; longer if finding it would take more than this share of the time. */
+/** How long a result is cached; longer if the query would otherwise take more than this share of the time. */
 const CACHED_MS = 5_000;
 const TIME_SHARE = 0.02;
 /** How long a page waits for the first result of its range. */

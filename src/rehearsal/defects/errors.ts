@@ -100,7 +100,7 @@ export const ERROR_DEFECTS: readonly Defect[] = [
     description: 'a body that cannot be parsed is 500',
     inject: () =>
       rewriting('invalid_json', (answer, { bodyBytes }) =>
-        // What JSON5 would take is another matter.
+        // A trailing comma, which JSON5 accepts, stays 400: a defect breaks one rule only.
         bodyBytes.includes(',}') ? answer : refusal('internal_error', 'Something went wrong; try again later'),
       ),
   },

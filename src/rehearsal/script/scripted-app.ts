@@ -33,7 +33,7 @@ export function withScripts(
   return (options) => {
     const { authenticator } = options;
     const exchanges = new WeakMap<IncomingMessage, Scripted>();
-    /** By a copy of the key that each request gets. */
+    /** Keyed by the copy of the API key that each request gets. */
     const requests = new WeakMap<ApiKey, ScriptedRequest>();
     const isFree = freeRoutes(options.operations);
 
@@ -98,7 +98,7 @@ interface LimiterOptions {
 
 /** A limiter that refuses what a script refuses, by the arithmetic of the real one. */
 function scriptedLimiter(limiter: AppOptions['limiter'], { requests, clock }: LimiterOptions): AppOptions['limiter'] {
-  /** Decisions that a script made: they are told as they were made. */
+  /** Decisions made by a script; they are not restated. */
   const made = new WeakSet<Decision>();
   const peek = async (key: ApiKey) => {
     const known = await limiter.peek(key);
@@ -120,7 +120,7 @@ function scriptedLimiter(limiter: AppOptions['limiter'], { requests, clock }: Li
   };
 }
 
-/** What the windows would tell if they were as the step has them. */
+/** The refusal by windows in the state that the step pretends. */
 function refused(known: Decision, { step, seconds }: { step: Step; seconds: number }, clock: Clock): Decision {
   const moment = clock();
   const until = moment.unix + seconds;
@@ -128,6 +128,6 @@ function refused(known: Decision, { step, seconds }: { step: Step; seconds: numb
   if (step.name === 'limit') return later({ ...known, minute: { ...known.minute, ...spent } }, moment);
   if (step.name === 'ban') return later({ ...known, ban: { until, reason: 'banned by its script' } }, moment);
   const day = { ...known.day, remaining: 0 };
-  // A day ends at midnight, but the script says when.
+  // A real day ends at midnight; here the script decides.
   return { ...later({ ...known, day }, moment), reset: until, day: { ...day, ...spent } };
 }

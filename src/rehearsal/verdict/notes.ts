@@ -21,7 +21,7 @@ export interface RehearsedKey extends Omit<KeyRehearsal, 'notes'> {
   readonly name: string;
 }
 
-/** Has a new key follow a script, which the caller has checked. */
+/** Attaches a valid script to a new key. */
 export function insertScript(transactions: Transactions, { keyId, script }: { keyId: string; script: string }) {
   return transactions.transact(async (trx) => {
     await trx
@@ -46,7 +46,7 @@ export function readRehearsal(transactions: Transactions, keyId: string): Promis
   });
 }
 
-/** The keys that follow a script, the newest first, with the names that they have. */
+/** The keys that follow a script, with their names, newest first. */
 export function listRehearsed(transactions: Transactions, limit: number): Promise<RehearsedKey[]> {
   return transactions.read((db) =>
     db
@@ -60,7 +60,7 @@ export function listRehearsed(transactions: Transactions, limit: number): Promis
   );
 }
 
-/** Where a key's rehearsal stands; undefined if it follows no script. */
+/** The progress of a key's rehearsal; undefined if it follows no script. */
 export function readBegun(transactions: Transactions, keyId: string): Promise<Begun | undefined> {
   return transactions.read(async (db) => {
     const key = await db.selectFrom('rehearsed_keys').selectAll().where('key_id', '=', keyId).executeTakeFirst();

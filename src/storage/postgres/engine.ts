@@ -59,7 +59,7 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
     lockWriters: async (trx) => {
       await sql`select pg_advisory_xact_lock(${sql.lit(WRITERS_LOCK)})`.execute(trx);
     },
-    // It is the server that writes.
+    // The server writes, so nothing here blocks the event loop.
     finishLarge: async () => {},
     announce: async (trx) => {
       await sql`select pg_notify('pet_catalog', ${origin})`.execute(trx);

@@ -81,7 +81,7 @@ export class SqlKeys implements KeyStorage {
         ends_at: row.sent_ends_at,
         checksum: row.sent_checksum,
       };
-      // A key that may be another than it was opens nothing.
+      // A damaged key opens nothing: it may not be the key that was issued.
       if (!this.#guard.isIntact('api_keys', row) || !this.#guard.isIntact('api_key_secrets', secret)) return undefined;
       return { key: toKey(row), endsAt: secret.ends_at };
     });
@@ -116,7 +116,7 @@ export class SqlKeys implements KeyStorage {
       const found = filtered(db, { ...filter, now });
       const { count } = await found.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
       if (count <= offset) return { keys: [], count };
-      // First the ids, which an index has in most orders; a deep page would read every row before it otherwise.
+      // Selects the ids first, from an index in most orders: a deep page would otherwise read every row before it.
       const ids = await sorted(found.select('api_keys.id'), sort).offset(offset).limit(limit).execute();
       const places = new Map(ids.map(({ id }, place) => [id, place]));
       const rows = await allKeys(db)
@@ -183,7 +183,7 @@ export class SqlKeys implements KeyStorage {
     });
   }
 
-  /** Changes a key that is there and not revoked, once, and returns it as it is then. */
+  /** Changes an existing, unrevoked key once, and returns the new state. */
   #change(
     id: string,
     options: { retry: Retry<ApiKey> | undefined; now: number },
@@ -208,7 +208,7 @@ export class SqlKeys implements KeyStorage {
       .execute();
     for (const secret of secrets) {
       const ended = { ...secret, ends_at: endAt };
-      // One that is damaged ends as well, but must not look intact from then on.
+      // A damaged key is revoked too, but must not look intact afterwards.
       const { checksum } = this.#guard.isIntact('api_key_secrets', secret) ? seal('api_key_secrets', ended) : ended;
       await trx
         .updateTable('api_key_secrets')
@@ -249,7 +249,7 @@ function withPrefix(keys: Selection<object>) {
     .select('api_key_secrets.prefix');
 }
 
-/** The keys that a filter selects, without columns yet: to count them needs no secret. */
+/** The filtered keys, without columns yet: counting them needs no secrets. */
 function filtered(db: Kysely<Tables>, query: KeyFilter & { readonly now: number }): Selection<object> {
   const { text, owner, plan, state, expiresBefore, expiresAfter, now } = query;
   let found: Selection<object> = db.selectFrom('api_keys');
@@ -268,7 +268,7 @@ function filtered(db: Kysely<Tables>, query: KeyFilter & { readonly now: number 
   );
 }
 
-/** Keys in the order of a list; the id decides between equals. */
+/** Orders keys for a list; ties are broken by id. */
 function sorted<Row>(keys: Selection<Row>, sort: KeySort): Selection<Row> {
   switch (sort) {
     case 'newest':
@@ -284,11 +284,11 @@ function sorted<Row>(keys: Selection<Row>, sort: KeySort): Selection<Row> {
   }
 }
 
-/** The end of the last day with usage, of which the index finds one row. */
+/** When a key was last used, from its last day with usage: one row of the index. */
 const LAST_USED = sql`(select last_at from usage where usage.key_id = api_keys.id and period = 'day'
   order by starts_at desc limit 1)`;
 
-/** The prefixes are read at once: to look up that of each key takes several times as long. */
+/** Reads all matching prefixes at once: a look-up per key takes several times as long. */
 function matches(text: string) {
   const prefixes = sql`select key_id from api_key_secrets where ends_at is null and ${contains(text, ['prefix'])}`;
   return sql<boolean>`(${contains(text, ['api_keys.name', 'api_keys.owner', 'api_keys.id'])} or api_keys.id in (${prefixes}))`;

@@ -111,7 +111,7 @@ export function selectPet(db: Kysely<Tables>, id: number): Promise<Tables['pets'
   return db.selectFrom('pets').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Gives a pet another stock, and the status that comes with it. Returns the new row. */
+/** Sets the stock of a pet, and the status that follows from it. Returns the new row. */
 export function setStock(trx: Transaction<Tables>, pet: Tables['pets'], quantity: number): Promise<Tables['pets']> {
   return store(trx, { ...pet, quantity, status: statusAt(quantity, pet.status) });
 }
@@ -160,7 +160,7 @@ async function assertCategory(trx: Transaction<Tables>, id: number): Promise<voi
   if (!category) throw unknown('categoryId', id);
 }
 
-/** The error for a body that refers to a resource that does not exist. */
+/** The error for a body that refers to a missing resource. */
 export function unknown(field: string, id: number): CatalogError {
   return new CatalogError('validation_failed', `${field} is ${id}, which does not exist; send one that does`);
 }

@@ -26,7 +26,7 @@ import {
 
 const SQLITE_BUSY = 5;
 const IN_MEMORY = ':memory:';
-/** `isClaimed` of another process holds the lock for a moment. */
+/** `isClaimed` in another process holds the lock briefly. */
 const CLAIM_WAIT_MS = 100;
 const COPIED_BYTES_AT_ONCE = 1024 * 1024;
 
@@ -63,7 +63,7 @@ export function isClaimed(file: string): boolean {
 }
 
 /**
- * Copies a database that is there online and checks the copy's integrity. Replaces `to` only with `force`; a copy with
+ * Copies an existing database online and checks the copy's integrity. Replaces `to` only with `force`; a copy with
  * damaged rows goes to `to.damaged` instead. Throws `DatabaseNotOpened`.
  */
 export async function backUp(file: string, to: string, { force }: { force: boolean }): Promise<void> {
@@ -172,8 +172,8 @@ function syncToDisk(path: string): void {
 }
 
 /**
- * Moves a sound log into the file. What a process before could not sync may be in the system's cache alone, and what
- * would follow it in the log would be lost with it; and frames that a crash tore must not stand behind new ones.
+ * Moves a sound log into the file. Frames that an earlier process could not sync may exist only in the system's cache,
+ * and later ones would be lost with them; frames torn by a crash must not stay behind new ones.
  */
 export function emptyLog(file: string): void {
   if (!hasLog(file)) return;
@@ -181,7 +181,7 @@ export function emptyLog(file: string): void {
     using database = new DatabaseSync(file, { timeout: 0 });
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
-    // A file that may only be read is served for reading; anything else is met again when it is opened.
+    // A read-only file is served for reading; any other error shows again when the file is opened.
   }
 }
 

@@ -34,7 +34,7 @@ export interface Section {
   /** Plain text. */
   readonly title: string;
   readonly id: string;
-  /** Everything that it says, as plain text, without code blocks. */
+  /** The whole section as plain text, without code blocks. */
   readonly text: string;
   readonly html: Html;
 }

@@ -70,7 +70,7 @@ export interface Schema {
 /** A parameter, or a member of a body. */
 export interface Field {
   readonly name: string;
-  /** As it is read: `string`, `array of Category`, `object or null`. */
+  /** As shown: `string`, `array of Category`, `object or null`. */
   readonly type: string;
   readonly isRequired: boolean;
   /** Markdown. */
