@@ -93,13 +93,13 @@ async function readRecords(
   if (mistakes.length === 0) return categories;
   const name = file === STDIN ? 'stdin' : file;
   for (const { line, message } of mistakes) invocation.tell(`${name}:${line}: ${message}`);
-  throw new UsageError(`Nothing was imported: ${mistakes.length} of the records of ${name} are invalid`, 1);
+  const records = mistakes.length === 1 ? 'record' : 'records';
+  throw new UsageError(`Nothing was imported: ${name} has ${mistakes.length} invalid ${records}`, 1);
 }
 
 async function readFile(file: string, format: string | undefined, { input }: Invocation): Promise<ReadCategories> {
   const named = format === undefined ? formatOf(file) : readFormat(format);
-  if (!named && file === STDIN)
-    throw new UsageError('What stdin holds has no extension to tell its format; add --format');
+  if (!named && file === STDIN) throw new UsageError('stdin has no file name that tells the format; add --format');
   if (!named) throw new UsageError(`Cannot tell the format of ${file} by its extension; add --format`);
   try {
     return await readCategories(file === STDIN ? await input() : readFileSync(file), named);

@@ -16,7 +16,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
   });
 
   add('backup <file>', 'Back the database up to a file; the service may run meanwhile')
-    .option('--force', 'replace the file if it is there already')
+    .option('--force', 'replace an existing file')
     .action(async (file: string, { force = false }: { force?: boolean }, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_dump');
       requireDatabase(database);

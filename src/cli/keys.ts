@@ -47,13 +47,13 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
       'REHEARSAL',
     ]);
 
-  withLimits(add('create', 'Issue a key; stdout has the key alone, and it is shown only once'))
+  withLimits(add('create', 'Issue a key and print it, alone on stdout and only this once'))
     .requiredOption('--name <name>', 'the purpose of the key')
     .option('--plan <plan>', PLAN_NAMES.join(', '), 'free')
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
     .option('--owner <text>', "the customer's own id")
-    .option('--rehearse <script>', 'have its requests meet a script, such as ok,limit:2,lost; with REHEARSAL=on')
+    .option('--rehearse <script>', 'a script that its requests meet, such as ok,limit:2,lost; with REHEARSAL=on')
     .action((options: CreateOptions, self: Command) =>
       run(self, (context) => create(context, options), { mayCreate: true }),
     );

@@ -40,7 +40,7 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
   const add = (usage: string, description: string) =>
     withSettings(group.command(usage).description(description).option('--json', 'print JSON'), ['DATABASE_URL']);
 
-  add('create', 'Issue a token; stdout has the token alone, and it is shown only once')
+  add('create', 'Issue a token and print it, alone on stdout and only this once')
     .requiredOption('--name <name>', 'who uses the token; the actor in the audit')
     .requiredOption('--role <role>', ROLES_TEXT)
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')

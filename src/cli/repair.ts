@@ -24,7 +24,7 @@ export function repair(
   if (found.backup) rows.push(contentsRow(`BACKUP OF ${utc(found.backup.madeAt.getTime() / 1000)}`, found.backup));
   const headings = ['', 'CATEGORIES', 'LAST ID', 'PETS', 'ORDERS', 'KEYS', 'DAMAGE'];
   const log = logDamage
-    ? `${database.file} is damaged: ${logDamage}. ${commits} commits before it are intact; of ${behind} behind it something is left, which SQLite cannot read`
+    ? `${database.file} is damaged: ${logDamage}. ${commits} commits before the damage are intact; ${behind} after it are partly left, but SQLite cannot read them`
     : `The log of ${database.file} is not damaged; it holds ${commits} commits`;
   invocation.print(json ? JSON.stringify(found) : `${log}\n${table(headings, rows)}`);
   if (to !== undefined) {

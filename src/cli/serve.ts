@@ -47,7 +47,7 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
     .option('--bootstrap', 'issue a first API key if there is none, and print it once')
     .option('--demo', 'fill an empty catalog with a small sample')
     .option('--ephemeral', 'keep the database in a temporary folder that is removed at the end')
-    .option('--grease <seed>', 'add to every answer what may come at any time; with REHEARSAL=on')
+    .option('--grease <seed>', 'add unknown members and headers to every answer; with REHEARSAL=on')
     .action(async (_options: unknown, self: Command) => {
       const flags = self.opts<ServeFlags>();
       const config = settings(self, invocation);

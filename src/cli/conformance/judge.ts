@@ -29,7 +29,7 @@ export function addConformanceCommand(program: Command, invocation: Invocation):
     .command('conformance [url]')
     .description('Judge any server that claims the published interface, over HTTP, by its base address')
     .option('--key <key>', 'a key of the server (required)')
-    .option('--limited-key <key>', 'a fresh key of the free plan, which is spent; without it no limit is judged')
+    .option('--limited-key <key>', 'a fresh key of the free plan, to be used up; without it limits are not judged')
     .option('--other-environment-key <key>', 'a key of the other environment')
     .option('--full', 'also judge what must wait for a window or a ban, about two minutes')
     .option('--only <id>', 'judge one rule')

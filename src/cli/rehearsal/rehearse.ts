@@ -10,7 +10,7 @@ import { markForRehearsal } from './clock.ts';
 
 /** Adds `rehearse …`. */
 export function addRehearseCommand(program: Command, invocation: Invocation): void {
-  const group = program.command('rehearse').description('Judge how a client met the script of its key');
+  const group = program.command('rehearse').description('Judge how a client handled the script of its key');
   const report = group
     .command('report <id>')
     .description('Judge the requests of a key; exits with 1 if a rule is broken, with 3 if a step was never reached')
