@@ -7,5 +7,5 @@ const manifest: { version: string; peerDependencies: Record<string, string> } = 
 /** The version of the software, from `package.json`. */
 export const VERSION = manifest.version;
 
-/** What sending traces needs beside the package, as npm is told of it. */
+/** The optional packages that traces need, as arguments of `npm install`. */
 export const TRACING_PACKAGES = Object.entries(manifest.peerDependencies).map(([name, range]) => `${name}@${range}`);

@@ -10,7 +10,7 @@ export type FileFormat = (typeof FILE_FORMATS)[number];
 
 /** The upper bound of `CATEGORIES_MAX`. */
 const RECORDS_MAX = 1_000_000;
-/** After this many mistakes it is the wrong file, so reading stops. */
+/** Reading stops after this many mistakes: it is probably the wrong file. */
 const MISTAKES_MAX = 1_000;
 /** Of one record; one with the longest name and description, all of it escaped, has half of this. */
 const RECORD_BYTES_MAX = 64 * 1024;

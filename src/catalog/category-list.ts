@@ -129,7 +129,7 @@ export class CategoryList {
 
   /**
    * A page of the list out of the same bytes, and its last id if more follow. It ends before a gap in the ids, so that
-   * a client that goes on from there misses nothing that appears in the gap later.
+   * a client that continues from there misses nothing that appears in the gap later.
    */
   page({ after, limit }: PageQuery): { body: string | readonly Uint8Array[]; moreAfter: number | undefined } {
     const { index, at, isFound } = this.#find(after);
@@ -319,7 +319,7 @@ class Chunk {
     return this.#bytes.toString('utf8', this.#startOf(at), this.#startOf(at + 1) - COMMA.length);
   }
 
-  /** Adds an item of so many bytes, its comma included, behind the others. */
+  /** Appends an item of this many bytes, its comma included. */
   append({ id, json }: Item, length: number): void {
     if (this.#end + length > this.#bytes.length) {
       const grown = Math.min(Math.max(this.#bytes.length * 2, CHUNK_BYTES_MIN), CHUNK_BYTES);
@@ -334,7 +334,7 @@ class Chunk {
     this.#bytes.write(COMMA, this.#end - COMMA.length);
   }
 
-  /** A copy with an item at a place, before the one that is there. */
+  /** A copy with an item inserted at an index. */
   with(at: number, { id, json }: Item): Chunk {
     const item = Buffer.from(json + COMMA);
     const start = this.#startOf(at);

@@ -65,7 +65,7 @@ export async function examine(config: Config): Promise<Finding[]> {
   return [versions(), ...listeners(config), ...(await inspectDatabase(config.database)), ...redis];
 }
 
-/** Checks the same in a thread of its own, so that a running service goes on. Rejects if it takes too long. */
+/** The same in a thread of its own, so as not to block a running service. Rejects if it takes too long. */
 export async function examineInThread(config: Config): Promise<Finding[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Finding[]>();
   const thread = new Worker(EXAMINATION, { eval: true, workerData: { module: import.meta.url, config } });

@@ -55,7 +55,7 @@ export function dateOf({ headers }: Answer): number | undefined {
   return Number.isNaN(seconds) ? undefined : seconds;
 }
 
-/** The wait in `Retry-After` in seconds, from a number or a date (RFC 9110, section 10.2.3); undefined if it is neither. */
+/** Seconds to wait by `Retry-After`, a number or a date (RFC 9110, section 10.2.3); undefined if it is neither. */
 export function retryAfterOf(answer: Answer): number | undefined {
   const text = answer.headers.get('retry-after') ?? '';
   if (/^\d{1,15}$/.test(text)) return Number(text);

@@ -21,7 +21,7 @@ export interface AppOptions {
   readonly cors: Cors;
 }
 
-/** A request to the API, with what it names: neither if nothing is at its address. */
+/** A request to the API, with its route and operation; both are undefined if nothing is at its address. */
 interface Call {
   readonly exchange: Exchange;
   readonly route: Route | undefined;

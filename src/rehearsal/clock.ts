@@ -2,7 +2,7 @@ import type { Clock } from '../stdx/clock.ts';
 import type { TurnedTime } from './turns.ts';
 
 /**
- * A clock that can be put forward, and goes on from there at its usual pace. Both readings move: turning `unix` alone
+ * A clock that can be put forward, and continues from there at its usual pace. Both readings move: turning `unix` alone
  * would look like a stepped system clock, which moves the windows.
  */
 export class TurnedClock {

@@ -30,7 +30,7 @@ export interface BackupOptions extends BackupSchedule {
   readonly events: Pick<Events, 'backupsScheduled' | 'backupMade' | 'backupFailed'>;
 }
 
-/** A backup that is there. */
+/** An existing backup. */
 interface Backup {
   readonly file: string;
   /** Unix seconds. */

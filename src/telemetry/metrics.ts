@@ -216,7 +216,7 @@ class RequestDurations {
     series.secondsSum += seconds;
   }
 
-  /** Every series as it is now, still counting. */
+  /** Every series at this moment; counting continues. */
   *series(): Generator<Readonly<RequestSeries>> {
     for (const ofRoute of this.#series.values()) yield* ofRoute;
   }

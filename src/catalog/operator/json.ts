@@ -10,7 +10,7 @@ import type { OperatorToken } from './token.ts';
 
 export type KeyJson = ReturnType<typeof keyJson>;
 
-/** What is told with a key: its ban that is on, and when it was last used (Unix seconds). */
+/** Reported with a key: its running ban, and when it was last used (Unix seconds). */
 export interface KeyDetails {
   readonly ban?: Ban | undefined;
   readonly lastUsedAt?: number | undefined;

@@ -26,7 +26,7 @@ export class MemoryReader {
     this.#timers = timers;
   }
 
-  /** Whether the last read failed, just now: an earlier failure says nothing of storage as it is. */
+  /** Whether the last read failed, and recently: an older failure says nothing about storage now. */
   get isFailing(): boolean {
     return this.#timers.now() - this.#failedMs < FAILING_MS;
   }
@@ -60,7 +60,7 @@ export class MemoryReader {
     } catch (error) {
       this.#failedMs = this.#timers.now();
       for (const [, { reject }] of some) reject(error);
-      // Those behind would wait for a deadline each.
+      // The remaining reads would each wait for a deadline.
       for (const { reject } of this.#waiting.values()) reject(error);
       this.#waiting.clear();
     }

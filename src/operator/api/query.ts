@@ -100,7 +100,7 @@ export function cursorIn(query: URLSearchParams): { number: number; id: string }
   );
 }
 
-/** Answers with a page, and with the `Link` to what is behind its last item if there is more. */
+/** Answers with a page, and with the `Link` to the next one if there is more. */
 export function pageAnswer(
   { path, query }: Exchange,
   items: readonly unknown[],

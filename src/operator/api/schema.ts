@@ -47,7 +47,7 @@ export const NewKey = {
   description: 'A key to be issued',
 } as const;
 
-/** The body that changes a key; what it leaves out stays. */
+/** The body that changes a key; absent members stay. */
 export const KeyChange = {
   title: 'KeyChange',
   type: 'object',

@@ -2,7 +2,7 @@
 export const LINES = 4;
 const MANTISSAS = [1, 2, 2.5, 5, 10] as const;
 
-/** The upper end of an axis from zero, of which every fourth is a round number; a whole one for counts. */
+/** The upper end of an axis from zero whose quarters are round numbers, whole ones for counts. */
 export function scaleEnd(max: number, { isWhole }: { isWhole: boolean }): number {
   if (max <= 0) return isWhole ? LINES : LINES / 4;
   const least = max / LINES;

@@ -118,7 +118,7 @@ function filterForm({ query, sort }: WantedKeys, isFiltered: boolean): Html {
   return filters('/keys', fields, { isFiltered });
 }
 
-/** The headings of the columns by which the list can be sorted lead to that order. */
+/** Column headings; those of sortable columns link to that order. */
 function columnsFor({ query, sort }: WantedKeys) {
   const by = (name: KeySort, order: 'ascending' | 'descending', other?: KeySort) => ({
     href: addressOf('/keys', { ...query, sort: sort === name && other ? other : name }),

@@ -3,7 +3,7 @@ import { within } from '../../stdx/within.ts';
 
 class NotYet extends Error {}
 
-/** What `work` comes to, or undefined if it takes longer than `ms`. It goes on then. */
+/** The result of `work`, or undefined after `ms`; the work then continues. */
 export async function soon<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   try {
     return await within(work, { ms, lateness: () => new NotYet(), timers: SYSTEM_TIMERS });

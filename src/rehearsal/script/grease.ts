@@ -32,7 +32,7 @@ function greasedValue(value: Json, random: () => number, values: () => Json): Js
   return Object.fromEntries(shuffled([...members, [`grease_${word(random)}`, values()]], random));
 }
 
-/** Values of every kind in turn, from a random one on. */
+/** Cycles through values of every kind, starting at a random one. */
 function unknownValues(random: () => number): () => Json {
   const values: readonly Json[] = [
     null,

@@ -4,7 +4,7 @@ import { DAY_SECONDS } from '../../stdx/duration.ts';
 
 /** As many as the requests that are noted of a key. */
 const STEPS_MAX = 10_000;
-/** The longest script as it is written. */
+/** Bound on the text of a script, in characters. */
 const CHARACTERS_MAX = 4_096;
 const SLOW_SECONDS_MAX = 60;
 
@@ -57,7 +57,7 @@ export function parseScript(script: string): Step[] {
   return steps;
 }
 
-/** A step as it is written. */
+/** The text of a step. */
 export function stepText({ name, seconds }: Step): string {
   return seconds === 0 ? name : `${name}:${seconds}`;
 }

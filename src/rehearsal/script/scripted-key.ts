@@ -19,11 +19,11 @@ export interface Met {
   readonly isEarly: boolean;
 }
 
-/** The keys with a script, by their ids. One process serves them all, so the script goes on in memory. */
+/** The keys with a script, by id. One process serves them all, so their progress is kept in memory. */
 export class ScriptedKeys {
   readonly #transactions: Transactions;
   readonly #keys: BoundedMap<Promise<ScriptedKey | undefined>>;
-  /** Keys with a script stay in memory: theirs goes on there. An operator issued each of them. */
+  /** Never evicted: it holds the progress of the scripts. Bounded, because operators issue each key. */
   readonly #scripted = new Set<string>();
 
   constructor(transactions: Transactions) {

@@ -59,7 +59,7 @@ export function isIntact<Row extends Checked>(table: CheckedTable, row: Row): bo
   return row.checksum === checksumOf(table, Math.floor(row.checksum / VERSION_FACTOR), row);
 }
 
-/** What a row is told by: its id, or for a secret the id of its key. */
+/** Identifies a row: its id, or for a secret the id of its key. */
 export function nameOf(table: CheckedTable, row: object): string {
   return `${(row as Record<string, unknown>)[table === 'api_key_secrets' ? 'key_id' : 'id']}`;
 }

@@ -25,7 +25,7 @@ export interface SqlStorageOptions {
   readonly clock: Clock;
   /** The most categories that the catalog may hold. */
   readonly categoriesMax: number;
-  /** The most bytes of the list of all categories, as it is sent. */
+  /** Bound on the serialised list of all categories, in bytes. */
   readonly categoriesBytesMax: number;
   /** Commands that run beside the service handle damaged rows alone. */
   readonly events?: StorageEvents;
@@ -92,7 +92,7 @@ export class SqlStorage implements Storage {
     });
   }
 
-  /** The seconds by which the time of a database used in rehearsal is turned; undefined for any other database. */
+  /** The offset of the turned clock in seconds; undefined unless the database is used in rehearsal. */
   async turnedBy(): Promise<number | undefined> {
     const mark = await this.transactions.read((db) =>
       db.selectFrom('rehearsal').select('turned_by').executeTakeFirst(),

@@ -154,7 +154,7 @@ export interface Tables {
   };
   /** One row in a database that was used in rehearsal, none in any other: by it `serve` knows one. */
   rehearsal: {
-    /** The seconds by which time is put forward. */
+    /** The offset of the turned clock in seconds. */
     turned_by: number;
     /** The machine's time of the latest turn. */
     turned_at: number;

@@ -243,7 +243,7 @@ export class SqlUsage implements UsageStorage {
   }
 }
 
-/** The last day of each key, of which the index finds one row. */
+/** The last day of each key: one row of the index. */
 function selectLastUses(db: Kysely<Tables>, keyIds: readonly string[]) {
   return db
     .selectFrom('api_keys')

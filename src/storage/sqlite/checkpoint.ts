@@ -25,7 +25,7 @@ export async function syncLargeLog(databaseFile: string): Promise<boolean> {
   return true;
 }
 
-/** Checkpoints a database in a thread of its own. What fails is left to the next checkpoint. */
+/** Checkpoints a database in a thread of its own. A failure is left to the next checkpoint. */
 export function checkpointInThread(databaseFile: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const thread = new Worker(CHECKPOINT, { eval: true, workerData: databaseFile });

@@ -81,7 +81,7 @@ export class SqliteConnection {
     if (this.#reopening) throw new WritesSuspended('Nothing is written until the log can be synced again');
   }
 
-  /** A statement, compiled once as long as it is used often. Running it throws `LogNotSynced`, or what SQLite says. */
+  /** A statement, cached while it is used often. Running it throws `LogNotSynced`, or SQLite's error. */
   prepare(sql: string): SqliteStatement {
     const known = this.#statements.get(sql);
     if (known) return known;

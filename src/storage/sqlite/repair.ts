@@ -33,7 +33,7 @@ const NOTHING = { rows: {}, lastCategory: 0 };
 
 /** What is left of a database, and of a backup to compare it with. */
 export interface Salvage {
-  /** What is wrong with the log, and how many of its transactions stand before and behind that. */
+  /** The damage of the log, and how many of its transactions come before and after it. */
   readonly logDamage?: string;
   readonly commits: number;
   readonly behind: number;

@@ -72,7 +72,7 @@ export function findDamagedRows(database: DatabaseSync): string[] {
   return damaged;
 }
 
-/** Whether a log with something in it stands beside a database file. */
+/** Whether a database file has a log that is not empty. */
 export function hasLog(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

@@ -16,7 +16,7 @@ export interface LogState {
   /** Its transactions that are whole, from the beginning up to the damage, and the bytes that they end at. */
   readonly commits: number;
   readonly intactBytes: number;
-  /** Transactions of which something is left behind the damage; SQLite would drop them. */
+  /** Transactions with frames after the damage; SQLite would drop them. */
   readonly behind: number;
 }
 
