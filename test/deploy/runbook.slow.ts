@@ -98,7 +98,9 @@ for (const heading of ['It does not answer', 'It is slow', 'The disk is full'])
 
 walk('Redis is down', { unless: noTools || noRedis }, async () => {
   const port = await freePort();
-  const start = `redis-server --port ${port} --bind 127.0.0.1 --save '' --daemonize yes --pidfile $PWD/redis.pid >/dev/null`;
+  const serve = `redis-server --port ${port} --bind 127.0.0.1 --save '' --daemonize yes --pidfile $PWD/redis.pid >/dev/null`;
+  // As systemd's unit, which returns once the server has notified that it is ready.
+  const start = `${serve}; until redis-cli -p ${port} ping >/dev/null 2>&1; do sleep 0.1; done`;
   await using machine = await openMachine({
     settings: { REDIS_URL: `redis://127.0.0.1:${port}`, INSTANCES: '2' },
     units: { 'redis-server': start },
