@@ -10,11 +10,13 @@ import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
+const UNKNOWN = 'of unknown outcome';
+
 test('after a failed sync the outcome is unknown, and nothing is written until a sync succeeds', {
   skip: noFailingSync,
 }, async () => {
   using folder = temporaryFolder();
-  const sync = failingSync(folder.path);
+  const sync = failingSync(folder.path, UNKNOWN);
   const secret = await issueKey(folder.path);
   await using service = await serveProcess([], { cwd: folder.path, env: sync.env });
   const agent = new Agent({ keepAlive: true });
@@ -26,10 +28,10 @@ test('after a failed sync the outcome is unknown, and nothing is written until a
   assert.equal((await create('before')).status, 201);
 
   sync.fail();
-  assert.deepEqual(await create('unknown'), { status: 503, code: 'outcome_unknown' });
+  assert.deepEqual(await create(UNKNOWN), { status: 503, code: 'outcome_unknown' });
   const file = join(folder.path, 'data', 'pet-catalog.db');
   const log = readFileSync(`${file}-wal`);
-  assert.ok(log.includes('unknown'), 'the transaction is in the log, so that it may be there after a crash');
+  assert.ok(log.includes(UNKNOWN), 'the transaction is in the log, so that it may be there after a crash');
   const failed = sync.failed();
   await untilTrue(async () => {
     assert.deepEqual(await create('refused'), { status: 503, code: 'unavailable' });
@@ -57,7 +59,7 @@ test('after a failed sync the outcome is unknown, and nothing is written until a
 
   await using afterCrash = await serveProcess([], { cwd: join(folder.path, 'crashed') });
   const found = namesIn((await send(agent, `${afterCrash.url}/categories`, secret)).body);
-  assert.deepEqual(found, ['before', 'unknown'], '`unavailable` would have said that nothing was stored');
+  assert.deepEqual(found, ['before', UNKNOWN], '`unavailable` would have said that nothing was stored');
   agent.destroy();
 });
 
