@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { test } from 'node:test';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { browseSignedIn, draw, faults } from '../kit/console/browsing.ts';
 import { testService } from '../kit/service.ts';
 
@@ -9,18 +8,11 @@ import { testService } from '../kit/service.ts';
 
 const PHONE = { width: 390, height: 844 };
 
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
-let browser: Browser;
-
-before(async () => {
-  if ('executable' in found) browser = await launchChromium(found.executable);
-});
-after(() => browser?.close());
+const { needsBrowser, browser } = suiteBrowser();
 
 test('a form shows all mistakes, accessibly, and each leads to its field', needsBrowser, async () => {
   await using service = await testService();
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page } = browsing;
   await page.setViewportSize(PHONE);
   await page.goto(`${service.operatorUrl}/console/keys/new`);
@@ -43,7 +35,7 @@ test('a form shows all mistakes, accessibly, and each leads to its field', needs
 
 test('on a phone the navigation is one row, with the current section in sight', needsBrowser, async () => {
   await using service = await testService();
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page } = browsing;
   await page.setViewportSize(PHONE);
   for (const path of ['', '/settings', '/nothing-here']) {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, test } from 'node:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { ABOUT_COLOURS, draw, faults } from '../kit/console/browsing.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
@@ -18,23 +18,23 @@ const PAGES = [
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
 
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
-let browser: Browser;
+const { needsBrowser, browser } = suiteBrowser();
 /** For tests that need neither settings nor an empty catalog of their own, so that it renders the pages once. */
 let service: TestService;
 
 before(async () => {
-  if (!('executable' in found)) return;
-  browser = await launchChromium(found.executable);
   service = await testService();
 });
 // A page that stays open goes on taking its share of the machine.
-afterEach(() => Promise.all(browser?.contexts().map((context) => context.close()) ?? []));
-after(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
+afterEach(async () => {
+  if (!needsBrowser.skip)
+    await Promise.all(
+      browser()
+        .contexts()
+        .map((context) => context.close()),
+    );
 });
+after(() => service[Symbol.asyncDispose]());
 
 test('a newcomer pastes a key, and tries operations that read, write and fail', needsBrowser, async () => {
   await using service = await testService();
@@ -217,7 +217,7 @@ test(
     await using site = await otherSite();
     await using service = await testService({ CORS_ORIGINS: site.origin });
     const { secret } = await service.issue();
-    const page = await browser.newPage();
+    const page = await browser().newPage();
     await page.goto(site.origin);
     const create = await callFrom(page, `${service.url}/categories`, secret, { name: 'Dog' });
     assert.deepEqual([create.status, create.headers['x-ratelimit-limit']], [201, '60']);
@@ -242,7 +242,7 @@ test(
     for (const settings of [{}, { CORS_ORIGINS: 'https://shop.example' }]) {
       await using service = await testService(settings);
       const { secret } = await service.issue();
-      const page = await browser.newPage();
+      const page = await browser().newPage();
       await page.goto(site.origin);
       await assert.rejects(callFrom(page, `${service.url}/categories`, secret), /Failed to fetch/);
       await assert.rejects(callFrom(page, `${service.url}/categories`, secret, { name: 'Dog' }), /Failed to fetch/);
@@ -260,7 +260,7 @@ interface WatchedPage {
 }
 
 async function watchedPage(options: BrowserContextOptions = {}): Promise<WatchedPage> {
-  const page = await browser.newPage({ viewport: DESKTOP, ...options });
+  const page = await browser().newPage({ viewport: DESKTOP, ...options });
   const requests: string[] = [];
   const complaints: string[] = [];
   page.on('request', (request) => {

@@ -5,28 +5,20 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
 import type * as Client from '../../client/src/pet-catalog.ts';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { buildClient } from '../kit/client/package.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** The client as it is published, in a page of another origin. */
 
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
+const { needsBrowser, browser } = suiteBrowser();
 const folder = temporaryFolder();
-let browser: Browser;
 
 before(async () => {
-  if (!('executable' in found)) return;
-  browser = await launchChromium(found.executable);
-  await buildClient(folder.path);
+  if (!needsBrowser.skip) await buildClient(folder.path);
 });
-after(async () => {
-  await browser?.close();
-  folder[Symbol.dispose]();
-});
+after(() => folder[Symbol.dispose]());
 
 test(
   'a page of an allowed origin uses the client: creates, lists, pages, limits, errors, an abort',
@@ -35,7 +27,7 @@ test(
     await using site = await shop();
     await using service = await testService({ CORS_ORIGINS: site.origin });
     const { secret } = await service.issue();
-    const page = await browser.newPage();
+    const page = await browser().newPage();
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(error.message));
     await page.goto(site.origin);
@@ -101,7 +93,7 @@ test('a page of any other origin gets a ConnectionError', needsBrowser, async ()
   await using site = await shop();
   await using service = await testService({ CORS_ORIGINS: 'https://shop.example' });
   const { secret } = await service.issue();
-  const page = await browser.newPage();
+  const page = await browser().newPage();
   await page.goto(site.origin);
   const error = await page.evaluate(
     async ([baseUrl, apiKey, origin]) => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { test } from 'node:test';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { browseSignedIn, faults } from '../kit/console/browsing.ts';
 import { testService } from '../kit/service.ts';
@@ -9,14 +8,7 @@ import { testService } from '../kit/service.ts';
 /** The pages of recent requests in a real browser: following, pausing, and a support question from end to end. */
 
 const FOLLOW_MS = 1_000;
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
-let browser: Browser;
-
-before(async () => {
-  if ('executable' in found) browser = await launchChromium(found.executable);
-});
-after(() => browser?.close());
+const { needsBrowser, browser } = suiteBrowser();
 
 test(
   'the page of requests follows the traffic, marks what is new, and keeps what it shows while paused',
@@ -26,7 +18,7 @@ test(
     const { secret } = await service.issue({ name: 'shop' });
     const call = (id: string) => service.call(secret, '/pets', { headers: { 'x-request-id': id } });
     await call('first');
-    await using browsing = await browseSignedIn(browser, service);
+    await using browsing = await browseSignedIn(browser(), service);
     const { page, complaints } = browsing;
     await page.click('nav >> text=Requests');
     const shown = () =>
@@ -72,7 +64,7 @@ test(
       if (answer.status === 429) ids.push(answer.headers.get('x-request-id') ?? '');
     }
     assert.equal(ids.length, 3);
-    await using browsing = await browseSignedIn(browser, service, { timezoneId: 'UTC' });
+    await using browsing = await browseSignedIn(browser(), service, { timezoneId: 'UTC' });
     const { page } = browsing;
     await page.click('nav >> text=Settings');
     await page.fill('.look-up input', 'customer x');

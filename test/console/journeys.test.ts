@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { browse, browseSignedIn, DESKTOP, draw, faults, openConsole } from '../kit/console/browsing.ts';
 import { fillWithLife, pagesOf } from '../kit/console/life.ts';
@@ -12,14 +12,7 @@ import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** What the page waits between two refreshes. */
 const REFRESH_MS = 3_000;
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
-let browser: Browser;
-
-before(async () => {
-  if ('executable' in found) browser = await launchChromium(found.executable);
-});
-after(() => browser?.close());
+const { needsBrowser, browser } = suiteBrowser();
 
 test('from the first start to a request on the chart: a link, a button and a line to paste', needsBrowser, async () => {
   using folder = temporaryFolder();
@@ -27,7 +20,7 @@ test('from the first start to a request on the chart: a link, a button and a lin
   const { stdout } = service.output;
   const link = /http:\S+\/console\/login\?token=\S+/.exec(stdout)?.[0] ?? '';
   const [, secret = '', url = ''] = /curl -H 'Authorization: Bearer (\S+)' (\S+)/.exec(stdout) ?? [];
-  await using browsing = await browse(browser);
+  await using browsing = await browse(browser());
   const { page } = browsing;
   await openConsole(page, link);
   await page.waitForSelector('text=No requests with a key in the last hour');
@@ -52,7 +45,7 @@ test('from the first start to a request on the chart: a link, a button and a lin
 test('a ban appears without a reload, is explained, and is lifted with two clicks', needsBrowser, async () => {
   await using service = await testService({ BAN_AFTER_REFUSALS: '5' });
   const { secret } = await service.issue({ name: 'Hammer', plan: 'enterprise', limits: { minute: 2, day: 100 } });
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page } = browsing;
   await page.waitForSelector('text=No key is banned');
   for (let request = 0; request < 20; request += 1) {
@@ -72,7 +65,7 @@ test('a ban appears without a reload, is explained, and is lifted with two click
 
 test('a key is created, copied, used, changed, rotated and revoked', needsBrowser, async () => {
   await using service = await testService();
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page, context, complaints } = browsing;
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.click('text=Create the first key');
@@ -114,7 +107,7 @@ test('a key is created, copied, used, changed, rotated and revoked', needsBrowse
 
 test('a file is imported, a category renamed and deleted, and the rest exported', needsBrowser, async () => {
   await using service = await testService();
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page } = browsing;
   await page.click('nav >> text=Categories');
   await page.click('.empty >> text=Import a file');
@@ -139,7 +132,7 @@ test('a file is imported, a category renamed and deleted, and the rest exported'
 test('everything works with scripts off', needsBrowser, async () => {
   await using service = await testService();
   const life = await fillWithLife(service);
-  await using browsing = await browseSignedIn(browser, service, { javaScriptEnabled: false });
+  await using browsing = await browseSignedIn(browser(), service, { javaScriptEnabled: false });
   const { page } = browsing;
   for (const [name, path] of pagesOf(life)) {
     await page.goto(`${service.operatorUrl}/console${path}`);
@@ -176,7 +169,7 @@ test('everything works with scripts off', needsBrowser, async () => {
 
 test('a page shows that its session has ended', needsBrowser, async () => {
   await using service = await testService();
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const now = service.clock.now().unix;
   for (const { id } of await service.storage.sessions.list(now)) {
     await service.storage.sessions.revoke(id, now, { actor: 'root', via: 'cli' });
@@ -186,7 +179,7 @@ test('a page shows that its session has ended', needsBrowser, async () => {
 
 test('a page that is left alone refreshes itself and does not keep its session open', needsBrowser, async () => {
   await using service = await testService();
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   service.clock.advance(3_599);
   const refreshing = browsing.page.waitForResponse((response) => response.url().endsWith('/console'));
   await browsing.page.clock.fastForward(REFRESH_MS);

@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { test } from 'node:test';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { browseSignedIn, DESKTOP, draw, faults } from '../kit/console/browsing.ts';
 import { assertLooks } from '../kit/console/looks.ts';
 import { testService } from '../kit/service.ts';
 
 /** What the console looks like in a real browser, and what it runs. */
 
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
-let browser: Browser;
-
-before(async () => {
-  if ('executable' in found) browser = await launchChromium(found.executable);
-});
-after(() => browser?.close());
+const { needsBrowser, browser } = suiteBrowser();
 
 test('every page is accessible, fits a phone and runs only its own scripts, light', needsBrowser, () =>
-  assertLooks(browser, 'light'),
+  assertLooks(browser(), 'light'),
 );
 
 test('an empty console says what to do next', needsBrowser, async () => {
   await using service = await testService();
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page } = browsing;
   const advice = {
     '': 'Create the first key',

@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { browseSignedIn } from '../kit/console/browsing.ts';
 import { fillWithLife } from '../kit/console/life.ts';
 import { testService } from '../kit/service.ts';
 
 /** Times, numbers and the focus order on the console's pages, in a real browser. */
 
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
-let browser: Browser;
-
-before(async () => {
-  if ('executable' in found) browser = await launchChromium(found.executable);
-});
-after(() => browser?.close());
+const { needsBrowser, browser } = suiteBrowser();
 
 test('times are in the operator’s time zone, and in UTC on hover', needsBrowser, async () => {
   await using service = await testService();
   const life = await fillWithLife(service);
-  await using browsing = await browseSignedIn(browser, service, { timezoneId: 'Asia/Kolkata' });
+  await using browsing = await browseSignedIn(browser(), service, { timezoneId: 'Asia/Kolkata' });
   const { page } = browsing;
   await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}`);
   const until = page.locator('#ban time');
@@ -31,7 +24,7 @@ test('times are in the operator’s time zone, and in UTC on hover', needsBrowse
 test('a chart has the numbers of its table, and says what its limit is', needsBrowser, async () => {
   await using service = await testService();
   const life = await fillWithLife(service);
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page } = browsing;
   await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}`);
   assert.equal(await page.locator('#requests-rows tr').count(), 55);
@@ -54,7 +47,7 @@ test('a chart has the numbers of its table, and says what its limit is', needsBr
 test('the keyboard reaches the content first, and everything on the page after it', needsBrowser, async () => {
   await using service = await testService();
   await fillWithLife(service);
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page } = browsing;
   await page.goto(`${service.operatorUrl}/console`);
   await page.keyboard.press('Tab');

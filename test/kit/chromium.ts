@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { after, before } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
@@ -8,11 +10,36 @@ const ARGUMENTS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 
+/** The browser of a suite. */
+export interface SuiteBrowser {
+  /** The options of a test that needs it: it is skipped on a machine without one. */
+  readonly needsBrowser: { readonly skip?: string };
+  /** The browser, which runs from before the first test until after the last one. */
+  browser(): Browser;
+}
+
+/** Has the suite that calls it start a browser, with background network traffic turned off, and close it. */
+export function suiteBrowser(): SuiteBrowser {
+  const found = findChromium();
+  let browser: Browser | undefined;
+  before(async () => {
+    if ('executable' in found) browser = await chromium.launch({ executablePath: found.executable, args: ARGUMENTS });
+  });
+  after(() => browser?.close());
+  return {
+    needsBrowser: 'missing' in found ? { skip: found.missing } : {},
+    browser() {
+      assert.ok(browser, 'a test without needsBrowser needs a browser');
+      return browser;
+    },
+  };
+}
+
 /**
  * Where the Chromium is that is installed on this machine, or why tests skip what needs it. With CI=true there must be
  * one.
  */
-export function findChromium(): { executable: string } | { missing: string } {
+function findChromium(): { executable: string } | { missing: string } {
   const folders = ['/usr/bin', ...(process.env.PATH ?? '').split(delimiter)];
   const executable = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
   if (executable) return { executable };
@@ -20,9 +47,4 @@ export function findChromium(): { executable: string } | { missing: string } {
   if (process.env.CI === 'true') throw new Error(missing);
   process.stderr.write(`SKIPPED: ${missing}\n`);
   return { missing };
-}
-
-/** Starts a browser with background network traffic turned off. */
-export function launchChromium(executable: string): Promise<Browser> {
-  return chromium.launch({ executablePath: executable, args: ARGUMENTS });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { ABOUT_COLOURS, draw, faults } from '../kit/console/browsing.ts';
 import { readContract } from '../kit/contract.ts';
 import { apiClient } from '../kit/operator.ts';
@@ -23,14 +23,7 @@ interface Described {
   readonly content?: Record<string, { examples?: Record<string, unknown> }>;
 }
 
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
-let browser: Browser;
-
-before(async () => {
-  if ('executable' in found) browser = await launchChromium(found.executable);
-});
-after(() => browser?.close());
+const { needsBrowser, browser } = suiteBrowser();
 
 test('it has every operation with its path, errors and samples, without a token and without scripts', async () => {
   await using service = await testService();
@@ -137,7 +130,7 @@ async function openPage(
   operatorUrl: string,
   options: Parameters<Browser['newPage']>[0] = {},
 ): Promise<{ readonly page: Page; readonly complaints: string[] }> {
-  const page = await browser.newPage(options);
+  const page = await browser().newPage(options);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());

@@ -1,29 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Browser } from 'playwright-core';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { browseSignedIn, DESKTOP, draw, faults, PHONE } from '../kit/console/browsing.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 /** The pages that a rehearsal adds to the console. */
 
-const found = findChromium();
-const needsBrowser = 'missing' in found ? { skip: found.missing } : {};
-let browser: Browser;
+const { needsBrowser, browser } = suiteBrowser();
 let service: TestService;
 
 before(async () => {
   service = await testService({ ENVIRONMENT: 'staging', REHEARSAL: 'on' });
-  if ('executable' in found) browser = await launchChromium(found.executable);
 });
-after(async () => {
-  await browser?.close();
-  await service[Symbol.asyncDispose]();
-});
+after(() => service[Symbol.asyncDispose]());
 
 test('the time is put forward in the console, and the page is accessible and fits a phone', needsBrowser, async () => {
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page, complaints } = browsing;
   await page.click('nav >> text=Clock');
   const time = () => page.textContent('#time');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { findChromium, launchChromium } from '../kit/chromium.ts';
+import { suiteBrowser } from '../kit/chromium.ts';
 import { browseSignedIn, DESKTOP, draw, faults, PHONE } from '../kit/console/browsing.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { type RehearsedService, rehearsedService } from '../kit/rehearsal/service.ts';
@@ -73,15 +73,13 @@ test('the timeline shows the waits, what was asked for, and which rules each req
   assert.equal((await viewer.get('/rehearsals/key_none')).status, 404);
 });
 
-const found = findChromium();
+const { needsBrowser, browser } = suiteBrowser();
 
-test('the pages are accessible and fit a phone', { skip: 'missing' in found && found.missing }, async () => {
-  if ('missing' in found) return;
+test('the pages are accessible and fit a phone', needsBrowser, async () => {
   const { service } = rehearsed;
   const key = await rehearsed.follow('ban:60,lost,ok', { name: 'shop' });
   for (let call = 0; call < 2; call += 1) await service.call(key.secret, '/categories');
-  await using browser = await launchChromium(found.executable);
-  await using browsing = await browseSignedIn(browser, service);
+  await using browsing = await browseSignedIn(browser(), service);
   const { page, complaints } = browsing;
   for (const [name, path] of Object.entries({ list: '', form: '/new', timeline: `/${key.id}` })) {
     for (const size of [DESKTOP, PHONE]) {
