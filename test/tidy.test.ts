@@ -99,6 +99,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'limits/window',
     'http/',
     'operator/',
+    'storage/engine',
     'storage/sql/',
     'kysely',
     'node:',

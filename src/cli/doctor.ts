@@ -62,7 +62,7 @@ export async function examine(config: Config): Promise<Finding[]> {
   const { inspectDatabase } = await import('../storage/inspection.ts');
   const { inspectRedis } = await import('../limits/redis/inspection.ts');
   const redis = config.redis ? await inspectRedis(config.redis.url) : [];
-  return [versions(), ...listeners(config), ...(await inspectDatabase(config.database)), ...redis];
+  return [versions(), ...listeners(config), ...(await inspectDatabase(config.database, config.rehearsal)), ...redis];
 }
 
 /** The same in a thread of its own, so as not to block a running service. Rejects if it takes too long. */

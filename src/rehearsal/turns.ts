@@ -5,6 +5,7 @@ import { quote } from '../catalog/validate.ts';
 import { momentOf } from '../operator/api/query.ts';
 import { type Clock, utc } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
+import { DatabaseNotOpened } from '../storage/engine.ts';
 import { recordAudit } from '../storage/sql/audit.ts';
 import { createOnce } from '../storage/sql/outcomes.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
@@ -34,10 +35,19 @@ export function timeJson({ now, turnedBy }: TurnedTime) {
   return { now: utc(now), turnedBy };
 }
 
-/** Marks the database as used in rehearsal, unless it is so already. */
+/**
+ * Marks the database as used in rehearsal, unless it is so already. Throws `DatabaseNotOpened` if it has a key of
+ * production: no production service would start on it again.
+ */
 export function markRehearsed(transactions: Transactions): Promise<void> {
   return transactions.transact(async (trx) => {
     if (await trx.selectFrom('rehearsal').select('turned_by').executeTakeFirst()) return;
+    const productions = trx.selectFrom('api_keys').select('id').where('environment', '=', 'production').limit(1);
+    if (await productions.executeTakeFirst()) {
+      throw new DatabaseNotOpened(
+        'The database has keys of production, whose service would refuse it after a rehearsal: set DATABASE_URL to another one, or use --ephemeral',
+      );
+    }
     await trx.insertInto('rehearsal').values({ turned_by: 0, turned_at: 0, taken_by: 0 }).execute();
   });
 }

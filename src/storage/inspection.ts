@@ -22,16 +22,23 @@ const ROWS_NAMED_MAX = 20;
 const ROWS_AT_ONCE = 1_000;
 const OTHERS_MODE = 0o077;
 
-/** Checks a database without changing anything in it. */
-export function inspectDatabase(database: DatabaseAddress): Promise<Finding[]> {
-  return database.engine === 'sqlite' ? inspectFile(database.file) : inspectServer(database.url);
+const MARK = 'select turned_by from rehearsal';
+const MARKED_SINCE = '011-rehearsal';
+
+interface Mark {
+  readonly turned_by: number;
 }
 
-async function inspectFile(file: string): Promise<Finding[]> {
+/** Checks a database without changing anything in it; `rehearsal`: whether its service is to rehearse clients. */
+export function inspectDatabase(database: DatabaseAddress, rehearsal: boolean): Promise<Finding[]> {
+  return database.engine === 'sqlite' ? inspectFile(database.file, rehearsal) : inspectServer(database.url, rehearsal);
+}
+
+async function inspectFile(file: string, rehearsal: boolean): Promise<Finding[]> {
   if (!existsSync(file)) {
     return [missingFile(file)];
   }
-  return [...fileContent(file), filePermissions(file), freeSpace(file)];
+  return [...fileContent(file, rehearsal), filePermissions(file), freeSpace(file)];
 }
 
 function missingFile(file: string): Finding {
@@ -47,7 +54,7 @@ function missingFile(file: string): Finding {
   }
 }
 
-function fileContent(file: string): Finding[] {
+function fileContent(file: string, rehearsal: boolean): Finding[] {
   const problem = (finding: string, advice: string): Finding[] => [
     { check: DATABASE, status: 'problem', finding, advice },
   ];
@@ -64,9 +71,12 @@ function fileContent(file: string): Finding[] {
     using database = new DatabaseSync(file, { readOnly: true, timeout: 1_000 });
     const [damage] = database.prepare('PRAGMA quick_check(1)').all() as { quick_check: string }[];
     if (damage?.quick_check !== 'ok') return problem(`${file} is damaged: ${damage?.quick_check}`, restore);
-    const names = database.prepare('SELECT name FROM kysely_migration').all() as { name: string }[];
+    const names = (database.prepare('SELECT name FROM kysely_migration').all() as { name: string }[]).map(
+      ({ name }) => name,
+    );
     const sound: Finding = { check: DATABASE, status: 'ok', finding: `${file} is sound` };
-    return [sound, tables(names.map(({ name }) => name)), rows(findDamagedRows(database))];
+    const marks = names.includes(MARKED_SINCE) ? (database.prepare(MARK).all() as unknown as Mark[]) : [];
+    return [sound, tables(names), ...marked(marks, rehearsal), rows(findDamagedRows(database))];
   } catch (error) {
     const { message } = error as Error;
     if (/no such table/.test(message)) return problem(`${file} holds no catalog`, 'set DATABASE_URL to the right file');
@@ -102,6 +112,16 @@ function rows(damaged: readonly string[]): Finding {
   return { check, status: 'problem', finding, advice };
 }
 
+/** Says whether the database was used in rehearsal, and whether that keeps its service from starting. */
+function marked([mark]: readonly Mark[], rehearsal: boolean): Finding[] {
+  if (!mark) return [];
+  const check = 'rehearsal';
+  const finding = `The database was used in rehearsal; its time is turned by ${mark.turned_by} s`;
+  if (rehearsal) return [{ check, status: 'ok', finding }];
+  const advice = 'start it with ENVIRONMENT=staging and REHEARSAL=on, or set DATABASE_URL to another one';
+  return [{ check, status: 'problem', finding, advice }];
+}
+
 function filePermissions(file: string): Finding {
   const check = 'permissions';
   if ((statSync(file).mode & OTHERS_MODE) === 0 || (statSync(dirname(resolve(file))).mode & OTHERS_MODE) === 0) {
@@ -130,7 +150,7 @@ interface Server {
   readonly migrated: boolean;
 }
 
-async function inspectServer(url: string): Promise<Finding[]> {
+async function inspectServer(url: string, rehearsal: boolean): Promise<Finding[]> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'pet-catalog doctor',
@@ -154,11 +174,13 @@ async function inspectServer(url: string): Promise<Finding[]> {
     const migrations = server.migrated
       ? (await client.query<{ name: string }>('select name from kysely_migration')).rows.map(({ name }) => name)
       : [];
+    const marks = migrations.includes(MARKED_SINCE) ? (await client.query<Mark>(MARK)).rows : [];
     return [
       reached(url, server.version, roundTripMs),
       ...durability(server),
       compareClocks('the database', Number(server.now), Date.now() / 1000),
       tables(migrations),
+      ...marked(marks, rehearsal),
       ...(missingOf(migrations).length === 0 ? [rows(await damagedRowsOf(client))] : []),
     ];
   } catch (error) {

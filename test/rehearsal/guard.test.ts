@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Finding } from '../../src/telemetry/finding.ts';
+import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
@@ -44,6 +46,41 @@ test('a database that was used in rehearsal is served in rehearsal alone', async
   assert.match(await refusal(), reason);
   await using again = await serveProcess([], options);
   assert.equal(await again.end(), 0);
+});
+
+test('a database that production used is not rehearsed on, and stays as it was', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path, env: { DATABASE_URL: `sqlite:${join(folder.path, 'x.db')}` } };
+  assert.equal((await run(['keys', 'create', '--name', 'shop'], options)).code, 0);
+  const refused = await run(['serve', '--environment', 'staging', '--rehearsal', 'on'], options);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /The database has keys of production.*set DATABASE_URL to another one/);
+  await using service = await serveProcess([], options);
+  assert.equal(await service.end(), 0);
+});
+
+test('doctor says that a database was used in rehearsal, and minds it without rehearsal alone', async () => {
+  using folder = temporaryFolder();
+  await using postgres = noPostgres ? undefined : await temporaryDatabase();
+  const databases = [`sqlite:${join(folder.path, 'x.db')}`, ...(postgres ? [postgres.url] : [])];
+  for (const url of databases) {
+    const options = { cwd: folder.path, env: { ...REHEARSAL, PORT: '0', DATABASE_URL: url } };
+    const found = async (...flags: string[]) => {
+      const { stdout } = await run(['doctor', '--json', ...flags], options);
+      return (JSON.parse(stdout) as Finding[]).filter(({ check }) => check === 'rehearsal');
+    };
+    assert.equal((await run(['migrate'], options)).code, 0);
+    assert.deepEqual(await found('--rehearsal', 'off'), []);
+    await using service = await serveProcess([], options);
+    assert.equal((await run(['clock', 'advance', '1h'], options)).code, 0);
+    await service.end();
+    const finding = 'The database was used in rehearsal; its time is turned by 3600 s';
+    assert.deepEqual(await found(), [{ check: 'rehearsal', status: 'ok', finding }]);
+    assert.deepEqual(
+      (await found('--rehearsal', 'off')).map((each) => [each.status, each.finding]),
+      [['problem', finding]],
+    );
+  }
 });
 
 test('a list has the same headers as ever without rehearsal, and the same body with it', async () => {
