@@ -1,4 +1,4 @@
-import { SITE_ASSETS, sitePage } from '../http/docs/site.ts';
+import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import type { Health } from '../http/health.ts';
 import type { PageHandler } from '../http/pages.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -33,6 +33,7 @@ export function operatorPages({
       },
     ],
     ['/docs', sitePage(async () => (await import('./api/reference.ts')).operatorReference(operatorUrl(), added))],
+    ['/docs/', leadToDocs],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
     ['/livez', () => health.live()],
     ['/readyz', () => health.ready()],

@@ -27,7 +27,7 @@ const { needsBrowser, browser } = suiteBrowser();
 
 test('it has every operation with its path, errors and samples, without a token and without scripts', async () => {
   await using service = await testService();
-  const response = await fetch(`${service.operatorUrl}/docs`);
+  const response = await fetch(`${service.operatorUrl}/docs/`);
   assert.equal(response.status, 200);
   const text = await response.text();
   const [intro = ''] = /<div class="intro">[\s\S]*?<section class="group"/.exec(text) ?? [];

@@ -2,7 +2,7 @@ import type { PageHandler } from '../pages.ts';
 import { fixedPage, once } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import type { DocsOptions } from './render.ts';
-import { CACHED, SITE_ASSETS, sitePage } from './site.ts';
+import { CACHED, leadToDocs, SITE_ASSETS, sitePage } from './site.ts';
 
 const PAGES = ['/docs/reference', ...GUIDE.map(({ file }) => pathOf(file))];
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -30,7 +30,7 @@ export function docsPages(options: DocsOptions): [string, PageHandler][] {
   return [
     ...pages,
     ...texts,
-    ['/docs/', () => ({ status: 308, headers: ['Location', '/docs'], cacheControl: CACHED })],
+    ['/docs/', leadToDocs],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
   ];
 }

@@ -23,6 +23,9 @@ const REFERENCE_SCRIPTS = [readAsset('try.js', JAVASCRIPT)];
 /** Everything that the pages load. */
 export const SITE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS, ...REFERENCE_STYLES, ...REFERENCE_SCRIPTS];
 
+/** Leads from `/docs/` to the page without the slash. */
+export const leadToDocs: PageHandler = () => ({ status: 308, headers: ['Location', '/docs'], cacheControl: CACHED });
+
 /** Serves a document that `layout` makes on its first request. */
 export function sitePage(content: () => string | Promise<string>): PageHandler {
   return fixedPage({
