@@ -24,7 +24,7 @@ import { keyRoutes } from './keys/key.ts';
 import { keyListRoutes } from './keys/list.ts';
 import { createBusiest } from './overview/busiest.ts';
 import { Examination } from './overview/examination.ts';
-import { overviewRoutes } from './overview/overview.ts';
+import { overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
 import { requestRoutes } from './requests/requests.ts';
 import { whyRoutes } from './requests/why.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
@@ -67,7 +67,10 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     try {
       return await respond(exchange);
     } catch (error) {
-      return failurePage(exchange, error, barePage);
+      // Sessions are in the database too.
+      if (exchange.path !== '/console' || !(error instanceof CatalogError) || error.code !== 'unavailable')
+        return failurePage(exchange, error, barePage);
+      return concluded(barePage(overviewWithoutDatabase(options.vitals, error)), errorAnswer(error));
     }
   };
 
@@ -170,11 +173,15 @@ function notAllowed(method = '', allow: string, draw: Draw = barePage): Answer {
   return errorPage(methodNotAllowed(method, allow), `${method} is not allowed here`, draw);
 }
 
-function errorPage({ body: _, headers = [], ...answer }: Answer, message: string, draw: Draw): Answer {
+function errorPage(answer: Answer, message: string, draw: Draw): Answer {
   const title = answer.status === 404 ? 'Not found' : 'That did not work';
   const content = html`<h1>${title}</h1>
 <p class="lead" role="alert">${message}.</p>
 <p><a class="button" href="/console">Go to the overview</a></p>`;
-  const { headers: pageHeaders = [], ...shown } = draw({ title, content });
-  return { ...shown, ...answer, headers: [...pageHeaders, ...headers] };
+  return concluded(draw({ title, content }), answer);
+}
+
+/** A page in the place of the body of an answer. */
+function concluded({ headers: ofPage = [], ...shown }: Answer, { body: _, headers = [], ...answer }: Answer): Answer {
+  return { ...shown, ...answer, headers: [...ofPage, ...headers] };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CatalogError } from '../../src/catalog/error.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
@@ -123,4 +124,22 @@ test('a running service shows the findings of the command doctor, found in a thr
   });
   if (complaints.length === 0) assert.match(told, new RegExp(`nothing to do</span> ${findings.length} checks passed`));
   else assert.match(told, new RegExp(`${complaints.length} of ${findings.length} checks complain`));
+});
+
+test('without its database the overview shows what this instance knows by itself', async () => {
+  await using service = await testService();
+  const { storage } = service;
+  const operator = await signIn(service);
+  const unread = () => Promise.reject(new CatalogError('unavailable', 'The storage cannot do this now'));
+  Object.assign(storage.usage, { routes: unread });
+  const some = await operator.page('');
+  assert.match(some, /role="alert">The database cannot be read: The storage cannot do this now\./);
+  for (const section of ['id="tiles"', 'id="health"', 'Signed in as']) assert.ok(some.includes(section), section);
+  Object.assign(storage.sessions, { find: unread });
+  const none = await operator.get('');
+  assert.deepEqual([none.status, none.headers.has('retry-after')], [503, true]);
+  const text = await none.text();
+  assert.match(text, /role="alert">The database cannot be read: .*id="tiles"/s);
+  assert.doesNotMatch(text, /id="health"|Signed in as|Banned now/, 'a session is needed for these');
+  assert.match(await (await operator.get('/keys')).text(), /That did not work/);
 });

@@ -1,12 +1,14 @@
+import { CatalogError } from '../../catalog/error.ts';
 import type { Ban } from '../../catalog/limit.ts';
 import { type Html, html } from '../../http/docs/html.ts';
-import { rangeIn, rangeLinks } from '../charts/range.ts';
+import { type Range, rangeIn, rangeLinks } from '../charts/range.ts';
 import { apiCharts, milliseconds } from '../charts/usage.ts';
 import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';
 import { count, duration, moment, onlyFor, post } from '../frame/element.ts';
-import { page } from '../frame/layout.ts';
+import { page, type View } from '../frame/layout.ts';
 import { busiestKeys, keyLink, keyNames } from './busiest.ts';
 import { healthSection } from './health.ts';
+import type { Vitals } from './vitals.ts';
 
 const BANS_MAX = 10;
 
@@ -19,16 +21,39 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
       const range = rangeIn(context.exchange.query);
       const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console?range=${range.name}">Reload</a></p></div>
 ${degraded(context)}
-${tiles(context)}
-${await bans(context)}
-${rangeLinks('', range)}
-${await apiCharts(context, range)}
-${await busiestKeys(context, range)}
+${tiles(context.vitals)}
+${await stored(context, range)}
 ${await healthSection(context)}`;
       return page(context, { section: '', title: 'Overview', content });
     },
   },
 ];
+
+/** What is told without the database, which knows sessions as well: no more than the metrics tell everyone. */
+export function overviewWithoutDatabase(vitals: Vitals, failure: CatalogError): View {
+  const content = html`<h1>Overview</h1>
+${unreadable(failure)}
+<p>Who is signed in is not known either, so only this is shown. <a href="/console">Reload</a></p>
+${tiles(vitals)}`;
+  return { title: 'Overview', content };
+}
+
+/** What the database tells, or that it cannot be read. */
+async function stored(context: ConsoleContext, range: Range): Promise<Html> {
+  try {
+    return html`${await bans(context)}
+${rangeLinks('', range)}
+${await apiCharts(context, range)}
+${await busiestKeys(context, range)}`;
+  } catch (error) {
+    if (error instanceof CatalogError && error.code === 'unavailable') return unreadable(error);
+    throw error;
+  }
+}
+
+function unreadable({ message }: CatalogError): Html {
+  return html`<p class="mistake" role="alert">The database cannot be read: ${message}.</p>`;
+}
 
 /** The warning for an instance that counts without Redis. */
 function degraded({ limiter }: ConsoleContext): Html {
@@ -39,7 +64,7 @@ function degraded({ limiter }: ConsoleContext): Html {
   return html`<div id="degraded" data-live>${warning}</div>`;
 }
 
-function tiles({ vitals }: ConsoleContext): Html {
+function tiles(vitals: Vitals): Html {
   const { served, clientErrors, refused, serverErrors, p50, p99 } = vitals.signs();
   const tile = (label: string, value: string, tone = '') =>
     html`<div class="tile${tone && ` ${tone}`}"><dt>${label}</dt><dd>${value}</dd></div>`;
