@@ -5,12 +5,12 @@ import module from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
-const NEEDED = [24, 21];
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
-if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
+// As in `engines`: the first releases of Node.js 25 have an SQLite that two writers can corrupt, and 25 has ended.
+if (major < 26 && (major !== 24 || minor < 21)) {
   process.stderr.write(
-    `pet-catalog needs Node.js ${NEEDED.join('.')} or later, and this is ${process.versions.node}: run \`npm ci\` in a checkout, which installs its own, or install a newer Node.js.\n`,
+    `pet-catalog needs Node.js 24.21 or later, but not 25, and this is ${process.versions.node}: run \`npm ci\` in a checkout, which installs its own, or install another Node.js.\n`,
   );
   process.exitCode = 1;
 } else {

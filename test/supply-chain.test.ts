@@ -151,6 +151,24 @@ test('the files that the threat model points to are there', () => {
   for (const file of files) assert.ok(existsSync(join(ROOT, file)), file);
 });
 
+test('the command refuses every Node.js that `engines` does not allow, in one line', () => {
+  const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  assert.equal(engines.node, '^24.21 || >=26');
+  const command = join(ROOT, 'bin/pet-catalog.js');
+  const started = (version: string) => {
+    const pretended = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
+    return spawnSync(process.execPath, [`--import=data:text/javascript,${pretended}`, command, 'version'], {
+      encoding: 'utf8',
+    });
+  };
+  for (const version of ['24.21.0', '24.99.1', '26.0.0', '30.1.0']) assert.equal(started(version).status, 0, version);
+  for (const version of ['20.19.0', '24.20.9', '25.0.0', '25.99.0']) {
+    const { status, stdout, stderr } = started(version);
+    assert.deepEqual([status, stdout], [1, ''], version);
+    assert.match(stderr, new RegExp(`^pet-catalog needs Node\\.js 24\\.21 .*, and this is ${version}: .*\\n$`));
+  }
+});
+
 test('installing the checkout with the npm of an older Node.js warns about no package of ours', (t) => {
   const node = (process.env.PATH ?? '')
     .split(delimiter)
