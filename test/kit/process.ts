@@ -19,6 +19,8 @@ export interface Finished {
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Record<string, string>;
+  /** What runs the command line in a process of its own, if not this Node.js and the checkout. */
+  readonly command?: readonly [program: string, ...args: string[]];
 }
 
 let lastCommand: Promise<unknown> = Promise.resolve();
@@ -103,8 +105,9 @@ export async function serveProcess(args: readonly string[], options: RunOptions)
   };
 }
 
-function launch(args: readonly string[], { cwd, env = {} }: RunOptions) {
-  const child = spawn(process.execPath, [COMMAND, ...args], {
+function launch(args: readonly string[], { cwd, env = {}, command = [process.execPath, COMMAND] }: RunOptions) {
+  const [program, ...first] = command;
+  const child = spawn(program, [...first, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -97,9 +97,10 @@ function isAlive(pid: number): boolean {
 }
 
 /** The environment of the tests, without settings of the service: npm may need what is in it to reach its registry. */
-function context(): Record<string, string | undefined> {
+export function context(): Record<string, string> {
   const isSetting = (name: string) => name in SETTINGS || name.replace(/_FILE$/, '') in SETTINGS;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
+  const all = Object.entries(process.env).filter(([name]) => !isSetting(name));
+  return Object.fromEntries(all.map(([name, value = '']) => [name, value]));
 }
 
 /** Knows the unit pet-catalog, and the units that are given. */
