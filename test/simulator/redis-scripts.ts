@@ -13,7 +13,7 @@ type Value = [
   ban: string,
 ];
 
-/** What a script leaves, and what it returns. `value` is undefined if nothing was set. */
+/** What `REPLACE_BAN` leaves, and what it returns. `value` is undefined if nothing was set. */
 export interface Ran {
   readonly value: string | undefined;
   readonly reply: string | number | null;
@@ -30,18 +30,46 @@ function format(value: Value): string {
   return value.join(' ');
 }
 
-/** The script `COUNT`, as Redis runs it on the value of a key at a moment of its own clock. */
-export function count(kept: string | undefined, argv: readonly string[], serverMs: number): Ran {
-  const [minuteLimit, dayLimit, cost] = argv.slice(0, 3).map(Number) as [number, number, number];
-  const unix = argv[3] ? Number(argv[3]) : Math.floor(serverMs / 1_000);
-  const steady = argv[4] ? Number(argv[4]) : unix;
-  const micros = Math.floor((serverMs % 1_000) * 1_000);
+/** The arguments of `COUNT` for each of its keys, after the two of its time. */
+const ARGUMENTS = 5;
 
+interface Moment {
+  readonly unix: number;
+  readonly steady: number;
+}
+
+/** The script `COUNT`, as Redis runs it on its values at a moment of its own clock; sets what the script sets. */
+export function count(
+  values: Map<string, string>,
+  { keys, argv, serverMs }: { keys: readonly string[]; argv: readonly string[]; serverMs: number },
+): { readonly reply: (string | null)[]; readonly counted: readonly { key: string; value: string }[] } {
+  const unix = argv[0] ? Number(argv[0]) : Math.floor(serverMs / 1_000);
+  const steady = argv[1] ? Number(argv[1]) : unix;
+  const reply: (string | null)[] = [`${unix} ${Math.floor((serverMs % 1_000) * 1_000)} ${steady}`];
+  const counted: { key: string; value: string }[] = [];
+  for (const [index, key] of keys.entries()) {
+    const from = 2 + index * ARGUMENTS;
+    const { value, before } = countOne(values.get(key), argv.slice(from, from + ARGUMENTS), { unix, steady });
+    reply.push(before);
+    if (value === undefined) continue;
+    values.set(key, value);
+    // A merge alone sets a value too.
+    if (value !== before) counted.push({ key, value });
+  }
+  return { reply, counted };
+}
+
+function countOne(
+  kept: string | undefined,
+  argv: readonly string[],
+  { unix, steady }: Moment,
+): { value: string | undefined; before: string | null } {
+  const [minuteLimit, dayLimit, cost] = argv.slice(0, 3).map(Number) as [number, number, number];
   let before = kept;
   const found = parse(kept);
-  if (!found && argv[6] !== '1') return { value: undefined, reply: null };
+  if (!found && argv[4] !== '1') return { value: undefined, before: null };
   let [minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban] = found ?? [0, 0, 0, 0, 0, 0, ''];
-  const remembered = argv[5] === undefined ? undefined : parse(argv[5]);
+  const remembered = parse(argv[3]);
   if (remembered) {
     const [ends, used, lastDay, usedInDay, starts, over, record] = remembered;
     if (ends > minuteEnds || (ends === minuteEnds && used > minuteUsed)) [minuteEnds, minuteUsed] = [ends, used];
@@ -62,10 +90,10 @@ export function count(kept: string | undefined, argv: readonly string[], serverM
   if (cost > 0 && steady >= banEnds && minuteUsed < minuteLimit && dayUsed < dayLimit) {
     after = format([minuteEnds, minuteUsed + 1, day, dayUsed + 1, banStarts, banEnds, ban]);
   }
-  return { value: after === kept ? undefined : after, reply: `${unix} ${micros} ${steady} ${before}` };
+  return { value: after === kept ? undefined : after, before: before ?? null };
 }
 
-/** The script `REPLACE_BAN`, likewise. */
+/** The script `REPLACE_BAN`, likewise, on the value of its key. */
 export function replaceBan(kept: string | undefined, argv: readonly string[]): Ran {
   const found = parse(kept);
   if (kept === undefined || !found) return { value: undefined, reply: null };

@@ -99,12 +99,13 @@ export class SimulatedRedis {
   run([name = '', ...args]: readonly string[]): unknown {
     if (name === 'INFO') return `run_id:${this.#runs}\r\nrole:master\r\ncluster_enabled:0\r\n`;
     if (name === 'SCRIPT') return this.#load(args[1] ?? '');
-    const [script = '', , key = '', ...argv] = args;
+    const [script = '', keyCount = '', ...rest] = args;
     const known = [COUNT, REPLACE_BAN].find(({ source, sha }) => script === (name === 'EVAL' ? source : sha));
     if (!known) throw new Error(`The simulated Redis knows no ${name} ${script}`);
     if (name === 'EVAL') this.#loaded.add(known.sha);
     else if (!this.#loaded.has(known.sha)) throw new Error(NOSCRIPT);
-    return this.#runScript(known === COUNT, key, argv);
+    const [keys, argv] = [rest.slice(0, Number(keyCount)), rest.slice(Number(keyCount))];
+    return known === COUNT ? this.#count(keys, argv) : this.#replaceBan(keys[0] ?? '', argv);
   }
 
   #load(source: string): string {
@@ -114,17 +115,23 @@ export class SimulatedRedis {
     return script.sha;
   }
 
-  #runScript(isCount: boolean, key: string, argv: readonly string[]): Ran['reply'] {
-    const kept = this.#values.get(key);
-    const { value, reply } = isCount ? count(kept, argv, this.nowMs) : replaceBan(kept, argv);
+  #count(keys: readonly string[], argv: readonly string[]): (string | null)[] {
+    const { reply, counted } = count(this.#values, { keys, argv, serverMs: this.nowMs });
+    for (const { key, value } of counted) this.#tell('count', key, value);
+    return reply;
+  }
+
+  #replaceBan(key: string, argv: readonly string[]): Ran['reply'] {
+    const { value, reply } = replaceBan(this.#values.get(key), argv);
     if (value === undefined) return reply;
     this.#values.set(key, value);
-    const keyId = /\{(.*)\}$/.exec(key)?.[1] ?? '';
-    const now = Math.floor(this.nowMs / 1_000);
-    // A merge alone sets a value too.
-    if (!isCount) this.#options.onSet({ did: 'replace ban', keyId, now, value });
-    else if (!String(reply).endsWith(` ${value}`)) this.#options.onSet({ did: 'count', keyId, now, value });
+    this.#tell('replace ban', key, value);
     return reply;
+  }
+
+  #tell(did: SetInRedis['did'], key: string, value: string): void {
+    const keyId = /\{(.*)\}$/.exec(key)?.[1] ?? '';
+    this.#options.onSet({ did, keyId, now: Math.floor(this.nowMs / 1_000), value });
   }
 }
 

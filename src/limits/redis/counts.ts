@@ -10,6 +10,9 @@ const STEP_MS = 1_000;
 /** Far above the deadline of an answer: one that took longer was read by a process that had been suspended. */
 const SUSPENDED_MS = 5_000;
 
+/** Requests that are counted at once: some 0.3 ms of Redis, in which it does nothing else. */
+const BATCH_MAX = 64;
+
 /** A ban as Redis stores it, including the members that are opaque to the scripts. */
 export interface SharedBan extends BanState {
   /** Its start as stored, in Unix seconds; identifies it among the key's bans. */
@@ -38,6 +41,16 @@ export interface Remembered {
  */
 export type Replaced = 'replaced' | 'missing' | { readonly another: SharedBan | undefined } | undefined;
 
+/** A request to be counted. */
+interface Count {
+  readonly keyId: string;
+  readonly limits: Limits;
+  readonly cost: 0 | 1;
+  readonly remembered: Remembered | undefined;
+  readonly resolve: (counted: Counted | 'missing' | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 export interface RedisCountsOptions extends RedisLinkOptions {
   readonly clock: Clock;
   readonly time?: Clock;
@@ -48,11 +61,14 @@ export interface RedisCountsOptions extends RedisLinkOptions {
 
 /**
  * Counts and bans in Redis, on the Redis server's clock. It has one clock, so its steady seconds are Unix seconds.
- * Methods return undefined without an answer in time.
+ * Requests of the same turn of the event loop are counted by one call of the script: a call of its own for each costs
+ * Redis twice as much, and this process five times. Methods return undefined without an answer in time.
  */
 export class RedisCounts implements AsyncDisposable {
   readonly #options: RedisCountsOptions;
   readonly #link: RedisLink;
+  /** The requests of this turn. */
+  #batch: Count[] = [];
   /** Bounds of the skew between the server's clock and this process's, in milliseconds. */
   #skew: { readonly least: number; readonly most: number } | undefined;
 
@@ -85,36 +101,66 @@ export class RedisCounts implements AsyncDisposable {
    * Merges what is remembered into the key's windows, then counts a request against them; `cost` 0 only reads.
    * `missing` if there is no value in Redis and nothing complete to begin with.
    */
-  async count(
+  count(
     keyId: string,
     limits: Limits,
     { cost, remembered }: { cost: 0 | 1; remembered?: Remembered | undefined },
-  ): Promise<Counted | 'missing' | undefined> {
-    const { unix = '', steady = '' } = this.#options.time?.() ?? {};
-    const sentMs = this.#options.timers.now();
-    const args = [limits.minute, limits.day, cost, unix, steady, ...(remembered ? toArguments(remembered) : [])];
-    const reply = await this.#link.run(COUNT, keyId, args);
-    if (reply === undefined) return undefined;
-    const receivedMs = this.#options.timers.now();
-    this.#options.onCounted(receivedMs - sentMs);
-    if (reply === null) return 'missing';
+  ): Promise<Counted | 'missing' | undefined> | undefined {
+    if (!this.#link.isUp) return undefined;
+    return new Promise((resolve, reject) => {
+      if (this.#batch.length === 0) setImmediate(this.#send);
+      this.#batch.push({ keyId, limits, cost, remembered, resolve, reject });
+      if (this.#batch.length >= BATCH_MAX) this.#send();
+    });
+  }
 
-    const { numbers, ban: record } = parse(reply as string);
-    const [now = 0, micros = 0, steadyNow = 0, ...value] = numbers;
-    if (!this.#options.time) this.#readClock(now * 1000 + micros / 1000, sentMs, receivedMs);
-    const { state, ban } = fromValue(value, record);
-    return { now: { unix: now, steady: steadyNow }, state, ban };
+  readonly #send = (): void => {
+    const batch = this.#batch;
+    if (batch.length === 0) return;
+    this.#batch = [];
+    const { unix = '', steady = '' } = this.#options.time?.() ?? {};
+    const keyIds: string[] = [];
+    const args = [`${unix}`, `${steady}`];
+    for (const { keyId, limits, cost, remembered } of batch) {
+      keyIds.push(keyId);
+      args.push(`${limits.minute}`, `${limits.day}`, `${cost}`);
+      if (remembered) args.push(toValue(remembered), remembered.isComplete ? '1' : '');
+      else args.push('', '');
+    }
+    const sentMs = this.#options.timers.now();
+    void this.#link.run(COUNT, keyIds, args).then((reply) => this.#settle(batch, reply, sentMs));
+  };
+
+  #settle(batch: readonly Count[], reply: unknown, sentMs: number): void {
+    if (reply === undefined) {
+      for (const { resolve } of batch) resolve(undefined);
+      return;
+    }
+    const receivedMs = this.#options.timers.now();
+    const [time = '', ...values] = reply as [string, ...(string | null)[]];
+    const [unix = 0, micros = 0, steady = 0] = time.split(' ').map(Number);
+    if (!this.#options.time) this.#readClock(unix * 1000 + micros / 1000, sentMs, receivedMs);
+    const now = { unix, steady };
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      this.#options.onCounted(receivedMs - sentMs);
+      const value = values[index];
+      try {
+        resolve(typeof value === 'string' ? { now, ...fromValue(value) } : 'missing');
+      } catch (error) {
+        // A ban that is no JSON; the others of the batch are counted all the same.
+        reject(error);
+      }
+    }
   }
 
   /** Replaces the key's ban, or removes it, if it is the expected one (compare-and-set). */
   async replaceBan(keyId: string, expected: SharedBan | undefined, ban: SharedBan | undefined): Promise<Replaced> {
-    const args = [toRecord(expected), ban?.starts ?? 0, ban?.ends ?? 0, toRecord(ban)];
-    const reply = await this.#link.run(REPLACE_BAN, keyId, args);
+    const args = [toRecord(expected), `${ban?.starts ?? 0}`, `${ban?.ends ?? 0}`, toRecord(ban)];
+    const reply = await this.#link.run(REPLACE_BAN, [keyId], args);
     if (reply === undefined) return undefined;
     if (reply === null) return 'missing';
     if (reply === 1) return 'replaced';
-    const { numbers, ban: record } = parse(reply as string);
-    return { another: fromValue(numbers, record).ban };
+    return { another: fromValue(reply as string).ban };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -149,10 +195,9 @@ export function toStorage(keyId: string, { startedAt, starts, ends, level, reaso
   return { keyId, startedAt, endsAt: startedAt + ends - starts, level, reason };
 }
 
-function toArguments({ counts, ban, isComplete }: Remembered): string[] {
+function toValue({ counts, ban }: Remembered): string {
   const { minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0 } = counts ?? {};
-  const value = [minuteEnds, minuteUsed, day, dayUsed, ban?.starts ?? 0, ban?.ends ?? 0, toRecord(ban)];
-  return [value.join(' '), isComplete ? '1' : ''];
+  return [minuteEnds, minuteUsed, day, dayUsed, ban?.starts ?? 0, ban?.ends ?? 0, toRecord(ban)].join(' ');
 }
 
 function toRecord(ban: SharedBan | undefined): string {
@@ -161,16 +206,12 @@ function toRecord(ban: SharedBan | undefined): string {
   return JSON.stringify({ startedAt, level, reason, isStored });
 }
 
-/** Splits a script's reply into its numbers and the ban, which is JSON and may hold spaces. */
-function parse(reply: string): { numbers: number[]; ban: string } {
-  const brace = reply.indexOf('{');
-  const end = brace < 0 ? reply.length : brace;
-  return { numbers: reply.slice(0, end).trimEnd().split(' ').map(Number), ban: reply.slice(end) };
-}
-
-function fromValue(numbers: readonly number[], record: string): Pick<Counted, 'state' | 'ban'> {
+/** Reads a value: six numbers, and the ban, which is JSON and may hold spaces. */
+function fromValue(value: string): Pick<Counted, 'state' | 'ban'> {
+  const brace = value.indexOf('{');
+  const numbers = (brace < 0 ? value : value.slice(0, brace)).split(' ', 6).map(Number);
   const [minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0, starts = 0, ends = 0] = numbers;
-  const rest = record === '' ? undefined : (JSON.parse(record) as Omit<SharedBan, 'starts' | 'ends'>);
+  const rest = brace < 0 ? undefined : (JSON.parse(value.slice(brace)) as Omit<SharedBan, 'starts' | 'ends'>);
   const ban = rest && { starts, ends, ...rest };
   return { state: { ...UNUSED, minuteEnds, minuteUsed, day, dayUsed, ban }, ban };
 }

@@ -217,23 +217,26 @@ export class RedisLimiter implements Limiter {
   /** Counts the request in Redis if there is room; returns the state from before. Undefined without an answer. */
   async #count(key: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-      const counted = await this.#countMerged(key, cost);
+      // Fast path: a key that was merged, has a value and no ban needs one promise.
+      const known = this.#merged.has(key.id) ? await this.#redis.count(key.id, key.limits, { cost }) : 'missing';
+      const counted = known === 'missing' ? await this.#countMerged(key, cost) : known;
       if (!counted?.ban || !(await this.#wasLifted(key.id, counted))) return counted;
     }
     return undefined;
   }
 
+  /** Counts a request of a key that is not known to be merged, or that Redis does not have. */
   async #countMerged({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     // A new server gets a new map: what is still in flight must not mark the key as merged there.
     const merged = this.#merged;
-    let remembered = merged.has(id) ? undefined : await this.#remembered(id);
+    let remembered = merged.has(id) ? await this.#readRemembered(id) : await this.#remembered(id);
     let counted = await this.#redis.count(id, limits, { cost, remembered });
     if (counted === 'missing') {
       remembered = await this.#readRemembered(id);
       counted = await this.#redis.count(id, limits, { cost, remembered });
     }
     if (!counted || counted === 'missing') return undefined;
-    if (!remembered?.isComplete) return counted;
+    if (!remembered.isComplete) return counted;
     merged.set(id, true);
     return this.#withoutLifted(id, counted, remembered.ban);
   }

@@ -6,9 +6,12 @@ import { LimiterNotOpened } from '../limiter.ts';
 import { COUNT, REPLACE_BAN, type Script } from './scripts.ts';
 import { CLUSTER_REFUSED, isCluster, readInfo } from './server-info.ts';
 
-/** A key of no client. Every heartbeat counts on it, so that a Redis that cannot write is noticed. */
-const BEAT_KEY = 'beat';
-const BEAT = ['1000000000', '1000000000', '1', '', '', '0 0 0 0 0 0 ', '1'];
+/**
+ * Keys of no client. Every heartbeat counts on them, so that a Redis is noticed that cannot write, or that keeps keys
+ * in several places, where no script runs on two of them.
+ */
+const BEAT_KEYS = ['beat', 'beat-2'];
+const BEAT = ['', '', ...BEAT_KEYS.flatMap(() => ['1000000000', '1000000000', '1', '', '1'])];
 /** Asks which server answers, and in which role. */
 const IDENTIFY = ['INFO', 'server', 'replication', 'cluster'];
 /** The longest that a request waits for Redis. */
@@ -19,8 +22,8 @@ const TICK_MS = 5;
 const BEAT_MS = 1_000;
 /** Deadline for connecting, with TLS and login, and for loading the scripts. */
 const CONNECT_MS = 900;
-/** Backpressure: calls in flight; beyond it a call gets no answer. */
-const CALLS_MAX = 20_000;
+/** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
+const KEYS_MAX = 20_000;
 
 export interface RedisLinkOptions {
   readonly url: string;
@@ -53,6 +56,7 @@ export interface RedisClient {
 
 interface Call {
   readonly client: RedisClient;
+  readonly keys: number;
   readonly since: number;
   readonly settle: (reply: unknown) => void;
 }
@@ -66,6 +70,7 @@ export class RedisLink implements AsyncDisposable {
   readonly #options: RedisLinkOptions;
   readonly #answerMs: number;
   readonly #calls = new Set<Call>();
+  #keysInFlight = 0;
   readonly #closed = new WeakSet<RedisClient>();
   readonly #heartbeat: Timer;
   readonly #timers: Timers;
@@ -99,10 +104,10 @@ export class RedisLink implements AsyncDisposable {
     return this.#connecting;
   }
 
-  /** Runs a script on a key. Returns its reply, or undefined without one in time. Never rejects. */
-  run(script: Script, key: string, args: readonly (string | number)[]): Promise<unknown> {
-    if (!this.#client || this.#calls.size >= CALLS_MAX) return Promise.resolve(undefined);
-    return this.#run(this.#client, script, [`${this.#options.keyPrefix}:{${key}}`, ...args.map(String)]);
+  /** Runs a script on keys. Returns its reply, or undefined without one in time. Never rejects. */
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (!this.#client || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
+    return this.#run(this.#client, script, { keys, args });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -121,7 +126,7 @@ export class RedisLink implements AsyncDisposable {
       this.#reconnect();
       return;
     }
-    if (this.#calls.size === 0) void this.run(COUNT, BEAT_KEY, BEAT);
+    if (this.#calls.size === 0) void this.run(COUNT, BEAT_KEYS, BEAT);
     identify(client).then(
       (server) => {
         if (this.#client === client && server !== this.#server) this.#setServer(server);
@@ -154,7 +159,7 @@ export class RedisLink implements AsyncDisposable {
       const loading = Promise.all([identify(made), ...[COUNT, REPLACE_BAN].map(load)]);
       const [server] = await within(loading, deadline);
       // Must write, and in time: a full Redis, a read-only replica or a distant one is of no use.
-      const reply = await this.#run(made, COUNT, [`${this.#options.keyPrefix}:{${BEAT_KEY}}`, ...BEAT]);
+      const reply = await this.#run(made, COUNT, { keys: BEAT_KEYS, args: BEAT });
       if (reply === undefined) return;
       if (this.#isClosed) return made.destroy();
       this.#client = made;
@@ -168,23 +173,31 @@ export class RedisLink implements AsyncDisposable {
     }
   }
 
-  #run(client: RedisClient, script: Script, args: readonly string[]): Promise<unknown> {
+  #run(
+    client: RedisClient,
+    { source, sha }: Script,
+    { keys, args }: { keys: readonly string[]; args: readonly string[] },
+  ): Promise<unknown> {
     this.#watchDeadlines();
+    const { keyPrefix } = this.#options;
+    const given = [`${keys.length}`, ...keys.map((key) => `${keyPrefix}:{${key}}`), ...args];
     return new Promise((settle) => {
-      const call = { client, since: this.#elapsed(), settle };
+      const call = { client, keys: keys.length, since: this.#elapsed(), settle };
       this.#calls.add(call);
-      const answered = (reply: unknown) => {
-        this.#calls.delete(call);
-        settle(reply);
-      };
+      this.#keysInFlight += call.keys;
+      const answered = (reply: unknown) => this.#settle(call, reply);
       const failed = (error: unknown) => this.#giveUp(client, error);
-      const { source, sha } = script;
-      client.sendCommand(['EVALSHA', sha, '1', ...args]).then(answered, (error: Error) => {
+      client.sendCommand(['EVALSHA', sha, ...given]).then(answered, (error: Error) => {
         // SCRIPT FLUSH drops loaded scripts; then send the source.
         if (!error.message.startsWith('NOSCRIPT')) return failed(error);
-        client.sendCommand(['EVAL', source, '1', ...args]).then(answered, failed);
+        client.sendCommand(['EVAL', source, ...given]).then(answered, failed);
       });
     });
+  }
+
+  #settle(call: Call, reply: unknown): void {
+    if (this.#calls.delete(call)) this.#keysInFlight -= call.keys;
+    call.settle(reply);
   }
 
   /** Closes a connection and settles its calls without an answer. */
@@ -194,9 +207,7 @@ export class RedisLink implements AsyncDisposable {
     const wasUsed = this.#client === client;
     if (wasUsed) this.#client = undefined;
     for (const call of this.#calls) {
-      if (call.client !== client) continue;
-      this.#calls.delete(call);
-      call.settle(undefined);
+      if (call.client === client) this.#settle(call, undefined);
     }
     client.destroy();
     if (this.#isClosed) return;
@@ -247,7 +258,7 @@ function newClient(url: string): RedisClient {
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
-    commandsQueueMaxLength: 2 * CALLS_MAX,
+    commandsQueueMaxLength: 2 * KEYS_MAX,
     // Deadlines are enforced above: the client's own cost an AbortSignal per call, whose garbage took 25 % of a
     // request.
     commandOptions: { timeout: 0 },

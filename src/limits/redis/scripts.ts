@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 
-/** A Lua script that Redis runs atomically on the value of one key. */
+/** A Lua script that Redis runs atomically. */
 export interface Script {
   readonly source: string;
   readonly sha: string;
@@ -17,55 +17,65 @@ const FORMAT = "'%d %d %d %d %d %d %s'";
 const EXPIRY_SECONDS = 2 * DAY_SECONDS;
 
 /**
- * Counts a request (`cost` 1) or reads (0). Decides by the rule of `window.ts` whether to count, and returns the
- * server's time and the value from before, from which `window.ts` makes the decision.
+ * Counts requests, one for each key, in their order; a key may come several times. Returns the server's time as
+ * `unix micros steady`, and for each request the value from before, from which `window.ts` makes the decision. Decides
+ * by the rule of `window.ts` whether to count.
  *
- * The sixth argument is remembered elsewhere, to be merged into the value first: of each window the later one and the
- * greater count, and the later ban. The seventh, `1`, says that it is complete and may begin a value; otherwise nil is
- * returned where there is none. An unreadable value counts as missing: an error would look like an outage to other
- * keys.
+ * The first two arguments replace the server's time by `unix` and `steady` seconds, for tests. Each request has five
+ * more: its limits for a minute and a day; `1` to count, `0` to read; and what is remembered elsewhere, or an empty
+ * string, to be merged into the value first: of each window the later one and the greater count, and the later ban. The
+ * last, `1`, says that this is complete and may begin a value; otherwise nil is returned for a key that has none. An
+ * unreadable value counts as missing: an error would look like an outage to other keys.
  *
  * If the server's clock was set back, moments too far in the future are capped, so that no client is locked out for
  * longer than a window or a ban lasts.
  */
 export const COUNT = script(`
-local minuteLimit, dayLimit, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local server = redis.call('TIME')
-local unix = tonumber(ARGV[4]) or tonumber(server[1])
-local steady = tonumber(ARGV[5]) or unix
-
-local kept = redis.call('GET', KEYS[1])
-local before = kept
-local minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = string.match(kept or '', ${VALUE})
-if not minuteEnds then
-  if ARGV[7] ~= '1' then return false end
-  minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = 0, 0, 0, 0, 0, 0, ''
-end
-minuteEnds, minuteUsed, day, dayUsed = tonumber(minuteEnds), tonumber(minuteUsed), tonumber(day), tonumber(dayUsed)
-banStarts, banEnds = tonumber(banStarts), tonumber(banEnds)
-if ARGV[6] then
-  local ends, used, lastDay, usedInDay, starts, over, record = string.match(ARGV[6], ${VALUE})
-  ends, used, lastDay, usedInDay = tonumber(ends), tonumber(used), tonumber(lastDay), tonumber(usedInDay)
-  if ends > minuteEnds or ends == minuteEnds and used > minuteUsed then minuteEnds, minuteUsed = ends, used end
-  if lastDay > day or lastDay == day and usedInDay > dayUsed then day, dayUsed = lastDay, usedInDay end
-  if tonumber(starts) > banStarts then banStarts, banEnds, ban = tonumber(starts), tonumber(over), record end
-  before = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban)
-end
-if minuteEnds > steady + 60 or banStarts > steady then
-  minuteEnds = math.min(minuteEnds, steady + 60)
-  if banStarts > steady then banStarts, banEnds = steady, steady + banEnds - banStarts end
-  before = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban)
-end
-
-local after = before
+local unix = tonumber(ARGV[1]) or tonumber(server[1])
+local steady = tonumber(ARGV[2]) or unix
 local today = math.floor(unix / 86400)
-if today > day then day, dayUsed = today, 0 end
-if steady >= minuteEnds then minuteEnds, minuteUsed = steady + 60, 0 end
-if cost > 0 and steady >= banEnds and minuteUsed < minuteLimit and dayUsed < dayLimit then
-  after = string.format(${FORMAT}, minuteEnds, minuteUsed + 1, day, dayUsed + 1, banStarts, banEnds, ban)
+
+local function count(key, minuteLimit, dayLimit, cost, remembered, isComplete)
+  local kept = redis.call('GET', key)
+  local before = kept
+  local minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = string.match(kept or '', ${VALUE})
+  if not minuteEnds then
+    if isComplete ~= '1' then return false end
+    minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = 0, 0, 0, 0, 0, 0, ''
+  end
+  minuteEnds, minuteUsed, day, dayUsed = tonumber(minuteEnds), tonumber(minuteUsed), tonumber(day), tonumber(dayUsed)
+  banStarts, banEnds = tonumber(banStarts), tonumber(banEnds)
+  if remembered ~= '' then
+    local ends, used, lastDay, usedInDay, starts, over, record = string.match(remembered, ${VALUE})
+    ends, used, lastDay, usedInDay = tonumber(ends), tonumber(used), tonumber(lastDay), tonumber(usedInDay)
+    if ends > minuteEnds or ends == minuteEnds and used > minuteUsed then minuteEnds, minuteUsed = ends, used end
+    if lastDay > day or lastDay == day and usedInDay > dayUsed then day, dayUsed = lastDay, usedInDay end
+    if tonumber(starts) > banStarts then banStarts, banEnds, ban = tonumber(starts), tonumber(over), record end
+    before = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban)
+  end
+  if minuteEnds > steady + 60 or banStarts > steady then
+    minuteEnds = math.min(minuteEnds, steady + 60)
+    if banStarts > steady then banStarts, banEnds = steady, steady + banEnds - banStarts end
+    before = string.format(${FORMAT}, minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban)
+  end
+
+  local after = before
+  if today > day then day, dayUsed = today, 0 end
+  if steady >= minuteEnds then minuteEnds, minuteUsed = steady + 60, 0 end
+  if cost == '1' and steady >= banEnds and minuteUsed < tonumber(minuteLimit) and dayUsed < tonumber(dayLimit) then
+    after = string.format(${FORMAT}, minuteEnds, minuteUsed + 1, day, dayUsed + 1, banStarts, banEnds, ban)
+  end
+  if after ~= kept then redis.call('SET', key, after, 'EX', '${EXPIRY_SECONDS}') end
+  return before
 end
-if after ~= kept then redis.call('SET', KEYS[1], after, 'EX', ${EXPIRY_SECONDS}) end
-return unix .. ' ' .. server[2] .. ' ' .. steady .. ' ' .. before
+
+local replies = { unix .. ' ' .. server[2] .. ' ' .. steady }
+for i = 1, #KEYS do
+  local at = i * 5 - 2
+  replies[i + 1] = count(KEYS[i], ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+end
+return replies
 `);
 
 /**
