@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { calibrate, judge, type Timed } from './calibration.ts';
 import { distinctKeysFigures, type Figure, startFigures } from './figures.ts';
 import { BENCH, machine } from './machine.ts';
 import { type Run, report } from './report.ts';
@@ -32,6 +33,7 @@ async function bench({ isQuick, only }: { isQuick: boolean; only: string[] | und
   const chosen = WORKLOADS.filter(({ name, quick }) => only?.includes(name) ?? (quick || !isQuick));
   const here = machine();
   const skipped: string[] = [];
+  const timed: Timed[] = [];
   const workloads: { workload: Workload; series: Awaited<ReturnType<typeof runWorkload>> }[] = [];
   const figures: Figure[] = [];
   // A real disk, which a temporary folder may not be: a create waits for its fsync.
@@ -43,23 +45,25 @@ async function bench({ isQuick, only }: { isQuick: boolean; only: string[] | und
   try {
     for (const workload of chosen) {
       await using started = new AsyncDisposableStack();
-      const shop: Workshop = { machine: here, folder, started, skipped };
+      const shop: Workshop = { machine: here, folder, started, skipped, timed };
       tell(`${workload.name} …`);
       workloads.push({ workload, series: await runWorkload(workload, shop, scale) });
     }
     if (!only || only.includes('figures')) {
       await using started = new AsyncDisposableStack();
-      const shop: Workshop = { machine: here, folder, started, skipped };
+      const shop: Workshop = { machine: here, folder, started, skipped, timed };
       tell('figures …');
       figures.push(...(await startFigures(shop, scale.starts)));
       if (distinctKeys > 0) figures.push(...(await distinctKeysFigures(shop, distinctKeys)));
     }
+    timed.push(...(await calibrate(here)));
   } finally {
     clear();
     process.off('exit', clear);
   }
   const tookSeconds = (performance.now() - startedMs) / 1000;
-  write({ machine: here, scale, isQuick, workloads, figures, skipped, tookSeconds }, only === undefined);
+  const calibration = judge(timed);
+  write({ machine: here, calibration, scale, isQuick, workloads, figures, skipped, tookSeconds }, only === undefined);
 }
 
 function write(run: Run, isWhole: boolean): void {

@@ -1,3 +1,4 @@
+import type { Calibration } from './calibration.ts';
 import type { Figure } from './figures.ts';
 import { type Machine, pinnedVersions } from './machine.ts';
 import { type Plot, plotSvg } from './plot.ts';
@@ -9,6 +10,7 @@ import type { Workload } from './workloads.ts';
 /** The results of a run. */
 export interface Run {
   readonly machine: Machine;
+  readonly calibration: Calibration;
   readonly scale: Scale;
   readonly isQuick: boolean;
   readonly workloads: readonly { readonly workload: Workload; readonly series: readonly Series[] }[];
@@ -26,6 +28,7 @@ export function report(run: Run): { markdown: string; plots: Map<string, string>
   const markdown = [
     '# Results',
     `Written by \`npm run bench${run.isQuick ? ' -- --quick' : ''}\` in ${number(run.tookSeconds)} s. Ratios compare rates of the same round and are what to go by; rates are this machine’s.`,
+    quietness(run),
     machineTable(run),
     '## Targets',
     targets(run),
@@ -33,6 +36,21 @@ export function report(run: Run): { markdown: string; plots: Map<string, string>
     ...sections,
   ];
   return { markdown: `${markdown.join('\n\n')}\n`, plots };
+}
+
+/** Whether the machine did something else meanwhile, and how far the rounds are apart. */
+function quietness({ calibration: { ms, taken, isBusy }, workloads }: Run): string {
+  const apart = spread(
+    workloads.flatMap(({ series }) =>
+      series.map(({ perSecond }) => {
+        const { median, min, max } = spread(perSecond);
+        return ((max - min) / median) * 100;
+      }),
+    ),
+  );
+  const verdict = isBusy ? '**The machine was busy with something else.**' : 'The machine was quiet.';
+  const percent = (value: number) => `${number(value)} %`;
+  return `${verdict} A fixed piece of work on each core, before every round and at the end, took ${ranged(ms)} ms, ${ranged(taken)} times the processor time that it got. The rounds of a contender were ${percent(apart.median)} apart in the median, ${percent(apart.max)} at most.`;
 }
 
 function machineTable({ machine, scale }: Run): string {
@@ -99,14 +117,15 @@ function curve(
   series: readonly Series[],
   plots: Map<string, string>,
 ): string[] {
-  const points = series.map((each): Point => {
+  const onCurve = series.filter((each) => each.x !== undefined);
+  const points = onCurve.map((each): Point => {
     const perSecond = spread(each.perSecond).median;
     return { x: each.x ?? 0, perSecond, mbPerSecond: spread(each.mbPerSecond).median };
   });
   const height = (rate: number) => (shape.y === 'microseconds per answer' ? 1e6 / rate : rate);
   const plot: Plot = {
     ...{ title, x, y: shape.y },
-    points: series.map((each) => ({ x: each.x ?? 0, y: spread(each.perSecond.map(height)) })),
+    points: onCurve.map((each) => ({ x: each.x ?? 0, y: spread(each.perSecond.map(height)) })),
   };
   plots.set(`${name}.svg`, plotSvg(plot));
   const { holds, sentence } = shape.judge(points);

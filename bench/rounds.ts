@@ -1,3 +1,4 @@
+import { calibrate } from './calibration.ts';
 import { measure } from './load.ts';
 import { processorSeconds, residentMb } from './servers.ts';
 import { type Spread, spread } from './statistics.ts';
@@ -39,6 +40,7 @@ export async function runWorkload(
   });
   for (const contender of contenders) await round(shop, contender, warmUpSeconds);
   for (let i = 0; i < rounds; i += 1) {
+    shop.timed.push(...(await calibrate(shop.machine)));
     for (const [index, contender] of contenders.entries()) {
       const measured = await round(shop, contender, seconds);
       series[index]?.perSecond.push(measured.requests / measured.seconds);
