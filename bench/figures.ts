@@ -34,8 +34,8 @@ export async function startFigures({ machine, folder }: Workshop, starts: number
     idleMb.push(residentMb(server.pid));
   }
   return [
-    { name: 'start to first answer', unit: 'ms', values: firstAnswerMs, atMost: 400 },
-    { name: 'memory, idle', unit: 'MB', values: idleMb, atMost: 110 },
+    { name: 'start to first answer', unit: 'ms', values: firstAnswerMs, atMost: 250 },
+    { name: 'memory, idle', unit: 'MB', values: idleMb, atMost: 90 },
   ];
 }
 

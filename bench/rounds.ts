@@ -1,5 +1,6 @@
 import { calibrate } from './calibration.ts';
 import { measure } from './load.ts';
+import { startNeighbour } from './neighbour.ts';
 import { processorSeconds, residentMb } from './servers.ts';
 import { type Spread, spread } from './statistics.ts';
 import type { Workload } from './workloads.ts';
@@ -41,6 +42,7 @@ export async function runWorkload(
   for (const contender of contenders) await round(shop, contender, warmUpSeconds);
   for (let i = 0; i < rounds; i += 1) {
     shop.timed.push(...(await calibrate(shop.machine)));
+    await using _neighbour = workload.hasNeighbour ? await startNeighbour(shop.machine) : undefined;
     for (const [index, contender] of contenders.entries()) {
       const measured = await round(shop, contender, seconds);
       series[index]?.perSecond.push(measured.requests / measured.seconds);
