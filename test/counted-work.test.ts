@@ -162,7 +162,7 @@ test('creates that arrive together share their fsyncs', (t) => {
     return;
   }
   assert.ok(Number(alone) >= 1, `no fsync was seen: ${alone}`);
-  assert.equal(syncsFor(200), alone);
+  assert.equal(syncsFor(CONNECTIONS), alone);
 });
 
 test('the log of an import is checkpointed outside the main thread', (t) => {

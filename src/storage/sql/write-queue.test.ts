@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
+import { SYSTEM_TIMERS } from '../../stdx/timers.ts';
 import { WriteQueue } from './write-queue.ts';
 
+const BATCH_ENOUGH = 64;
 const BATCH_MAX = 256;
 const WAITING_MAX = 10_000;
 
@@ -17,10 +19,11 @@ test('items share batches in their order, and each gets its own outcome', async 
     },
     ({ size, waiting }) => stored.push([size, waiting]),
   );
-  const count = BATCH_MAX + 44;
+  const count = BATCH_ENOUGH + BATCH_MAX + 44;
   const results = await Promise.allSettled(Array.from({ length: count }, (_, item) => queue.push(item)));
   assert.deepEqual(batches.flat(), [...Array(count).keys()]);
   assert.deepEqual(stored, [
+    [BATCH_ENOUGH, BATCH_MAX + 44],
     [BATCH_MAX, 44],
     [44, 0],
   ]);
@@ -28,6 +31,32 @@ test('items share batches in their order, and each gets its own outcome', async 
     if (item === 3) assert.equal(result.status === 'rejected' && result.reason.message, 'three');
     else assert.equal(result.status === 'fulfilled' && result.value, `stored ${item}`);
   }
+});
+
+test('enough items do not wait for the end of their turn; after a slow commit more are enough', async () => {
+  let nowMs = 0;
+  let commitMs = 6;
+  const sizes: number[] = [];
+  const commit = async (items: number[]) => {
+    sizes.push(items.length);
+    nowMs += commitMs;
+    return items;
+  };
+  const queue = new WriteQueue<number, number>(commit, undefined, { ...SYSTEM_TIMERS, now: () => nowMs });
+  const pushed = async (count: number) => {
+    const items = Array.from({ length: count }, (_, item) => queue.push(item));
+    const atOnce = [...sizes];
+    await Promise.all(items);
+    sizes.length = 0;
+    return atOnce;
+  };
+  assert.deepEqual(await pushed(BATCH_ENOUGH - 1), []);
+  assert.deepEqual(await pushed(3 * BATCH_ENOUGH - 1), []);
+  commitMs = 100;
+  assert.deepEqual(await pushed(3 * BATCH_ENOUGH), [3 * BATCH_ENOUGH]);
+  commitMs = 0;
+  assert.deepEqual(await pushed(BATCH_MAX), [BATCH_MAX]);
+  assert.deepEqual(await pushed(BATCH_ENOUGH), [BATCH_ENOUGH]);
 });
 
 test('an item is settled only after its commit, and one that comes meanwhile waits for the next', async () => {
@@ -65,12 +94,12 @@ test('when the storage is down, all that wait are refused at once and never stor
   const results = await Promise.allSettled(Array.from({ length: 3 * BATCH_MAX }, (_, item) => queue.push(item)));
   for (const [item, result] of results.entries()) {
     assert.ok(result.status === 'rejected');
-    assert.equal(result.reason.code, item < BATCH_MAX ? 'outcome_unknown' : 'unavailable');
-    assert.match(result.reason.message, item < BATCH_MAX ? /^no answer$/ : /^The storage cannot do this now/);
+    assert.equal(result.reason.code, item < BATCH_ENOUGH ? 'outcome_unknown' : 'unavailable');
+    assert.match(result.reason.message, item < BATCH_ENOUGH ? /^no answer$/ : /^The storage cannot do this now/);
   }
   isDown = false;
   assert.equal(await queue.push(-1), -1);
-  assert.deepEqual(committed, [...Array(BATCH_MAX).keys(), -1]);
+  assert.deepEqual(committed, [...Array(BATCH_ENOUGH).keys(), -1]);
 });
 
 test('an error that does not come from the storage fails one batch only', async () => {
@@ -81,14 +110,16 @@ test('an error that does not come from the storage fails one batch only', async 
     return items;
   });
   const results = await Promise.allSettled(Array.from({ length: 2 * BATCH_MAX }, (_, item) => queue.push(item)));
-  for (const [item, { status }] of results.entries()) assert.equal(status, item < BATCH_MAX ? 'rejected' : 'fulfilled');
+  for (const [item, { status }] of results.entries())
+    assert.equal(status, item < BATCH_ENOUGH ? 'rejected' : 'fulfilled');
 });
 
 test('beyond ten thousand waiting items new ones are refused', async () => {
   const queue = new WriteQueue<number, number>(async (items) => items);
-  const waiting = Array.from({ length: WAITING_MAX }, (_, item) => queue.push(item));
+  // The first batch is under way.
+  const waiting = Array.from({ length: BATCH_ENOUGH + WAITING_MAX }, (_, item) => queue.push(item));
   await assert.rejects(queue.push(-1), { code: 'unavailable', message: /^Too many writes are waiting/ });
-  assert.equal((await Promise.all(waiting)).length, WAITING_MAX);
+  assert.equal((await Promise.all(waiting)).length, BATCH_ENOUGH + WAITING_MAX);
   assert.equal(await queue.push(-1), -1);
 });
 
