@@ -62,6 +62,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'prom-client',
     '@opentelemetry/api',
     'node:crypto',
+    'node:module',
     'node:timers/promises',
   ],
   limits: [

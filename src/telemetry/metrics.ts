@@ -1,7 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type MetricValueWithName, Registry } from 'prom-client';
+import type * as PromClient from 'prom-client';
 import type { AnyErrorCode, ErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
 import { DURATION_BOUNDS } from '../catalog/usage.ts';
+import { Counter, collectProcessMetrics, Gauge, Histogram, Registry } from './prometheus.ts';
 
 const DURATION_BUCKETS = [...DURATION_BOUNDS];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
@@ -15,16 +16,8 @@ const AUTHENTICATION_FAILURES: readonly AnyErrorCode[] = [
   'missing_token',
   'invalid_token',
 ];
-/** Gauges with the suffix of a counter, and one that mostly has no sample; others of Node's say the same by type. */
-const DEFAULTS_LEFT_OUT = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-  'nodejs_active_requests',
-];
 /** The tables whose rows have checksums. */
 const CHECKED_TABLES = ['categories', 'pets', 'orders', 'api_keys', 'api_key_secrets'];
-const GC_KINDS = ['major', 'minor', 'incremental', 'weakcb'];
 
 /**
  * Creates the service's metrics in their own registry; only `events.ts` feeds them. Label values are closed sets. Every
@@ -33,10 +26,7 @@ const GC_KINDS = ['major', 'minor', 'incremental', 'weakcb'];
 export function createMetrics() {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  for (const name of DEFAULTS_LEFT_OUT) registry.removeSingleMetric(name);
-  const collections = registry.getSingleMetric('nodejs_gc_duration_seconds') as Histogram<'kind'>;
-  for (const kind of GC_KINDS) collections.zero({ kind });
+  collectProcessMetrics(registry);
   const metrics = {
     ...requestMetrics(registers),
     ...limitMetrics(registers),
@@ -50,7 +40,7 @@ export function createMetrics() {
   return { registry, ...metrics };
 }
 
-function requestMetrics(registers: Registry[]) {
+function requestMetrics(registers: PromClient.Registry[]) {
   return {
     build: new Gauge({
       name: 'pet_catalog_build_info',
@@ -78,7 +68,7 @@ function requestMetrics(registers: Registry[]) {
   };
 }
 
-function limitMetrics(registers: Registry[]) {
+function limitMetrics(registers: PromClient.Registry[]) {
   return {
     refusals: new Refusals(registers),
     bans: new Counter({
@@ -121,7 +111,7 @@ function limitMetrics(registers: Registry[]) {
   };
 }
 
-function storageMetrics(registers: Registry[]) {
+function storageMetrics(registers: PromClient.Registry[]) {
   return {
     readDuration: new Histogram({
       name: 'pet_catalog_read_duration_seconds',
@@ -161,7 +151,7 @@ function storageMetrics(registers: Registry[]) {
   };
 }
 
-function backupMetrics(registers: Registry[]) {
+function backupMetrics(registers: PromClient.Registry[]) {
   return {
     backupInterval: new Gauge({
       name: 'pet_catalog_backup_interval_seconds',
@@ -204,7 +194,7 @@ class RequestDurations {
   /** By route; each has a handful of series. */
   readonly #series = new Map<string, RequestSeries[]>();
 
-  constructor(registers: readonly Registry[]) {
+  constructor(registers: readonly PromClient.Registry[]) {
     register(this, registers);
   }
 
@@ -252,7 +242,7 @@ class Refusals {
   readonly #values: { readonly labels: { readonly plan: string; readonly reason: string }; value: number }[] =
     PLAN_NAMES.flatMap((plan) => REFUSAL_REASONS.map((reason) => ({ labels: { plan, reason }, value: 0 })));
 
-  constructor(registers: readonly Registry[]) {
+  constructor(registers: readonly PromClient.Registry[]) {
     register(this, registers);
   }
 
@@ -275,12 +265,18 @@ class Refusals {
 /**
  * Registers a custom metric: a registry only needs `name` and `get`, but prom-client's types demand its own classes.
  */
-function register(metric: { readonly name: string; get(): Promise<object> }, registers: readonly Registry[]): void {
-  for (const registry of registers) registry.registerMetric(metric as unknown as Counter);
+function register(
+  metric: { readonly name: string; get(): Promise<object> },
+  registers: readonly PromClient.Registry[],
+): void {
+  for (const registry of registers) registry.registerMetric(metric as unknown as PromClient.Counter);
 }
 
 /** The exposed values of a series: cumulative buckets, sum and count. */
-function histogramValues(name: string, { labels, counts, secondsSum }: RequestSeries): MetricValueWithName<string>[] {
+function histogramValues(
+  name: string,
+  { labels, counts, secondsSum }: RequestSeries,
+): PromClient.MetricValueWithName<string>[] {
   let count = 0;
   const buckets = counts.map((counted, index) => {
     count += counted;

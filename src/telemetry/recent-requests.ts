@@ -96,7 +96,7 @@ interface Kept extends RecentRequest {
 class Requests {
   /** The number of each key that has a request; those below belong to it. */
   readonly #keys = new Map<string, number>();
-  readonly #keyIds = column<string>();
+  readonly #keyIds = [] as (string | undefined)[];
   readonly #countOfKey = new Int32Array(KEPT_MAX);
   readonly #oldestOfKey = new Int32Array(KEPT_MAX);
   readonly #newestOfKey = new Int32Array(KEPT_MAX);
@@ -104,11 +104,11 @@ class Requests {
   readonly #freeKeys = new Int32Array(KEPT_MAX);
   #freed = 0;
   #usedKeys = 0;
-  readonly #requestIds = column<string>();
-  readonly #methods = column<string>();
-  readonly #routes = column<string>();
-  readonly #codes = column<AnyErrorCode>();
-  readonly #bans = column<string>();
+  readonly #requestIds = [] as (string | undefined)[];
+  readonly #methods = [] as (string | undefined)[];
+  readonly #routes = [] as (string | undefined)[];
+  readonly #codes = [] as (AnyErrorCode | undefined)[];
+  readonly #bans = [] as (string | undefined)[];
   readonly #at = new Uint32Array(KEPT_MAX);
   readonly #order = new Float64Array(KEPT_MAX);
   readonly #status = new Uint16Array(KEPT_MAX);
@@ -231,11 +231,6 @@ class Requests {
       reason: reasonOf(code, { limit: this.#limit[slot] ?? 0, ban: this.#bans[slot] }),
     };
   }
-}
-
-/** Of its final size: one that grows takes a third more. */
-function column<T>(): (T | undefined)[] {
-  return new Array<T | undefined>(KEPT_MAX).fill(undefined);
 }
 
 function reasonOf(

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
+import type { Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
@@ -112,7 +112,7 @@ export async function openListener(
   return {
     port: (server.address() as AddressInfo).port,
     replaceCertificate: (replacement) => {
-      if (server instanceof TlsServer) server.setSecureContext({ ...TLS_SETTINGS, ...replacement });
+      if (certificate) (server as TlsServer).setSecureContext({ ...TLS_SETTINGS, ...replacement });
     },
     stop: async (graceMs) => {
       const deadline = AbortSignal.timeout(graceMs);
@@ -142,8 +142,11 @@ function createHttpServer(
     joinDuplicateHeaders: true,
     shouldUpgradeCallback: () => false,
   };
+  // Loaded only for a certificate: TLS takes a megabyte.
   const server = certificate
-    ? createTlsServer({ ...settings, ...TLS_SETTINGS, ...certificate, handshakeTimeout: timeouts.headMs })
+    ? process
+        .getBuiltinModule('node:https')
+        .createServer({ ...settings, ...TLS_SETTINGS, ...certificate, handshakeTimeout: timeouts.headMs })
     : createServer(settings);
   server.maxConnections = CONNECTIONS_MAX;
   // A client that half-closes after its request still gets the answer. Node's types lack the property.
