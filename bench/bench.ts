@@ -6,6 +6,7 @@ import { distinctKeysFigures, type Figure, startFigures } from './figures.ts';
 import { BENCH, machine } from './machine.ts';
 import { type Run, report } from './report.ts';
 import { runWorkload, type Scale } from './rounds.ts';
+import { summary, writeReadme } from './summary.ts';
 import { WORKLOADS, type Workload } from './workloads.ts';
 import type { Workshop } from './workshop.ts';
 
@@ -25,7 +26,7 @@ const { values } = parseArgs({
 });
 await bench({ isQuick: values.quick, only: values.only });
 
-/** Runs the workloads, all or those named, and writes `results.md` and the plots; with names it only prints. */
+/** Runs the workloads, all or those named, and writes the results, plots and README; with names it only prints. */
 async function bench({ isQuick, only }: { isQuick: boolean; only: string[] | undefined }): Promise<void> {
   const startedMs = performance.now();
   const scale: Scale & typeof FULL = isQuick ? QUICK : FULL;
@@ -74,6 +75,8 @@ function write(run: Run, isWhole: boolean): void {
   mkdirSync(join(BENCH, 'plots'), { recursive: true });
   for (const [name, svg] of plots) writeFileSync(join(BENCH, 'plots', name), svg);
   writeFileSync(join(BENCH, 'results.md'), markdown);
+  const short = summary(run);
+  if (short) writeReadme(short);
 }
 
 function tell(line: string): void {

@@ -5,6 +5,7 @@ import { type Plot, plotSvg } from './plot.ts';
 import { ratio, type Scale, type Series } from './rounds.ts';
 import type { Point } from './shapes.ts';
 import { number, type Spread, spread } from './statistics.ts';
+import { summary } from './summary.ts';
 import type { Workload } from './workloads.ts';
 
 /** The results of a run. */
@@ -25,11 +26,13 @@ export function report(run: Run): { markdown: string; plots: Map<string, string>
   const sections = run.workloads
     .filter(({ series }) => series.length > 0)
     .map(({ workload, series }) => section(workload, series, plots));
+  const short = summary(run);
   const markdown = [
     '# Results',
     `Written by \`npm run bench${run.isQuick ? ' -- --quick' : ''}\` in ${number(run.tookSeconds)} s. Ratios compare rates of the same round and are what to go by; rates are this machine’s.`,
     quietness(run),
     machineTable(run),
+    ...(short ? ['## In short', short] : []),
     '## Targets',
     targets(run),
     ...(run.skipped.length > 0 ? [`Not measured:\n\n${run.skipped.map((line) => `- ${line}`).join('\n')}`] : []),
