@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { manualClock } from '../../test/kit/clock.ts';
+import { manualClock, untilTrue } from '../../test/kit/clock.ts';
 import { noPostgres, temporaryDatabase } from '../../test/kit/postgres.ts';
 import { query } from '../../test/kit/postgres-server.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
@@ -91,6 +91,26 @@ test('instances that start at once on an empty database all find its tables', { 
   const engines = await Promise.all([1, 2, 3].map(() => openEngine(database.address)));
   for (const { db } of engines) await db.destroy();
   assert.equal((await database.execute('select name from kysely_migration')).length, MIGRATION_NAMES.length);
+});
+
+test('a migration waits for a writer that is under way, and neither blocks the other', {
+  skip: noPostgres,
+}, async () => {
+  await using database = await postgresPlace();
+  const { db, lockWriters } = await openEngine(database.address, { patient: true });
+  await undo(database.address);
+  const upgrade = await db.transaction().execute(async (trx) => {
+    await lockWriters(trx);
+    await sql`lock table api_keys in row exclusive mode`.execute(trx);
+    const opened = openEngine(database.address);
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await untilTrue(async () => (await database.execute(waiting)).length === 1, 'the wait');
+    // The sixth migration alters this table, the tenth the other.
+    await sql`lock table category_counter in row exclusive mode`.execute(trx);
+    return { opened };
+  });
+  await (await upgrade.opened).db.destroy();
+  await db.destroy();
 });
 
 test('SQLite tables that are up to date are opened while another process writes', async () => {

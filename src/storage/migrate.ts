@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type QueryExecutorProvider, sql } from 'kysely';
 import type { Int64, Tables } from './sql/tables.ts';
 
 /**
@@ -31,8 +31,14 @@ export function releaseNeeded(applied: readonly string[]): string | undefined {
   return later.map((name) => name.split('@')[1]).findLast((release) => release !== undefined);
 }
 
-/** Brings the tables up to date. Throws what the engine throws. */
-export async function migrate(db: Kysely<Tables>, int64: Int64): Promise<void> {
+interface MigrateOptions {
+  readonly int64: Int64;
+  /** That of the engine. */
+  lockWriters(trx: QueryExecutorProvider): Promise<void>;
+}
+
+/** Brings the tables up to date, in one transaction. Throws what the engine throws. */
+export async function migrate(db: Kysely<Tables>, { int64, lockWriters }: MigrateOptions): Promise<void> {
   const applied = (await appliedMigrations(db)).toSorted();
   const needed = releaseNeeded(applied);
   // An earlier release must not write into tables that it does not understand.
@@ -42,7 +48,12 @@ export async function migrate(db: Kysely<Tables>, int64: Int64): Promise<void> {
   const { Migrator } = await import('kysely/migration');
   const migrations = Object.entries(MIGRATIONS).map(async ([name, load]) => {
     const up = await load();
-    return [name, { up: (on: Kysely<unknown>) => up(on, int64) }] as const;
+    const upAlone = async (trx: Kysely<unknown>) => {
+      // Instances write meanwhile: one of them in a table whose lock this waits for could wait for one that this has.
+      await lockWriters(trx);
+      await up(trx, int64);
+    };
+    return [name, { up: upAlone }] as const;
   });
   const getMigrations = async () => Object.fromEntries(await Promise.all(migrations));
   const { error } = await new Migrator({ db, provider: { getMigrations } }).migrateToLatest();

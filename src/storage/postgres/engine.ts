@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { Kysely, PostgresDialect, PostgresDriver, type PostgresPoolClient, sql, type Transaction } from 'kysely';
+import {
+  Kysely,
+  PostgresDialect,
+  PostgresDriver,
+  type PostgresPoolClient,
+  type QueryExecutorProvider,
+  sql,
+  type Transaction,
+} from 'kysely';
 import pg from 'pg';
 import { withoutPassword } from '../../config.ts';
 import type { Engine, Failure } from '../engine.ts';
@@ -56,9 +64,7 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
     db,
     place: withoutPassword(url),
     classify,
-    lockWriters: async (trx) => {
-      await sql`select pg_advisory_xact_lock(${sql.lit(WRITERS_LOCK)})`.execute(trx);
-    },
+    lockWriters,
     // The server writes, so nothing here blocks the event loop.
     finishLarge: async () => {},
     announce: async (trx) => {
@@ -67,6 +73,10 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
     readAll,
     watch: (look) => watchPostgres(url, { origin, look }),
   };
+}
+
+async function lockWriters(trx: QueryExecutorProvider): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(WRITERS_LOCK)})`.execute(trx);
 }
 
 /** A pool in which a broken connection fails only the queries on it. */
@@ -111,7 +121,7 @@ async function prepare(url: string): Promise<void> {
       throw new Error(`PostgreSQL is ${version}; ${SERVER_VERSION_MIN} or later is needed`);
     }
     if (encoding !== 'UTF8') throw new Error(`the encoding of the database is ${encoding}; create it with UTF8`);
-    await migrate(db, 'bigint');
+    await migrate(db, { int64: 'bigint', lockWriters });
   } finally {
     await db.destroy();
   }

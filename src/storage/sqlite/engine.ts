@@ -39,7 +39,7 @@ export async function openSqlite(file: string): Promise<Engine> {
   const connection = new SqliteConnection(file);
   const driver = new ImmediateSqliteDriver(connection, file);
   const db = new Kysely<Tables>({ dialect: dialectOn(driver) });
-  await migrate(db, 'integer').catch((error) => {
+  await migrate(db, { int64: 'integer', lockWriters }).catch((error) => {
     throw notOpened(file, error);
   });
   connection.waitNoMore();
@@ -47,16 +47,19 @@ export async function openSqlite(file: string): Promise<Engine> {
     db,
     place: file,
     classify,
-    // BEGIN IMMEDIATE already takes the write lock, and changes of other processes are found by polling.
-    lockWriters: async () => {},
+    lockWriters,
     startLarge: () => driver.startLarge(),
     reader: () => driver.reader,
     finishLarge: () => driver.finishLarge(),
+    // Changes of other processes are found by polling.
     announce: async () => {},
     readAll,
     watch: (look) => watch(connection, look),
   };
 }
+
+/** BEGIN IMMEDIATE has already taken the write lock. */
+async function lockWriters(): Promise<void> {}
 
 function dialectOn(driver: SqliteDriver): Dialect {
   return {
