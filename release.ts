@@ -58,6 +58,8 @@ function problemsOf(release: string): string[] {
   const baseline = `test/contracts/${JSON.parse(contract).info.version}.json`;
   if (!existsSync(join(ROOT, baseline)) || readFileSync(join(ROOT, baseline), 'utf8') !== contract)
     found.push(`${baseline} is not a copy of openapi.json`);
+  const databases = `test/releases/${release}`;
+  if (!existsSync(join(ROOT, databases))) found.push(`${databases} is missing; make it with npm run databases`);
   if (readFileSync(join(ROOT, 'package-lock.json'), 'utf8').includes('"resolved": "http'))
     found.push('package-lock.json names a registry');
   return found;

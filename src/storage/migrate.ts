@@ -49,7 +49,7 @@ export async function migrate(db: Kysely<Tables>, { int64, lockWriters }: Migrat
   const migrations = Object.entries(MIGRATIONS).map(async ([name, load]) => {
     const up = await load();
     const upAlone = async (trx: Kysely<unknown>) => {
-      // Instances write meanwhile: one of them in a table whose lock this waits for could wait for one that this has.
+      // Instances write meanwhile: one that has the lock of a table could wait for another that this has.
       await lockWriters(trx);
       await up(trx, int64);
     };

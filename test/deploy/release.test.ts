@@ -45,6 +45,7 @@ test('a release says at once what has to be put right first, and makes nothing',
     'release: the working tree has changes; commit them',
     'release: CHANGELOG.md has no section "## [7.8.9] - YYYY-MM-DD"',
     'release: test/contracts/1.0.0.json is not a copy of openapi.json',
+    'release: test/releases/7.8.9 is missing; make it with npm run databases',
     'release: package-lock.json names a registry',
   ]);
   assert.ok(!existsSync(join(folder.path, 'release')));
@@ -52,7 +53,8 @@ test('a release says at once what has to be put right first, and makes nothing',
   git('checkout', '--quiet', '.');
   const version = JSON.parse(readFileSync(join(folder.path, 'package.json'), 'utf8')).version;
   appendFileSync(join(folder.path, 'CHANGELOG.md'), `\n## [${version}] - 2026-12-01\n`);
-  mkdirSync(join(folder.path, 'test/contracts'), { recursive: true });
+  for (const made of ['test/contracts', `test/releases/${version}`])
+    mkdirSync(join(folder.path, made), { recursive: true });
   cpSync(join(ROOT, 'openapi.json'), join(folder.path, 'test/contracts/1.0.0.json'));
   assert.deepEqual(release().problems, ['release: the working tree has changes; commit them']);
 });
