@@ -1,7 +1,7 @@
 import { apiClient } from '../operator.ts';
 import { type RunOptions, run } from '../process.ts';
 import type { TestService } from '../service.ts';
-import { called, operated, printedBy, type RecordedKey } from './recorded.ts';
+import { ALONE, called, operated, printedBy, type RecordedKey } from './recorded.ts';
 
 /** What the clients of a release in rehearsal hold, and what it said of them. */
 export interface RecordedRehearsal {
@@ -16,7 +16,7 @@ export interface RecordedRehearsal {
   readonly report: unknown;
 }
 
-export const REHEARSAL_SETTINGS = { ENVIRONMENT: 'staging', REHEARSAL: 'on' };
+export const REHEARSAL_SETTINGS = { ...ALONE, ENVIRONMENT: 'staging', REHEARSAL: 'on' };
 const SCRIPT = 'ok,limit:600,ok,error';
 
 /** Lives through a rehearsal: time that is turned, and a key in the middle of its script. */

@@ -197,18 +197,18 @@ CREATE TABLE public.window_counts (
     day_used bigint NOT NULL
 );
 INSERT INTO public.api_key_secrets VALUES
-	('G9poRR9zVJRYyYP4fR3XmtYNWk3s686xQ4vz9NyFcVs', 'key_sshXX5AfmISfdBKT', 'petcat_test_ZwIc', 1795313112, NULL, 7073465263);
+	('lF645mYLtWxdP2qAok-487LA1OgRmUlZHAaMlStH3jg', 'key_MMvnFSEVbiqF4EWI', 'petcat_test_Rs9m', 1795315016, NULL, 8391383212);
 INSERT INTO public.api_keys VALUES
-	('key_sshXX5AfmISfdBKT', 'ci', 'staging', 'free', 60, 1000, 'categories:read categories:write pets:read pets:write store:read store:write', 1795313112, NULL, NULL, 4510432420, NULL);
+	('key_MMvnFSEVbiqF4EWI', 'ci', 'staging', 'free', 60, 1000, 'categories:read categories:write pets:read pets:write store:read store:write', 1795315016, NULL, NULL, 5632441658, NULL);
 INSERT INTO public.attempts VALUES
-	('bf312647-af49-430b-b7b5-461014e249b8', 1795313112),
-	('af5056ab-423a-4fbc-839d-17a62126a8e1', 1795313112);
+	('c6a9995b-c24b-47a4-8aa1-5391e568d73e', 1795315015),
+	('171711a0-70d9-4f3d-a234-9966bb2cb482', 1795315015);
 INSERT INTO public.audit_entries VALUES
-	(1, 1795309512, 'test', 'cli', 'operator.create', 'op_8EeuSy8eARoyvRKX', 'null', '{"name":"admin","role":"admin","expiresAt":null}'),
-	(2, 1795313112, 'admin', 'api', 'clock.turn', 'clock', '{"turnedBy":0}', '{"turnedBy":3600}'),
-	(3, 1795313112, 'root', 'cli', 'key.create', 'key_sshXX5AfmISfdBKT', 'null', '{"name":"ci","plan":"free","limits":{"minute":60,"day":1000},"scopes":["categories:read","categories:write","pets:read","pets:write","store:read","store:write"],"expiresAt":null}');
+	(1, 1795311415, 'test', 'cli', 'operator.create', 'op_sB9tKh0Ps332hdzN', 'null', '{"name":"admin","role":"admin","expiresAt":null}'),
+	(2, 1795315015, 'admin', 'api', 'clock.turn', 'clock', '{"turnedBy":0}', '{"turnedBy":3600}'),
+	(3, 1795315016, 'root', 'cli', 'key.create', 'key_MMvnFSEVbiqF4EWI', 'null', '{"name":"ci","plan":"free","limits":{"minute":60,"day":1000},"scopes":["categories:read","categories:write","pets:read","pets:write","store:read","store:write"],"expiresAt":null}');
 INSERT INTO public.categories VALUES
-	(1, 'Dog', NULL, 1795313112, 'key_sshXX5AfmISfdBKT', 5998305661);
+	(1, 'Dog', NULL, 1795315015, 'key_MMvnFSEVbiqF4EWI', 7471271755);
 INSERT INTO public.category_counter VALUES
 	(1, 1, 22);
 INSERT INTO public.change_versions VALUES
@@ -217,20 +217,20 @@ INSERT INTO public.change_versions VALUES
 	('clock', 1),
 	('keys', 1);
 INSERT INTO public.create_outcomes VALUES
-	('key_sshXX5AfmISfdBKT', 'oukhjkbZlmsZxE5OAqoY_FAeZ92Wa8qi4BvZhVCVCfk', 'GYeY1uaYi-pR3JRnIVBGE6FjAZ91qKlxroKEW1dze-A', '{"id":1,"name":"Dog"}', 1795313112);
+	('key_MMvnFSEVbiqF4EWI', 'oukhjkbZlmsZxE5OAqoY_FAeZ92Wa8qi4BvZhVCVCfk', 'GYeY1uaYi-pR3JRnIVBGE6FjAZ91qKlxroKEW1dze-A', '{"id":1,"name":"Dog"}', 1795315015);
 INSERT INTO public.kysely_migration VALUES
-	('001-categories-keys-limits', '2026-11-22T01:05:12.255Z'),
-	('002-pets-orders-outcomes', '2026-11-22T01:05:12.262Z'),
-	('003-usage-audit-sessions', '2026-11-22T01:05:12.270Z'),
-	('004-row-checksums', '2026-11-22T01:05:12.271Z'),
-	('005-session-last-seen', '2026-11-22T01:05:12.272Z'),
-	('006-catalog-bytes', '2026-11-22T01:05:12.276Z'),
-	('007-category-changes', '2026-11-22T01:05:12.279Z'),
-	('008-attempts', '2026-11-22T01:05:12.288Z'),
-	('009-filter-indexes', '2026-11-22T01:05:12.292Z'),
-	('010-operators', '2026-11-22T01:05:12.314Z'),
-	('011-rehearsal', '2026-11-22T01:05:12.317Z'),
-	('012-route-usage', '2026-11-22T01:05:12.319Z');
+	('001-categories-keys-limits', '2026-11-22T01:36:55.707Z'),
+	('002-pets-orders-outcomes', '2026-11-22T01:36:55.748Z'),
+	('003-usage-audit-sessions', '2026-11-22T01:36:55.814Z'),
+	('004-row-checksums', '2026-11-22T01:36:55.823Z'),
+	('005-session-last-seen', '2026-11-22T01:36:55.827Z'),
+	('006-catalog-bytes', '2026-11-22T01:36:55.832Z'),
+	('007-category-changes', '2026-11-22T01:36:55.840Z'),
+	('008-attempts', '2026-11-22T01:36:55.851Z'),
+	('009-filter-indexes', '2026-11-22T01:36:55.871Z'),
+	('010-operators', '2026-11-22T01:36:55.909Z'),
+	('011-rehearsal', '2026-11-22T01:36:55.921Z'),
+	('012-route-usage', '2026-11-22T01:36:55.928Z');
 INSERT INTO public.kysely_migration_lock VALUES
 	('migration_lock', 0);
 INSERT INTO public.last_ids VALUES
@@ -238,30 +238,30 @@ INSERT INTO public.last_ids VALUES
 	('orders', 0),
 	('audit_entries', 3);
 INSERT INTO public.operator_tokens VALUES
-	('op_8EeuSy8eARoyvRKX', 'oBN7HlFcq4U8U-dfrHBEVSkouxll6XpytReC9dWtdTU', 'admin', 'petcat_op_MvRcXF', 'admin', 1795309512, NULL, NULL);
+	('op_sB9tKh0Ps332hdzN', 'hBZlMAiI2TaVGhMt-yMlowLX6M4eSIAVSaodlRoiPQM', 'admin', 'petcat_op_4hCeIx', 'admin', 1795311415, NULL, NULL);
 INSERT INTO public.rehearsal VALUES
-	(3600, 1795309512, 3600);
+	(3600, 1795311415, 3600);
 INSERT INTO public.rehearsal_notes VALUES
-	('key_sshXX5AfmISfdBKT', 0, 1795313112000, 1795313112000, 'POST', '/v1/categories', 'tgVWg7KIT84mdKcmnwlF0y', 'jzGNp_Q91ni5T1xWy1rHyv', 'oukhjkbZlmsZxE5OAqoY_F', 'ok', 0, 201, NULL, 1, 1, 1),
-	('key_sshXX5AfmISfdBKT', 1, 1795313112000, 1795313112000, 'GET', '/v1/categories', 'tgVWg7KIT84mdKcmnwlF0y', NULL, NULL, 'limit:600', 0, 429, 600, 1, 0, 0);
+	('key_MMvnFSEVbiqF4EWI', 0, 1795315015000, 1795315015000, 'POST', '/v1/categories', 'tgVWg7KIT84mdKcmnwlF0y', 'jzGNp_Q91ni5T1xWy1rHyv', 'oukhjkbZlmsZxE5OAqoY_F', 'ok', 0, 201, NULL, 1, 1, 1),
+	('key_MMvnFSEVbiqF4EWI', 1, 1795315015000, 1795315015000, 'GET', '/v1/categories', 'tgVWg7KIT84mdKcmnwlF0y', NULL, NULL, 'limit:600', 0, 429, 600, 1, 0, 0);
 INSERT INTO public.rehearsed_keys VALUES
-	('key_sshXX5AfmISfdBKT', 'ok,limit:600,ok,error', 2, 1795313712000);
+	('key_MMvnFSEVbiqF4EWI', 'ok,limit:600,ok,error', 2, 1795315615000);
 INSERT INTO public.route_usage VALUES
-	('minute', 1795313100, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-	('minute', 1795313100, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
-	('hour', 1795312800, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-	('hour', 1795312800, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
-	('day', 1795305600, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-	('day', 1795305600, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0);
+	('minute', 1795314960, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+	('minute', 1795314960, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0),
+	('hour', 1795312800, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+	('hour', 1795312800, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0),
+	('day', 1795305600, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+	('day', 1795305600, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO public.usage VALUES
-	('minute', 1795313100, '*', 1, 0, 1, 0, 1795313112, 1795313112),
-	('minute', 1795313100, 'key_sshXX5AfmISfdBKT', 1, 0, 1, 0, 1795313112, 1795313112),
-	('hour', 1795312800, '*', 1, 0, 1, 0, 1795313112, 1795313112),
-	('hour', 1795312800, 'key_sshXX5AfmISfdBKT', 1, 0, 1, 0, 1795313112, 1795313112),
-	('day', 1795305600, '*', 1, 0, 1, 0, 1795313112, 1795313112),
-	('day', 1795305600, 'key_sshXX5AfmISfdBKT', 1, 0, 1, 0, 1795313112, 1795313112);
+	('minute', 1795314960, '*', 1, 0, 1, 0, 1795315015, 1795315015),
+	('minute', 1795314960, 'key_MMvnFSEVbiqF4EWI', 1, 0, 1, 0, 1795315015, 1795315015),
+	('hour', 1795312800, '*', 1, 0, 1, 0, 1795315015, 1795315015),
+	('hour', 1795312800, 'key_MMvnFSEVbiqF4EWI', 1, 0, 1, 0, 1795315015, 1795315015),
+	('day', 1795305600, '*', 1, 0, 1, 0, 1795315015, 1795315015),
+	('day', 1795305600, 'key_MMvnFSEVbiqF4EWI', 1, 0, 1, 0, 1795315015, 1795315015);
 INSERT INTO public.window_counts VALUES
-	('key_sshXX5AfmISfdBKT', 1795313172, 1, 20779, 1);
+	('key_MMvnFSEVbiqF4EWI', 1795315075, 1, 20779, 1);
 ALTER TABLE ONLY public.api_key_secrets
     ADD CONSTRAINT api_key_secrets_pkey PRIMARY KEY (hash);
 ALTER TABLE ONLY public.api_keys
