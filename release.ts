@@ -50,6 +50,8 @@ function problemsOf(release: string): string[] {
   const found: string[] = [];
   if (!REGISTRY_VERSION.test(release)) found.push(`package.json has the version ${release}`);
   if (manifestOf('client/package.json').version !== release) found.push(`client/package.json is not at ${release}`);
+  if (!readFileSync(join(ROOT, 'client/src/transport.ts'), 'utf8').includes(`'${release}'`))
+    found.push(`client/src/transport.ts does not name ${release}`);
   if (output('git', ['status', '--porcelain'])) found.push('the working tree has changes; commit them');
   const log = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
   if (!new RegExp(`^## \\[${release.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(log))

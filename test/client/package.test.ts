@@ -30,7 +30,8 @@ const folder = temporaryFolder();
 const project = join(folder.path, 'project');
 const installed = join(project, 'node_modules/@pet-catalog/client');
 const checkout = copyCheckout(folder.path);
-const tarball = join(checkout, 'pet-catalog-client-0.1.0.tgz');
+const { version } = JSON.parse(readFileSync(join(ROOT, 'client/package.json'), 'utf8'));
+const tarball = join(checkout, `pet-catalog-client-${version}.tgz`);
 
 before(async () => {
   const [pack = '', install = '', ...others] = commands;

@@ -12,6 +12,7 @@ const FILES = [
   'package.json',
   'package-lock.json',
   'client/package.json',
+  'client/src/transport.ts',
   'CHANGELOG.md',
   'openapi.json',
 ];
@@ -42,6 +43,7 @@ test('a release says at once what has to be put right first, and makes nothing',
   assert.equal(wrong.status, 1);
   assert.deepEqual(wrong.problems, [
     'release: client/package.json is not at 7.8.9',
+    'release: client/src/transport.ts does not name 7.8.9',
     'release: the working tree has changes; commit them',
     'release: CHANGELOG.md has no section "## [7.8.9] - YYYY-MM-DD"',
     'release: test/contracts/1.0.0.json is not a copy of openapi.json',

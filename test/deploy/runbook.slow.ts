@@ -52,10 +52,15 @@ walk('Install, Upgrade, Roll back', { unless: noTools || noRegistry }, async () 
   }
   linkInstalled(ROOT, checkout);
   machine.names.set('~/pet-catalog', checkout);
+  // The page is about the way from 0.1.0 to 0.2.0, whatever the version of the checkout.
+  const setVersion = (version: string) => {
+    const manifest = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
+    writeFileSync(join(checkout, 'package.json'), JSON.stringify({ ...manifest, version }));
+  };
+  setVersion('0.1.0');
   await section(machine, 'Install');
 
-  const manifest = readFileSync(join(checkout, 'package.json'), 'utf8');
-  writeFileSync(join(checkout, 'package.json'), manifest.replace('"version": "0.1.0"', '"version": "0.2.0"'));
+  setVersion('0.2.0');
   await machine.prepare(`(cd ${checkout} && npm pack --silent --ignore-scripts)`);
   await section(machine, 'Upgrade');
   await section(machine, 'Roll back');
