@@ -36,13 +36,13 @@ const COUNT_FOR_LONG =
 for (const version of VERSIONS) {
   test(`an upgrade of ${version} that is killed changes nothing, and the next one completes it, on SQLite`, async () => {
     await using database = await restored({ version, engine: 'sqlite', life: 'production' });
-    const stuck = laterRelease(database.folder, '0.2.0', [
+    const stuck = laterRelease(database.folder, '98.0.0', [
       { name: '901-adds', statements: ADDS },
       { name: '902-fills', statements: [FILL, COUNT_FOR_LONG] },
     ]);
     const log = `${database.file}-wal`;
     await killed(stuck, database, async () => existsSync(log) && statSync(log).size > FILLED_BYTES);
-    const program = laterRelease(database.folder, '0.2.0', [
+    const program = laterRelease(database.folder, '98.0.0', [
       { name: '901-adds', statements: ADDS },
       { name: '902-fills', statements: [FILL] },
     ]);
@@ -53,7 +53,7 @@ for (const version of VERSIONS) {
     skip: noPostgres,
   }, async () => {
     await using database = await restored({ version, engine: 'postgres', life: 'production' });
-    const program = laterRelease(database.folder, '0.2.0', [
+    const program = laterRelease(database.folder, '98.0.0', [
       { name: '901-adds', statements: ADDS },
       { name: '902-alters', statements: ['alter table bans add column later text'] },
     ]);
