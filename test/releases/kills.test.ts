@@ -70,9 +70,13 @@ for (const version of VERSIONS) {
 }
 
 /** Starts the upgrade, and kills it when it has come far enough. */
-async function killed({ command }: Program, { url, folder }: Database, isFarEnough: () => Promise<boolean>) {
+async function killed(
+  { command: [node, script] }: Program,
+  { url, folder }: Database,
+  isFarEnough: () => Promise<boolean>,
+) {
   const options = { cwd: folder, env: { ...process.env, DATABASE_URL: url }, stdio: 'ignore' } as const;
-  const upgrade: ChildProcess = spawn(process.execPath, [command, 'migrate'], options);
+  const upgrade: ChildProcess = spawn(node, [script, 'migrate'], options);
   try {
     await untilTrue(async () => {
       assert.equal(upgrade.exitCode, null, 'the upgrade has ended by itself');

@@ -16,8 +16,8 @@ const LAST_MIGRATION = /\n\};\n\n(?=\/\*\* The names under which)/;
 
 export interface Program {
   readonly version: string;
-  /** The path of its command. */
-  readonly command: string;
+  /** The words that its command line begins with. */
+  readonly command: readonly [node: string, script: string];
 }
 
 /** A migration of a later release. */
@@ -44,7 +44,7 @@ export function laterRelease(folder: string, version: string, migrations: readon
     file,
     code.replace(LAST_MIGRATION, (end) => `\n${added.join('\n')}${end}`),
   );
-  return { version, command: join(place, COMMAND) };
+  return { version, command: [process.execPath, join(place, COMMAND)] };
 }
 
 /**
@@ -76,5 +76,5 @@ export async function releaseBefore(folder: string): Promise<Program> {
   });
   symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
   const { version } = JSON.parse(readFileSync(join(installed, 'package/package.json'), 'utf8'));
-  return { version, command: join(installed, 'package', COMMAND) };
+  return { version, command: [process.execPath, join(installed, 'package', COMMAND)] };
 }
