@@ -12,7 +12,7 @@ const FUNCTION_LINES_MAX = 70;
 const COLUMNS_MAX = 120;
 const FILES_SIDE_BY_SIDE_MAX = 16;
 const README_WORDS_MAX = 1_300;
-const PAGES_WORDS_MAX = 17_900;
+const PAGES_WORDS_MAX = 18_500;
 const GUIDE_WORDS_MAX = 3_800;
 const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
 
