@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
   copyFileSync,
+  existsSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -27,6 +29,13 @@ const OPTIONS = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMa
 const MADE_AT = new Date('2030-01-02T03:04:05Z');
 /** Of the first page of a table, behind the tables of contents. */
 const DAMAGE_AT = 3 * 4_096;
+const LOG_BYTES_MIN = 1_000_000;
+/** Runs in a process of its own, whose files are kept from growing. */
+const SALVAGE = `
+  const [, file, to] = process.argv;
+  const { salvage } = await import('${new URL('./repair.ts', import.meta.url)}');
+  salvage(file, { to });
+`;
 
 test('what a sound file and its backup hold is shown, and neither changes', async (t) => {
   const { file, backup, folder } = await databases(t);
@@ -79,6 +88,32 @@ test('a backup that holds no catalog is reported as such', async (t) => {
   using another = new DatabaseSync(backup);
   another.exec('CREATE TABLE other (id)');
   assert.equal(salvage(file, { backup }).backup?.damage, 'no such table: categories');
+});
+
+test('a log that cannot be moved into the copy is reported, and nothing is written without it', {
+  skip: process.platform === 'win32' && 'Windows has no such limit: no file was kept from growing',
+}, async (t) => {
+  const { file, folder } = await databases(t);
+  {
+    using database = new DatabaseSync(file);
+    database.exec(`PRAGMA wal_autocheckpoint = 0; CREATE TABLE stray (text);
+      INSERT INTO stray VALUES (hex(zeroblob(${LOG_BYTES_MIN} / 2)))`);
+    for (const part of ['', '-wal']) copyFileSync(file + part, join(folder, `crashed.db${part}`));
+  }
+  const [crashed, to] = [join(folder, 'crashed.db'), join(folder, 'new.db')];
+  // File and log fit under this limit, the file with what is in the log does not.
+  const blocks = Math.ceil((statSync(`${crashed}-wal`).size + statSync(crashed).size / 2) / 512);
+  const script = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;
+  const { stderr } = spawnSync(
+    'sh',
+    ['-c', script, 'sh', process.execPath, '--input-type=module', '--eval', SALVAGE, crashed, to],
+    {
+      encoding: 'utf8',
+    },
+  );
+  assert.match(stderr, /: Nothing was written: what is left of .* is damaged, too: its log cannot be read/);
+  assert.ok(!existsSync(to));
+  assert.equal(salvage(crashed, { to }).intact.damage, undefined);
 });
 
 test('a file that is missing is named, and one that is there is not replaced', async (t) => {
