@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Clock, PetCatalog } from '../../client/src/pet-catalog.ts';
+import { bench, good, limits, refusal, settled } from '../kit/client/bench.ts';
 
 /** What a client sends again, and in which order, to a service that the test plays. */
 
@@ -8,62 +8,6 @@ import { type Clock, PetCatalog } from '../../client/src/pet-catalog.ts';
 const BACKOFF_MS_MAX = 10_000;
 /** The shortest first backoff. */
 const BACKOFF_MS_MIN = 250;
-
-/** A client whose every request waits until the test answers it, on a clock that moves only when the test moves it. */
-function bench() {
-  const sent: { path: string; headers: Headers; answer(response: Response | Error): Promise<void> }[] = [];
-  let now = 0;
-  const sleepers = new Set<{ until: number; wake(): void }>();
-  const clock: Clock = {
-    now: () => now,
-    sleep: (ms, signal) =>
-      new Promise((wake, reject) => {
-        const sleeper = { until: now + ms, wake };
-        sleepers.add(sleeper);
-        signal.addEventListener('abort', () => {
-          sleepers.delete(sleeper);
-          reject(signal.reason);
-        });
-      }),
-  };
-  const pass = async (ms: number) => {
-    now += ms;
-    for (const sleeper of sleepers) {
-      if (sleeper.until > now) continue;
-      sleepers.delete(sleeper);
-      sleeper.wake();
-    }
-    await settled();
-  };
-  const send: typeof fetch = (url, init) =>
-    new Promise((resolve, reject) => {
-      sent.push({
-        path: new URL(`${url}`).pathname.slice('/v1'.length),
-        headers: new Headers(init?.headers),
-        async answer(response) {
-          if (response instanceof Error) reject(response);
-          else resolve(response);
-          await settled();
-        },
-      });
-    });
-  const catalog = new PetCatalog({ baseUrl: 'http://service.example/v1', apiKey: 'secret', clock, fetch: send });
-  return { catalog, sent, pass };
-}
-
-/** Lets everything happen that does not wait for the clock or an answer. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
-
-const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
-  Response.json({ code, message: 'No', status }, { status, headers });
-const limits = (remaining: number) => ({
-  'x-ratelimit-limit': '60',
-  'x-ratelimit-remaining': `${remaining}`,
-  'x-ratelimit-reset': '60',
-});
-const good = (headers: Record<string, string> = {}) => Response.json({ id: 1, name: 'Dog' }, { headers });
 
 const lost = () => new TypeError('fetch failed');
 const missing = () => refusal(404, 'not_found');

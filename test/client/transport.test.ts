@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ConnectionError, PetCatalog, type ResponseEvent, TimeoutError } from '../../client/src/pet-catalog.ts';
+import { bench, good, limits, refusal, settled } from '../kit/client/bench.ts';
+
+/** What a client sends, how it reads the answer, and how long it waits, with a service that the test plays. */
+
+const lost = () => new TypeError('fetch failed');
+
+/** What a call fails with. */
+function failureOf(call: Promise<unknown>): Promise<ConnectionError> {
+  return call.then(
+    () => assert.fail('the call succeeded'),
+    (error) => error,
+  );
+}
+
+/** What a call that is not retried fails with, when this is the answer. */
+async function failureBy(answer: unknown): Promise<ConnectionError> {
+  const { catalog, sent } = bench({ maxRetries: 0 });
+  const failure = failureOf(catalog.categories.get(1));
+  await settled();
+  await sent[0]?.answer(answer as Response);
+  return failure;
+}
+
+test('only what has a body says its type, and only a create has an Idempotency-Key', async () => {
+  const { catalog, sent } = bench();
+  void catalog.pets.create({ name: 'Rex', categoryId: 1 });
+  void catalog.pets.update(1, { name: 'Max' });
+  void catalog.pets.list({ limit: 5, status: undefined });
+  void catalog.orders.cancel(1);
+  await settled();
+  assert.deepEqual(
+    sent.map(({ method, url, body, headers }) => [
+      ...[method, url, body, headers.get('content-type')],
+      /^\d+-\d+-\d+-\d+$/.test(headers.get('idempotency-key') ?? '') || headers.get('idempotency-key'),
+    ]),
+    [
+      ['POST', 'http://service.example/v1/pets', '{"name":"Rex","categoryId":1}', 'application/json', true],
+      ['PATCH', 'http://service.example/v1/pets/1', '{"name":"Max"}', 'application/json', null],
+      ['GET', 'http://service.example/v1/pets?limit=5', null, null, null],
+      ['DELETE', 'http://service.example/v1/store/orders/1', null, null, null],
+    ],
+  );
+});
+
+test('slashes at the end of the address are left out', async () => {
+  const { catalog, sent } = bench({ baseUrl: 'http://service.example/v1//' });
+  void catalog.categories.list();
+  await settled();
+  assert.equal(sent[0]?.url, 'http://service.example/v1/categories');
+});
+
+test('asking for the limits takes no place of another call', async () => {
+  const { catalog, sent } = bench();
+  for (let index = 0; index < 3; index += 1) {
+    const asked = catalog.rateLimit();
+    await settled();
+    await sent[index]?.answer(good());
+    await asked;
+  }
+  for (let id = 0; id < 20; id += 1) void catalog.categories.get(id);
+  await settled();
+  assert.equal(sent.length, 3 + 6);
+});
+
+test('the hook is told how long the answer took', async () => {
+  const events: ResponseEvent[] = [];
+  const { catalog, sent, pass } = bench({ onResponse: (event) => events.push(event) });
+  await pass(1_000);
+  const call = catalog.categories.get(1);
+  await settled();
+  await pass(70);
+  await sent[0]?.answer(good(limits(5)));
+  await call;
+  assert.deepEqual(events, [
+    {
+      operation: 'getCategory',
+      status: 200,
+      attempt: 1,
+      durationMs: 70,
+      limits: { limit: 60, remaining: 5, reset: 60 },
+      requestId: undefined,
+    },
+  ]);
+});
+
+test('the backoff is at most twice what it is at least, and ten seconds at most', async (t) => {
+  t.mock.method(Math, 'random', () => 0.5);
+  const { catalog, sent, pass } = bench({ maxRetries: 7 });
+  const call = catalog.categories.get(1);
+  await settled();
+  for (const [index, waitMs] of [375, 750, 1_500, 3_000, 6_000, 7_500, 7_500].entries()) {
+    await sent[index]?.answer(lost());
+    await pass(waitMs - 1);
+    assert.equal(sent.length, index + 1);
+    await pass(1);
+    assert.equal(sent.length, index + 2);
+  }
+  await sent[7]?.answer(good());
+  await call;
+});
+
+test('a wait that ends before the deadline is begun, one that ends at it is not', async (t) => {
+  t.mock.method(Math, 'random', () => 0);
+  for (const [timeoutMs, isWaited] of [
+    [20_251, true],
+    [20_250, false],
+  ] as const) {
+    const { catalog, sent, pass } = bench();
+    await pass(500);
+    const call = catalog.categories.get(1, { timeoutMs }).catch(({ code }) => code);
+    await settled();
+    await sent[0]?.answer(refusal(503, 'unavailable', { 'retry-after': '20' }));
+    await pass(20_250);
+    assert.equal(sent.length, isWaited ? 2 : 1);
+    await sent[1]?.answer(good());
+    assert.notEqual(await call, isWaited ? 'unavailable' : undefined);
+  }
+});
+
+test('what is answered as busy is retried, what can never be right is not', async () => {
+  for (const [status, requests] of [
+    [400, 1],
+    [408, 2],
+    [429, 2],
+    [499, 1],
+    [500, 2],
+    [501, 1],
+    [504, 2],
+    [505, 1],
+    [507, 2],
+  ] as const) {
+    const { catalog, sent, pass } = bench({ maxRetries: 1 });
+    const failure = failureOf(catalog.categories.get(1));
+    for (let index = 0; index < requests; index += 1) {
+      await pass(10_000);
+      await sent[index]?.answer(new Response('', { status }));
+    }
+    assert.equal((await failure).status, status);
+    assert.equal(sent.length, requests, `${status}`);
+  }
+});
+
+test('a call ends at its deadline, with its last failure as the cause', async (t) => {
+  t.mock.method(Math, 'random', () => 0);
+  const { catalog, sent, pass } = bench();
+  const failures: Error[] = [];
+  void catalog.categories.get(1).catch((error) => failures.push(error));
+  await settled();
+  await sent[0]?.answer(refusal(503, 'unavailable', { 'retry-after': '100' }));
+  await pass(100_250);
+  assert.equal(sent.length, 2);
+  await pass(19_749);
+  assert.equal(failures.length, 0);
+  await pass(1);
+  const [failure] = failures;
+  assert.ok(failure instanceof TimeoutError);
+  assert.equal(failure.message, 'getCategory: not done within 120000 ms');
+  assert.match(`${failure.cause}`, /ApiError: getCategory: No \(unavailable\)/);
+});
+
+test('an attempt that is not answered within half a minute is repeated', async (t) => {
+  t.mock.method(Math, 'random', () => 0);
+  const { catalog, sent, pass } = bench();
+  const call = catalog.categories.get(1);
+  const none = bench({ maxRetries: 0 });
+  const failure = failureOf(none.catalog.categories.get(1));
+  await settled();
+  await pass(29_999);
+  await pass(1);
+  await pass(249);
+  assert.equal(sent.length, 1);
+  await pass(1);
+  assert.equal(sent.length, 2);
+  await sent[1]?.answer(good());
+  await call;
+  await none.pass(30_000);
+  assert.equal((await failure).message, 'getCategory: no answer within 30000 ms');
+});
+
+test('what the service would not answer is a failure of the connection that says so', async () => {
+  for (const [status, body] of [
+    [200, ''],
+    [200, 'null'],
+    [200, '<h1>Welcome</h1>'],
+    [304, null],
+    [300, '{"code":"not_found","message":"No"}'],
+    [400, '{"code":5,"message":"No"}'],
+    [404, '{}'],
+    [404, 'null'],
+  ] as const) {
+    const failure = await failureBy(new Response(body, { status }));
+    if (status === 300) {
+      assert.equal(failure.name, 'ApiError');
+      continue;
+    }
+    assert.equal(failure.name, 'ConnectionError', `${status} ${body}`);
+    assert.equal(failure.message, `getCategory: status ${status} is not the service's`);
+    assert.deepEqual([failure.status, failure.retryAfter, failure.retryAt], [status, undefined, undefined]);
+  }
+});
+
+test('the failure of a proxy says when to try again', async () => {
+  const failure = await failureBy(new Response('', { status: 502, headers: { 'retry-after': '20' } }));
+  assert.deepEqual([failure.retryAfter, failure.retryAt], [20, new Date(20_000)]);
+});
+
+test('a failed fetch is told by its message and that of its cause, or else by its code', async () => {
+  const refused = Object.assign(new Error(''), { code: 'ECONNREFUSED' });
+  for (const [thrown, message] of [
+    [new TypeError('fetch failed', { cause: refused }), 'fetch failed: ECONNREFUSED'],
+    [new TypeError('fetch failed', { cause: 'no error' }), 'fetch failed: undefined'],
+    [lost(), 'fetch failed'],
+    [refused, 'ECONNREFUSED'],
+  ] as const) {
+    assert.equal((await failureBy(thrown)).message, `getCategory: ${message}`);
+  }
+  const { cause } = await failureBy(new TypeError('fetch failed', { cause: refused }));
+  assert.ok(cause instanceof Error && cause.cause instanceof Error);
+  assert.deepEqual(
+    [cause.name, 'code' in cause, cause.cause.name, Object.getOwnPropertyDescriptor(cause.cause, 'code')?.value],
+    ['TypeError', false, 'Error', 'ECONNREFUSED'],
+  );
+});
+
+test('of the causes of a failed fetch three are kept, though they refer to each other', async () => {
+  const circle = new Error('a circle');
+  circle.cause = circle;
+  const told: string[] = [];
+  for (let { cause } = await failureBy(circle); cause instanceof Error; cause = cause.cause) told.push(cause.message);
+  assert.deepEqual(told, Array(3).fill('a circle'));
+});
+
+test('whatever a fetch of the caller throws is a failure of the connection', async () => {
+  for (const thrown of [undefined, null, 'text', { name: 'Odd' }]) {
+    const send = () => Promise.reject(thrown);
+    const catalog = new PetCatalog({ baseUrl: 'http://x/v1', apiKey: 'k', maxRetries: 0, fetch: send });
+    const failure = await failureOf(catalog.categories.get(1));
+    assert.ok(failure instanceof ConnectionError);
+    assert.equal((failure.cause as Error).name, Object(thrown).name ?? 'Error');
+  }
+});
+
+test('an answer to a call that has ended changes nothing', async () => {
+  const { catalog, sent, waits } = bench();
+  const controller = new AbortController();
+  const call = catalog.categories.get(1, { signal: controller.signal });
+  await settled();
+  controller.abort(new Error('the user left'));
+  await assert.rejects(call, /the user left/);
+  await sent[0]?.answer(good());
+  assert.equal(waits(), 0, 'no timer is left');
+  await assert.rejects(catalog.categories.get(1, { signal: controller.signal }), /the user left/);
+  assert.equal(sent.length, 1, 'nothing is sent with a signal that was aborted before');
+});
+
+test('a timeout longer than any timer is no timeout at once', async () => {
+  const send = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return good();
+  };
+  const catalog = new PetCatalog({ baseUrl: 'http://x/v1', apiKey: 'k', fetch: send, timeoutMs: 2 ** 31 });
+  assert.equal((await catalog.categories.get(1)).name, 'Dog');
+});
+
+test('a call that is done leaves no timer, which would keep the process alive', async (t) => {
+  t.mock.method(Math, 'random', () => 0);
+  const answers = [lost(), good()];
+  const send = async () => {
+    const answer = answers.shift();
+    if (answer instanceof Response) return answer;
+    throw answer;
+  };
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  await new PetCatalog({ baseUrl: 'http://x/v1', apiKey: 'k', fetch: send }).categories.get(1);
+  await settled();
+  assert.equal(timers(), before);
+});
