@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BAN_AFTER, bench, charge, hammer, LIMITS } from '../../../test/kit/limits/played-redis.ts';
+
+/** How instances share bans and their lifting, on a storage and a Redis that the test plays. */
+
+test('a ban that Redis missed is put there once it is back', async () => {
+  const at = await bench(2).start();
+  const { key, limiter } = at;
+  await charge(at, LIMITS.minute + 1);
+  await at.time.pass(2_000);
+  await charge(at, BAN_AFTER - 1);
+  at.played.isLost = true;
+  assert.equal((await limiter.charge(key)).refusal, 'key_banned');
+  assert.equal(at.bans.length, 1);
+  await at.lose(false);
+  await limiter.save();
+  assert.match(at.redis.value(key.id) ?? '', /"isStored":true/);
+});
+
+test('a Redis that comes back with data from before a ban gets it with the next save', async () => {
+  const at = await bench().start();
+  const { key, limiter, played } = at;
+  await hammer(at);
+  at.lift(key);
+  await limiter.refreshBans();
+  await at.time.pass(60_000);
+  await charge(at, LIMITS.minute + 1);
+  at.redis.takeSnapshot();
+  await at.time.pass(2_000);
+  played.failure = new Error('no storage');
+  await charge(at, BAN_AFTER);
+  at.redis.failOver();
+  played.failure = undefined;
+  await limiter.save();
+  await limiter.save();
+  assert.match(at.redis.value(key.id) ?? '', new RegExp(`"startedAt":${at.bans[0]?.startedAt},`));
+});
+
+test('a lifted ban is dropped from Redis by the instance that meets it there', async () => {
+  const at = await bench(2).start();
+  const { key, all, redis } = at;
+  await hammer(at);
+  const [, two] = all;
+  assert.ok(two);
+  at.lift(key);
+  assert.equal((await two.limiter.charge(key)).refusal, 'rate_limit_exceeded');
+  assert.doesNotMatch(redis.value(key.id) ?? '', /startedAt/);
+});
+
+test('a ban is believed while storage fails, and checked as soon as it does not', async () => {
+  const at = await bench(2).start();
+  const { key, all, played } = at;
+  const [, two] = all;
+  assert.ok(two);
+  await two.limiter.peek(key);
+  await hammer(at);
+  at.lift(key);
+  played.failure = new Error('no storage');
+  assert.equal((await two.limiter.charge(key)).refusal, 'key_banned');
+  await two.limiter.save();
+  assert.equal((await two.limiter.charge(key)).refusal, 'key_banned');
+  played.failure = undefined;
+  await two.limiter.save();
+  assert.equal((await two.limiter.charge(key)).refusal, 'rate_limit_exceeded');
+});
+
+test('lifting bans drops those alone that storage does not list', async () => {
+  const at = await bench().start();
+  const other = { ...at.key, id: 'other' };
+  const third = { ...at.key, id: 'third' };
+  await hammer(at);
+  at.lift(at.key);
+  await hammer({ ...at, key: other });
+  await charge({ ...at, key: third }, LIMITS.minute + 1);
+  at.played.commands.length = 0;
+  await at.limiter.refreshBans();
+  assert.equal((await at.limiter.charge(other)).refusal, 'key_banned');
+  assert.equal((await at.limiter.charge(third)).refusal, 'rate_limit_exceeded');
+  assert.deepEqual(at.played.commands, [], 'what is still true stays in memory');
+  assert.equal((await at.limiter.charge(at.key)).refusal, 'rate_limit_exceeded');
+});
+
+test('a ban that is over and was lifted does not lengthen the next one, another one does', async () => {
+  for (const [isLifted, seconds] of [
+    [true, 60],
+    [false, 300],
+  ] as const) {
+    const at = await bench(2).start();
+    const [, two] = at.all;
+    assert.ok(two);
+    await hammer(at);
+    if (isLifted) at.lift(at.key);
+    await at.time.pass(60_000);
+    await two.limiter.peek(at.key);
+    assert.equal(/startedAt/.test(at.redis.value(at.key.id) ?? ''), !isLifted);
+    const { ban, now } = await hammer({ ...at, limiter: two.limiter });
+    assert.equal(ban?.until, now + seconds);
+  }
+});
+
+test('two instances that ban at once impose one ban, and tell it alike', async () => {
+  const at = await bench(2).start();
+  const [one, two] = at.all;
+  assert.ok(one && two);
+  for (const { limiter } of at.all) await charge({ ...at, limiter }, LIMITS.minute + 1);
+  await at.time.pass(2_000);
+  for (const { limiter } of at.all) await charge({ ...at, limiter }, BAN_AFTER - 1);
+  const [first, second] = await Promise.all(at.all.map(({ limiter }) => limiter.charge(at.key)));
+  assert.equal(first?.refusal, 'key_banned');
+  assert.deepEqual(second, first);
+  assert.deepEqual([at.bans.length, one.events.bans.length + two.events.bans.length], [1, 1]);
+  for (const { limiter } of at.all) assert.deepEqual((await limiter.charge(at.key)).ban, first.ban);
+});
+
+test('a lifted ban that Redis still has does not stop another instance from its own', async () => {
+  const at = await bench(2).start();
+  const [, two] = at.all;
+  assert.ok(two);
+  await charge({ ...at, limiter: two.limiter }, LIMITS.minute + 1);
+  await hammer(at);
+  await charge({ ...at, limiter: two.limiter }, BAN_AFTER - 1);
+  at.lift(at.key);
+  await at.time.pass(1_000);
+  const { ban, now } = await two.limiter.charge(at.key);
+  assert.equal(ban?.until, now + 60);
+  assert.deepEqual(
+    at.bans.map(({ startedAt }) => startedAt),
+    [now],
+  );
+});
+
+test('a Redis whose lifted ban cannot be removed is not asked for ever: the share decides', async () => {
+  const at = await bench(2).start();
+  const [, two] = at.all;
+  assert.ok(two);
+  await two.limiter.peek(at.key);
+  await hammer(at);
+  at.lift(at.key);
+  at.redis.takeSnapshot();
+  at.played.commands.length = 0;
+  at.played.onCommand = () => at.redis.failOver();
+  const { refusal, remaining } = await two.limiter.charge(at.key);
+  assert.deepEqual([refusal, remaining], [undefined, 1]);
+  assert.equal(at.played.commands.length, 10, 'five times it was read, and replaced');
+});
+
+test('of several bans of a key that storage lists the last one counts', async () => {
+  for (const order of ['toReversed', 'slice'] as const) {
+    const at = await bench().start();
+    const { ban } = await hammer(at);
+    const [last] = at.bans;
+    assert.ok(last && ban);
+    at.bans.splice(0, 1, ...[{ ...last, startedAt: last.startedAt - 1 }, last][order]());
+    at.played.commands.length = 0;
+    await at.limiter.refreshBans();
+    assert.deepEqual((await at.limiter.charge(at.key)).ban, ban);
+    assert.deepEqual(at.played.commands, []);
+  }
+});
