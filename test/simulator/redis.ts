@@ -36,6 +36,7 @@ export class SimulatedRedis {
   #snapshot = new Map<string, string>();
   #loaded = new Set<string>();
   #runs = 1;
+  #steppedMs = 0;
   isUp = true;
 
   constructor(options: ServerOptions) {
@@ -43,7 +44,12 @@ export class SimulatedRedis {
   }
 
   get nowMs(): number {
-    return this.#options.time.nowMs + this.#options.skewMs;
+    return this.#options.time.nowMs + this.#options.skewMs + this.#steppedMs;
+  }
+
+  /** Its clock is set. */
+  step(ms: number): void {
+    this.#steppedMs += ms;
   }
 
   value(keyId: string): string | undefined {

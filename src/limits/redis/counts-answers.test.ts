@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dice } from '../../../test/simulator/dice.ts';
+import { SimulatedRedis } from '../../../test/simulator/redis.ts';
+import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
+import { UNUSED } from '../window.ts';
+import { RedisCounts, type SharedBan } from './counts.ts';
+
+/** What is sent to Redis and how its answers are read, on a Redis and a way to it that the test plays. */
+
+const NOON = Date.UTC(2026, 0, 1, 12) / 1_000;
+const DAY = NOON / 86_400 - 0.5;
+const LIMITS = { minute: 10, day: 20 };
+const KEY = 'key_1';
+const BAN: SharedBan = { starts: NOON, ends: NOON + 60, startedAt: NOON, level: 1, reason: 'a {b} c', isStored: false };
+const EMPTY = { counts: undefined, ban: undefined, isComplete: true };
+
+/** The server's clock is an hour ahead of that of the process. */
+async function bench(redisTime: 'its own' | 'ours' = 'ours') {
+  const time = new VirtualTime(NOON * 1_000);
+  const clock = () => ({ unix: Math.floor(time.nowMs / 1_000), steady: Math.floor(time.nowMs / 1_000) });
+  const redis = new SimulatedRedis({ time, dice: new Dice(1), skewMs: 3_600_000, onSet: () => {} });
+  const way = { toMs: 0, backMs: 0, isSuspended: false, isLost: false };
+  const noted = { steps: 0, counted: [] as number[] };
+  const wait = async (ms: number) => {
+    if (way.isSuspended) time.leap(ms);
+    else if (ms > 0) await time.wait(ms);
+  };
+  const counts = new RedisCounts({
+    url: 'redis://played',
+    keyPrefix: 'p',
+    clock,
+    timers: time.process(),
+    answerMs: 60_000,
+    ...(redisTime === 'ours' && { time: clock }),
+    onCounted: (ms) => noted.counted.push(ms),
+    onClockStep: () => {
+      noted.steps += 1;
+    },
+    onFailure: () => {},
+    onLate: () => {},
+    onLost: () => {},
+    onBack: () => {},
+    onNewServer: () => {},
+    newClient: () => ({
+      on: () => {},
+      connect: async () => {},
+      sendCommand: async (command) => {
+        if (way.isLost) throw new Error('lost');
+        await wait(way.toMs);
+        const reply = redis.run(command);
+        await wait(way.backMs);
+        return reply;
+      },
+      destroy: () => {},
+    }),
+  });
+  await counts.connect();
+  const settle = async <T>(work: Promise<T>): Promise<T> => {
+    const done = work.then(() => {
+      isDone = true;
+    });
+    let isDone = false;
+    while (!isDone) await time.pass(1);
+    await done;
+    return work;
+  };
+  return { time, redis, way, noted, counts, settle };
+}
+
+type Bench = Awaited<ReturnType<typeof bench>>;
+
+/** What Redis has of the key, without a change. */
+async function read({ counts }: Bench) {
+  const found = await counts.count(KEY, LIMITS, { cost: 0 });
+  assert.ok(typeof found === 'object');
+  return found;
+}
+
+test('a request is counted, and the state from before it is returned', async () => {
+  const at = await bench();
+  const now = { unix: NOON, steady: NOON };
+  assert.equal(await at.counts.count(KEY, LIMITS, { cost: 1 }), 'missing');
+  const unused = { now, state: UNUSED, ban: undefined };
+  assert.deepEqual(await at.counts.count(KEY, LIMITS, { cost: 1, remembered: EMPTY }), unused);
+  const state = { ...UNUSED, minuteEnds: NOON + 60, minuteUsed: 1, day: DAY, dayUsed: 1 };
+  assert.deepEqual(await at.counts.count(KEY, LIMITS, { cost: 0 }), { now, state, ban: undefined });
+  assert.deepEqual(await at.counts.count(KEY, LIMITS, { cost: 1 }), { now, state, ban: undefined });
+  assert.equal((await read(at)).state.minuteUsed, 2);
+  for (const limits of [
+    { minute: 2, day: 20 },
+    { minute: 10, day: 2 },
+  ]) {
+    await at.counts.count(KEY, limits, { cost: 1 });
+    assert.equal((await read(at)).state.minuteUsed, 2, 'without room nothing is counted');
+  }
+  at.way.isLost = true;
+  assert.equal(await at.counts.count(KEY, LIMITS, { cost: 0 }), undefined);
+  assert.equal(await at.counts.replaceBan(KEY, undefined, BAN), undefined);
+});
+
+test('what is remembered is merged, and begins a value only if it is complete', async () => {
+  const at = await bench();
+  const counts = { keyId: KEY, minuteEnds: NOON + 30, minuteUsed: 3, day: DAY, dayUsed: 7 };
+  const remembered = { counts, ban: BAN, isComplete: false };
+  assert.equal(await at.counts.count(KEY, LIMITS, { cost: 0, remembered }), 'missing');
+  const found = await at.counts.count(KEY, LIMITS, { cost: 0, remembered: { ...remembered, isComplete: true } });
+  const { keyId: _, ...windows } = counts;
+  assert.deepEqual(typeof found === 'object' && found.state, { ...UNUSED, ...windows, ban: BAN });
+  assert.equal(at.redis.value(KEY)?.split('{')[0], `${NOON + 30} 3 ${DAY} 7 ${NOON} ${NOON + 60} `);
+  assert.deepEqual((await read(at)).ban, BAN);
+});
+
+test('a ban is replaced if it is the expected one, and else the other one is returned', async () => {
+  const at = await bench();
+  const { counts } = at;
+  assert.equal(await counts.replaceBan(KEY, undefined, BAN), 'missing');
+  await counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
+  assert.deepEqual(await counts.replaceBan(KEY, BAN, undefined), { another: undefined });
+  assert.equal(await counts.replaceBan(KEY, undefined, BAN), 'replaced');
+  assert.deepEqual((await read(at)).ban, BAN);
+  const stored = { ...BAN, isStored: true };
+  assert.deepEqual(await counts.replaceBan(KEY, stored, undefined), { another: BAN });
+  assert.equal(await counts.replaceBan(KEY, BAN, stored), 'replaced');
+  assert.deepEqual((await read(at)).ban, stored);
+  assert.equal(await counts.replaceBan(KEY, stored, undefined), 'replaced');
+  assert.deepEqual(at.redis.value(KEY), `0 0 0 0 0 0 `);
+});
+
+test('the time is that of the server, within what its answers took', async () => {
+  const at = await bench('its own');
+  const { counts, way, noted, settle } = at;
+  const at12 = { unix: NOON, steady: NOON };
+  assert.deepEqual(counts.now(), { earliest: at12, latest: at12 }, 'before the first answer that of the process');
+  await at.time.pass(400);
+  Object.assign(way, { toMs: 700, backMs: 2_000 });
+  const found = await settle(counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY }));
+  assert.ok(typeof found === 'object');
+  const server = NOON + 3_600;
+  assert.deepEqual(found.now, { unix: server + 1, steady: server + 1 }, 'read 1.1 s after noon');
+  assert.deepEqual(noted.counted, [2_700]);
+  // It is 3.1 s after noon, and the answer may have taken all of its 2.7 s on one way.
+  assert.deepEqual(counts.now(), {
+    earliest: { unix: server + 1, steady: server + 1 },
+    latest: { unix: server + 3, steady: server + 3 },
+  });
+  await at.time.pass(10_000);
+  assert.deepEqual(
+    [counts.now().earliest.unix, counts.now().latest.unix],
+    [server + 11, server + 13],
+    'it goes on between answers',
+  );
+});
+
+test('a clock of the server that was set by more than a second is noticed, either way', async () => {
+  for (const [stepMs, steps] of [
+    [1_000, 0],
+    [-1_000, 0],
+    [1_001, 1],
+    [-1_001, 1],
+  ] as const) {
+    const at = await bench('its own');
+    await at.counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
+    at.redis.step(stepMs);
+    await read(at);
+    assert.equal(at.noted.steps, steps, `${stepMs} ms`);
+    await read(at);
+    assert.equal(at.noted.steps, steps, 'it is noticed once');
+  }
+});
+
+test('an answer that took five seconds says nothing of the clock, unless it is the first', async () => {
+  for (const [tookMs, earliest] of [
+    [5_000, 0],
+    [5_001, 5],
+  ] as const) {
+    const at = await bench('its own');
+    await at.counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
+    Object.assign(at.way, { backMs: tookMs, isSuspended: true });
+    await read(at);
+    assert.equal(at.counts.now().earliest.unix - NOON - 3_600, earliest, `${tookMs} ms`);
+    const first = await bench('its own');
+    Object.assign(first.way, { backMs: tookMs, isSuspended: true });
+    await first.counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
+    assert.equal(first.counts.now().earliest.unix, NOON + 3_600);
+  }
+});
