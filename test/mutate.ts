@@ -24,16 +24,18 @@ const HEADINGS = ['module', 'mutants', 'killed', 'by timeout', 'lived', 'score',
 const HANGING_MS = 15_000;
 
 /**
- * Tests of a module that do not stand beside it, or of all modules of a folder that have no tests of their own. Only
- * tests that run the module in their own process: Stryker.js does not see what a child process covers.
+ * Tests of a module in place of the file beside it, or of all modules of a folder that have no tests of their own. Only
+ * tests that run the module in their own process: Stryker.js does not see what a child process covers. The quickest
+ * first, as a mutant's run ends with the first test that fails; without those that take most of the time.
  */
 const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   client: [
     'test/client/retries.test.ts',
+    'test/client/transport.test.ts',
     'test/client/calls.test.ts',
     'test/client/responses.test.ts',
-    'test/client/limits.test.ts',
   ],
+  'client/throttle': ['test/client/throttle.test.ts', 'test/client/retries.test.ts'],
   http: ['test/conformance.test.ts', 'test/interface.test.ts'],
   'http/docs': ['test/pages.test.ts', 'test/contract/contract.test.ts'],
   'http/operations': ['test/shop.test.ts', 'test/resources.test.ts', 'test/conditional.test.ts'],
@@ -49,9 +51,13 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   ],
   'http/transport/cors': ['test/edge/cors.test.ts'],
   limits: ['src/limits/local-limiter.test.ts'],
-  'limits/local-limiter': ['src/limits/local-limiter-storage.test.ts'],
+  'limits/local-limiter': ['src/limits/local-limiter-storage.test.ts', 'src/limits/local-limiter.test.ts'],
   'limits/redis': ['src/limits/redis/limiter.test.ts'],
-  'limits/redis/limiter': ['test/limits/redis-faults.test.ts', 'test/limits/redis-old-data.test.ts'],
+  'limits/redis/limiter': [
+    'src/limits/redis/limiter-storage.test.ts',
+    'src/limits/redis/limiter-bans.test.ts',
+    'test/simulator/scenarios.test.ts',
+  ],
   storage: ['src/storage/sqlite/engine.test.ts', 'test/instances/transfer.test.ts'],
   'storage/postgres': ['src/storage/postgres/engine.test.ts', 'test/faults/postgres.test.ts'],
   'storage/sql': ['src/storage/sqlite/engine.test.ts'],
@@ -144,7 +150,7 @@ function testsOf(module: string): string[] {
   const own = existsSync(join(ROOT, beside)) ? [beside] : [];
   for (let name = module; name !== '.'; name = dirname(name)) {
     const elsewhere = TESTS_ELSEWHERE[name];
-    if (elsewhere && (name === module || own.length === 0)) return [...own, ...elsewhere];
+    if (elsewhere && (name === module || own.length === 0)) return [...elsewhere];
   }
   return own;
 }
