@@ -32,6 +32,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   client: [
     'test/client/retries.test.ts',
     'test/client/transport.test.ts',
+    'test/client/throttle.test.ts',
     'test/client/calls.test.ts',
     'test/client/responses.test.ts',
   ],

@@ -252,6 +252,18 @@ test('with pacing a retry goes before the calls that were never sent', async () 
   await retried;
 });
 
+test('with pacing a refusal ends the calls that cannot wait for it as a refusal', async () => {
+  const at = bench({ pace: true });
+  await begin(at, 1);
+  const hurried = await begin(at, 1, { timeoutMs: 20_000 });
+  const headers = { ...minute(0, 20), 'retry-after': '20' };
+  await at.sent[0]?.answer(refusal(429, 'rate_limit_exceeded', headers));
+  assert.deepEqual(
+    hurried.map((error) => error !== 'done' && error.code),
+    ['rate_limit_exceeded'],
+  );
+});
+
 test('any number of calls wait with one timer for their turn, and none is left behind', async () => {
   const at = bench({ pace: true });
   await begin(at, 1);

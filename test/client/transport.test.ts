@@ -52,6 +52,85 @@ test('slashes at the end of the address are left out', async () => {
   assert.equal(sent[0]?.url, 'http://service.example/v1/categories');
 });
 
+test('a key that `fetch` would quote in its error is refused without being quoted', () => {
+  for (const apiKey of [' secret', '\nsecret', '\u2028secret', 'sec ret', 'secret ']) {
+    assert.throws(
+      () => bench({ apiKey }),
+      new TypeError('apiKey is empty, or contains spaces or non-ASCII characters'),
+    );
+  }
+});
+
+test('where there is no environment, as in browsers, the key is missing', () => {
+  const { process } = globalThis;
+  try {
+    for (const none of [undefined, {}]) {
+      globalThis.process = none as typeof process;
+      assert.throws(() => new PetCatalog({ baseUrl: 'http://x/v1' }), /^TypeError: apiKey is missing/);
+    }
+  } finally {
+    globalThis.process = process;
+  }
+});
+
+test('the key is masked where a failure quotes it', async () => {
+  const failure = await failureBy(new TypeError('sent Bearer secret'));
+  assert.equal(failure.message, 'getCategory: sent Bearer [API key]');
+});
+
+test('an operation that is going away is told to the console', async (t) => {
+  const warn = t.mock.method(console, 'warn', () => {});
+  const { catalog, sent } = bench();
+  const call = catalog.categories.get(1);
+  await settled();
+  await sent[0]?.answer(good({ deprecation: '@60' }));
+  await call;
+  const event = { operation: 'getCategory', deprecation: new Date(60_000), sunset: undefined, link: undefined };
+  assert.deepEqual(
+    warn.mock.calls.map((each) => each.arguments),
+    [['pet-catalog: deprecated', event]],
+  );
+});
+
+test('a cancellation that an earlier attempt has done shows the answer to the last one', async () => {
+  const { catalog, sent, pass } = bench();
+  const call = catalog.orders.cancel(1).withResponse();
+  await settled();
+  await sent[0]?.answer(lost());
+  await pass(10_000);
+  await sent[1]?.answer(refusal(404, 'not_found', { 'x-request-id': 'second', ...limits(5) }));
+  const { headers, ...rest } = await call;
+  assert.equal(headers.get('x-request-id'), 'second');
+  assert.deepEqual(rest, {
+    data: undefined,
+    status: 404,
+    requestId: 'second',
+    limits: { limit: 60, remaining: 5, reset: 60 },
+  });
+});
+
+test('a refused call is sent again when the limit resets, if that is before its deadline', async () => {
+  const { catalog, sent, pass } = bench();
+  const call = catalog.categories.get(1, { timeoutMs: 20_001 });
+  await settled();
+  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '20', ...limits(0) }));
+  await pass(20_000);
+  assert.equal(sent.length, 2);
+  await sent[1]?.answer(good());
+  await call;
+});
+
+test('a call that waits after its refusal fails at once when another one finds its key banned', async () => {
+  const { catalog, sent } = bench();
+  const [refused, banned] = [failureOf(catalog.categories.get(1)), failureOf(catalog.categories.get(2))];
+  await settled();
+  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '20', ...limits(0) }));
+  await sent[1]?.answer(refusal(429, 'key_banned', { 'retry-after': '60', ...limits(0) }));
+  assert.equal((await banned).message, 'getCategory: No (key_banned)');
+  assert.match((await refused).message, /^getCategory: not sent; .*\(key_banned\)$/);
+  assert.equal(sent.length, 2);
+});
+
 test('asking for the limits takes no place of another call', async () => {
   const { catalog, sent } = bench();
   for (let index = 0; index < 3; index += 1) {
@@ -252,8 +331,16 @@ test('an answer to a call that has ended changes nothing', async () => {
   await assert.rejects(call, /the user left/);
   await sent[0]?.answer(good());
   assert.equal(waits(), 0, 'no timer is left');
+  const other = new AbortController();
+  const reason = await failureBy(lost());
+  const same = failureOf(catalog.categories.get(2, { signal: other.signal }));
+  await settled();
+  other.abort(reason);
+  assert.equal(await same, reason);
+  await settled();
+  assert.equal(waits(), 0, 'nor after an abort with an error of the client');
   await assert.rejects(catalog.categories.get(1, { signal: controller.signal }), /the user left/);
-  assert.equal(sent.length, 1, 'nothing is sent with a signal that was aborted before');
+  assert.equal(sent.length, 2, 'nothing is sent with a signal that was aborted before');
 });
 
 test('a timeout longer than any timer is no timeout at once', async () => {
@@ -261,8 +348,11 @@ test('a timeout longer than any timer is no timeout at once', async () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     return good();
   };
-  const catalog = new PetCatalog({ baseUrl: 'http://x/v1', apiKey: 'k', fetch: send, timeoutMs: 2 ** 31 });
-  assert.equal((await catalog.categories.get(1)).name, 'Dog');
+  const durations: number[] = [];
+  const onResponse = ({ durationMs }: ResponseEvent) => durations.push(durationMs);
+  const options = { baseUrl: 'http://x/v1', apiKey: 'k', fetch: send, timeoutMs: 2 ** 31, onResponse };
+  assert.equal((await new PetCatalog(options).categories.get(1)).name, 'Dog');
+  assert.ok(Number(durations[0]) > 0, 'by a clock that goes on');
 });
 
 test('a call that is done leaves no timer, which would keep the process alive', async (t) => {
