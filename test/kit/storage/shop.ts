@@ -161,6 +161,52 @@ export function shopContract(check: Check): void {
     await assert.rejects(order(), { code: 'insufficient_stock' });
   });
 
+  check('an order is complete from its ship date on, and then keeps its stock', async ({ storage }) => {
+    const { id: categoryId } = await insert(storage, { name: 'Dog' });
+    const { resource: pet } = await storage.pets.insert(
+      { name: 'Rex', categoryId, status: 'available' },
+      { keyId: 'k' },
+    );
+    await storage.pets.setQuantity(pet.id, 10);
+    for (const [shipDate, complete] of [
+      ['2026-01-01T11:59:59Z', true],
+      ['2026-01-01T12:00:00Z', true],
+      ['2026-01-01T12:00:01Z', false],
+      [undefined, false],
+    ] as const) {
+      const order = { petId: pet.id, quantity: 1, ...(shipDate && { shipDate }) };
+      const { resource } = await storage.orders.insert(order, { keyId: 'k' });
+      const { id } = resource;
+      assert.deepEqual(resource, { id, ...order, complete });
+      assert.deepEqual(await storage.orders.find(id), resource);
+      assert.deepEqual((await storage.orders.list({ after: id - 1, limit: 1 }))[0], resource);
+      const before = (await storage.pets.findInventory(pet.id))?.quantity ?? 0;
+      if (complete) {
+        const message = `Order ${id} shipped at ${shipDate} and cannot be cancelled`;
+        await assert.rejects(storage.orders.cancel(id), { code: 'order_not_cancellable', message });
+      } else assert.equal(await storage.orders.cancel(id), true);
+      assert.equal((await storage.pets.findInventory(pet.id))?.quantity, complete ? before : before + 1);
+    }
+  });
+
+  check('an order that cannot be placed says why, and takes no stock', async ({ storage }) => {
+    const { id: categoryId } = await insert(storage, { name: 'Dog' });
+    const { resource: pet } = await storage.pets.insert(
+      { name: 'Rex', categoryId, status: 'available' },
+      { keyId: 'k' },
+    );
+    const refused = (petId: number, quantity: number, error: object) =>
+      assert.rejects(storage.orders.insert({ petId, quantity }, { keyId: 'k' }), error);
+    const code = 'insufficient_stock';
+    await refused(pet.id, 2, { code, message: `Pet ${pet.id} has 1 in stock, not 2; order fewer` });
+    await refused(999, 1, { code: 'validation_failed' });
+    assert.equal((await storage.pets.findInventory(pet.id))?.quantity, 1);
+    await storage.pets.setQuantity(pet.id, 0);
+    await refused(pet.id, 1, { code, message: `Pet ${pet.id} is out of stock; order it once there is stock again` });
+    assert.deepEqual(await storage.orders.list({ after: 0, limit: 1 }), []);
+    assert.equal(await storage.orders.cancel(999), false);
+  });
+
   check('a cancelled order raises the stock to its maximum at most', async ({ storage }) => {
     const { id: categoryId } = await insert(storage, { name: 'Dog' });
     const { resource: pet } = await storage.pets.insert(
