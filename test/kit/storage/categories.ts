@@ -56,7 +56,8 @@ export function categoriesContract(check: Check): void {
     for (const { id } of made.slice(0, 2)) assert.equal(await storage.categories.delete(id, OPERATOR), 'deleted');
     assert.equal((await insert(storage, { name: 'next' })).id, categoriesMax + 1, 'a refused create takes no id');
     await storage.categories.import([{ name: 'last' }], OPERATOR);
-    await assert.rejects(storage.categories.import([{ name: 'late' }], OPERATOR), { code: 'catalog_full' });
+    const full = { code: 'catalog_full', message: /; of the 1 categories none of them fits$/ };
+    await assert.rejects(storage.categories.import([{ name: 'late' }], OPERATOR), full);
     assert.equal((await storage.categories.list()).at(-1)?.id, categoriesMax + 2);
   });
 
@@ -198,5 +199,8 @@ export function categoriesContract(check: Check): void {
     assert.deepEqual(await ids('0%_'), [4]);
     assert.deepEqual(await ids('2'), [2]);
     assert.deepEqual(await ids('none'), []);
+    for (let more = 6; more <= 12; more += 1) await insert(storage, { name: 'Fish' });
+    assert.deepEqual(await ids('12'), [12]);
+    for (const text of ['x2', '2x', '99999999999999999999']) assert.deepEqual(await ids(text), [], text);
   });
 }
