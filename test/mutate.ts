@@ -40,7 +40,6 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   http: ['test/conformance.test.ts', 'test/interface.test.ts'],
   'http/docs': ['test/pages.test.ts', 'test/contract/contract.test.ts'],
   'http/operations': ['test/shop.test.ts', 'test/resources.test.ts', 'test/conditional.test.ts'],
-  'http/operations/idempotency': ['test/idempotency.test.ts'],
   'http/transport': [
     'test/edge/malformed.test.ts',
     'test/edge/framing.test.ts',
