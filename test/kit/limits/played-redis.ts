@@ -14,7 +14,7 @@ export const LIMITS = { minute: 4, day: 1_000 };
 export const BAN_AFTER = 6;
 
 /** Limiters on one storage and one Redis, in time that passes only when the test lets it pass. */
-export function bench(instances = 1) {
+export function bench(instances = 1, { isServerTime = false } = {}) {
   const time = new VirtualTime(NOON * 1_000);
   const clock = () => {
     const unix = Math.floor(time.nowMs / 1_000);
@@ -25,10 +25,14 @@ export function bench(instances = 1) {
   const attempts: (string | undefined)[] = [];
   const played = {
     isLost: false,
+    /** What everything in storage fails with, and what new bans alone fail with. */
     failure: undefined as Error | undefined,
+    banFailure: undefined as Error | undefined,
     commands: [] as string[],
     reads: 0,
-    onSave: () => {},
+    lists: 0,
+    onSave: (): unknown => undefined,
+    onBan: (): unknown => undefined,
     onCommand: (_command: readonly string[]) => {},
   };
   const storing = async <T>(work: () => T): Promise<T> => {
@@ -41,18 +45,23 @@ export function bench(instances = 1) {
         played.reads += 1;
         return keyIds.map((id) => memories.get(id) ?? { counts: undefined, ban: undefined, lifted: undefined });
       }),
-    raiseCounts: (counts: WindowCounts[]) => {
-      played.onSave();
+    raiseCounts: async (counts: WindowCounts[]) => {
+      await played.onSave();
       return storing(() => saved.push(counts));
     },
-    insertBan: (ban: Ban, attempt?: string) => {
+    insertBan: async (ban: Ban, attempt?: string) => {
       attempts.push(attempt);
+      await played.onBan();
+      if (played.banFailure) throw played.banFailure;
       return storing(() => {
         bans.push(ban);
         memories.set(ban.keyId, { counts: undefined, lifted: undefined, ...memories.get(ban.keyId), ban });
       });
     },
-    listBans: (now: number) => storing(() => bans.filter(({ endsAt }) => endsAt > now)),
+    listBans: (now: number) => {
+      played.lists += 1;
+      return storing(() => bans.filter(({ endsAt }) => endsAt > now));
+    },
   };
   const errors: ((error: unknown) => void)[] = [];
   const newClient = (): RedisClient => {
@@ -78,7 +87,7 @@ export function bench(instances = 1) {
     const limiter = new RedisLimiter({
       storage: { limits } as unknown as Storage,
       clock,
-      time: clock,
+      ...(!isServerTime && { time: clock }),
       events,
       banAfter: BAN_AFTER,
       url: 'redis://played',
