@@ -56,6 +56,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   'limits/redis/limiter': [
     'src/limits/redis/limiter-storage.test.ts',
     'src/limits/redis/limiter-bans.test.ts',
+    'src/limits/redis/limiter-merging.test.ts',
     'test/simulator/scenarios.test.ts',
   ],
   storage: ['src/storage/sqlite/engine.test.ts', 'test/instances/transfer.test.ts'],
@@ -126,9 +127,9 @@ function record(module: string, mutants: readonly { status: string }[]): void {
   const [killed, timedOut, lived] = [count('Killed', 'Timeout'), count('Timeout'), count('Survived', 'NoCoverage')];
   const score = `${Math.floor((100 * killed) / (killed + lived))} %`;
   const date = new Date().toISOString().slice(0, 10);
-  const row = [`\`${module}\``, killed + lived, killed, timedOut, lived, score, date].map(String);
+  const row = [`\`${fileOf(module)}\``, killed + lived, killed, timedOut, lived, score, date].map(String);
   const page = readFileSync(PAGE, 'utf8');
-  const others = [...page.matchAll(/^\| `[\w/-]+` +\|.*$/gm)]
+  const others = [...page.matchAll(/^\| `[\w./-]+` +\|.*$/gm)]
     .map(([line]) => line.split('|').slice(1, -1))
     .map((cells) => cells.map((cell) => cell.trim()))
     .filter(([name]) => name !== row[0]);
