@@ -4,7 +4,7 @@ import { Dice } from '../../../test/simulator/dice.ts';
 import { SimulatedRedis } from '../../../test/simulator/redis.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
 import { UNUSED } from '../window.ts';
-import { RedisCounts, type SharedBan } from './counts.ts';
+import { fromStorage, RedisCounts, type SharedBan, toStorage } from './counts.ts';
 
 /** What is sent to Redis and how its answers are read, on a Redis and a way to it that the test plays. */
 
@@ -184,4 +184,28 @@ test('an answer that took five seconds says nothing of the clock, unless it is t
     await first.counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
     assert.equal(first.counts.now().earliest.unix, NOON + 3_600);
   }
+});
+
+test('the clock is read however long the process has been running', async () => {
+  const at = await bench('its own');
+  await at.time.pass(10_000);
+  await at.counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
+  at.redis.step(60_000);
+  await read(at);
+  assert.equal(at.noted.steps, 1);
+});
+
+test('a ban that storage has is marked so, and is stored with its own length, though its moments were moved', () => {
+  const stored = { keyId: KEY, startedAt: NOON, endsAt: NOON + 60, level: 2, reason: 'r' };
+  const { keyId: _, endsAt: ends, ...rest } = stored;
+  assert.deepEqual(fromStorage(stored), { ...rest, starts: NOON, ends, isStored: true });
+  const moved = { ...rest, starts: NOON - 5, ends: NOON + 55, isStored: false };
+  assert.deepEqual(toStorage(KEY, moved), stored);
+});
+
+test('it is up while it is connected', async () => {
+  const { counts } = await bench();
+  assert.equal(counts.isUp, true);
+  await counts[Symbol.asyncDispose]();
+  assert.equal(counts.isUp, false);
 });
