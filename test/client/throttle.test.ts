@@ -219,7 +219,7 @@ test('with pacing an answer that shows less room ends the calls whose turn comes
   await begin(at, 1);
   const waiting = [
     await begin(at, 1, { timeoutMs: 30_001 }),
-    await begin(at, 1, { timeoutMs: 59_000 }),
+    await begin(at, 1, { timeoutMs: MINUTE_MS }),
     await begin(at, 1, { timeoutMs: 60_001 }),
   ];
   await at.sent[0]?.answer(good(minute(2, 60)));
@@ -232,6 +232,25 @@ test('with pacing an answer that shows less room ends the calls whose turn comes
     at.sent.map(({ path }) => path),
     ['/categories/0', '/categories/0'],
   );
+});
+
+test('with pacing the share is counted from when the last call was sent', async () => {
+  const at = bench({ pace: true });
+  await begin(at, 2);
+  await at.pass(5_000);
+  await at.sent[0]?.answer(good(minute(30, 60)));
+  assert.equal(at.sent.length, 2);
+});
+
+test('with pacing a call that is under way is no longer left', async () => {
+  const at = bench({ pace: true });
+  await begin(at, 1);
+  await at.sent[0]?.answer(good(minute(2, 60)));
+  await begin(at, 1);
+  await at.pass(30_000);
+  assert.equal(at.sent.length, 2);
+  await begin(at, 1);
+  assert.deepEqual(await begin(at, 1, { timeoutMs: 30_001 }), [], 'the next minute begins then');
 });
 
 test('with pacing a retry goes before the calls that were never sent', async () => {
