@@ -53,6 +53,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   limits: ['src/limits/local-limiter.test.ts'],
   'limits/local-limiter': ['src/limits/local-limiter-storage.test.ts', 'src/limits/local-limiter.test.ts'],
   'limits/redis': ['src/limits/redis/limiter.test.ts'],
+  'limits/redis/counts': ['src/limits/redis/counts-answers.test.ts', 'src/limits/redis/counts.test.ts'],
   'limits/redis/limiter': [
     'src/limits/redis/limiter-storage.test.ts',
     'src/limits/redis/limiter-bans.test.ts',
