@@ -45,9 +45,15 @@ export interface LimitStorage {
   raiseCounts(counts: readonly WindowCounts[]): Promise<void>;
   /** Shifts the open windows and the bans by the seconds that the system clock was stepped. */
   move(seconds: number, attempt?: string): Promise<void>;
+  /**
+   * Stores a ban. If the key's ban was lifted after this one was decided by another instance, it is stored as lifted:
+   * an operator lifts what keeps a client out, whatever is still on its way to storage.
+   */
   insertBan(ban: Ban, attempt?: string): Promise<void>;
   /** The bans that have not ended by `now` and were not lifted. */
   listBans(now: number): Promise<Ban[]>;
+  /** The bans that were lifted and would not have ended by `now`. */
+  listLiftedBans(now: number): Promise<Ban[]>;
   /** Ends the key's active ban, so that it does not lengthen later ones. False without an active ban. */
   liftBan(keyId: string, now: number, by: Operator): Promise<boolean>;
   /** The bans of a key, active, expired or lifted, newest first. */

@@ -82,6 +82,33 @@ test('a process that was suspended keeps no lifted ban, and tells no moment long
   }
 });
 
+test('after a lift every instance counts refusals anew', async () => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  await world.refuse(1, key);
+  await world.ban(0, key);
+  await world.lift(key);
+  await world.time.pass(1_200);
+  for (let refused = 0; refused <= LIMITS.minute; refused += 1)
+    assert.equal((await world.charge(1, key)).refusal, 'rate_limit_exceeded');
+});
+
+test('a lift ends the bans that other instances had decided by then, whenever they are stored', async () => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  for (const server of [0, 1]) await world.refuse(server, key);
+  world.redis.flush();
+  for (const server of [0, 1]) {
+    world.database.isFull = server === 1;
+    assert.equal((await world.charge(server, key)).refusal, 'key_banned');
+  }
+  world.database.isFull = false;
+  await world.lift(key);
+  await world.time.pass(5_000);
+  assert.equal(world.database.read('select 1 from bans')?.length, 2);
+  for (const server of [0, 1]) assert.equal((await world.charge(server, key)).refusal, 'rate_limit_exceeded');
+});
+
 /** A client's key, with its secret. */
 interface Issued {
   readonly id: string;
@@ -118,6 +145,12 @@ async function startInstances(count: number) {
     return decision ?? assert.fail();
   };
   const charge = (server: number, key: Issued) => settle(begin(server, key));
+  /** Has an instance refuse a key as often as it does without a ban. */
+  const refuse = async (server: number, key: Issued) => {
+    for (let admitted = 0; admitted <= LIMITS.minute; admitted += 1) await charge(server, key);
+    await time.pass(2_000);
+    for (let refused = 0; refused < LIMITS.minute; refused += 1) await charge(server, key);
+  };
   for (const server of servers) await settle(server.start());
   return {
     time,
@@ -127,6 +160,7 @@ async function startInstances(count: number) {
     settle,
     life,
     charge,
+    refuse,
     /** The true Unix second. */
     get now() {
       return Math.floor(time.nowMs / 1_000);
@@ -146,8 +180,7 @@ async function startInstances(count: number) {
     },
     /** Has an instance ban a key. Returns the ban's end. */
     async ban(server: number, key: Issued): Promise<number> {
-      for (let admitted = 0; admitted <= LIMITS.minute; admitted += 1) await charge(server, key);
-      await time.pass(2_000);
+      await refuse(server, key);
       for (;;) {
         const { ban } = await charge(server, key);
         if (ban) return ban.until;

@@ -1,4 +1,4 @@
-import type { Ban, WindowCounts } from '../../catalog/limit.ts';
+import type { Ban, SharedMemory, WindowCounts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { Clock, Moment } from '../../stdx/clock.ts';
 import { type BanState, UNUSED, type WindowState } from '../window.ts';
@@ -193,6 +193,30 @@ export function fromStorage({ startedAt, endsAt, level, reason }: Ban): SharedBa
 /** Converts a ban to how it is stored. */
 export function toStorage(keyId: string, { startedAt, starts, ends, level, reason }: SharedBan): Ban {
   return { keyId, startedAt, endsAt: startedAt + ends - starts, level, reason };
+}
+
+/**
+ * Whether a ban that Redis has is not the key's last one: it was lifted, or another one followed. One that is not
+ * marked as stored may be on its way to storage.
+ */
+export function isOutdated(ban: SharedBan, { ban: last, lifted = 0 }: SharedMemory): boolean {
+  if (last?.startedAt === ban.startedAt) return false;
+  return ban.isStored || Math.max(last?.startedAt ?? 0, lifted) >= ban.startedAt;
+}
+
+/** Merges counts: the later of each window, by the rule of `LimitStorage.raiseCounts`. */
+export function laterCounts(
+  stored: WindowCounts | undefined,
+  unsaved: WindowCounts | undefined,
+): WindowCounts | undefined {
+  if (!stored || !unsaved) return stored ?? unsaved;
+  const isLaterMinute =
+    stored.minuteEnds > unsaved.minuteEnds ||
+    (stored.minuteEnds === unsaved.minuteEnds && stored.minuteUsed > unsaved.minuteUsed);
+  const isLaterDay = stored.day > unsaved.day || (stored.day === unsaved.day && stored.dayUsed > unsaved.dayUsed);
+  const { minuteEnds, minuteUsed } = isLaterMinute ? stored : unsaved;
+  const { day, dayUsed } = isLaterDay ? stored : unsaved;
+  return { keyId: stored.keyId, minuteEnds, minuteUsed, day, dayUsed };
 }
 
 function toValue({ counts, ban }: Remembered): string {

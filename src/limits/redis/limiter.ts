@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
-import type { SharedMemory, WindowCounts } from '../../catalog/limit.ts';
+import type { WindowCounts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
@@ -12,7 +12,16 @@ import type { Events } from '../../telemetry/events.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
 import { LocalShare } from '../local-share.ts';
 import { charge, type Decision, later, look, type WindowState } from '../window.ts';
-import { type Counted, fromStorage, RedisCounts, type Remembered, type SharedBan, toStorage } from './counts.ts';
+import {
+  type Counted,
+  fromStorage,
+  isOutdated,
+  laterCounts,
+  RedisCounts,
+  type Remembered,
+  type SharedBan,
+  toStorage,
+} from './counts.ts';
 import type { RedisClient } from './link.ts';
 import { MemoryReader } from './memory-reader.ts';
 
@@ -88,8 +97,10 @@ export class RedisLimiter implements Limiter {
   readonly #memories: MemoryReader;
   /** The keys whose counts in Redis are merged with what is remembered elsewhere; another map for each new server. */
   #merged = new BoundedMap<true>(MERGED_MAX);
-  /** Whether a ban in Redis was enforced that may have been lifted, because storage failed. */
+  /** Whether a ban is enforced that may have been lifted, unnoticed. */
   #hasUncheckedBans = false;
+  /** The lifted bans that were followed, as long as they would last. */
+  #lifts = new Set<string>();
   readonly #timer: Timer;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
@@ -156,12 +167,15 @@ export class RedisLimiter implements Limiter {
     return now.unix <= decision.now ? decision : later(decision, now);
   }
 
-  /** Drops bans that are active here but not in storage. Redis drops them when the key calls next. */
+  /**
+   * Drops bans that are active here but not in storage. Redis drops them when the key calls next. The refusals of a key
+   * whose ban was lifted are counted anew.
+   */
   async refreshBans(): Promise<void> {
     const { storage, clock } = this.#options;
     const { steady: now } = this.#redis.now().earliest;
     const stored = [...this.#newBans].filter(({ isStored }) => isStored);
-    const bans = await storage.limits.listBans(now);
+    const [bans, lifted] = await Promise.all([storage.limits.listBans(now), storage.limits.listLiftedBans(now)]);
     this.#share.setBans(bans, clock());
     const lastStart = new Map<string, number>();
     for (const { keyId, startedAt } of bans)
@@ -175,6 +189,14 @@ export class RedisLimiter implements Limiter {
     for (const [keyId, { ban }] of this.#refused) {
       if (!ban || now >= ban.ends) continue;
       if (lastStart.get(keyId) !== ban.startedAt) this.#refused.delete(keyId);
+    }
+    const known = this.#lifts;
+    this.#lifts = new Set();
+    for (const { keyId, startedAt } of lifted) {
+      const lift = `${keyId} ${startedAt}`;
+      this.#lifts.add(lift);
+      const { ends = 0 } = this.#refused.get(keyId)?.ban ?? {};
+      if (!known.has(lift) && now >= ends) this.#refused.delete(keyId);
     }
   }
 
@@ -344,6 +366,8 @@ export class RedisLimiter implements Limiter {
     try {
       if (!newBan.isStored) await this.#options.storage.limits.insertBan(toStorage(keyId, ban), attempt);
       newBan.isStored = true;
+      // If the key's ban was lifted meanwhile, this one was stored as lifted.
+      this.#hasUncheckedBans = true;
       const stored = { ...ban, isStored: true };
       const replaced = await this.#redis.replaceBan(keyId, newBan.inRedis, stored);
       if (replaced === undefined) return;
@@ -375,25 +399,4 @@ export class RedisLimiter implements Limiter {
       for (const each of counts) if (this.#unsaved.get(each.keyId) === each) this.#unsaved.delete(each.keyId);
     }
   }
-}
-
-/**
- * Whether a ban that Redis has is not the key's last one: it was lifted, or another one followed. One that is not
- * marked as stored may be on its way to storage.
- */
-function isOutdated(ban: SharedBan, { ban: last, lifted = 0 }: SharedMemory): boolean {
-  if (last?.startedAt === ban.startedAt) return false;
-  return ban.isStored || Math.max(last?.startedAt ?? 0, lifted) >= ban.startedAt;
-}
-
-/** Merges counts: the later of each window, by the rule of `LimitStorage.raiseCounts`. */
-function laterCounts(stored: WindowCounts | undefined, unsaved: WindowCounts | undefined): WindowCounts | undefined {
-  if (!stored || !unsaved) return stored ?? unsaved;
-  const isLaterMinute =
-    stored.minuteEnds > unsaved.minuteEnds ||
-    (stored.minuteEnds === unsaved.minuteEnds && stored.minuteUsed > unsaved.minuteUsed);
-  const isLaterDay = stored.day > unsaved.day || (stored.day === unsaved.day && stored.dayUsed > unsaved.dayUsed);
-  const { minuteEnds, minuteUsed } = isLaterMinute ? stored : unsaved;
-  const { day, dayUsed } = isLaterDay ? stored : unsaved;
-  return { keyId: stored.keyId, minuteEnds, minuteUsed, day, dayUsed };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
 import type { Ban, LimiterMemory, LimitStorage, SharedMemory, WindowCounts } from '../../catalog/limit.ts';
 import type { Clock } from '../../stdx/clock.ts';
@@ -8,6 +8,12 @@ import { onceByAttempt } from './outcomes.ts';
 import { RowsInsert, Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
+
+/**
+ * How far the clock by which a ban starts and the one by which it is lifted may be apart. A key whose ban was lifted is
+ * not banned again for longer: the refusals of the first two seconds do not count.
+ */
+const CLOCKS_APART_SECONDS = 1;
 
 /** The limiter's counts and bans in SQL. */
 export class SqlLimits implements LimitStorage {
@@ -115,7 +121,11 @@ export class SqlLimits implements LimitStorage {
           .execute();
         await trx
           .updateTable('bans')
-          .set((set) => ({ started_at: set('started_at', '+', seconds), ends_at: set('ends_at', '+', seconds) }))
+          .set((set) => ({
+            started_at: set('started_at', '+', seconds),
+            ends_at: set('ends_at', '+', seconds),
+            lifted_at: set('lifted_at', '+', seconds),
+          }))
           .execute();
       }),
     );
@@ -127,22 +137,33 @@ export class SqlLimits implements LimitStorage {
         const { keyId, startedAt, endsAt, level, reason } = ban;
         await trx
           .insertInto('bans')
-          .values({ key_id: keyId, started_at: startedAt, ends_at: endsAt, level, reason, lifted_at: null })
+          .values(({ selectFrom }) => ({
+            key_id: keyId,
+            started_at: startedAt,
+            ends_at: endsAt,
+            level,
+            reason,
+            lifted_at: selectFrom('bans')
+              .select(({ fn }) => fn.max('lifted_at').as('lifted_at'))
+              .where('key_id', '=', keyId)
+              .where('lifted_at', '>=', startedAt - CLOCKS_APART_SECONDS)
+              .where('lifted_at', '<', endsAt),
+          }))
           .execute();
       }),
     );
   }
 
   listBans(now: number): Promise<Ban[]> {
-    return this.#transactions.read(async (db) => {
-      const rows = await db
-        .selectFrom('bans')
-        .selectAll()
-        .where('ends_at', '>', now)
-        .where('lifted_at', 'is', null)
-        .execute();
-      return rows.map(toBan);
-    });
+    return this.#transactions.read(async (db) =>
+      (await selectBans(db, now).where('lifted_at', 'is', null).execute()).map(toBan),
+    );
+  }
+
+  listLiftedBans(now: number): Promise<Ban[]> {
+    return this.#transactions.read(async (db) =>
+      (await selectBans(db, now).where('lifted_at', 'is not', null).execute()).map(toBan),
+    );
   }
 
   liftBan(keyId: string, now: number, by: Operator): Promise<boolean> {
@@ -173,6 +194,11 @@ export class SqlLimits implements LimitStorage {
       return rows.map((row) => ({ ...toBan(row), liftedAt: row.lifted_at }));
     });
   }
+}
+
+/** The bans that have not ended by a second. */
+function selectBans(db: Kysely<Tables>, now: number) {
+  return db.selectFrom('bans').selectAll().where('ends_at', '>', now);
 }
 
 /** Per window: the column that orders it, and its count. */

@@ -79,6 +79,33 @@ export function limitsContract(check: Check): void {
     assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW, 1)]);
   });
 
+  check('a ban that was decided before a lift, and is stored after it, is stored as lifted', async ({ storage }) => {
+    const [key = '', other = ''] = (await issueMany(storage, 2)).map((issued) => issued.key.id);
+    const ban = (startedAt: number, keyId = key) => {
+      return { keyId, startedAt, endsAt: startedAt + 60, level: 1, reason: 'r' };
+    };
+    for (const keyId of [key, other]) await storage.limits.insertBan(ban(NOW - 10, keyId));
+    await storage.limits.liftBan(key, NOW - 5, OPERATOR);
+    for (const decided of [NOW - 9, NOW - 4]) await storage.limits.insertBan(ban(decided));
+    await storage.limits.insertBan(ban(NOW - 9, other));
+    assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW - 10, other), ban(NOW - 9, other)]);
+    const lifted = [NOW - 10, NOW - 9, NOW - 4];
+    assert.deepEqual(
+      (await storage.limits.listLiftedBans(NOW)).map(({ startedAt }) => startedAt),
+      lifted,
+    );
+    assert.equal((await storage.limits.listLiftedBans(NOW + 50)).length, 2, 'but those that are over');
+    await storage.limits.insertBan({ ...ban(NOW - 65), endsAt: NOW - 5 });
+    await storage.limits.insertBan(ban(NOW - 3));
+    assert.equal((await storage.limits.memory(key)).ban?.startedAt, NOW - 3, 'one that was decided after it');
+    const kept = (await storage.limits.banHistory(key, 10)).filter(({ liftedAt }) => liftedAt === null);
+    assert.deepEqual(
+      kept.map(({ startedAt }) => startedAt),
+      [NOW - 3, NOW - 65],
+      'and one that was over by then',
+    );
+  });
+
   check('reading many keys at once returns the same as reading each alone', async ({ storage }) => {
     const keys = (await issueMany(storage, 4)).map(({ key }) => key.id);
     const [counted = '', banned = '', lifted = ''] = keys;
@@ -111,5 +138,9 @@ export function limitsContract(check: Check): void {
     await storage.limits.move(-10);
     const { counts, ban } = await storage.limits.memory(key.id);
     assert.deepEqual([counts?.minuteEnds, counts?.day, ban?.startedAt, ban?.endsAt], [NOW - 10, 3, NOW - 10, NOW + 50]);
+    await storage.limits.liftBan(key.id, NOW, OPERATOR);
+    await storage.limits.move(20);
+    const [lifted] = await storage.limits.banHistory(key.id, 1);
+    assert.deepEqual([lifted?.startedAt, lifted?.liftedAt], [NOW + 10, NOW + 20]);
   });
 }
