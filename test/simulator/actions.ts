@@ -229,20 +229,22 @@ export class Actions {
       key.model.attempt(version);
       const { minute, day } = version.limits;
       this.#world.note(`${name}: ${key.id} becomes ${version.isRevoked ? 'revoked' : `${minute}/${day}`}`);
-      work.then(
-        () => {
+      const end = () => {
+        key.isChanging = false;
+      };
+      const callOff = this.#world.onDeath(life, end);
+      work
+        .then(() => {
           if (life.isDead) return;
           key.model.change(version, { begunMs, doneMs: this.#world.time.nowMs, madeBy: life });
-          key.isChanging = false;
-        },
-        (error) => {
+          end();
+        })
+        .catch((error) => {
+          if (life.isDead) return;
           expected(this.#world)(error);
-          key.isChanging = false;
-        },
-      );
-      this.#world.onDeath(life, () => {
-        key.isChanging = false;
-      });
+          end();
+        })
+        .finally(callOff);
     });
   }
 
@@ -250,15 +252,21 @@ export class Actions {
     const { time, limits } = this.#world;
     this.#onAny(({ life }, key) => {
       if (!life || limits.bans.all.every(({ keyId, ends }) => keyId !== key.id || ends < time.nowMs / 1_000)) return;
-      const { bans, end } = limits.bans.beginLift(key.id, time.nowMs);
+      const end = limits.bans.beginLift(key.id, time.nowMs);
       limits.lifted(key.id, time.nowMs);
-      const lifting = life.storage.limits.liftBan(key.id, life.clock().unix, OPERATOR).then((wasLifted) => {
-        this.#world.note(`${key.id}: ${wasLifted ? 'the ban was lifted' : 'there was no ban to lift'}`);
-        limits.lifted(key.id, time.nowMs);
-        for (const ban of bans) if (wasLifted && ban.storedMs !== undefined) ban.liftedMs = time.nowMs;
-      });
-      lifting.catch(expected(this.#world)).finally(() => end(time.nowMs));
-      this.#world.onDeath(life, () => end(time.nowMs));
+      const callOff = this.#world.onDeath(life, () => end({ nowMs: time.nowMs, wasMade: false }));
+      life.storage.limits
+        .liftBan(key.id, life.clock().unix, OPERATOR)
+        .then((wasMade) => {
+          this.#world.note(`${key.id}: ${wasMade ? 'the ban was lifted' : 'there was no ban to lift'}`);
+          limits.lifted(key.id, time.nowMs);
+          end({ nowMs: time.nowMs, wasMade });
+        })
+        .catch((error) => {
+          expected(this.#world)(error);
+          end({ nowMs: time.nowMs, wasMade: false });
+        })
+        .finally(callOff);
     });
   }
 
@@ -294,8 +302,10 @@ export class Actions {
     const data = this.#dice.pickWeighted({ all: 1, old: 2, none: 2 });
     this.#world.note(`Redis restarts with ${data}`);
     redis.stop();
-    if (data !== 'all') this.#world.loseRedis();
-    time.after(this.#dice.between(5, 3_000), () => redis.start(data));
+    time.after(this.#dice.between(5, 3_000), () => {
+      redis.start(data);
+      if (data !== 'all') this.#world.loseRedis();
+    });
   }
 
   /** With a server that had the time to notice a step of its clock, and to move what it stored along. */

@@ -75,7 +75,7 @@ export class World implements Disposable {
   readonly #flushSafe: SafePoint;
   readonly #knowledge: Knowledge;
   readonly #digest = createHash('sha256');
-  readonly #onDeath = new Map<Life, (() => void)[]>();
+  readonly #onDeath = new Map<Life, Set<() => void>>();
   #failure: unknown;
   #roughMs = 0;
   #named = 0;
@@ -89,7 +89,8 @@ export class World implements Disposable {
     this.banAfter = dice.between(2, 6);
     this.categoriesMax = dice.between(5, 30);
     const skewMs = dice.between(-400, 400);
-    const onSet = (set: SetInRedis) => this.#attempt(() => this.limits.setInRedis(set, this.#banMoment));
+    const onSet = (set: SetInRedis) =>
+      this.limits.setInRedis(set, { ...this.#banMoment, mayMiss: this.#knowledge.mayMiss });
     this.redis = instances === 1 ? undefined : new SimulatedRedis({ time, dice, skewMs, onSet });
     const runningMs = (fromMs: number, toMs: number) => time.runningMs(fromMs, toMs);
     this.limits = new LimitsModel({ banAfter: this.banAfter, shared: this.redis && { instances, skewMs }, runningMs });
@@ -213,16 +214,11 @@ export class World implements Disposable {
       ban.mayBeLost = true;
       this.limits.lifted(ban.keyId, this.time.nowMs);
     }
-    const safeMs = this.#flushSafe.ms;
-    this.limits.lose({ atMs: this.time.nowMs, safeMs: isNoticed ? safeMs : 0 });
+    const inRedis = (keyId: string) => this.redis?.value(keyId) ?? '';
+    this.#attempt(() => this.limits.lose({ atMs: this.time.nowMs, safeMs: this.#flushSafe.ms, inRedis }));
     if (isNoticed) return;
     // After a second of all processes, and the question that they ask then.
-    this.time.after(LOOK_MS, () => {
-      this.time.after(LOOKED_MS, () => {
-        this.#knowledge.lose({ isNoticed: true });
-        this.limits.lose({ atMs: this.time.nowMs, safeMs });
-      });
-    });
+    this.time.after(LOOK_MS, () => this.time.after(LOOKED_MS, () => this.#knowledge.notice()));
   }
 
   /** Checks everything that must hold now. */
@@ -230,7 +226,6 @@ export class World implements Disposable {
     this.#attempt(() => {
       const { nowMs } = this.time;
       const roughMs = this.roughUntilMs;
-      if (this.#knowledge.isDoubtful) this.limits.doubt();
       this.limits.check(nowMs);
       for (const safe of [this.#countsSafe, this.#usageSafe, this.#flushSafe]) safe.update(nowMs, roughMs);
       if (!this.#checkTables()) return;
@@ -257,9 +252,11 @@ export class World implements Disposable {
     this.database[Symbol.dispose]();
   }
 
-  /** Has something happen if a process ends without saving. */
-  onDeath(life: Life, happens: () => void): void {
-    this.#onDeath.set(life, [...(this.#onDeath.get(life) ?? []), happens]);
+  /** Has something happen if a process ends without saving. Returns what calls it off. */
+  onDeath(life: Life, happens: () => void): () => void {
+    const all = this.#onDeath.get(life) ?? new Set();
+    this.#onDeath.set(life, all.add(happens));
+    return () => all.delete(happens);
   }
 
   /** A process ended without saving. */
@@ -274,8 +271,12 @@ export class World implements Disposable {
     for (const ban of this.limits.bans.all) {
       if (ban.life === life && ban.storedMs === undefined && !this.redis) ban.mayBeLost = true;
     }
-    if (!this.redis) this.limits.lose({ atMs: this.time.nowMs, safeMs: this.#countsSafe.ms });
-    this.limits.forget(life, this.redis ? this.#flushSafe.ms : this.#countsSafe.ms);
+    const atMs = this.time.nowMs;
+    const safeMs = this.redis ? this.#flushSafe.ms : this.#countsSafe.ms;
+    this.#attempt(() => {
+      if (!this.redis) this.limits.lose({ atMs, safeMs });
+      this.limits.forget(life, { atMs, safeMs });
+    });
   }
 
   #charged(server: Server, { life, call, askedMs }: Pending, { key, decision, isFromMemory }: Charged): void {

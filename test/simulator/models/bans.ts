@@ -35,6 +35,7 @@ interface Lift {
   readonly keyId: string;
   readonly begunMs: number;
   endedMs: number;
+  wasMade: boolean;
 }
 
 /** When a ban was decided or set. */
@@ -74,8 +75,6 @@ export class BanModel {
     );
     if (known) {
       known.life ??= ban.life;
-      // Another one in the second of one that was lifted.
-      known.liftedMs = undefined;
       return;
     }
     const before = this.all.filter(({ keyId }) => keyId === ban.keyId);
@@ -124,19 +123,35 @@ export class BanModel {
       if (!isStored) continue;
       ban.storedMs = nowMs;
       ban.mayBeLost = false;
+      // It was stored before the lift, or as lifted.
+      const wasLifted = this.#lifts.some(({ keyId, begunMs, wasMade }) => {
+        return wasMade && keyId === ban.keyId && ban.starts <= Math.floor(begunMs / 1_000);
+      });
+      if (wasLifted) ban.liftedMs ??= nowMs;
     }
   }
 
   /** An operator begins to lift the ban of a key, which may be gone from now on. */
-  beginLift(keyId: string, nowMs: number): { bans: ModelBan[]; end: (nowMs: number) => void } {
-    const lift: Lift = { keyId, begunMs: nowMs, endedMs: Number.POSITIVE_INFINITY };
+  beginLift(keyId: string, begunMs: number): (end: { nowMs: number; wasMade: boolean }) => void {
+    const lift: Lift = { keyId, begunMs, endedMs: Number.POSITIVE_INFINITY, wasMade: false };
     this.#lifts.push(lift);
-    const bans = this.all.filter((ban) => ban.keyId === keyId && ban.ends > nowMs / 1_000 - ENDED_SECONDS);
-    for (const ban of bans) ban.liftBegunMs ??= nowMs;
-    const end = (endMs: number) => {
-      lift.endedMs = endMs;
+    const bans = this.all.filter((ban) => ban.keyId === keyId && ban.ends > begunMs / 1_000 - ENDED_SECONDS);
+    for (const ban of bans) ban.liftBegunMs ??= begunMs;
+    return ({ nowMs, wasMade }) => {
+      lift.endedMs = nowMs;
+      lift.wasMade = wasMade;
+      for (const ban of bans) if (wasMade && ban.storedMs !== undefined) ban.liftedMs = nowMs;
     };
-    return { bans, end };
+  }
+
+  /** When the last lift of a key's ban began that every process must have followed by now. */
+  followedLiftMs(
+    keyId: string,
+    { nowMs, roughUntilMs }: Pick<BanMoment, 'nowMs' | 'roughUntilMs'>,
+  ): number | undefined {
+    return this.#lifts.findLast((lift) => {
+      return lift.keyId === keyId && lift.wasMade && Math.max(lift.endedMs, roughUntilMs) + FOLLOWED_MS < nowMs;
+    })?.begunMs;
   }
 
   /** Throws if a ban was in force when a request was admitted. */
@@ -180,8 +195,9 @@ export class BanModel {
   }
 }
 
+/** Whether the process that banned a key may not have known yet that the operator had lifted its ban. */
 function isDuring({ keyId, begunMs, endedMs }: Lift, id: string, nowMs: number): boolean {
-  return keyId === id && begunMs <= nowMs && nowMs <= endedMs;
+  return keyId === id && begunMs <= nowMs && nowMs <= endedMs + FOLLOWED_MS;
 }
 
 /** How long the next ban is after some: longer than the last one, or the shortest after a day without. */

@@ -29,22 +29,34 @@ interface KnowledgeOptions {
 export class Knowledge {
   readonly #options: KnowledgeOptions;
   #lossMs = 0;
-  #isNoticed = true;
+  /** Losses that some processes may not have noticed. */
+  #unnoticed = 0;
 
   constructor(options: KnowledgeOptions) {
     this.#options = options;
   }
 
-  /** The data in Redis is older now, or gone; some processes may notice that only after a while. */
+  /** The data in Redis is older now, or gone. Unless all processes notice that at once, `notice` is called later. */
   lose({ isNoticed }: { isNoticed: boolean }): void {
     this.#lossMs = this.#options.time.nowMs;
-    this.#isNoticed = isNoticed;
+    if (!isNoticed) this.#unnoticed += 1;
+  }
+
+  notice(): void {
+    this.#lossMs = this.#options.time.nowMs;
+    this.#unnoticed -= 1;
   }
 
   /** Whether Redis lost data that storage could not bring back at once. */
   get isDoubtful(): boolean {
-    if (!this.#isNoticed) return true;
+    if (this.#unnoticed > 0) return true;
     return this.#lossMs > 0 && this.#options.roughUntilMs() >= this.#lossMs - SETTLED_MS - FAILING_MS;
+  }
+
+  /** Whether a process may count in Redis without what was saved. */
+  get mayMiss(): boolean {
+    const { time, roughUntilMs } = this.#options;
+    return this.#unnoticed > 0 || time.nowMs < roughUntilMs() + SETTLED_MS + FAILING_MS;
   }
 
   /** Whether a process may decide on a ban before it learns of another one. */

@@ -17,53 +17,70 @@ interface CountMoment {
   readonly today: number;
   /** The process that learns of it at once. */
   readonly knownTo: object | undefined;
+  /** Whether what was saved may be unknown to the one that counted. */
+  readonly mayMiss: boolean;
 }
 
 interface Entry extends Count {
   readonly atMs: number;
-  /** The process that learned of it, and so could save it. */
+  /** The process that learned of it, and so may save it. */
   knownTo: object | undefined;
-  /** Whether a later loss cannot bring the counter back to it: it was lost before, or with the only one that knew. */
-  isLost: boolean;
+  /** Whether it may not have been saved: it was lost before, or the only one that knew ended. */
+  mayBeGone: boolean;
 }
 
-/** A loss of counts: those from before `safeMs` must not be among the lost ones. */
+/** A loss of counts: what processes learned before `safeMs` they saved. */
 interface Loss {
-  readonly atMs: number;
   readonly safeMs: number;
+  /** What the counter still has. */
+  readonly kept: Count | undefined;
 }
 
 /**
  * What one counter counted for one key, kept apart from the code under test. Each request takes the next place in both
- * windows: the one behind the last, or the first of a window that opens with it, once the last one has ended. Only
- * after a loss may it go back, to a place that was taken after the last safe moment.
+ * windows: the one behind the last, or the first of a window that opens with it, once the last one has ended. A loss
+ * takes the counter back to what it still has. From there each window may rise at once to any count of before that a
+ * process learned, and must be above all those that were saved.
  */
 export class Ledger {
   readonly #name: string;
+  /** Whether a process that begins with less than what was lost replaces what was saved, so that nothing brings it back. */
+  readonly #isReplaced: boolean;
   #entries: Entry[] = [];
-  #loss: Loss | undefined;
+  /** What the counter has. */
+  #kept: Count | undefined;
+  #wasLost = false;
   /** The latest day that a refusal told of. */
   #told = 0;
   /** Whether the place of the next request cannot be told. */
   #isUnknown = false;
 
-  constructor(name: string) {
+  constructor(name: string, { isReplaced }: { isReplaced: boolean }) {
     this.#name = name;
+    this.#isReplaced = isReplaced;
   }
 
   /** A request was counted at a second. Throws if it took a wrong place. */
-  add(count: Count, { nowMs, now, today, knownTo }: CountMoment): void {
-    const last = this.#entries.at(-1);
-    const isNext = followsMinute(last, count, now) && followsDay(last, count, { today, told: this.#told });
-    const isAllowed = isNext || this.#isUnknown || this.#goesOnFromBefore(count, { now, today });
-    promise(isAllowed, () => {
-      return `${this.#name}: counted as ${show(count)} at ${now}, after ${last ? show(last) : 'nothing'}`;
-    });
-    if (!isNext) {
-      for (const each of this.#entries) each.isLost ||= !isEarlierMinute(each, count) || !isEarlierDay(each, count);
+  add(count: Count, { nowMs, now, today, knownTo, mayMiss }: CountMoment): void {
+    const kept = this.#kept;
+    if (!this.#isUnknown) {
+      const moment = { today, told: this.#told };
+      const learned = this.#entries.filter((each) => each.knownTo !== undefined);
+      const isNext =
+        [kept, ...learned.filter((each) => isLaterMinute(each, kept))].some((from) =>
+          followsMinute(from, count, now),
+        ) &&
+        [kept, ...learned.filter((each) => isLaterDay(each, kept))].some((from) => followsDay(from, count, moment));
+      promise(isNext, () => `${this.#name}: counted as ${show(count)} at ${now}, after ${show(kept)}`);
+      const saved = mayMiss ? undefined : learned.find((each) => !each.mayBeGone && isMissed(each, count, now));
+      promise(!saved, () => `${this.#name}: counted as ${show(count)} at ${now}, although ${show(saved)} was saved`);
     }
+    if (this.#wasLost && this.#isReplaced)
+      this.#entries = this.#entries.filter((each) => isLaterMinute(count, each) && isLaterDay(count, each));
+    this.#wasLost = false;
     this.#isUnknown = false;
-    this.#entries.push({ ...count, atMs: nowMs, knownTo, isLost: false });
+    this.#kept = count;
+    this.#entries.push({ ...count, atMs: nowMs, knownTo, mayBeGone: false });
     if (this.#entries.length > 4_000) this.#entries = this.#entries.slice(2_000);
   }
 
@@ -76,19 +93,15 @@ export class Ledger {
 
   /** A process ended without saving what it learned after a moment. */
   forget(process: object, safeMs: number): void {
-    for (const each of this.#entries) each.isLost ||= each.knownTo === process && each.atMs > safeMs;
+    for (const each of this.#entries) each.mayBeGone ||= each.knownTo === process && each.atMs > safeMs;
   }
 
-  /** Counts were lost, or came back older. */
-  lose(loss: Loss): void {
-    // What an earlier loss took before the next request, this one does not bring back.
-    const safeMs = this.#isUnsettled ? Math.min(loss.safeMs, this.#loss?.safeMs ?? loss.safeMs) : loss.safeMs;
-    this.#loss = { atMs: loss.atMs, safeMs };
-  }
-
-  /** What is remembered elsewhere could not be read since the last loss. */
-  doubt(): void {
-    if (this.#loss && this.#isUnsettled) this.#loss = { ...this.#loss, safeMs: 0 };
+  /** The counter lost counts, or came back with older ones. */
+  lose({ safeMs, kept }: Loss): void {
+    this.#kept = kept;
+    this.#wasLost = true;
+    for (const each of this.#entries)
+      each.mayBeGone ||= each.atMs > safeMs && (isLaterMinute(each, kept) || isLaterDay(each, kept));
   }
 
   /** The clock was stepped while nothing was there to notice: windows may end sooner, or later. */
@@ -110,44 +123,22 @@ export class Ledger {
   isDaySpent(day: number, limit: number): boolean {
     return this.#isUnknown || this.#entries.some((each) => each.day === day && each.dayUsed >= limit);
   }
-
-  /** Whether nothing was counted since the last loss. */
-  get #isUnsettled(): boolean {
-    const last = this.#entries.at(-1);
-    return this.#loss !== undefined && last !== undefined && last.atMs <= this.#loss.atMs;
-  }
-
-  /**
-   * Whether this is the next place after one to which the loss may have brought the counter back. From then on it can
-   * only go forward again, when a process adds what it remembers.
-   */
-  #goesOnFromBefore(count: Count, { now, today }: Pick<CountMoment, 'now' | 'today'>): boolean {
-    const loss = this.#loss;
-    const last = this.#entries.at(-1);
-    if (!loss || !last) return false;
-    const safe = this.#entries.findLastIndex(
-      ({ atMs, knownTo, isLost }) => knownTo !== undefined && !isLost && atMs <= loss.safeMs,
-    );
-    const since = this.#entries.slice(Math.max(0, safe));
-    const isSettled = last.atMs > loss.atMs;
-    const minutes = since.filter((each) => !isSettled || !isEarlierMinute(each, last));
-    const days = since.filter((each) => !isSettled || !isEarlierDay(each, last));
-    const mayBeEmpty = !isSettled && safe === -1;
-    return (
-      [...minutes, ...(mayBeEmpty ? [undefined] : [])].some((from) => followsMinute(from, count, now)) &&
-      [...days, ...(mayBeEmpty ? [undefined] : [])].some((from) => followsDay(from, count, { today, told: this.#told }))
-    );
-  }
 }
 
-function isEarlierMinute(one: Count, other: Count): boolean {
+function isLaterMinute(one: Count, other: Count | undefined): boolean {
+  if (!other) return true;
   return (
-    one.minuteEnds < other.minuteEnds || (one.minuteEnds === other.minuteEnds && one.minuteUsed < other.minuteUsed)
+    one.minuteEnds > other.minuteEnds || (one.minuteEnds === other.minuteEnds && one.minuteUsed > other.minuteUsed)
   );
 }
 
-function isEarlierDay(one: Count, other: Count): boolean {
-  return one.day < other.day || (one.day === other.day && one.dayUsed < other.dayUsed);
+function isLaterDay(one: Count, other: Count | undefined): boolean {
+  return !other || one.day > other.day || (one.day === other.day && one.dayUsed > other.dayUsed);
+}
+
+/** Whether a count begins behind one that was saved. */
+function isMissed(saved: Count, count: Count, now: number): boolean {
+  return (now < saved.minuteEnds && !isLaterMinute(count, saved)) || !isLaterDay(count, saved);
 }
 
 function followsMinute(from: Count | undefined, to: Count, now: number): boolean {
@@ -170,6 +161,8 @@ function isSame(one: Count, other: Count): boolean {
   );
 }
 
-function show({ minuteEnds, minuteUsed, day, dayUsed }: Count): string {
+function show(count: Count | undefined): string {
+  if (!count) return 'nothing';
+  const { minuteEnds, minuteUsed, day, dayUsed } = count;
   return `${minuteUsed} of the minute until ${minuteEnds}, ${dayUsed} of the day ${day}`;
 }

@@ -15,6 +15,8 @@ const DAY_SECONDS = 86_400;
 /** How long it takes at most until a ban that was decided is told. */
 const ANNOUNCED_MS = 3_000;
 const LATE_SECONDS = 10;
+/** Of what happens in one moment, a request is counted before a client is told of it. */
+const FIRST = -1e12;
 /** The window of refusals, and what it takes to follow a change. */
 const UNCERTAIN_MS = 90_000;
 
@@ -84,27 +86,31 @@ export class LimitsModel {
     this.bans = new BanModel(options.runningMs);
   }
 
-  /** Redis counted a request or replaced a ban, whether or not its answer arrives. */
-  setInRedis({ did, keyId, now, value }: SetInRedis, moment: BanMoment): void {
+  /**
+   * Redis counted a request or replaced a ban, whether or not its answer arrives. `mayMiss`: those who count may not
+   * know what was saved.
+   */
+  setInRedis({ did, keyId, now, value }: SetInRedis, { mayMiss, ...moment }: BanMoment & { mayMiss: boolean }): void {
     const { nowMs } = moment;
-    const [minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0, starts = 0, ends = 0] = value.split(' ').map(Number);
     if (did === 'count') {
-      const today = Math.floor(now / DAY_SECONDS);
-      this.#ledger(keyId).add({ minuteEnds, minuteUsed, day, dayUsed }, { nowMs, now, today, knownTo: undefined });
-    } else if (starts > 0) {
-      const { level } = JSON.parse(value.slice(value.indexOf('{'))) as { level: number };
-      this.#events.push({
-        nowMs,
-        order: 1,
-        check: () => this.bans.add({ keyId, starts, ends, level }, moment),
-      });
+      const counted = { nowMs, now, today: Math.floor(now / DAY_SECONDS), knownTo: undefined, mayMiss };
+      const check = () => this.#ledger(keyId).add(countIn(value), counted);
+      this.#events.push({ nowMs, order: FIRST, check });
+      return;
     }
+    const [starts = 0, ends = 0] = value.split(' ').slice(4).map(Number);
+    if (starts === 0) return;
+    const { level } = JSON.parse(value.slice(value.indexOf('{'))) as { level: number };
+    this.#events.push({ nowMs, order: 1, check: () => this.bans.add({ keyId, starts, ends, level }, moment) });
   }
 
-  /** Every key's counts may be those of any moment since a safe one. */
-  lose(loss: { atMs: number; safeMs: number }): void {
-    this.check(loss.atMs);
-    for (const ledger of this.#ledgers.values()) ledger.lose(loss);
+  /** The counter lost counts that were saved only up to a safe moment. `inRedis`: what it still has of a key. */
+  lose({ atMs, safeMs, inRedis }: { atMs: number; safeMs: number; inRedis?: (keyId: string) => string }): void {
+    this.check(atMs);
+    for (const [keyId, ledger] of this.#ledgers) {
+      const value = inRedis?.(keyId);
+      ledger.lose({ safeMs, kept: value ? countIn(value) : undefined });
+    }
   }
 
   /** The clock of the only process was stepped while it was down. */
@@ -114,13 +120,9 @@ export class LimitsModel {
   }
 
   /** A process ended, and did not save what it learned after a moment. */
-  forget(life: Decider, safeMs: number): void {
+  forget(life: Decider, { atMs, safeMs }: { atMs: number; safeMs: number }): void {
+    this.check(atMs);
     for (const ledger of this.#ledgers.values()) ledger.forget(life, safeMs);
-  }
-
-  /** What is remembered beside Redis cannot be read. */
-  doubt(): void {
-    for (const ledger of this.#ledgers.values()) ledger.doubt();
   }
 
   /** A process decided on a request. It is checked with all else of the same moment, whose order is not known. */
@@ -157,12 +159,18 @@ export class LimitsModel {
 
   #checkBan({ life, ban, limits, ahead, ...moment }: Banned & { readonly ahead: number }): void {
     const [starts, ends] = [ban.startedAt - ahead, ban.endsAt - ahead];
-    const count = this.#refusalsOf(life, ban.keyId).addBan(starts);
-    const isDue = limits.some(({ minute }) => count > minute) && count >= this.#options.banAfter;
+    const refusals = this.#refusalsOf(life, ban.keyId);
+    const count = refusals.addBan(starts);
+    const isDue = (after: number) => limits.some(({ minute }) => after > minute) && after >= this.#options.banAfter;
     promise(
-      isDue || starts * 1_000 < (this.#uncertainUntilMs.get(ban.keyId) ?? 0),
+      isDue(count) || starts * 1_000 < (this.#uncertainUntilMs.get(ban.keyId) ?? 0),
       () => `${ban.keyId}: banned after ${count} refusals`,
     );
+    const liftedMs = this.bans.followedLiftMs(ban.keyId, moment);
+    if (liftedMs !== undefined) {
+      const most = 1 + refusals.since(Math.floor(liftedMs / 1_000) - 1);
+      promise(isDue(most), () => `${ban.keyId}: banned after ${most} refusals since its ban was lifted`);
+    }
     this.bans.add({ keyId: ban.keyId, life, starts, ends, level: ban.level }, moment);
   }
 
@@ -188,7 +196,7 @@ export class LimitsModel {
     else {
       // In true seconds, which no step of a clock moves.
       const inTruth = { ...count, minuteEnds: count.minuteEnds - ahead };
-      ledger.add(inTruth, { nowMs: decided.nowMs, now: now - ahead, today, knownTo: life });
+      ledger.add(inTruth, { nowMs: decided.nowMs, now: now - ahead, today, knownTo: life, mayMiss: false });
     }
     const trueNow = Math.floor(decided.nowMs / 1_000);
     const { askedMs } = decided;
@@ -260,18 +268,24 @@ export class LimitsModel {
   }
 
   #ledger(keyId: string): Ledger {
-    return existing(this.#ledgers, keyId, () => new Ledger(keyId));
+    return existing(this.#ledgers, keyId, () => new Ledger(keyId, { isReplaced: !this.#options.shared }));
   }
 
   #share(life: Decider, keyId: string): Ledger {
     const ledgers = existing(this.#shares, life, () => new Map<string, Ledger>());
-    return existing(ledgers, keyId, () => new Ledger(`a share of ${keyId}`));
+    return existing(ledgers, keyId, () => new Ledger(`a share of ${keyId}`, { isReplaced: true }));
   }
 
   #refusalsOf(life: Decider, keyId: string): RefusalCount {
     const counts = existing(this.#refusals, life, () => new Map<string, RefusalCount>());
     return existing(counts, keyId, () => new RefusalCount());
   }
+}
+
+/** The counts in a value of Redis. */
+function countIn(value: string): Count {
+  const [minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0] = value.split(' ').map(Number);
+  return { minuteEnds, minuteUsed, day, dayUsed };
 }
 
 function countOf({ minute, day }: Decision): Count {

@@ -32,6 +32,11 @@ export class RefusalCount {
     return after(last, now).count;
   }
 
+  /** At most how many there were from a second on. */
+  since(now: number): number {
+    return this.#states.filter((state) => state.now >= now).length;
+  }
+
   #push(state: State): void {
     this.#states.push(state);
     if (this.#states.length > STATES_MAX) this.#states = this.#states.slice(STATES_MAX / 2);
