@@ -14,7 +14,7 @@ test('a share is each limit divided by the instances, rounded up', () => {
     [{ minute: 6, day: 1_000 }, 2, 'rate_limit_exceeded'],
     [{ minute: 1, day: 1 }, 1, 'daily_quota_exceeded'],
   ] as const) {
-    const share = new LocalShare(3);
+    const share = new LocalShare(3, () => NOW);
     const key = keyOf(limits);
     for (let left = admitted - 1; left >= 0; left -= 1) assert.equal(share.charge(key, NOW).remaining, left);
     assert.equal(share.charge(key, NOW).refusal, refusal);
@@ -22,20 +22,32 @@ test('a share is each limit divided by the instances, rounded up', () => {
   }
 });
 
-test('a ban ends at its stored moment, however far the clock was stepped', () => {
+test('a ban ends at its moment by the clock that it is dated by, whatever the machine shows', () => {
   const key = keyOf({ minute: 10, day: 100 });
   for (const stepped of [0, 5_000, -5_000]) {
-    const share = new LocalShare(1);
-    const at = (unix: number) => ({ unix, steady: unix - stepped });
-    share.setBans([{ keyId: key.id, startedAt: NOON, endsAt: NOON + 60, level: 1, reason: 'r' }], at(NOON));
-    const refused = share.charge(key, at(NOON + 59));
-    assert.deepEqual([refused.refusal, refused.ban?.until], ['key_banned', NOON + 60]);
-    assert.equal(share.charge(key, at(NOON + 60)).refusal, undefined);
+    for (const apart of [0, 3_000, -3_000]) {
+      let second = 0;
+      const now = () => ({ unix: NOON + second + apart + stepped, steady: NOON + second + apart });
+      const share = new LocalShare(1, () => ({ unix: NOON + second, steady: NOON + second }));
+      share.setBans([{ keyId: key.id, startedAt: NOON, endsAt: NOON + 60, level: 1, reason: 'r' }], now());
+      second = 59;
+      const refused = share.charge(key, now());
+      assert.deepEqual([refused.refusal, refused.ban?.until], ['key_banned', now().unix + 1]);
+      second = 60;
+      assert.equal(share.charge(key, now()).refusal, undefined);
+    }
   }
 });
 
+test('a machine whose clock is behind, and that knows no other, bans for no longer than a ban lasts', () => {
+  const key = keyOf({ minute: 10, day: 100 });
+  const share = new LocalShare(1, () => ({ unix: NOON, steady: NOON }));
+  share.setBans([{ keyId: key.id, startedAt: NOON + 3_600, endsAt: NOON + 3_660, level: 1, reason: 'r' }], NOW);
+  assert.equal(share.charge(key, NOW).ban?.until, NOON + 60);
+});
+
 test('a ban that is no longer listed is not enforced, and refusals of a share lead to none', () => {
-  const share = new LocalShare(1);
+  const share = new LocalShare(1, () => NOW);
   const key = keyOf({ minute: 1, day: 100 });
   share.setBans([{ keyId: key.id, startedAt: NOON, endsAt: NOON + 60, level: 1, reason: 'r' }], NOW);
   assert.equal(share.charge(key, NOW).refusal, 'key_banned');

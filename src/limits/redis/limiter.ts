@@ -109,7 +109,7 @@ export class RedisLimiter implements Limiter {
   constructor(options: RedisLimiterOptions) {
     const { events, keyPrefix = KEY_PREFIX, timers = SYSTEM_TIMERS } = options;
     this.#options = options;
-    this.#share = new LocalShare(options.instances);
+    this.#share = new LocalShare(options.instances, () => this.#redis.now().earliest);
     this.#memories = new MemoryReader(options.storage.limits, timers);
     this.#redis = new RedisCounts({
       ...options,
