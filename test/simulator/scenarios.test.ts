@@ -109,6 +109,27 @@ test('a lift ends the bans that other instances had decided by then, whenever th
   for (const server of [0, 1]) assert.equal((await world.charge(server, key)).refusal, 'rate_limit_exceeded');
 });
 
+test('of two readings of the bans that overlap, an instance without Redis believes the later one', async () => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  await world.ban(0, key);
+  world.servers[1]?.ways.redis.start('down', 10_000);
+  await world.time.pass(2_000);
+  const { storage, limiter } = world.life(1);
+  const listBans = storage.limits.listBans.bind(storage.limits);
+  storage.limits.listBans = async (now) => {
+    storage.limits.listBans = listBans;
+    const bans = await listBans(now);
+    await world.time.wait(1_000);
+    return bans;
+  };
+  const early = limiter.refreshBans();
+  await world.lift(key);
+  await world.settle(early);
+  await world.time.pass(500);
+  assert.equal((await world.charge(1, key)).refusal, undefined);
+});
+
 /** A client's key, with its secret. */
 interface Issued {
   readonly id: string;

@@ -104,6 +104,11 @@ export class RedisLimiter implements Limiter {
   readonly #timer: Timer;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
+  /**
+   * Drops bans that are active here but not in storage. Redis drops them when the key calls next. The refusals of a key
+   * whose ban was lifted are counted anew. Never overlaps, so that an older list does not replace a newer one.
+   */
+  readonly refreshBans = oneAtATime(() => this.#refreshBans());
 
   /** Starts disconnected; `connect` makes the first attempt, and the link retries every second. */
   constructor(options: RedisLimiterOptions) {
@@ -167,11 +172,7 @@ export class RedisLimiter implements Limiter {
     return now.unix <= decision.now ? decision : later(decision, now);
   }
 
-  /**
-   * Drops bans that are active here but not in storage. Redis drops them when the key calls next. The refusals of a key
-   * whose ban was lifted are counted anew.
-   */
-  async refreshBans(): Promise<void> {
+  async #refreshBans(): Promise<void> {
     const { storage, clock } = this.#options;
     const { steady: now } = this.#redis.now().earliest;
     const stored = [...this.#newBans].filter(({ isStored }) => isStored);
@@ -190,14 +191,11 @@ export class RedisLimiter implements Limiter {
       if (!ban || now >= ban.ends) continue;
       if (lastStart.get(keyId) !== ban.startedAt) this.#refused.delete(keyId);
     }
-    const known = this.#lifts;
-    this.#lifts = new Set();
     for (const { keyId, startedAt } of lifted) {
-      const lift = `${keyId} ${startedAt}`;
-      this.#lifts.add(lift);
       const { ends = 0 } = this.#refused.get(keyId)?.ban ?? {};
-      if (!known.has(lift) && now >= ends) this.#refused.delete(keyId);
+      if (!this.#lifts.has(`${keyId} ${startedAt}`) && now >= ends) this.#refused.delete(keyId);
     }
+    this.#lifts = new Set(lifted.map(({ keyId, startedAt }) => `${keyId} ${startedAt}`));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
