@@ -249,14 +249,16 @@ export class Actions {
   }
 
   #liftBan(): void {
-    const { time, limits } = this.#world;
+    const { time, limits, redis } = this.#world;
     this.#onAny(({ life }, key) => {
       if (!life || limits.bans.all.every(({ keyId, ends }) => keyId !== key.id || ends < time.nowMs / 1_000)) return;
       const end = limits.bans.beginLift(key.id, time.nowMs);
       limits.lifted(key.id, time.nowMs);
       const callOff = this.#world.onDeath(life, () => end({ nowMs: time.nowMs, wasMade: false }));
+      // Bans that are shared go by the clock of Redis; the operator's machine has the right time.
+      const now = redis ? Math.floor(time.nowMs / 1_000) : life.clock().unix;
       life.storage.limits
-        .liftBan(key.id, life.clock().unix, OPERATOR)
+        .liftBan(key.id, now, OPERATOR)
         .then((wasMade) => {
           this.#world.note(`${key.id}: ${wasMade ? 'the ban was lifted' : 'there was no ban to lift'}`);
           limits.lifted(key.id, time.nowMs);
@@ -315,9 +317,7 @@ export class Actions {
     if (isSettled) this.#onAny(work);
   }
 
-  /** Where several instances count together, they share the clock of Redis; theirs are kept in step. */
   #stepClock(): void {
-    if (this.#world.redis) return;
     const server = this.#anyServer;
     const { time, limits } = this.#world;
     if (server.state !== 'up' && server.state !== 'down') return;
@@ -325,7 +325,7 @@ export class Actions {
     this.#world.note(`${server.name}: the clock is stepped by ${seconds} s`);
     server.skewMs += seconds * 1_000;
     this.#steppedMs = time.nowMs;
-    if (server.state === 'down') limits.shift();
+    if (server.state === 'down' && !this.#world.redis) limits.shift();
   }
 
   /** To where something ends, or a second beside it. */

@@ -83,6 +83,8 @@ export class Life implements AsyncDisposable {
   #catchUp: () => Promise<void> = async () => {};
   #fromMemory = 0;
   isDead = false;
+  /** Whether it has learned the time of Redis. */
+  knowsTime = false;
   /** Since when it counts without Redis. */
   degradedMs: number | undefined;
   /** Until when it counted without Redis. */
@@ -102,6 +104,9 @@ export class Life implements AsyncDisposable {
       requestFailed: (_id, error) => observer.onDefect(error),
       refusedFromMemory: () => {
         this.#fromMemory += 1;
+      },
+      requestCounted: () => {
+        this.knowsTime = true;
       },
       limiterDegraded: () => {
         this.degradedMs = time.nowMs;

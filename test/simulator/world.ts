@@ -282,6 +282,7 @@ export class World implements Disposable {
   #charged(server: Server, { life, call, askedMs }: Pending, { key, decision, isFromMemory }: Charged): void {
     const { nowMs } = this.time;
     const { degradedMs } = life;
+    const isAstray = server.skewMs !== 0 && !life.knowsTime;
     const { minute, day, refusal = 'admitted' } = decision;
     const until = decision.ban ? ` until ${decision.ban.until}` : '';
     this.note(`${server.name} ${key.id}: ${refusal}${until}, ${minute.remaining}/${day.remaining} of ${minute.limit}`);
@@ -291,10 +292,12 @@ export class World implements Disposable {
       decision,
       isPeek: call.operation === 'peek',
       isFromMemory,
+      isAstray,
       askedMs,
       nowMs,
       roughUntilMs: this.roughUntilMs,
-      knows: (ban, counter) => this.#knowledge.mustKnow({ bornMs: life.bornMs, degradedMs, nowMs }, ban, counter),
+      knows: (ban, counter) =>
+        this.#knowledge.mustKnow({ bornMs: life.bornMs, degradedMs, nowMs, isAstray }, ban, counter),
     });
   }
 

@@ -79,10 +79,11 @@ export class BanModel {
     }
     const before = this.all.filter(({ keyId }) => keyId === ban.keyId);
     // One that is lifted in its last moments may be over before the process learns of that.
-    const most = levelAfter(
-      before.filter(({ ends, liftedMs }) => mayBeNew || liftedMs === undefined || liftedMs > (ends - 2) * 1_000),
-      ban.starts,
-    );
+    const kept = before.filter(({ ends, liftedMs }) => liftedMs === undefined || liftedMs > (ends - 2) * 1_000);
+    // Of several processes that ban at once, each may know only of the last ban before.
+    const most = mayBeNew
+      ? Math.max(1, ...before.map((each) => levelAfter([each], ban.starts)))
+      : levelAfter(kept, ban.starts);
     const certain = before.filter((each) => {
       return each.storedMs !== undefined && each.liftBegunMs === undefined && !each.mayBeLost;
     });
@@ -168,12 +169,17 @@ export class BanModel {
     promise(ban === undefined, () => `${keyId}: admitted at ${now}, during a ban until ${ban?.ends}`);
   }
 
+  /** Throws if a client was told of a ban that is longer than any. */
+  checkLength({ keyId, until, now }: Pick<BannedAnswer, 'keyId' | 'until' | 'now'>): void {
+    const longest = LENGTHS.at(-1) ?? 0;
+    promise(until - now <= longest, () => `${keyId}: banned for ${until - now} s`);
+  }
+
   /** Throws if a client was told of a ban that was lifted or is over. False if it is not known why it was imposed. */
   checkBanned(answer: BannedAnswer): boolean {
     const { keyId, until, askedMs, now, roughUntilMs } = answer;
     const ofKey = this.all.filter((each) => each.keyId === keyId);
-    const longest = LENGTHS.at(-1) ?? 0;
-    promise(until - now <= longest, () => `${keyId}: banned for ${until - now} s`);
+    this.checkLength(answer);
     const shifted = ofKey.findLast(({ mayBeShifted }) => mayBeShifted);
     if (shifted && until - now <= shifted.ends - shifted.starts) return true;
     const ban = ofKey.findLast(({ ends }) => Math.abs(ends - until) <= 1);

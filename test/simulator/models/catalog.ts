@@ -21,8 +21,8 @@ interface Create {
   open: number;
   /** Whether an attempt had no answer, or one that did not tell. */
   isUnknown: boolean;
-  readonly firstAsked: number;
-  /** The latest Unix second of an attempt; a clock may be stepped back behind it. */
+  /** The earliest and the latest Unix second of an attempt, by clocks that may be stepped in between. */
+  firstAsked: number;
   lastAsked: number;
   /** The ids under which it was stored, and when; another one only once its Idempotency-Key had expired. */
   readonly ids: Map<number, Between>;
@@ -46,6 +46,7 @@ export class CatalogModel {
     const begun = { open: 0, isUnknown: false, firstAsked: now, lastAsked: now, ids: new Map() };
     const create = this.#creates.get(name) ?? begun;
     create.open += 1;
+    create.firstAsked = Math.min(create.firstAsked, now);
     create.lastAsked = Math.max(create.lastAsked, now);
     this.#creates.set(name, create);
   }

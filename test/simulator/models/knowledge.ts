@@ -16,6 +16,8 @@ interface Standing {
   /** Since when it counts without Redis. */
   readonly degradedMs: number | undefined;
   readonly nowMs: number;
+  /** Whether the clock of its machine is wrong, and it has not learned the time of Redis, by which bans are dated. */
+  readonly isAstray: boolean;
 }
 
 interface KnowledgeOptions {
@@ -70,13 +72,13 @@ export class Knowledge {
   }
 
   /** Whether a process had to know of a ban when it decided. */
-  mustKnow({ bornMs, degradedMs, nowMs }: Standing, ban: ModelBan, counter: Counter): boolean {
+  mustKnow({ bornMs, degradedMs, nowMs, isAstray }: Standing, ban: ModelBan, counter: Counter): boolean {
     const storedMs = ban.storedMs ?? nowMs;
     if (counter === 'alone') return storedMs < bornMs;
     if (counter === 'redis') {
       return !this.isDoubtful && Math.max(storedMs, ban.sharedMs ?? nowMs) < nowMs - SETTLED_MS;
     }
-    if (degradedMs === undefined || nowMs < degradedMs + SETTLED_MS) return false;
+    if (isAstray || degradedMs === undefined || nowMs < degradedMs + SETTLED_MS) return false;
     return storedMs < degradedMs && this.#options.roughUntilMs() < degradedMs - SETTLED_MS;
   }
 }

@@ -44,7 +44,7 @@ interface Loss {
  */
 export class Ledger {
   readonly #name: string;
-  /** Whether a process that begins with less than what was lost replaces what was saved, so that nothing brings it back. */
+  /** Whether what was saved is replaced, not raised, by one that begins with less: nothing brings the rest back. */
   readonly #isReplaced: boolean;
   #entries: Entry[] = [];
   /** What the counter has. */

@@ -35,6 +35,8 @@ export interface Decided {
   readonly decision: Decision;
   readonly isPeek: boolean;
   readonly isFromMemory: boolean;
+  /** Whether the clock of its machine is wrong, and it has not learned the time of Redis. */
+  readonly isAstray: boolean;
   readonly askedMs: number;
   readonly nowMs: number;
   /** When storage, or the way to it, failed for the last time. */
@@ -160,10 +162,10 @@ export class LimitsModel {
   #checkBan({ life, ban, limits, ahead, ...moment }: Banned & { readonly ahead: number }): void {
     const [starts, ends] = [ban.startedAt - ahead, ban.endsAt - ahead];
     const refusals = this.#refusalsOf(life, ban.keyId);
-    const count = refusals.addBan(starts);
+    const { count, isKnown } = refusals.addBan(starts);
     const isDue = (after: number) => limits.some(({ minute }) => after > minute) && after >= this.#options.banAfter;
     promise(
-      isDue(count) || starts * 1_000 < (this.#uncertainUntilMs.get(ban.keyId) ?? 0),
+      isDue(count) || !isKnown || starts * 1_000 < (this.#uncertainUntilMs.get(ban.keyId) ?? 0),
       () => `${ban.keyId}: banned after ${count} refusals`,
     );
     const liftedMs = this.bans.followedLiftMs(ban.keyId, moment);
@@ -182,7 +184,7 @@ export class LimitsModel {
     const counter = this.#counterOf(decided);
     const ledger = counter === 'share' ? this.#share(life, key.id) : this.#ledger(key.id);
     if (decision.refusal && !isPeek) ledger.tell(decision.day.reset / DAY_SECONDS - 1);
-    if (decision.refusal === 'key_banned') this.#checkBanned(decided);
+    if (decision.refusal === 'key_banned') this.#checkBanned(decided, counter);
     else if (decision.refusal && !isPeek) this.#checkRefused(decided, { counter, ledger });
     else if (!isPeek) this.#checkAdmitted(decided, { counter, ledger });
   }
@@ -218,9 +220,10 @@ export class LimitsModel {
       : ledger.isSpentAt(now, minute.limit, minute.reset - ahead);
     promise(isSpent, () => `${key.id}: refused by ${counter} with ${JSON.stringify(decision)}, although there is room`);
     if (counter === 'share') return;
-    const count = this.#refusalsOf(life, key.id).add(decision.now - ahead);
+    const mayForget = nowMs < (this.#uncertainUntilMs.get(key.id) ?? 0);
+    const { count, isKnown } = this.#refusalsOf(life, key.id).add(decision.now - ahead, { mayForget });
     const isDue = count > key.limits.minute && count >= this.#options.banAfter;
-    if (!isDue) return;
+    if (!isDue || !isKnown) return;
     // Answers that were under way when a process decided on a ban are still refusals of a window.
     const isBanned = () => this.bans.isNew(key.id, nowMs);
     this.#expect({
@@ -230,13 +233,17 @@ export class LimitsModel {
     });
   }
 
-  #checkBanned(decided: Dated): void {
-    const { key, life, decision, askedMs, nowMs, roughUntilMs, ahead } = decided;
-    const isShared = this.#options.shared !== undefined;
-    const until = (decision.ban?.until ?? 0) - (isShared ? 0 : ahead);
-    const now = decision.now - (isShared ? 0 : ahead);
+  #checkBanned(decided: Dated, counter: Counter): void {
+    const { key, life, decision, askedMs, nowMs, roughUntilMs } = decided;
+    const ahead = counter === 'redis' ? 0 : decided.ahead;
+    const until = (decision.ban?.until ?? 0) - ahead;
+    const now = decision.now - ahead;
+    if (counter === 'share' && decided.isAstray) {
+      this.bans.checkLength({ keyId: key.id, until, now });
+      return;
+    }
     // A ban is told once it is stored; if the clock was stepped meanwhile, its moments are those of before.
-    if (!isShared && Math.abs(now - nowMs / 1_000) > LATE_SECONDS) return;
+    if (counter === 'alone' && Math.abs(now - nowMs / 1_000) > LATE_SECONDS) return;
     // The process tells of a ban once Redis has it, and refuses from the moment at which it decides.
     this.#expect({
       sinceMs: nowMs,

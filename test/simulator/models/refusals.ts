@@ -1,14 +1,20 @@
 const WINDOW_SECONDS = 60;
 const IN_FLIGHT_SECONDS = 2;
 const STATES_MAX = 1_000;
+/** How far two readings of the counter's clock may be apart. */
+const READINGS_APART_SECONDS = 1;
 
 interface State {
   readonly now: number;
   readonly opened: number;
+  /** How many count by now. */
   readonly count: number;
+  /** Whether it is known when the window opened: not if it may be one that was begun anew. */
+  readonly isKnown: boolean;
 }
 
-const NONE: State = { now: Number.NEGATIVE_INFINITY, opened: Number.NEGATIVE_INFINITY, count: 0 };
+const LONG_AGO = Number.NEGATIVE_INFINITY;
+const NONE: State = { now: LONG_AGO, opened: LONG_AGO, count: 0, isKnown: true };
 
 /** Counts the refusals of one key at one process, by the published rule of bans. */
 export class RefusalCount {
@@ -17,19 +23,22 @@ export class RefusalCount {
 
   /**
    * A refusal over a window, at a second of the counter. Those in the second of the first refusal and in the next one
-   * do not count. Returns how many count by now.
+   * do not count. `mayForget`: those of before may be forgotten, because a ban was lifted.
    */
-  add(now: number): number {
+  add(now: number, { mayForget }: { mayForget: boolean }): State {
     const state = after(this.#states.at(-1), now);
-    this.#push(state);
-    return state.count;
+    const added = { ...state, isKnown: state.isKnown && !mayForget };
+    this.#push(added);
+    return added;
   }
 
   /** The refusal that led to a ban, which is told later than refusals that were decided after it. */
-  addBan(now: number): number {
+  addBan(now: number): State {
     const last = this.#states.findLast((state) => state.now <= now);
+    const next = this.#states.findLast((state) => state.now <= now + READINGS_APART_SECONDS);
     if (last === this.#states.at(-1)) this.#push({ ...NONE, now });
-    return after(last, now).count;
+    const [one, other] = [after(last, now), after(next, now)];
+    return one.count < other.count ? other : one;
   }
 
   /** At most how many there were from a second on. */
@@ -43,7 +52,10 @@ export class RefusalCount {
   }
 }
 
-function after({ opened, count } = NONE, now: number): State {
-  if (now >= opened + WINDOW_SECONDS) return { now, opened: now, count: 0 };
-  return { now, opened, count: now >= opened + IN_FLIGHT_SECONDS ? count + 1 : count };
+function after(last = NONE, now: number): State {
+  const { opened, count } = last;
+  // Whenever the last window opened, it is over that long after the last refusal in it.
+  const isKnown = last.isKnown || now >= last.now + WINDOW_SECONDS;
+  if (now >= opened + WINDOW_SECONDS) return { now, opened: now, count: 0, isKnown };
+  return { now, opened, count: now >= opened + IN_FLIGHT_SECONDS ? count + 1 : count, isKnown };
 }
