@@ -104,10 +104,8 @@ export class RedisLimiter implements Limiter {
   readonly #timer: Timer;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
-  /**
-   * Drops bans that are active here but not in storage. Redis drops them when the key calls next. The refusals of a key
-   * whose ban was lifted are counted anew. Never overlaps, so that an older list does not replace a newer one.
-   */
+  // Never overlaps, so that an older list of bans does not replace a newer one.
+  /** Drops bans that storage does not have, here; Redis drops them at the key's next call. A lift forgets refusals. */
   readonly refreshBans = oneAtATime(() => this.#refreshBans());
 
   /** Starts disconnected; `connect` makes the first attempt, and the link retries every second. */
