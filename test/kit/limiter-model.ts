@@ -41,31 +41,37 @@ export class LimiterModel {
   #inWindow = 0;
   #day = 0;
   #inDay = 0;
+  /** The last day that a refusal told of. A limiter may forget it when the clock is set back: nothing was counted. */
+  #refusedOn = 0;
 
   /** Compares a decision with the model, and counts it. Throws when they disagree. */
   check(decision: Decision, limits: Limits, now: Moment): void {
     assertConsistent(decision, now.unix);
-    this.#turn(now);
-    const left = [limits.minute - this.#inWindow, limits.day - this.#inDay];
+    if (now.steady - this.#windowOpened >= 60) this.#inWindow = 0;
+    const day = this.#dayOf(decision, now);
+    let inDay = day === this.#day ? this.#inDay : 0;
+    const left = [limits.minute - this.#inWindow, limits.day - inDay];
     if (decision.refusal) {
-      if (decision.refusal !== 'key_banned')
-        assert.ok(Math.min(...left) <= 0, 'refused although both windows have room');
+      this.#refusedOn = Math.max(this.#refusedOn, day);
+      if (decision.refusal === 'key_banned') return;
+      assert.ok(Math.min(...left) <= 0, 'refused although both windows have room');
     } else {
       assert.ok(Math.min(...left) > 0, `admitted with ${left[0]} left in the minute and ${left[1]} in the day`);
       if (this.#inWindow === 0) this.#windowOpened = now.steady;
       this.#inWindow += 1;
-      this.#inDay += 1;
+      inDay += 1;
+      [this.#day, this.#inDay] = [day, inDay];
     }
-    if (decision.refusal === 'key_banned') return;
-    const remaining = [limits.minute - this.#inWindow, limits.day - this.#inDay].map((count) => Math.max(0, count));
+    const remaining = [limits.minute - this.#inWindow, limits.day - inDay].map((count) => Math.max(0, count));
     assert.deepEqual([decision.minute.remaining, decision.day.remaining], remaining);
   }
 
-  #turn({ unix, steady }: Moment): void {
-    if (steady - this.#windowOpened >= 60) this.#inWindow = 0;
+  /** The day that a decision is of: today, unless requests were counted, or refused, on a later one. */
+  #dayOf({ day }: Decision, { unix }: Moment): number {
+    const told = day.reset / 86_400 - 1;
     const today = Math.max(this.#day, Math.floor(unix / 86_400));
-    if (today !== this.#day) this.#inDay = 0;
-    this.#day = today;
+    assert.ok(told === today || told === Math.max(today, this.#refusedOn), `told day ${told} on day ${today}`);
+    return told;
   }
 }
 
