@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { ENVIRONMENTS, type Environment } from './catalog/api-key.ts';
 import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { ACCESS_LOGS, type AccessLog } from './telemetry/events.ts';
@@ -6,6 +7,7 @@ import { ACCESS_LOGS, type AccessLog } from './telemetry/events.ts';
 const DURATION_SECONDS_MAX = DAY_SECONDS;
 const INTERVAL_SECONDS_MAX = 366 * DAY_SECONDS;
 const INSTANCES_MAX = 1_000;
+const THREADS_MAX = 64;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** Every setting by its environment variable, with its default and description. */
@@ -30,6 +32,7 @@ export const SETTINGS = {
     about: 'Redis in which several instances count together: redis://… or rediss://…; if empty, each counts alone',
   },
   INSTANCES: { default: '', about: 'how many instances share the limits; required with REDIS_URL' },
+  THREADS: { default: '1', about: 'how many threads serve requests on Linux; auto: as many as there are processors' },
   PRODUCTION_BASE_URL: { default: '', about: 'production address in the contract; this listener if empty' },
   STAGING_BASE_URL: {
     default: '',
@@ -77,6 +80,8 @@ export interface Config {
   readonly database: DatabaseAddress;
   /** The Redis in which several instances count together; undefined if this one counts alone. */
   readonly redis: { readonly url: string; readonly instances: number } | undefined;
+  /** How many threads serve requests; above 1 each is beside the main thread. */
+  readonly threads: number;
   readonly productionBaseUrl: string | undefined;
   readonly stagingBaseUrl: string | undefined;
   readonly categoriesMax: number;
@@ -144,6 +149,7 @@ export function readConfig(sources: ConfigSources): Config {
     defects: read('DEFECT', (text) => (text === '' ? [] : text.split(','))),
     database: read('DATABASE_URL', databaseUrl),
     redis: together(read('REDIS_URL', redisUrl), read('INSTANCES', instances), mistakes),
+    threads: read('THREADS', threads),
     productionBaseUrl: read('PRODUCTION_BASE_URL', baseUrl),
     stagingBaseUrl: read('STAGING_BASE_URL', baseUrl),
     categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
@@ -164,6 +170,7 @@ export function readConfig(sources: ConfigSources): Config {
     ),
     shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
   };
+  if (config.threads > 1) refuseThreads(config, mistakes);
   if (config.rehearsal) refuseRehearsal(config, mistakes);
   else if (config.defects?.length) mistakes.push('DEFECT: it must be empty unless REHEARSAL is on');
   if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
@@ -317,6 +324,14 @@ function instances(text: string): number | undefined {
   return text === '' ? undefined : wholeNumber(1, INSTANCES_MAX)(text);
 }
 
+function threads(text: string): number {
+  if (text === 'auto') return Math.min(availableParallelism(), THREADS_MAX);
+  if (!/^\d{1,2}$/.test(text) || !(Number(text) >= 1 && Number(text) <= THREADS_MAX)) {
+    throw new Error(`it must be auto, or a whole number from 1 to ${THREADS_MAX}`);
+  }
+  return Number(text);
+}
+
 function pair(certFile: string, keyFile: string, mistakes: string[]): Config['tls'] {
   if (certFile && keyFile) return { certFile, keyFile };
   if (certFile) mistakes.push('TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE');
@@ -330,6 +345,13 @@ function together(url: string | undefined, count: number | undefined, mistakes: 
   else if (count !== undefined && count > 1)
     mistakes.push('REDIS_URL: it must be set for several INSTANCES to count together');
   return undefined;
+}
+
+function refuseThreads({ redis, rehearsal }: Config, mistakes: string[]): void {
+  if (redis) mistakes.push('THREADS: it must be 1 with REDIS_URL; start more instances instead');
+  if (rehearsal) mistakes.push('THREADS: it must be 1 with REHEARSAL, because one thread alone can rehearse');
+  if (process.platform !== 'linux')
+    mistakes.push(`THREADS: it must be 1 on ${process.platform}, which does not spread connections over threads`);
 }
 
 function refuseRehearsal({ environment, redis }: Config, mistakes: string[]): void {

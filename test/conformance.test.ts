@@ -15,6 +15,11 @@ describe('the referee finds nothing to blame', () => {
     assert.ok(rules.length > 75, `only ${rules.length} rules`);
   });
 
+  test('on two threads', async () => {
+    await using service = await testService({ THREADS: '2' });
+    await assertKept(service);
+  });
+
   test('with two keys of the free plan, within their limits, with few creates and requests', async () => {
     await using service = await testService();
     const { secret } = await service.issue();

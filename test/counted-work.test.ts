@@ -31,7 +31,7 @@ const CREATE_BYTES_MAX = 18_500;
 /** Keep-alives of the service, and commands of the test itself. */
 const NOT_COUNTED = /\{beat\}|"(ECHO|HELLO|CLIENT|INFO)"/i;
 /** What there are, without the migrations, which a first start alone reads; half of them are Kysely's. */
-const MODULES_MAX = 455;
+const MODULES_MAX = 458;
 /** Writes the addresses of all modules that a process read to a file, when it ends. */
 const NOTING_MODULES = `data:text/javascript,${encodeURIComponent(`
   import { writeFileSync } from 'node:fs';
@@ -61,6 +61,11 @@ test('a start reads no more modules than it did', async () => {
     modules.filter((url) => url.includes('/src/rehearsal/')),
     [],
     'rehearsal is loaded in rehearsal alone',
+  );
+  assert.deepEqual(
+    modules.filter((url) => url.includes('/src/threads/')),
+    [],
+    'threads are loaded with THREADS above 1 alone',
   );
   const byPackage = Map.groupBy(modules, (url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? 'ours');
   const counted = [...byPackage].map(([name, { length }]) => `${name} ${length}`).join(', ');

@@ -21,9 +21,10 @@ import { DatabaseNotOpened } from '../storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
-import { createEvents } from '../telemetry/events.ts';
+import { createEvents, type EventSinks } from '../telemetry/events.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { asksForTraces, NO_TRACING, startTracing, type Tracing } from '../telemetry/tracing.ts';
+import type { Threads } from '../threads/threads.ts';
 import { TRACING_PACKAGES, VERSION } from '../version.ts';
 import { type Invocation, settings, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { openLog } from './log.ts';
@@ -92,14 +93,18 @@ async function serve(
   if (config.backups && config.database.engine !== 'sqlite') {
     throw new ConfigMistakes(['BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups']);
   }
-  const { stop } = invocation;
+  const { env, stop } = invocation;
+  if (config.threads > 1 && asksForTraces(env)) {
+    throw new ConfigMistakes(['THREADS: it must be 1 with the OTEL_… variables that ask for traces']);
+  }
   const machineClock = systemClock();
   const turned = config.rehearsal ? new (await import('../rehearsal/clock.ts')).TurnedClock(machineClock) : undefined;
-  const clock = turned?.now ?? machineClock;
   const { log, write, close } = openLog(config.logLevel);
   const metrics = createMetrics();
+  const threads = config.threads > 1 ? await openThreads(config, { log, write, metrics }) : undefined;
+  const clock = turned?.now ?? threads?.clock ?? machineClock;
   const events = createEvents({ log, write, accessLog: config.accessLog, metrics });
-  await using tracing = asksForTraces(invocation.env) ? await sendTraces() : NO_TRACING;
+  await using tracing = asksForTraces(env) ? await sendTraces() : NO_TRACING;
   await awaitDatabase(config.database, { stop, onWait: events.databaseAwaited });
   if (stop.aborted) return close();
   const together = config.redis !== undefined;
@@ -113,7 +118,9 @@ async function serve(
   const rehearsal = turned
     ? await openRehearsal(storage, turned, { defects: config.defects, greaseSeed: flags.grease })
     : await refuseRehearsed(storage);
-  await using limiter = await openLimiter(config, { storage, clock, events });
+  const counting = { storage, clock, events };
+  await using limiter =
+    threads?.openLimiter({ ...counting, banAfter: config.banAfterRefusals }) ?? (await openLimiter(config, counting));
   if (flags.demo) {
     const { fillWithDemo } = await import('./demo.ts');
     await fillWithDemo(storage, clock().unix);
@@ -125,6 +132,7 @@ async function serve(
       clock,
       machineClock,
       rehearsal,
+      threads,
       events,
       metrics,
       tracing,
@@ -141,6 +149,14 @@ async function serve(
     if (!stop.aborted) await once(stop, 'abort');
   }
   await close();
+}
+
+async function openThreads(
+  { threads, accessLog }: Config,
+  { log, write, metrics }: Pick<EventSinks, 'log' | 'write' | 'metrics'>,
+): Promise<Threads> {
+  const { Threads } = await import('../threads/threads.ts');
+  return new Threads({ count: threads, write, metrics, accessLog: log.isLevelEnabled('info') ? accessLog : 'none' });
 }
 
 /** What commands need to find a database that no setting names, as assignments before the command. */

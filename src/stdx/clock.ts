@@ -15,10 +15,10 @@ export type Clock = () => Moment;
 /**
  * The machine's clock. `steady` runs on the monotonic clock and starts equal to Unix time. If the system clock is
  * stepped by a second or more, `unix` follows within a second and `steady` does not. Smaller corrections are ignored,
- * so that moments sent to clients do not jitter. `systemMs` is the system clock, in Unix milliseconds.
+ * so that moments sent to clients do not jitter. `systemMs` is the system clock, in Unix milliseconds;
+ * `startMs` is what it showed when `timers` showed 0.
  */
-export function systemClock(timers = SYSTEM_TIMERS, systemMs = Date.now): Clock {
-  const startMs = systemMs() - timers.now();
+export function systemClock(timers = SYSTEM_TIMERS, systemMs = Date.now, startMs = systemMs() - timers.now()): Clock {
   let steppedSeconds = 0;
   let latest: Moment = { unix: 0, steady: 0 };
   return () => {

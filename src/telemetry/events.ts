@@ -128,21 +128,34 @@ export function createEvents(sinks: EventSinks): Events {
 }
 
 function requestEvents({ log, write, accessLog, metrics }: EventSinks) {
-  const logsAnswers = accessLog !== 'none' && log.isLevelEnabled('info');
   return {
-    requestAnswered(answered) {
-      const { status, code, plan = 'none', durationMs } = answered;
-      metrics.requests.observe(answered, durationMs / 1000);
-      if (status === 429) metrics.refusals.inc(plan, code ?? '');
-      if (status === 401) metrics.failedAuthentications.inc({ reason: code ?? '' });
-      if (!logsAnswers) return;
-      if (accessLog === 'errors' && status < 500 && durationMs < SLOW_MS) return;
-      write(accessLine(answered));
-    },
+    requestAnswered: answerRecorder({ write, accessLog: log.isLevelEnabled('info') ? accessLog : 'none', metrics }),
     requestFailed(requestId, error) {
       log.error({ event: 'request_failed', requestId, err: error });
     },
   } satisfies Partial<Events>;
+}
+
+/** Where answers are counted and logged. */
+export interface AnswerSinks {
+  readonly write: (line: string) => void;
+  readonly accessLog: AccessLog;
+  readonly metrics: Pick<Metrics, 'requests' | 'refusals'> & {
+    readonly failedAuthentications: { inc(labels: { reason: string }): void };
+  };
+}
+
+/** Creates the function that counts every answer, and logs those that the setting asks for. */
+export function answerRecorder({ write, accessLog, metrics }: AnswerSinks): Events['requestAnswered'] {
+  return (answered) => {
+    const { status, code, plan = 'none', durationMs } = answered;
+    metrics.requests.observe(answered, durationMs / 1000);
+    if (status === 429) metrics.refusals.inc(plan, code ?? '');
+    if (status === 401) metrics.failedAuthentications.inc({ reason: code ?? '' });
+    if (accessLog === 'none') return;
+    if (accessLog === 'errors' && status < 500 && durationMs < SLOW_MS) return;
+    write(accessLine(answered));
+  };
 }
 
 /**

@@ -1,15 +1,15 @@
 import type * as PromClient from 'prom-client';
-import type { AnyErrorCode, ErrorCode } from '../catalog/error.ts';
+import type { AnyErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
 import { DURATION_BOUNDS } from '../catalog/usage.ts';
 import { Counter, collectProcessMetrics, Gauge, Histogram, Registry } from './prometheus.ts';
+import { Refusals, RequestDurations } from './request-metrics.ts';
 
 const DURATION_BUCKETS = [...DURATION_BOUNDS];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-const REFUSAL_REASONS: readonly ErrorCode[] = ['rate_limit_exceeded', 'daily_quota_exceeded', 'key_banned'];
 const AUTHENTICATION_FAILURES: readonly AnyErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -48,7 +48,7 @@ function requestMetrics(registers: PromClient.Registry[]) {
       labelNames: ['version', 'node', 'environment'],
       registers,
     }),
-    requests: new RequestDurations(registers),
+    requests: registered(new RequestDurations(), registers),
     connectionsCutOff: new Counter({
       name: 'pet_catalog_connections_cut_off_total',
       help: 'Connections closed because unread answers and waiting requests held too much memory',
@@ -70,7 +70,7 @@ function requestMetrics(registers: PromClient.Registry[]) {
 
 function limitMetrics(registers: PromClient.Registry[]) {
   return {
-    refusals: new Refusals(registers),
+    refusals: registered(new Refusals(), registers),
     bans: new Counter({
       name: 'pet_catalog_bans_total',
       help: 'Bans started, by the plan of the key',
@@ -176,115 +176,13 @@ function backupMetrics(registers: PromClient.Registry[]) {
   };
 }
 
-/** The requests of one method, route and status. */
-export interface RequestSeries {
-  readonly labels: { readonly method: string; readonly route: string; readonly status: number };
-  /** Requests per bucket, not cumulative; the last is +Inf. */
-  readonly counts: number[];
-  secondsSum: number;
-}
-
-/**
- * A histogram of request durations. prom-client's own builds a string of all labels at every observation, which costs
- * 5 % of a short request; this one builds none.
- */
-class RequestDurations {
-  readonly name = 'pet_catalog_request_duration_seconds';
-  readonly help = 'From the head of a request to its response; the count is the number of requests';
-  /** By route; each has a handful of series. */
-  readonly #series = new Map<string, RequestSeries[]>();
-
-  constructor(registers: readonly PromClient.Registry[]) {
-    register(this, registers);
-  }
-
-  observe(labels: RequestSeries['labels'], seconds: number): void {
-    const series = this.#find(labels);
-    let bucket = 0;
-    while (seconds > (DURATION_BUCKETS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
-    series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-    series.secondsSum += seconds;
-  }
-
-  /** Every series at this moment; counting continues. */
-  *series(): Generator<Readonly<RequestSeries>> {
-    for (const ofRoute of this.#series.values()) yield* ofRoute;
-  }
-
-  /** Starts a series at 0. */
-  declare(labels: RequestSeries['labels']): void {
-    this.#find(labels);
-  }
-
-  #find({ method, route, status }: RequestSeries['labels']): RequestSeries {
-    const ofRoute = this.#series.get(route) ?? [];
-    for (const series of ofRoute) {
-      if (series.labels.status === status && series.labels.method === method) return series;
-    }
-    const counts = Array.from({ length: DURATION_BUCKETS.length + 1 }, () => 0);
-    const series = { labels: { method, route, status }, counts, secondsSum: 0 };
-    this.#series.set(route, [...ofRoute, series]);
-    return series;
-  }
-
-  /** The histogram in prom-client's format. */
-  async get() {
-    const { name, help } = this;
-    const values = [...this.#series.values()].flat().flatMap((series) => histogramValues(name, series));
-    return { name, help, type: 'histogram', aggregator: 'sum', values };
-  }
-}
-
-/** A counter of refusals that builds no string of the labels, because refusals come in floods. */
-class Refusals {
-  readonly name = 'pet_catalog_refusals_total';
-  readonly help = 'Requests answered with 429, by the plan of the key and the reason';
-  readonly #values: { readonly labels: { readonly plan: string; readonly reason: string }; value: number }[] =
-    PLAN_NAMES.flatMap((plan) => REFUSAL_REASONS.map((reason) => ({ labels: { plan, reason }, value: 0 })));
-
-  constructor(registers: readonly PromClient.Registry[]) {
-    register(this, registers);
-  }
-
-  inc(plan: string, reason: string): void {
-    for (const series of this.#values) {
-      if (series.labels.plan !== plan || series.labels.reason !== reason) continue;
-      series.value += 1;
-      return;
-    }
-    this.#values.push({ labels: { plan, reason }, value: 1 });
-  }
-
-  /** The counter in prom-client's format. */
-  async get() {
-    const { name, help } = this;
-    return { name, help, type: 'counter', aggregator: 'sum', values: this.#values };
-  }
-}
-
 /**
  * Registers a custom metric: a registry only needs `name` and `get`, but prom-client's types demand its own classes.
  */
-function register(
-  metric: { readonly name: string; get(): Promise<object> },
+function registered<T extends { readonly name: string; get(): Promise<object> }>(
+  metric: T,
   registers: readonly PromClient.Registry[],
-): void {
+): T {
   for (const registry of registers) registry.registerMetric(metric as unknown as PromClient.Counter);
-}
-
-/** The exposed values of a series: cumulative buckets, sum and count. */
-function histogramValues(
-  name: string,
-  { labels, counts, secondsSum }: RequestSeries,
-): PromClient.MetricValueWithName<string>[] {
-  let count = 0;
-  const buckets = counts.map((counted, index) => {
-    count += counted;
-    return { metricName: `${name}_bucket`, labels: { le: DURATION_BUCKETS[index] ?? '+Inf', ...labels }, value: count };
-  });
-  return [
-    ...buckets,
-    { metricName: `${name}_sum`, labels: { ...labels }, value: secondsSum },
-    { metricName: `${name}_count`, labels: { ...labels }, value: count },
-  ];
+  return metric;
 }

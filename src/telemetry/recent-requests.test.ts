@@ -61,6 +61,7 @@ test('a refusal is kept with what both windows had left, and its reason', () => 
   recent.record(refused, 'key_1', 5);
   const { requestId, method, route, status, code } = refused;
   assert.deepEqual(recent.find('a'), {
+    order: 1,
     requestId,
     method,
     route,

@@ -10,6 +10,8 @@ const NONE = -1;
 
 /** A request with a key as it was answered: no body, query, header or address of the caller. */
 export interface RecentRequest {
+  /** Ascends from request to request. */
+  readonly order: number;
   readonly requestId: string;
   /** Unix seconds. */
   readonly at: number;
@@ -38,24 +40,37 @@ export interface RecentQuery {
   readonly route?: string | undefined;
 }
 
+/** Finds the latest requests with a key, also those that other threads of this instance answered. */
+export interface RecentAnswers {
+  /** The newest request with this id. */
+  find(requestId: string): RecentRequest | undefined | Promise<RecentRequest | undefined>;
+  /** The requests that a query selects, newest first. */
+  list(query: RecentQuery): readonly RecentRequest[] | Promise<readonly RecentRequest[]>;
+}
+
 /**
  * The latest requests with a key that this instance answered. It is bounded by number, in all and for each key; with
  * the longest request ids, each from another key, it takes 8 MB.
  */
-export class RecentRequests {
+export class RecentRequests implements RecentAnswers {
   readonly #failed = new Requests();
   readonly #others = new Requests();
-  #count = 0;
+  readonly #nextOrder: () => number;
+
+  /** `nextOrder` ascends, also from thread to thread if there are several. */
+  constructor(nextOrder = counter()) {
+    this.#nextOrder = nextOrder;
+  }
 
   /** Keeps a request; `at` in Unix seconds. */
   record(answered: AnsweredRequest, keyId: string, at: number): void {
-    this.#count += 1;
-    (answered.status >= 400 ? this.#failed : this.#others).add(answered, { keyId, at, order: this.#count });
+    const order = this.#nextOrder();
+    (answered.status >= 400 ? this.#failed : this.#others).add(answered, { keyId, at, order });
   }
 
   /** The newest request with this id. */
   find(requestId: string): RecentRequest | undefined {
-    const isSought = (request: Kept) => request.requestId === requestId;
+    const isSought = (request: RecentRequest) => request.requestId === requestId;
     return this.#newest([this.#failed.newestFirst(), this.#others.newestFirst()], isSought, 1)[0];
   }
 
@@ -74,18 +89,24 @@ export class RecentRequests {
     );
   }
 
-  #newest(found: readonly Iterable<Kept>[], isSought: (request: Kept) => boolean, limit: number): RecentRequest[] {
+  #newest(
+    found: readonly Iterable<RecentRequest>[],
+    isSought: (request: RecentRequest) => boolean,
+    limit: number,
+  ): RecentRequest[] {
     return found
       .flatMap((requests) => [...take(requests, isSought, limit)])
       .sort((one, other) => other.order - one.order)
-      .slice(0, limit)
-      .map(({ order: _, ...request }) => request);
+      .slice(0, limit);
   }
 }
 
-interface Kept extends RecentRequest {
-  /** Ascends with every request. */
-  readonly order: number;
+function counter(): () => number {
+  let count = 0;
+  return () => {
+    count += 1;
+    return count;
+  };
 }
 
 /**
@@ -143,12 +164,12 @@ class Requests {
     this.#append(slot, key);
   }
 
-  *newestFirst(): Generator<Kept> {
+  *newestFirst(): Generator<RecentRequest> {
     for (let slot = this.#newest; slot !== NONE; slot = this.#older[slot] ?? NONE) yield this.#read(slot);
   }
 
-  ofKey(keyId: string): Kept[] {
-    const found: Kept[] = [];
+  ofKey(keyId: string): RecentRequest[] {
+    const found: RecentRequest[] = [];
     const key = this.#keys.get(keyId) ?? NONE;
     for (let slot = this.#oldestOfKey[key] ?? NONE; slot !== NONE; slot = this.#newerOfKey[slot] ?? NONE) {
       found.push(this.#read(slot));
@@ -212,7 +233,7 @@ class Requests {
     this.#newest = slot;
   }
 
-  #read(slot: number): Kept {
+  #read(slot: number): RecentRequest {
     const code = this.#codes[slot];
     const remaining = (column: Int32Array) => (column[slot] === NONE ? undefined : column[slot]);
     return {
@@ -242,7 +263,11 @@ function reasonOf(
   return code === 'daily_quota_exceeded' ? `the quota of ${limit} requests per day was reached` : undefined;
 }
 
-function* take(requests: Iterable<Kept>, isSought: (request: Kept) => boolean, limit: number): Generator<Kept> {
+function* take(
+  requests: Iterable<RecentRequest>,
+  isSought: (request: RecentRequest) => boolean,
+  limit: number,
+): Generator<RecentRequest> {
   let taken = 0;
   for (const request of requests) {
     if (!isSought(request)) continue;

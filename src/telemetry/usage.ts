@@ -6,7 +6,8 @@ import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import { SYSTEM_TIMERS, type Timer, type Timers } from '../stdx/timers.ts';
-import type { Metrics, RequestSeries } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
+import type { RequestSeries } from './request-metrics.ts';
 
 /** The most usage that a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;

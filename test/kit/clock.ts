@@ -12,23 +12,30 @@ export interface ManualClock {
   advance(seconds: number): void;
   /** Steps the system clock: Unix time jumps, durations do not. */
   step(seconds: number): void;
+  /** Its readings, for other threads: `clockOf` reads them there. */
+  readonly readings: SharedArrayBuffer;
   /** What deadlines are measured with, if not by the machine. */
   readonly timers?: Timers;
 }
 
 /** Starts at 2026-01-01T12:00:00Z unless told otherwise. */
 export function manualClock(unix = Date.UTC(2026, 0, 1, 12) / 1000): ManualClock {
-  let steady = unix;
-  let stepped = 0;
+  const readings = new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT);
+  const [moments, now] = [new Float64Array(readings), clockOf(readings)];
+  const turn = (steady: number, stepped: number) => moments.set([now().unix + steady + stepped, now().steady + steady]);
+  turn(unix, 0);
   return {
-    now: () => ({ unix: steady + stepped, steady }),
-    advance: (seconds) => {
-      steady += seconds;
-    },
-    step: (seconds) => {
-      stepped += seconds;
-    },
+    now,
+    advance: (seconds) => turn(seconds, 0),
+    step: (seconds) => turn(0, seconds),
+    readings,
   };
+}
+
+/** The clock that shows these readings. */
+export function clockOf(readings: SharedArrayBuffer): Clock {
+  const moments = new Float64Array(readings);
+  return () => ({ unix: moments[0] ?? 0, steady: moments[1] ?? 0 });
 }
 
 /** A manual clock under which no deadline is missed, however busy the machine is. */

@@ -77,6 +77,8 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly url: string;
   readonly output: { stdout: string; stderr: string };
   readonly pid: number;
+  /** Fulfilled with the exit code when the process ended. */
+  readonly ended: Promise<number | null>;
   /** Sends a signal and waits for the end; fulfilled with the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -98,6 +100,7 @@ export async function serveProcess(args: readonly string[], options: RunOptions)
     url,
     output,
     pid: child.pid ?? 0,
+    ended: closed,
     end,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) await end('SIGKILL');

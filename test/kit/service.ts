@@ -13,6 +13,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import type { SqlStorage } from '../../src/storage/sql/storage.ts';
 import type { AnsweredRequest, Events } from '../../src/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
+import { Threads } from '../../src/threads/threads.ts';
 import { type ManualClock, manualClock } from './clock.ts';
 import { OPERATOR } from './operator.ts';
 
@@ -124,8 +125,26 @@ async function place(): Promise<AsyncDisposable & { readonly settings: Record<st
     const { sharedRedis } = await import('./redis-server.ts');
     Object.assign(settings, { REDIS_URL: (await sharedRedis()).url, INSTANCES: '1' });
   }
+  if (TEST_ON.includes('threads')) settings.THREADS = '2';
   const made = stack.move();
   return { settings, [Symbol.asyncDispose]: () => made.disposeAsync() };
+}
+
+/** Threads that read the manual clock, and tell of every answer by its line in the log. */
+function testThreads(
+  config: Config,
+  { clock, events, metrics }: { clock: ManualClock; events: RecordedEvents; metrics: Metrics },
+): Threads {
+  return new Threads({
+    count: config.threads,
+    metrics,
+    accessLog: 'all',
+    write: (lines) => {
+      for (const line of lines.trim().split('\n')) events.requestAnswered(JSON.parse(line));
+    },
+    clock: { now: clock.now, memory: { startMs: 0, stepped: clock.readings } },
+    module: new URL('./threads/thread.ts', import.meta.url).href,
+  });
 }
 
 /** The real service on a real port and a real database, with a manual clock. */
@@ -135,10 +154,13 @@ export async function testService(
   { examine, ...rehearsed }: Pick<ServiceOptions, 'examine'> & RehearsalOptions = {},
 ): Promise<TestService> {
   const standing = await place();
-  const flags = { PORT: '0', ...standing.settings, ...settings };
+  const flags: Record<string, string> = { PORT: '0', ...standing.settings, ...settings };
+  if (TEST_ON.includes('threads') && (flags.REHEARSAL === 'on' || flags.REDIS_URL)) delete flags.THREADS;
   const config = readConfig({ flags, env: {}, file: {} });
   const events = recordedEvents();
   const start = async () => {
+    const metrics = createMetrics();
+    const threads = config.threads > 1 ? testThreads(config, { clock, events, metrics }) : undefined;
     const turned = config.rehearsal ? new TurnedClock(clock.now) : undefined;
     const now = turned?.now ?? clock.now;
     const storage = await openStorage(config.database, {
@@ -149,10 +171,11 @@ export async function testService(
     const defects = defectsNamed(config.defects);
     const rehearsal = turned && (await openRehearsal(storage, turned, { ...rehearsed, defects }));
     const deadlines = clock.timers && { timers: clock.timers };
-    const limiter = await openLimiter(config, { storage, clock: now, events, time: now, ...deadlines });
-    const metrics = createMetrics();
+    const limiter =
+      threads?.openLimiter({ storage, clock: now, events, banAfter: config.banAfterRefusals }) ??
+      (await openLimiter(config, { storage, clock: now, events, time: now, ...deadlines }));
     const told = { ...events, requestAnswered: answeredTo(events, metrics) };
-    const parts = { storage, limiter, rehearsal, clock: now, machineClock: clock.now, events: told, metrics };
+    const parts = { storage, limiter, rehearsal, threads, clock: now, machineClock: clock.now, events: told, metrics };
     const service = await startService(config, { ...parts, ...(examine && { examine }) });
     return { storage, limiter, metrics, service };
   };

@@ -62,6 +62,8 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly timeouts?: Timeouts;
+  /** How many listeners of this process open the port together; the system spreads the connections over them. */
+  readonly listeners?: number;
   /** Enables TLS, 1.2 or later. */
   readonly certificate?: Certificate;
 }
@@ -77,6 +79,8 @@ export interface Listener {
   readonly port: number;
   /** Uses this certificate for new connections. Throws if it is invalid, and keeps the old one. */
   replaceCertificate(certificate: Certificate): void;
+  /** Stops accepting connections; those that are open stay. */
+  closePort(): Promise<void>;
   /** Stops accepting connections, lets requests in flight finish, and destroys the rest after the grace. */
   stop(graceMs: number): Promise<void>;
 }
@@ -84,22 +88,23 @@ export interface Listener {
 /** Opens a port. Rejects with the system error if that fails. */
 export async function openListener(
   serve: Serve,
-  context: Context,
-  { host, port, timeouts = TIMEOUTS, certificate }: ListenOptions,
+  context: Context & { readonly unsent?: UnsentBytes },
+  { host, port, listeners = 1, timeouts = TIMEOUTS, certificate }: ListenOptions,
 ): Promise<Listener> {
   let isStopping = false;
   const server = createHttpServer(
     {
+      unsent: new UnsentBytes(),
       ...context,
       serve,
       isStopping: () => isStopping,
       newRequestId: requestIds(),
       turns: new Turns(),
-      unsent: new UnsentBytes(),
       headers: certificate ? TLS_HEADERS : [],
     },
     { timeouts, certificate },
   );
+  server.maxConnections = Math.ceil(CONNECTIONS_MAX / listeners);
   // During the TLS handshake the HTTP server does not know the socket, so closeAllConnections would miss it.
   const sockets = new Set<Socket>();
   if (certificate) {
@@ -107,18 +112,24 @@ export async function openListener(
   }
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, resolve);
+    server.listen({ port, host, reusePort: listeners > 1 }, resolve);
   });
+  const { promise: closed, resolve: endClose } = Promise.withResolvers<void>();
+  const closePort = async () => {
+    if (!server.listening) return;
+    await drainBacklog(server);
+    // The HTTP server's own close would end idle connections at once.
+    NetServer.prototype.close.call(server, () => endClose());
+  };
   return {
     port: (server.address() as AddressInfo).port,
+    closePort,
     replaceCertificate: (replacement) => {
       if (certificate) (server as TlsServer).setSecureContext({ ...TLS_SETTINGS, ...replacement });
     },
     stop: async (graceMs) => {
       const deadline = AbortSignal.timeout(graceMs);
-      await drainBacklog(server);
-      // The HTTP server's own close would end idle connections at once.
-      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+      await closePort();
       // Only after the port is closed: a client told to close reconnects at once and must not get through.
       isStopping = true;
       await closeConnections(server, { closed, deadline, sockets });
@@ -148,7 +159,6 @@ function createHttpServer(
         .getBuiltinModule('node:https')
         .createServer({ ...settings, ...TLS_SETTINGS, ...certificate, handshakeTimeout: timeouts.headMs })
     : createServer(settings);
-  server.maxConnections = CONNECTIONS_MAX;
   // A client that half-closes after its request still gets the answer. Node's types lack the property.
   Object.assign(server, { httpAllowHalfOpen: true });
 

@@ -2,9 +2,9 @@ const MEBIBYTE = 1024 * 1024;
 /** A connection that holds so much is not served, nor read from, until its peer has read. */
 const CONNECTION_BYTES_MAX = MEBIBYTE;
 /** A key that holds so much on its connections together is refused. */
-const KEY_BYTES_MAX = 8 * MEBIBYTE;
+export const KEY_BYTES_MAX = 8 * MEBIBYTE;
 /** Beyond this the connections of the heaviest holder are cut off. */
-const ALL_BYTES_MAX = 64 * MEBIBYTE;
+export const ALL_BYTES_MAX = 64 * MEBIBYTE;
 
 /** A request that waits, or an answer that the system has not taken yet. */
 export interface Unsent {
@@ -42,7 +42,7 @@ export class UnsentBytes {
       this.#byHolder.set(item.holder, { bytes, items: new Set([item]) });
     }
     // An operator's export may be larger, alone.
-    while (this.#all > ALL_BYTES_MAX && this.#all > bytes) this.#cutOffHeaviest();
+    while (this.#all > ALL_BYTES_MAX && this.#all > bytes) this.cutOffHeaviest();
   }
 
   /** Counts an item no more: it is served or sent, or never will be. */
@@ -61,13 +61,23 @@ export class UnsentBytes {
     return this.#all >= KEY_BYTES_MAX && (this.#byHolder.get(keyId)?.bytes ?? 0) >= KEY_BYTES_MAX;
   }
 
-  #cutOffHeaviest(): void {
-    let heaviest: Held | undefined;
-    for (const held of this.#byHolder.values()) if (held.bytes > (heaviest?.bytes ?? 0)) heaviest = held;
-    const [oldest] = heaviest?.items ?? [];
+  /** The bytes of the holder that holds the most. */
+  get heaviestBytes(): number {
+    return this.#heaviest?.bytes ?? 0;
+  }
+
+  /** Cuts off the oldest item of the holder that holds the most. */
+  cutOffHeaviest(): void {
+    const [oldest] = this.#heaviest?.items ?? [];
     if (!oldest) throw new Error('More bytes are counted than any holder has');
     this.delete(oldest);
     oldest.cutOff();
+  }
+
+  get #heaviest(): Held | undefined {
+    let heaviest: Held | undefined;
+    for (const held of this.#byHolder.values()) if (held.bytes > (heaviest?.bytes ?? 0)) heaviest = held;
+    return heaviest;
   }
 }
 

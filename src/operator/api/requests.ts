@@ -66,7 +66,7 @@ const listKeyRequests: ApiOperation = {
     }
     const limit = limitIn(exchange.query, REQUESTS_MAX, REQUESTS);
     const { id: keyId } = await keyWithId(context, keyIdOf(context));
-    const found = recent.list({ keyId, status, limit });
+    const found = await recent.list({ keyId, status, limit });
     return { status: 200, body: JSON.stringify(found.map(requestJson)) };
   },
 };
@@ -90,8 +90,8 @@ const getRequest: ApiOperation = {
   pathParameters: [REQUEST_ID],
   success: { status: 200, description: 'The request', schema: KeyRequest, example: EXAMPLE },
   errors: ['not_found'],
-  handle({ recent, exchange }) {
-    const found = recent.find(exchange.params.requestId ?? '');
+  async handle({ recent, exchange }) {
+    const found = await recent.find(exchange.params.requestId ?? '');
     if (found) return { status: 200, body: JSON.stringify(requestJson(found)) };
     throw new CatalogError(
       'not_found',

@@ -11,7 +11,7 @@ import type { Clock } from '../../stdx/clock.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Finding } from '../../telemetry/finding.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { RecentRequests } from '../../telemetry/recent-requests.ts';
+import type { RecentAnswers } from '../../telemetry/recent-requests.ts';
 import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { FindBusiest } from '../overview/busiest.ts';
@@ -45,7 +45,7 @@ export interface ConsoleOptions {
   readonly health: Health;
   readonly events: Events;
   readonly vitals: Vitals;
-  readonly recent: RecentRequests;
+  readonly recent: RecentAnswers;
   readonly metrics: Metrics;
   /** Runs the checks of `doctor`, off the event loop; undefined where they cannot be run. */
   readonly examine?: (() => Promise<readonly Finding[]>) | undefined;

@@ -34,7 +34,7 @@ ${text === '' ? '' : await answerFor(context, text)}
 
 async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
   const { recent, storage } = context;
-  const request = recent.find(text);
+  const request = await recent.find(text);
   if (request) {
     const key = await storage.keys.find(request.keyId);
     return key ? aboutRequest(context, key, request) : html`${verdict(request)}<p>Its key is no longer there.</p>`;
@@ -63,7 +63,7 @@ function verdict(request: RecentRequest, key?: ApiKey): Html {
 
 async function aboutRequest(context: ConsoleContext, key: ApiKey, request: RecentRequest): Promise<Html> {
   const { requestId, at, durationMs } = request;
-  const all = context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
+  const all = await context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
   const place = all.findIndex((each) => each.requestId === requestId);
   const around = all.slice(Math.max(0, place - AROUND), place + AROUND + 1);
   return html`${verdict(request, key)}
@@ -79,7 +79,7 @@ ${await banHistory(context, key)}`;
 }
 
 async function aboutKey(context: ConsoleContext, key: ApiKey): Promise<Html> {
-  const all = context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
+  const all = await context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
   const failures = all.filter(({ status }) => status >= 400);
   const latest = failures.find(({ status }) => status === 429) ?? failures[0];
   const answer = latest

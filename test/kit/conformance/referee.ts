@@ -1,23 +1,9 @@
-import { type Channel, channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { judge, type RefereeOptions } from '../../../src/conformance/referee.ts';
 import type { Report } from '../../../src/conformance/rule.ts';
-import type { ManualClock } from '../clock.ts';
 import type { TestService } from '../service.ts';
-
-const STARTED: Channel = channel('http.server.request.start');
-
-/** Has every server of this process write a manual clock's time as `Date`, as a server does that tells its own time. */
-function writeDates(clock: ManualClock): Disposable {
-  const write = (message: unknown) => {
-    const { response } = message as { response: ServerResponse };
-    response.setHeader('Date', new Date(clock.now().unix * 1000).toUTCString());
-  };
-  STARTED.subscribe(write);
-  return { [Symbol.dispose]: () => void STARTED.unsubscribe(write) };
-}
+import { writeDates } from './dates.ts';
 
 /** Judges a service under a manual clock; waiting turns the clock. */
 export async function refereed(
@@ -25,7 +11,7 @@ export async function refereed(
   options: Partial<RefereeOptions> = {},
 ): Promise<Report> {
   const { url, clock } = service;
-  using _dates = writeDates(clock);
+  using _dates = writeDates(clock.now);
   const [key, limited] = [await service.issue({ plan: 'business' }), await service.issue()];
   return await judge({
     url: new URL(url),
