@@ -32,10 +32,13 @@ export interface Series {
 /** Measures the contenders in turn, round by round: A B C A B C. Throws if an answer is not what it should be. */
 export async function runWorkload(
   workload: Workload,
-  shop: Workshop,
+  { machine, ...rest }: Workshop,
   { rounds, seconds, warmUpSeconds }: Scale,
 ): Promise<Series[]> {
-  const contenders = await workload.contenders(shop);
+  const shop = { ...rest, machine: workload.sharesCores ? { ...machine, pins: false } : machine };
+  const found = await workload.contenders(shop);
+  const threads = workload.sharesCores ? machine.cores : 1;
+  const contenders = found.map((each) => ({ ...each, load: { ...each.load, threads } }));
   const series = contenders.map(({ name, x }): Series => {
     return { name, x, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };
   });

@@ -27,6 +27,8 @@ export interface Workload {
   readonly targets: readonly Target[];
   /** Drawn over the contenders' `x`. */
   readonly curve?: { readonly x: string; readonly shape: Shape };
+  /** Whether servers and load share all cores, instead of a core each. */
+  readonly sharesCores?: true;
   /** Whether a quick run has it. */
   readonly quick: boolean;
   /** Whether a process beside the load thrashes the caches. */
@@ -107,6 +109,46 @@ const LISTS: readonly Workload[] = [
         const calls = [{ ...list(secret), ifNoneMatch }];
         found.push(contender(shop, { name: `304 of ${categories}`, server, calls }, { status: 304 }));
         if (categories === 20) found.push(contender(shop, { name: '200 of 20', server, calls: [list(secret)] }));
+      }
+      return found;
+    },
+  },
+];
+
+/** What further threads bring, where the load generator takes its share of every core. */
+const THREADS: readonly Workload[] = [
+  {
+    name: 'threads',
+    title: 'List of 20 by one thread and by two',
+    about:
+      'GET /v1/categories over 64 connections, servers and load on two cores together; nginx with as many workers.',
+    unit: 'requests',
+    sharesCores: true,
+    quick: false,
+    targets: [{ of: 'two threads', against: 'one thread', atLeast: 1.35 }],
+    async contenders(shop) {
+      const [one, two] = [await service(shop, 20), await service(shop, 20, { THREADS: '2' })];
+      const own = [
+        { name: 'one thread', ...one },
+        { name: 'two threads', ...two },
+      ].map(({ name, server, secret }) => contender(shop, { name, server, calls: [list(secret)] }));
+      const others = await peers(shop, ['nginx', 'nginx-two'], one);
+      return [...own, ...others.map((each) => contender(shop, { ...each, calls: [list(one.secret)] }))];
+    },
+  },
+  {
+    name: 'threads-create',
+    title: 'Durable create by one thread and by two',
+    about: 'POST /v1/categories over 64 connections, otherwise as above.',
+    unit: 'requests',
+    sharesCores: true,
+    quick: false,
+    targets: [],
+    async contenders(shop) {
+      const found: Contender[] = [];
+      for (const [name, THREADS] of [['one thread', '1'] as const, ['two threads', '2'] as const]) {
+        const { server, secret } = await service(shop, 20, { THREADS });
+        found.push(contender(shop, { name, server, calls: [create(secret)] }, { status: 201 }));
       }
       return found;
     },
@@ -329,7 +371,16 @@ const SERVERS: Workload = {
 };
 
 /** Every workload, in the order of a run. */
-export const WORKLOADS: readonly Workload[] = [...LISTS, ...CREATES, MIXED, REFUSALS, KEYS, ...CURVES, SERVERS];
+export const WORKLOADS: readonly Workload[] = [
+  ...LISTS,
+  ...THREADS,
+  ...CREATES,
+  MIXED,
+  REFUSALS,
+  KEYS,
+  ...CURVES,
+  SERVERS,
+];
 
 /** The service, and peers that send the same list. */
 async function besidePeers(
