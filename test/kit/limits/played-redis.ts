@@ -21,7 +21,8 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     return { unix, steady: unix };
   };
   const redis = new SimulatedRedis({ time, dice: new Dice(1), skewMs: 0, onSet: () => {} });
-  const [memories, saved, bans] = [new Map<string, SharedMemory>(), [] as WindowCounts[][], [] as Ban[]];
+  const [memories, saved] = [new Map<string, SharedMemory>(), [] as WindowCounts[][]];
+  const [bans, lifted] = [[] as Ban[], [] as Ban[]];
   const attempts: (string | undefined)[] = [];
   const played = {
     isLost: false,
@@ -62,6 +63,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
       played.lists += 1;
       return storing(() => bans.filter(({ endsAt }) => endsAt > now));
     },
+    listLiftedBans: (now: number) => storing(() => lifted.filter(({ endsAt }) => endsAt > now)),
   };
   const errors: ((error: unknown) => void)[] = [];
   const newClient = (): RedisClient => {
@@ -121,8 +123,9 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     },
     /** As an operator lifts it, in storage. */
     lift({ id }: ApiKey) {
-      const lifted = bans.pop()?.startedAt;
-      memories.set(id, { counts: undefined, ban: undefined, lifted });
+      const ban = bans.pop();
+      if (ban) lifted.push(ban);
+      memories.set(id, { counts: undefined, ban: undefined, lifted: ban?.startedAt });
     },
   };
 }
