@@ -25,8 +25,6 @@ export interface Load {
   readonly callsFile: string;
   readonly connections: number;
   readonly seconds: number;
-  /** How many threads wrk sends with, on cores that it shares; else one, on its own. */
-  readonly threads?: number;
 }
 
 /** The results of a load. */
@@ -87,13 +85,13 @@ async function answer(texts: AsyncIterator<string>): Promise<string> {
 
 /** Sends calls in turn for so many seconds, with wrk if it is installed, else with autocannon. */
 export async function measure(machine: Machine, load: Load): Promise<Measured> {
-  const { origin, callsFile, connections, seconds, threads = 1 } = load;
+  const { origin, callsFile, connections, seconds } = load;
   const [command = '', ...args] = pinned(
     machine,
     LOAD_CORE,
     machine.wrk
       ? [
-          ...['wrk', '-t', `${threads}`, '-c', `${connections}`, '-d', `${seconds}s`, '--timeout', '10s'],
+          ...['wrk', '-t', '1', '-c', `${connections}`, '-d', `${seconds}s`, '--timeout', '10s'],
           ...['-s', join(BENCH, 'load', 'wrk.lua'), origin, '--', callsFile],
         ]
       : [process.execPath, autocannon(), origin, callsFile, `${connections}`, `${seconds}`],

@@ -36,9 +36,7 @@ export async function runWorkload(
   { rounds, seconds, warmUpSeconds }: Scale,
 ): Promise<Series[]> {
   const shop = { ...rest, machine: workload.sharesCores ? { ...machine, pins: false } : machine };
-  const found = await workload.contenders(shop);
-  const threads = workload.sharesCores ? machine.cores : 1;
-  const contenders = found.map((each) => ({ ...each, load: { ...each.load, threads } }));
+  const contenders = await workload.contenders(shop);
   const series = contenders.map(({ name, x }): Series => {
     return { name, x, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };
   });

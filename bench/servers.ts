@@ -140,28 +140,39 @@ export function pinned(machine: Machine, core: number, command: readonly string[
   return machine.pins ? ['taskset', '-c', `${core}`, ...command] : command;
 }
 
-/** The resident memory of a process, in MB (proc_pid_status(5), VmRSS); NaN where the system does not tell. */
+/**
+ * The resident memory of a process and its children, in MB (proc_pid_status(5), VmRSS); NaN where the system does not
+ * tell.
+ */
 export function residentMb(pid: number): number {
   try {
-    return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+    const own = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+    return childrenOf(pid).reduce((sum, child) => sum + residentMb(child), own);
   } catch {
     return Number.NaN;
   }
 }
 
 /**
- * The processor time that a process has used, in seconds (proc_pid_stat(5), utime and stime, in hundredths); NaN where
- * the system does not tell.
+ * The processor time that a process and its children have used, in seconds (proc_pid_stat(5), utime and stime, in
+ * hundredths); NaN where the system does not tell.
  */
 export function processorSeconds(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // Counted from behind the name, which may hold anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+    const own = (Number(fields[11]) + Number(fields[12])) / 100;
+    return childrenOf(pid).reduce((sum, child) => sum + processorSeconds(child), own);
   } catch {
     return Number.NaN;
   }
+}
+
+/** Those that a process started and that still run: the workers of nginx. */
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter(Boolean).map(Number);
 }
 
 async function freePort(): Promise<number> {
