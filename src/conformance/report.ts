@@ -12,6 +12,7 @@ export interface Style {
 /** No marks, for anything that is no terminal. */
 export const PLAIN: Style = { bad: (text) => text, good: (text) => text, faint: (text) => text };
 
+/** The marks of an ANSI terminal (ECMA-48, SGR). */
 export const COLOURED: Style = {
   bad: (text) => `\x1b[31m${text}\x1b[39m`,
   good: (text) => `\x1b[32m${text}\x1b[39m`,

@@ -16,6 +16,7 @@ import {
 import { expect, type Level, type Rule, Skipped } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
+/** The sentence of the published interface that several rules check. */
 export const EVERY =
   'Every API response carries the headers X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.';
 /** How far a window may reach into the future: a year, for plans with a month. */

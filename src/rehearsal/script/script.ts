@@ -25,6 +25,7 @@ export const STEP_SECONDS_MAX = {
   grease: 0,
 } as const;
 
+/** The words that a step of a script may begin with. */
 export type StepName = keyof typeof STEP_SECONDS_MAX;
 
 /** What one request of a key meets. */
