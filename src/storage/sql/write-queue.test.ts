@@ -59,6 +59,61 @@ test('enough items do not wait for the end of their turn; after a slow commit mo
   assert.deepEqual(await pushed(BATCH_ENOUGH), [BATCH_ENOUGH]);
 });
 
+/** A queue with the sizes of its batches, after one batch of two. */
+async function afterTwo(nowMs: () => number) {
+  const sizes: number[] = [];
+  const commit = async (items: number[]) => {
+    sizes.push(items.length);
+    return items;
+  };
+  const queue = new WriteQueue<number, number>(commit, undefined, { ...SYSTEM_TIMERS, now: nowMs });
+  await Promise.all([queue.push(1), queue.push(2)]);
+  sizes.length = 0;
+  return { queue, sizes };
+}
+
+test('callers who come back in turns that follow each other share a batch', async () => {
+  const { queue, sizes } = await afterTwo(() => 0);
+  const back: Promise<number>[] = [];
+  for (let turn = 0; turn < 3; turn += 1) {
+    back.push(queue.push(turn));
+    await nextTurn();
+  }
+  assert.deepEqual(sizes, []);
+  await Promise.all(back);
+  assert.deepEqual(sizes, [3]);
+});
+
+test('those who come during a commit wait for others too, and never start a second one beside it', async () => {
+  const gate = Promise.withResolvers<void>();
+  const sizes: number[] = [];
+  const queue = new WriteQueue<number, number>(async (items) => {
+    sizes.push(items.length);
+    await gate.promise;
+    return items;
+  });
+  const first = Array.from({ length: BATCH_ENOUGH }, (_, item) => queue.push(item));
+  const late = [queue.push(-1)];
+  await nextTurn();
+  await nextTurn();
+  assert.deepEqual(sizes, [BATCH_ENOUGH]);
+  gate.resolve();
+  await Promise.all(first);
+  late.push(queue.push(-2));
+  await Promise.all(late);
+  assert.deepEqual(sizes, [BATCH_ENOUGH, 2]);
+});
+
+test('nobody waits for others for more than two milliseconds', async () => {
+  let nowMs = 0;
+  const { queue, sizes } = await afterTwo(() => nowMs);
+  const first = queue.push(1);
+  nowMs = 2;
+  await nextTurn();
+  assert.deepEqual(sizes, [1]);
+  await first;
+});
+
 test('an item is settled only after its commit, and one that comes meanwhile waits for the next', async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const sizes: number[] = [];

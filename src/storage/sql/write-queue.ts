@@ -10,6 +10,11 @@ const BATCH_MAX = 256;
  * disk sharing it saves more.
  */
 const BATCH_ENOUGH = 64;
+/**
+ * How long fewer items may wait for others while each turn brings some: the callers of one batch come back together, but
+ * not in one turn, and each commit costs as much as the answers to ten of them.
+ */
+const GATHER_MS = 2;
 /** Backpressure: beyond this many waiting items the storage cannot keep up, so new ones are refused. */
 const WAITING_MAX = 10_000;
 
@@ -20,8 +25,8 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Group commit: items that arrive during a transaction, or in the same turn of the event loop until they are enough,
- * share the next transaction and its one fsync. Each item is settled only after its transaction is durable.
+ * Group commit: items that arrive during a transaction, or in turns of the event loop that follow each other until they
+ * are enough, share the next transaction and its one fsync. Each item is settled only after its transaction is durable.
  *
  * `commit` stores a batch whole or not at all and returns one outcome per item. An outcome that is a `CatalogError`
  * fails that item alone; a throw fails them all.
@@ -32,6 +37,9 @@ export class WriteQueue<Item, Result> {
   readonly #onStored: ((batch: StoredBatch) => void) | undefined;
   #waiting: Waiting<Item, Result>[] = [];
   #enough = BATCH_ENOUGH;
+  #gatherUntilMs = 0;
+  /** How many waited when a turn ended. After a batch of one it starts with one, so that a lone caller need not wait. */
+  #countBefore = 1;
   #isDraining = false;
 
   constructor(
@@ -53,18 +61,31 @@ export class WriteQueue<Item, Result> {
       this.#waiting.push({ item, resolve, reject });
       if (this.#isDraining) return;
       if (this.#waiting.length >= this.#enough) void this.#drain();
-      else if (this.#waiting.length === 1) setImmediate(this.#drainLater);
+      else if (this.#waiting.length === 1) this.#gather();
     });
   }
 
-  readonly #drainLater = (): void => {
-    if (!this.#isDraining) void this.#drain();
+  #gather(): void {
+    this.#gatherUntilMs = this.#timers.now() + GATHER_MS;
+    setImmediate(this.#endTurn);
+  }
+
+  /** Commits what waits, unless this turn brought some of it: then the next one may bring more. */
+  readonly #endTurn = (): void => {
+    const count = this.#waiting.length;
+    if (this.#isDraining || count === 0) return;
+    const isGrowing = count > this.#countBefore;
+    this.#countBefore = count;
+    if (isGrowing && this.#timers.now() < this.#gatherUntilMs) setImmediate(this.#endTurn);
+    else void this.#drain();
   };
 
   async #drain(): Promise<void> {
     this.#isDraining = true;
-    while (this.#waiting.length > 0) await this.#commitNext();
+    do await this.#commitNext();
+    while (this.#waiting.length >= this.#enough);
     this.#isDraining = false;
+    if (this.#waiting.length > 0) this.#gather();
   }
 
   /** Fails all waiting items when the storage is down, instead of after one deadline per batch before theirs. */
@@ -76,6 +97,7 @@ export class WriteQueue<Item, Result> {
 
   async #commitNext(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH_MAX);
+    this.#countBefore = batch.length === 1 ? 1 : 0;
     const startedMs = this.#timers.now();
     try {
       const outcomes = await this.#commit(batch.map(({ item }) => item));
