@@ -83,8 +83,9 @@ function receive(exchange: Exchange, bytesMax: number, take: (chunk: Buffer) => 
     if (exchange.failure) return stop(exchange.failure);
     exchange.onFailure = stop;
     request.on('data', onData);
-    request.once('end', () => resolve());
-    request.once('close', () => {
+    // Each comes once; a listener that removes itself costs more.
+    request.on('end', resolve);
+    request.on('close', () => {
       // Every request closes; build the error only if this one was aborted.
       if (!request.readableEnded) stop(aborted(request));
     });
