@@ -29,7 +29,7 @@ export interface Series {
   residentMb: number;
 }
 
-/** Measures the contenders in turn, round by round: A B C A B C. Throws if an answer is not what it should be. */
+/** Measures the contenders in turn, round by round: A B C, C B A, so that a drift takes no side. Throws if an answer is not what it should be. */
 export async function runWorkload(
   workload: Workload,
   { machine, ...rest }: Workshop,
@@ -44,7 +44,8 @@ export async function runWorkload(
   for (let i = 0; i < rounds; i += 1) {
     shop.timed.push(...(await calibrate(shop.machine)));
     await using _neighbour = workload.hasNeighbour ? await startNeighbour(shop.machine) : undefined;
-    for (const [index, contender] of contenders.entries()) {
+    const inTurn = [...contenders.entries()];
+    for (const [index, contender] of i % 2 === 0 ? inTurn : inTurn.reverse()) {
       const measured = await round(shop, contender, seconds);
       series[index]?.perSecond.push(measured.requests / measured.seconds);
       series[index]?.mbPerSecond.push(measured.bytes / BYTES_PER_MB / measured.seconds);
