@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { calibrate, judge, type Timed } from './calibration.ts';
+import { calibrate, compareCores, judge, type Timed } from './calibration.ts';
 import { distinctKeysFigures, type Figure, startFigures } from './figures.ts';
 import { BENCH, machine } from './machine.ts';
 import { type Run, report } from './report.ts';
@@ -35,6 +35,7 @@ async function bench({ isQuick, only }: { isQuick: boolean; only: string[] | und
   const here = machine();
   const skipped: string[] = [];
   const timed: Timed[] = [];
+  const multiples = await compareCores(here);
   const workloads: { workload: Workload; series: Awaited<ReturnType<typeof runWorkload>> }[] = [];
   const figures: Figure[] = [];
   // A real disk, which a temporary folder may not be: a create waits for its fsync.
@@ -63,7 +64,7 @@ async function bench({ isQuick, only }: { isQuick: boolean; only: string[] | und
     process.off('exit', clear);
   }
   const tookSeconds = (performance.now() - startedMs) / 1000;
-  const calibration = judge(timed);
+  const calibration = judge(timed, multiples);
   write({ machine: here, calibration, scale, isQuick, workloads, figures, skipped, tookSeconds }, only === undefined);
 }
 

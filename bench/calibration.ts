@@ -14,6 +14,7 @@ const HASHES = 4;
 /** What a quiet machine stays below: others take the cores, or their caches and their clock. */
 const TAKEN_MAX = 1.05;
 const SLOWER_MAX = 1.15;
+const COMPARISONS = 5;
 
 /** One run of the fixed work on a core. */
 export interface Timed {
@@ -26,14 +27,16 @@ export interface Calibration {
   readonly ms: Spread;
   /** Time that passed for each that the work had a core. */
   readonly taken: Spread;
+  /** The time on both cores at once for that on one: 1 if they share nothing, 2 if they are one core. */
+  readonly together: Spread;
   readonly isBusy: boolean;
 }
 
-/** Does a fixed piece of work on each of the two cores at once, while the servers are idle. */
-export async function calibrate(machine: Machine): Promise<Timed[]> {
+/** Does a fixed piece of work on each of the two cores at once, or of some, while the servers are idle. */
+export async function calibrate(machine: Machine, cores: readonly number[] = CORES): Promise<Timed[]> {
   const file = fileURLToPath(import.meta.url);
   return Promise.all(
-    CORES.slice(0, machine.cores).map(async (core) => {
+    cores.slice(0, machine.cores).map(async (core) => {
       const [command = '', ...args] = pinned(machine, core, [process.execPath, file]);
       const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
       let output = '';
@@ -46,11 +49,27 @@ export async function calibrate(machine: Machine): Promise<Timed[]> {
   );
 }
 
+/** Times the work on both cores at once, as a multiple of that on one alone. */
+export async function compareCores(machine: Machine): Promise<number[]> {
+  const multiples: number[] = [];
+  while (multiples.length < COMPARISONS) {
+    const [one] = await calibrate(machine, CORES.slice(0, 1));
+    const [both] = await calibrate(machine);
+    if (one && both) multiples.push(both.wallMs / one.wallMs);
+  }
+  return multiples;
+}
+
 /** Judges whether the machine was busy with something else. */
-export function judge(timed: readonly Timed[]): Calibration {
+export function judge(timed: readonly Timed[], multiples: readonly number[]): Calibration {
   const ms = spread(timed.map(({ wallMs }) => wallMs));
   const taken = spread(timed.map(({ wallMs, processorMs }) => wallMs / processorMs));
-  return { ms, taken, isBusy: taken.median > TAKEN_MAX || ms.median > SLOWER_MAX * ms.min };
+  return {
+    ms,
+    taken,
+    together: spread(multiples),
+    isBusy: taken.median > TAKEN_MAX || ms.median > SLOWER_MAX * ms.min,
+  };
 }
 
 /** The fixed work: hashing, which needs a core, and reading here and there, which needs its caches. */
