@@ -7,8 +7,6 @@ const STRING_BODY_BYTES_MAX = 16 * 1024;
 const CHUNK_BYTES_MIN = 4 * 1024;
 /** One chunk is what a rename or a deletion copies; renames may make it grow to twice this. */
 const CHUNK_BYTES = 1024 * 1024;
-/** How many categories may wait behind a gap in the ids; beyond it the gap is taken to be permanent. */
-const PENDING_MAX = 1_000;
 const COMMA = ',';
 const NO_BYTES = Buffer.alloc(0);
 const OPENING = Buffer.from('[');
@@ -28,10 +26,10 @@ export type LoadCategories = (after: number) => Promise<readonly Category[]>;
  * Every category as the bytes of one JSON array, ids ascending, ready to send. An append serialises only the new item,
  * a rename or deletion copies one chunk; the body and its strong ETag need no walk of the list.
  *
- * Ids are committed in order. With several instances, one may learn of its own id before a smaller one of another:
- * then `append` leaves it to `catchUp`, so that the list never has a hole. Items beyond deleted ids are pending, apart
- * from the settled bytes, until `catchUp` has read that far. Settled bytes are append-only or replaced by a copy, so a
- * body never changes while it is being sent.
+ * Ids are committed in order. With several instances, one may learn of an id, by its own create or by a rename, before
+ * a smaller one of another: then it is left to `catchUp`, so that the list never has a hole. A client that remembers
+ * the highest id it saw would never see those that appear below it later. Bytes are append-only or replaced by a copy,
+ * so a body never changes while it is being sent.
  */
 export class CategoryList {
   /** The first one begins with the opening bracket, and stays when it has no item; the others have at least one. */
@@ -42,10 +40,8 @@ export class CategoryList {
    * depends on the items alone, and a change costs the hash of one.
    */
   #sums = new Uint32Array(HASH_WORDS);
-  /** Every id up to this one is settled or permanently missing. */
+  /** Every id up to this one is in the list, or deleted; none beyond it is in the list. */
   #complete = 0;
-  /** Items beyond `#complete`, ascending. */
-  #pending: Item[] = [];
   #etag: string | undefined;
   #body: string | readonly Uint8Array[] | undefined;
   #addedWhileLoading: Category[] | undefined;
@@ -56,32 +52,24 @@ export class CategoryList {
 
   /**
    * Adds a category that was just stored, unless ids below it are missing here: then returns false, and `catchUp` must
-   * add it. A client that remembers the highest id it saw would never see those that appear below it later.
+   * add it. Ignores one whose id was read already: it is in the list, or was deleted since.
    */
   append(category: Category): boolean {
     if (category.id > this.#complete + 1) return false;
-    this.add(category);
+    this.#addedWhileLoading?.push(category);
+    if (category.id > this.#complete) this.#append(itemOf(category));
     return true;
   }
 
-  /** Adds a category that was just stored; ignores one that the list already holds. */
-  add(category: Category): void {
-    this.#addedWhileLoading?.push(category);
-    const item = itemOf(category);
-    if (item.id === this.#complete + 1) this.#append(item);
-    else if (item.id > this.#complete) this.#addPending(item);
-    else this.#insertLate(item);
-    if (this.#pending.length > 0) this.#settlePending();
-    this.#changed();
-  }
-
   /**
-   * Applies renames and deletions. Each copies one chunk; the event loop turns between two of them.
+   * Applies renames and deletions, but for ids that are not read yet: `catchUp` reads those as they are then. Each
+   * copies one chunk; the event loop turns between two of them.
    */
   async change(changes: readonly ChangedCategory[]): Promise<void> {
     for (const { id, category } of changes) {
+      if (id > this.#complete) continue;
       this.#remove(id);
-      if (category) this.add(category);
+      if (category) this.#insert(itemOf(category));
       this.#changed();
       await nextTurn();
     }
@@ -91,17 +79,15 @@ export class CategoryList {
   async catchUp(load: LoadCategories): Promise<void> {
     for (;;) {
       const found = await load(this.#complete);
-      const last = found.at(-1);
-      if (!last) return;
-      for (const category of found) this.add(category);
-      this.#settleUpTo(last.id);
+      if (found.length === 0) return;
+      for (const category of found) if (category.id > this.#complete) this.#append(itemOf(category));
       await nextTurn();
     }
   }
 
   /**
-   * Reloads the list, a page at a time; categories added meanwhile are kept. One reload at a time. A failed load leaves
-   * the list as it was.
+   * Reloads the list, a page at a time; categories appended meanwhile are kept. Nothing else may change it meanwhile. A
+   * failed load leaves the list as it was.
    */
   async reload(load: LoadCategories): Promise<void> {
     const added: Category[] = [];
@@ -113,12 +99,11 @@ export class CategoryList {
       this.#count = fresh.#count;
       this.#sums = fresh.#sums;
       this.#complete = fresh.#complete;
-      this.#pending = fresh.#pending;
       this.#changed();
     } finally {
       this.#addedWhileLoading = undefined;
     }
-    for (const category of added) this.add(category);
+    for (const category of added) this.append(category);
   }
 
   /** The body: a string while the list is small, which sends faster; beyond that the shared bytes. */
@@ -127,10 +112,7 @@ export class CategoryList {
     return this.#body;
   }
 
-  /**
-   * A page of the list out of the same bytes, and its last id if more follow. It ends before a gap in the ids, so that
-   * a client that continues from there misses nothing that appears in the gap later.
-   */
+  /** A page of the list out of the same bytes, and its last id if more follow. */
   page({ after, limit }: PageQuery): { body: string | readonly Uint8Array[]; moreAfter: number | undefined } {
     const { index, at, isFound } = this.#find(after);
     const parts: Buffer[] = [];
@@ -159,14 +141,13 @@ export class CategoryList {
   }
 
   #makeBody(): string | readonly Uint8Array[] {
-    const rest = `${this.#pending.map(({ json }) => json).join(COMMA)}]`;
     const last = this.#last;
     const parts = this.#chunks.map((chunk) => chunk.written);
     // Each item ends with a comma, which the last one must not.
-    if (this.#pending.length === 0 && last.ids.length > 0) parts.splice(-1, 1, last.written.subarray(0, -COMMA.length));
+    if (last.ids.length > 0) parts.splice(-1, 1, last.written.subarray(0, -COMMA.length));
     const [only] = parts;
-    if (parts.length === 1 && only && only.length < STRING_BODY_BYTES_MAX) return only.toString('utf8') + rest;
-    return [...parts, Buffer.from(rest)];
+    if (parts.length === 1 && only && only.length < STRING_BODY_BYTES_MAX) return `${only.toString('utf8')}]`;
+    return [...parts, CLOSING];
   }
 
   get #last(): Chunk {
@@ -189,10 +170,6 @@ export class CategoryList {
 
   #append(item: Item): void {
     this.#tally(item.json, 1);
-    this.#settle(item);
-  }
-
-  #settle(item: Item): void {
     const length = Buffer.byteLength(item.json) + COMMA.length;
     let last = this.#last;
     if (last.ids.length > 0 && last.length + length > CHUNK_BYTES) {
@@ -201,46 +178,20 @@ export class CategoryList {
     }
     last.append(item, length);
     this.#complete = item.id;
-  }
-
-  #addPending(item: Item): void {
-    const at = this.#pending.findLastIndex(({ id }) => id <= item.id);
-    if (this.#pending[at]?.id === item.id) return;
-    this.#tally(item.json, 1);
-    this.#pending.splice(at + 1, 0, item);
-  }
-
-  /** Settles pending items that no longer have a gap before them. */
-  #settlePending(): void {
-    let ready = this.#pending.length > PENDING_MAX ? this.#pending.length : 0;
-    while (ready < this.#pending.length && this.#pending[ready]?.id === this.#complete + ready + 1) ready += 1;
-    for (const item of this.#pending.splice(0, ready)) this.#settle(item);
-  }
-
-  #settleUpTo(lastId: number): void {
-    const beyond = this.#pending.findIndex(({ id }) => id > lastId);
-    for (const item of this.#pending.splice(0, beyond === -1 ? this.#pending.length : beyond)) this.#settle(item);
-    this.#complete = Math.max(this.#complete, lastId);
-    this.#settlePending();
     this.#changed();
   }
 
-  /** Inserts an item whose gap was given up. */
-  #insertLate(late: Item): void {
-    const { index, chunk, at, isFound } = this.#find(late.id);
-    if (isFound) return;
-    this.#tally(late.json, 1);
-    this.#replaceChunk(index, chunk.with(at, late));
+  #insert(item: Item): void {
+    const { index, chunk, at } = this.#find(item.id);
+    this.#tally(item.json, 1);
+    this.#replaceChunk(index, chunk.with(at, item));
   }
 
   #remove(id: number): void {
-    const pending = this.#pending.findIndex((item) => item.id === id);
     const { index, at, isFound, chunk } = this.#find(id);
-    const json = this.#pending[pending]?.json ?? (isFound ? chunk.json(at) : undefined);
-    if (json === undefined) return;
-    this.#tally(json, -1);
-    if (pending !== -1) this.#pending.splice(pending, 1);
-    else this.#replaceChunk(index, chunk.without(at));
+    if (!isFound) return;
+    this.#tally(chunk.json(at), -1);
+    this.#replaceChunk(index, chunk.without(at));
   }
 
   /** Where the item with an id is, or belongs. */
