@@ -8,7 +8,7 @@ import { Dice } from './dice.ts';
 import type { Answered, Call, Charged, Life, Place } from './life.ts';
 import type { BanMoment, StoredBan } from './models/bans.ts';
 import { SafePoint } from './models/calm.ts';
-import { CatalogModel } from './models/catalog.ts';
+import { type Between, CatalogModel } from './models/catalog.ts';
 import { KeyModel } from './models/keys.ts';
 import { Knowledge } from './models/knowledge.ts';
 import { LimitsModel } from './models/limits.ts';
@@ -172,7 +172,7 @@ export class World implements Disposable {
     const asked = life.clock().unix;
     const pending = { life, key, call: { ...call, secret: key.secret }, askedMs: this.time.nowMs, asked };
     this.#pending.add(pending);
-    if (call.name !== undefined) this.catalog.begin(call.name, asked);
+    if (call.name !== undefined) this.catalog.begin(call.name);
     const onCharged = (charged: Charged) => {
       if (this.#pending.has(pending)) this.#charged(server, pending, charged);
     };
@@ -265,7 +265,8 @@ export class World implements Disposable {
     for (const pending of this.#pending) {
       if (pending.life !== life) continue;
       this.#pending.delete(pending);
-      if (pending.call.name !== undefined) this.catalog.failed(pending.call.name, { isUnknown: true });
+      const { name } = pending.call;
+      if (name !== undefined) this.catalog.failed(name, { isUnknown: true }, spanOf(pending));
     }
     this.usage.lose(life, this.#usageSafe.ms);
     for (const ban of this.limits.bans.all) {
@@ -317,14 +318,14 @@ export class World implements Disposable {
     if (call.name !== undefined) this.#created(pending, call.name, answered);
   }
 
-  #created({ life, askedMs, asked }: Pending, name: string, { status, code, body, isReplay = false }: Answered): void {
+  #created(pending: Pending, name: string, { status, code, body, isReplay = false }: Answered): void {
+    const { life, askedMs } = pending;
     if (status !== 201) {
-      this.catalog.failed(name, { isUnknown: code === 'outcome_unknown' });
+      this.catalog.failed(name, { isUnknown: code === 'outcome_unknown' }, spanOf(pending));
       return;
     }
     const { id } = JSON.parse(body ?? '') as { id: number };
-    const { unix } = life.clock();
-    this.catalog.stored(name, { id, isReplay }, { least: Math.min(asked, unix), most: Math.max(asked, unix) });
+    this.catalog.stored(name, { id, isReplay }, spanOf(pending));
     if (askedMs <= this.roughUntilMs || !this.catalog.untouched.includes(id)) return;
     const isListed = textOf(life).includes(`{"id":${id},`);
     promise(isListed, () => `${name} was answered with the id ${id}, but the list does not show it`);
@@ -346,8 +347,7 @@ export class World implements Disposable {
     const keys = database.read<StoredKey>('select id, per_minute, per_day, revoked_at from api_keys');
     const usage = this.#usageRows();
     if (!rows || !counters || !keys || !usage) return false;
-    const latestMs = time.nowMs + Math.max(...this.servers.map(({ skewMs }) => skewMs));
-    catalog.checkTable(rows, { nowMs: time.nowMs, now: Math.ceil(latestMs / 1_000) });
+    catalog.checkTable(rows, time.nowMs);
     promise(counters[0]?.count === rows.length, () => `${rows.length} categories are counted as ${counters[0]?.count}`);
     promise(rows.length <= this.categoriesMax, () => `${rows.length} categories of at most ${this.categoriesMax}`);
     this.usage.check(usage, { isAll: false });
@@ -381,6 +381,12 @@ export class World implements Disposable {
       this.fail(error);
     }
   }
+}
+
+/** How long a request took until now, by the clock of its process, which may be stepped in between. */
+function spanOf({ life, asked }: Pending): Between {
+  const { unix } = life.clock();
+  return { least: Math.min(asked, unix), most: Math.max(asked, unix) };
 }
 
 function textOf({ categories: { body } }: Life): string {

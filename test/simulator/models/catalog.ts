@@ -10,21 +10,26 @@ interface Stored {
   readonly name: string;
 }
 
-/** Between two moments, in Unix seconds of the clock of the process that stored something. */
+/** Between two moments, in Unix seconds of the clock of one process, or of several whose clocks may differ by hours. */
 export interface Between {
   readonly least: number;
   readonly most: number;
 }
+
+const ANY_TIME: Between = { least: Number.NEGATIVE_INFINITY, most: Number.POSITIVE_INFINITY };
+const NO_TIME: Between = { least: Number.POSITIVE_INFINITY, most: Number.NEGATIVE_INFINITY };
 
 interface Create {
   /** Attempts that are not answered. */
   open: number;
   /** Whether an attempt had no answer, or one that did not tell. */
   isUnknown: boolean;
-  /** The earliest and the latest Unix second of an attempt, by clocks that may be stepped in between. */
-  firstAsked: number;
-  lastAsked: number;
-  /** The ids under which it was stored, and when; another one only once its Idempotency-Key had expired. */
+  /** From the earliest to the latest second of all attempts that ended, each by the clock of its process. */
+  ended: Between;
+  /**
+   * The ids under which it was stored, and when by the clock of the process that stored it; another id only once its
+   * Idempotency-Key had expired.
+   */
   readonly ids: Map<number, Between>;
 }
 
@@ -41,23 +46,19 @@ export class CatalogModel {
   /** What the table holds under each id ever used, and since when. */
   readonly #table = new Map<number, { readonly name: string | undefined; readonly sinceMs: number }>();
 
-  /** A client sent a create, or a retry of one, at a Unix second. */
-  begin(name: string, now: number): void {
-    const begun = { open: 0, isUnknown: false, firstAsked: now, lastAsked: now, ids: new Map() };
-    const create = this.#creates.get(name) ?? begun;
+  /** A client sent a create, or a retry of one. */
+  begin(name: string): void {
+    const create = this.#creates.get(name) ?? { open: 0, isUnknown: false, ended: NO_TIME, ids: new Map() };
     create.open += 1;
-    create.firstAsked = Math.min(create.firstAsked, now);
-    create.lastAsked = Math.max(create.lastAsked, now);
     this.#creates.set(name, create);
   }
 
   /**
-   * A create was answered with 201. Throws if another has its id, if it was stored twice although its Idempotency-Key
-   * had not expired, or if it was replayed although that had.
+   * An attempt, which took that long, was answered with 201. Throws if another has its id, if it was stored twice
+   * although its Idempotency-Key had not expired, or if it was replayed although that had.
    */
   stored(name: string, { id, isReplay }: { id: number; isReplay: boolean }, when: Between): void {
-    const create = this.#creates.get(name) as Create;
-    create.open -= 1;
+    const create = this.#end(name, when);
     const other = this.#namesById.get(id) ?? name;
     promise(other === name, () => `the id ${id} was given to ${other} and to ${name}`);
     this.#namesById.set(id, name);
@@ -66,18 +67,14 @@ export class CatalogModel {
       const isKept = !known || when.least < known.most + KEPT_SECONDS;
       promise(isKept, () => `${name} was replayed as ${id} at ${when.least}, although stored until ${known?.most}`);
     }
-    // A replay tells when it was stored only within the attempts.
-    const stored = isReplay ? { least: create.firstAsked, most: Math.max(when.most, create.lastAsked) } : when;
-    this.#addId(name, id, {
-      least: Math.max(stored.least, known?.least ?? stored.least),
-      most: Math.min(stored.most, known?.most ?? stored.most),
-    });
+    this.#addId(name, id, isReplay ? whenStored(create) : when);
   }
 
   /** Throws if a create was stored under two ids within the time in which its Idempotency-Key is kept. */
-  #addId(name: string, id: number, when: Between): void {
+  #addId(name: string, id: number, { least, most }: Between): void {
     const { ids } = this.#creates.get(name) as Create;
-    ids.set(id, when);
+    const known = ids.get(id) ?? ANY_TIME;
+    ids.set(id, { least: Math.max(least, known.least), most: Math.min(most, known.most) });
     const byId = [...ids].sort(([one], [other]) => one - other);
     for (const [index, [later, { most }]] of byId.entries()) {
       const [earlier, before] = byId[index - 1] ?? [];
@@ -92,11 +89,9 @@ export class CatalogModel {
     this.#purgedUntil = Math.max(this.#purgedUntil, now - KEPT_SECONDS);
   }
 
-  /** A create was refused with nothing stored, or its outcome is unknown. */
-  failed(name: string, { isUnknown }: { isUnknown: boolean }): void {
-    const create = this.#creates.get(name) as Create;
-    create.open -= 1;
-    create.isUnknown ||= isUnknown;
+  /** An attempt, which took that long, was refused with nothing stored, or its outcome is unknown. */
+  failed(name: string, { isUnknown }: { isUnknown: boolean }, when: Between): void {
+    this.#end(name, when).isUnknown ||= isUnknown;
   }
 
   edit(id: number): void {
@@ -108,8 +103,8 @@ export class CatalogModel {
     return [...this.#namesById.keys()].filter((id) => !this.#edited.has(id));
   }
 
-  /** Throws if the table is not what was answered. `now` is the Unix second at the process that stored last. */
-  checkTable(rows: readonly Stored[], { nowMs, now }: { nowMs: number; now: number }): void {
+  /** Throws if the table is not what was answered. */
+  checkTable(rows: readonly Stored[], nowMs: number): void {
     const ids = new Set(rows.map(({ id }) => id));
     for (const [id, { name }] of this.#table)
       if (name !== undefined && !ids.has(id)) this.#table.set(id, { name: undefined, sinceMs: nowMs });
@@ -117,14 +112,21 @@ export class CatalogModel {
       if (this.#table.get(id)?.name !== name) this.#table.set(id, { name, sinceMs: nowMs });
       if (this.#edited.has(id)) continue;
       const create = this.#creates.get(name);
-      if (!create || create.ids.has(id)) continue;
-      const mayBeStored = create.open > 0 || create.isUnknown;
+      if (!create) continue;
+      const mayBeStored = create.ids.has(id) || create.open > 0 || create.isUnknown;
       promise(mayBeStored, () => `${name} is stored as ${id}, although it was refused, or stored as another`);
-      this.#addId(name, id, { least: create.firstAsked, most: now });
+      this.#addId(name, id, whenStored(create));
     }
     for (const [id, name] of this.#namesById) {
       promise(ids.has(id) || this.#edited.has(id), () => `${name} was answered with the id ${id}, but is not stored`);
     }
+  }
+
+  #end(name: string, { least, most }: Between): Create {
+    const create = this.#creates.get(name) as Create;
+    create.open -= 1;
+    create.ended = { least: Math.min(create.ended.least, least), most: Math.max(create.ended.most, most) };
+    return create;
   }
 
   /** Throws if the list that a process sends is not the table, as far as it must know it by now. */
@@ -148,6 +150,14 @@ export class CatalogModel {
       promise(known.get(id) === name, () => `the list shows ${known.get(id)} as ${id}, which is ${name} now`);
     }
   }
+}
+
+/**
+ * When one of the attempts stored a create. A replay does not tell, nor does the table: the clock of the process that
+ * stored it may show any other second, and an attempt that is under way may have stored it just now.
+ */
+function whenStored({ open, ended }: Create): Between {
+  return open > 0 ? ANY_TIME : ended;
 }
 
 interface ListMoment {
