@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { WindowCounts } from '../../catalog/limit.ts';
@@ -24,6 +23,7 @@ import {
 } from './counts.ts';
 import type { RedisClient } from './link.ts';
 import { MemoryReader } from './memory-reader.ts';
+import { NewBans } from './new-bans.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
@@ -67,18 +67,6 @@ interface Refused {
   readonly ban: SharedBan | undefined;
 }
 
-/** A ban decided here that is still to be stored, and then marked as stored in Redis. */
-interface NewBan {
-  readonly keyId: string;
-  /** One attempt at storing it, however often it is retried. */
-  readonly attempt: string;
-  readonly ban: SharedBan;
-  /** The ban that Redis holds until then. */
-  inRedis: SharedBan | undefined;
-  isStored: boolean;
-  isUnderWay: boolean;
-}
-
 /**
  * Counts in Redis, for any number of instances: exact while Redis answers. Fast path: a key known to be exhausted or
  * banned is refused from memory. While Redis does not answer, each instance admits its share of every limit without
@@ -93,7 +81,7 @@ export class RedisLimiter implements Limiter {
   readonly #share: LocalShare;
   readonly #refused = new BoundedMap<Refused>(REFUSED_MAX);
   readonly #unsaved = new BoundedMap<WindowCounts>(UNSAVED_MAX);
-  readonly #newBans = new Set<NewBan>();
+  readonly #newBans: NewBans;
   readonly #memories: MemoryReader;
   /** The keys whose counts in Redis are merged with what is remembered elsewhere; another map for each new server. */
   #merged = new BoundedMap<true>(MERGED_MAX);
@@ -129,6 +117,18 @@ export class RedisLimiter implements Limiter {
       onClockStep: () => this.#refused.clear(),
       onNewServer: () => {
         this.#merged = new BoundedMap(MERGED_MAX);
+      },
+    });
+    this.#newBans = new NewBans({
+      limits: options.storage.limits,
+      redis: this.#redis,
+      onStored: () => {
+        // If the key's ban was lifted meanwhile, this one was stored as lifted.
+        this.#hasUncheckedBans = true;
+      },
+      onShared: (keyId, ban, stored) => {
+        const known = this.#refused.get(keyId);
+        if (known?.ban === ban) this.#refused.set(keyId, { ...known, ban: stored });
       },
     });
     this.#timer = timers.setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
@@ -182,7 +182,7 @@ export class RedisLimiter implements Limiter {
     // A ban that was stored before and is missing now was lifted: Redis must not get it once it is back.
     for (const each of stored) {
       const { keyId, ban } = each;
-      if (now < ban.ends && (lastStart.get(keyId) ?? 0) < ban.startedAt) this.#newBans.delete(each);
+      if (now < ban.ends && (lastStart.get(keyId) ?? 0) < ban.startedAt) this.#newBans.drop(each);
     }
     for (const { keyId, ban } of this.#newBans) lastStart.set(keyId, ban.startedAt);
     for (const [keyId, { ban }] of this.#refused) {
@@ -204,7 +204,7 @@ export class RedisLimiter implements Limiter {
 
   async #save(): Promise<void> {
     try {
-      for (const newBan of this.#newBans) await this.#keepBan(newBan);
+      await this.#newBans.retry();
       if (this.#hasUncheckedBans) await this.#checkBans();
       await this.#saveCounts();
     } catch (error) {
@@ -272,7 +272,7 @@ export class RedisLimiter implements Limiter {
   async #remembered(keyId: string): Promise<Remembered> {
     const reading = this.#readRemembered(keyId).catch(() => undefined);
     const remembered = this.#memories.isFailing ? undefined : await reading;
-    return remembered ?? { counts: this.#unsaved.get(keyId), ban: this.#unstoredBan(keyId), isComplete: false };
+    return remembered ?? { counts: this.#unsaved.get(keyId), ban: this.#newBans.find(keyId), isComplete: false };
   }
 
   /** Everything that is remembered of a key outside of Redis. Rejects with `unavailable`. */
@@ -282,15 +282,9 @@ export class RedisLimiter implements Limiter {
     const { counts, ban } = await this.#memories.read(keyId);
     return {
       counts: laterCounts(laterCounts(counts, unsaved), this.#unsaved.get(keyId)),
-      ban: this.#unstoredBan(keyId) ?? (ban && fromStorage(ban)),
+      ban: this.#newBans.find(keyId) ?? (ban && fromStorage(ban)),
       isComplete: true,
     };
-  }
-
-  /** A ban decided here that storage may not have yet; no other ban of the key is later. */
-  #unstoredBan(keyId: string): SharedBan | undefined {
-    for (const { keyId: banned, ban } of this.#newBans) if (banned === keyId) return ban;
-    return undefined;
   }
 
   /**
@@ -348,35 +342,9 @@ export class RedisLimiter implements Limiter {
       }
       this.#options.events.keyBanned(toStorage(key.id, ban), key.plan);
       const inRedis = replaced === 'replaced' ? ban : last;
-      const newBan = { keyId: key.id, attempt: randomUUID(), ban, inRedis, isStored: false, isUnderWay: false };
-      this.#newBans.add(newBan);
-      await this.#keepBan(newBan).catch(this.#options.events.countsNotSaved);
+      const adding = this.#newBans.add({ keyId: key.id, ban, inRedis });
+      await adding.catch(this.#options.events.countsNotSaved);
       return result.decision;
-    }
-  }
-
-  async #keepBan(newBan: NewBan): Promise<void> {
-    const { keyId, ban, attempt } = newBan;
-    if (newBan.isUnderWay) return;
-    newBan.isUnderWay = true;
-    try {
-      if (!newBan.isStored) await this.#options.storage.limits.insertBan(toStorage(keyId, ban), attempt);
-      newBan.isStored = true;
-      // If the key's ban was lifted meanwhile, this one was stored as lifted.
-      this.#hasUncheckedBans = true;
-      const stored = { ...ban, isStored: true };
-      const replaced = await this.#redis.replaceBan(keyId, newBan.inRedis, stored);
-      if (replaced === undefined) return;
-      if (typeof replaced === 'object' && (replaced.another?.startedAt ?? 0) < ban.startedAt) {
-        // Redis came back with data from before the ban; the next save puts it there.
-        newBan.inRedis = replaced.another;
-        return;
-      }
-      this.#newBans.delete(newBan);
-      const known = this.#refused.get(keyId);
-      if (known?.ban === ban) this.#refused.set(keyId, { ...known, ban: stored });
-    } finally {
-      newBan.isUnderWay = false;
     }
   }
 
