@@ -19,6 +19,19 @@ export interface Ban {
   readonly reason: string;
 }
 
+/** A ban that an operator ended at a moment of their own clock, in Unix seconds. */
+export interface LiftedBan extends Ban {
+  readonly liftedAt: number;
+}
+
+/** How a ban came to be stored. */
+export interface BanOrigin {
+  /** One attempt at storing it, however often it is retried: it is stored once. */
+  readonly attempt?: string;
+  /** The `liftedAt` of the last lift of the key that was followed before the decision: it does not end this ban. */
+  readonly followedLift?: number | undefined;
+}
+
 export interface LimiterMemory {
   readonly counts: WindowCounts | undefined;
   /** The key's last ban that was not lifted, active or expired. */
@@ -49,11 +62,11 @@ export interface LimitStorage {
    * Stores a ban. If the key's ban was lifted after this one was decided by another instance, it is stored as lifted:
    * an operator lifts what keeps a client out, whatever is still on its way to storage.
    */
-  insertBan(ban: Ban, attempt?: string): Promise<void>;
+  insertBan(ban: Ban, origin?: BanOrigin): Promise<void>;
   /** The bans that have not ended by `now` and were not lifted. */
   listBans(now: number): Promise<Ban[]>;
   /** The bans that were lifted and would not have ended by `now`. */
-  listLiftedBans(now: number): Promise<Ban[]>;
+  listLiftedBans(now: number): Promise<LiftedBan[]>;
   /** Ends the key's active ban, so that it does not lengthen later ones. False without an active ban. */
   liftBan(keyId: string, now: number, by: Operator): Promise<boolean>;
   /** The bans of a key, active, expired or lifted, newest first. */

@@ -126,7 +126,7 @@ export class CountKeeper implements AsyncDisposable {
 
   async #saveBans(): Promise<void> {
     for (const [keyId, { ban, attempt }] of this.#unsavedBans) {
-      await this.#options.storage.limits.insertBan(toBan(keyId, ban, this.#storedOffset), attempt);
+      await this.#options.storage.limits.insertBan(toBan(keyId, ban, this.#storedOffset), { attempt });
       this.#unsavedBans.delete(keyId);
     }
   }

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { manualClock, untilTrue } from '../../test/kit/clock.ts';
 import { recordedEvents } from '../../test/kit/service.ts';
 import { newApiKey } from '../catalog/api-key.ts';
-import type { Ban, LimiterMemory, WindowCounts } from '../catalog/limit.ts';
+import type { Ban, BanOrigin, LimiterMemory, WindowCounts } from '../catalog/limit.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { LocalLimiter } from './local-limiter.ts';
 
@@ -33,7 +33,7 @@ function bench(keysMax = 100) {
       return memory;
     },
     saveCounts: (counts: WindowCounts[]) => failing(() => saved.push(counts)),
-    insertBan: (ban: Ban, attempt?: string) => failing(() => bans.push([ban, attempt])),
+    insertBan: (ban: Ban, { attempt }: BanOrigin = {}) => failing(() => bans.push([ban, attempt])),
     move: (seconds: number, attempt?: string) => failing(() => moves.push([seconds, attempt])),
   };
   const storage = { limits } as unknown as Storage;

@@ -109,6 +109,25 @@ test('a lift ends the bans that other instances had decided by then, whenever th
   for (const server of [0, 1]) assert.equal((await world.charge(server, key)).refusal, 'rate_limit_exceeded');
 });
 
+test('a ban soon after a lift that its instance followed holds, even if the clock of Redis is behind', async () => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  world.redis.step(-500);
+  await world.ban(0, key);
+  // In the first half of a second, which has not begun in Redis.
+  await world.time.pass(100 - (world.time.nowMs % 1_000) + 1_000);
+  const lifted = world.now;
+  await world.lift(key);
+  await world.time.pass(300);
+  await world.charge(1, key);
+  await world.time.pass(1_200);
+  for (let refused = 0; refused < LIMITS.minute; refused += 1) await world.charge(1, key);
+  const { refusal, ban } = await world.charge(1, key);
+  assert.deepEqual([refusal, ban?.until], ['key_banned', lifted + 1 + BAN_SECONDS]);
+  await world.time.pass(1_000);
+  for (const server of [0, 1]) assert.equal((await world.charge(server, key)).refusal, 'key_banned');
+});
+
 test('of two readings of the bans that overlap, an instance without Redis believes the later one', async () => {
   using world = await startInstances(2);
   const key = await world.issue();

@@ -35,6 +35,8 @@ const REFUSED_MAX = 200_000;
 const UNSAVED_MAX = 200_000;
 /** Keys known to be merged at once; the oldest beyond are merged again when they call. */
 const MERGED_MAX = 200_000;
+/** Keys whose last lift is known; one that is forgotten is followed again. */
+const LIFTS_MAX = 10_000;
 const KEY_PREFIX = 'pet-catalog';
 /** How often to retry a ban in Redis that another instance changed first. */
 const TRIES_MAX = 5;
@@ -87,8 +89,8 @@ export class RedisLimiter implements Limiter {
   #merged = new BoundedMap<true>(MERGED_MAX);
   /** Whether a ban is enforced that may have been lifted, unnoticed. */
   #hasUncheckedBans = false;
-  /** The lifted bans that were followed, as long as they would last. */
-  #lifts = new Set<string>();
+  /** When the last ban of a key was lifted, as far as that was followed: its refusals of before are forgotten. */
+  readonly #lifts = new BoundedMap<number>(LIFTS_MAX);
   readonly #timer: Timer;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
@@ -189,11 +191,11 @@ export class RedisLimiter implements Limiter {
       if (!ban || now >= ban.ends) continue;
       if (lastStart.get(keyId) !== ban.startedAt) this.#refused.delete(keyId);
     }
-    for (const { keyId, startedAt } of lifted) {
-      const { ends = 0 } = this.#refused.get(keyId)?.ban ?? {};
-      if (!this.#lifts.has(`${keyId} ${startedAt}`) && now >= ends) this.#refused.delete(keyId);
+    for (const { keyId, liftedAt } of lifted) {
+      if (liftedAt <= (this.#lifts.get(keyId) ?? 0)) continue;
+      this.#lifts.set(keyId, liftedAt);
+      if (now >= (this.#refused.get(keyId)?.ban?.ends ?? 0)) this.#refused.delete(keyId);
     }
-    this.#lifts = new Set(lifted.map(({ keyId, startedAt }) => `${keyId} ${startedAt}`));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -323,6 +325,7 @@ export class RedisLimiter implements Limiter {
    * storage before the client is told, unless storage is unavailable.
    */
   async #ban(key: ApiKey, before: Refused, now: Moment): Promise<Decision> {
+    const followedLift = this.#lifts.get(key.id);
     let { state, ban: last } = before;
     for (let tries = 0; ; tries += 1) {
       const result = charge(state, key.limits, now, this.#options.banAfter);
@@ -342,7 +345,7 @@ export class RedisLimiter implements Limiter {
       }
       this.#options.events.keyBanned(toStorage(key.id, ban), key.plan);
       const inRedis = replaced === 'replaced' ? ban : last;
-      const adding = this.#newBans.add({ keyId: key.id, ban, inRedis });
+      const adding = this.#newBans.add({ keyId: key.id, ban, followedLift, inRedis });
       await adding.catch(this.#options.events.countsNotSaved);
       return result.decision;
     }

@@ -8,6 +8,8 @@ interface NewBan {
   readonly ban: SharedBan;
   /** One attempt at storing it, however often it is retried. */
   readonly attempt: string;
+  /** When the key's last ban was lifted, as far as that had been followed when this one was decided. */
+  readonly followedLift: number | undefined;
   /** The ban that Redis holds until then. */
   inRedis: SharedBan | undefined;
   isStored: boolean;
@@ -43,7 +45,7 @@ export class NewBans {
   }
 
   /** Stores a ban. If storage fails, `retry` stores it; then this rejects. */
-  add(ban: Pick<NewBan, 'keyId' | 'ban' | 'inRedis'>): Promise<void> {
+  add(ban: Pick<NewBan, 'keyId' | 'ban' | 'followedLift' | 'inRedis'>): Promise<void> {
     const newBan = { ...ban, attempt: randomUUID(), isStored: false, isUnderWay: false };
     this.#bans.add(newBan);
     return this.#keep(newBan);
@@ -65,7 +67,7 @@ export class NewBans {
     if (newBan.isUnderWay) return;
     newBan.isUnderWay = true;
     try {
-      if (!newBan.isStored) await limits.insertBan(toStorage(keyId, ban), newBan.attempt);
+      if (!newBan.isStored) await limits.insertBan(toStorage(keyId, ban), newBan);
       newBan.isStored = true;
       onStored();
       const stored = { ...ban, isStored: true };

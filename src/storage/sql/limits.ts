@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import type { Operator } from '../../catalog/audit.ts';
-import type { Ban, LimiterMemory, LimitStorage, SharedMemory, WindowCounts } from '../../catalog/limit.ts';
+import type {
+  Ban,
+  BanOrigin,
+  LiftedBan,
+  LimiterMemory,
+  LimitStorage,
+  SharedMemory,
+  WindowCounts,
+} from '../../catalog/limit.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { recordAudit } from './audit.ts';
 import { onceByAttempt } from './outcomes.ts';
@@ -9,10 +17,7 @@ import { RowsInsert, Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/**
- * How far the clock by which a ban starts and the one by which it is lifted may be apart. A key whose ban was lifted is
- * not banned again for longer: the refusals of the first two seconds do not count.
- */
+/** How far the clock by which a ban starts and the one by which it is lifted may be apart. */
 const CLOCKS_APART_SECONDS = 1;
 
 /** The limiter's counts and bans in SQL. */
@@ -131,7 +136,7 @@ export class SqlLimits implements LimitStorage {
     );
   }
 
-  insertBan(ban: Ban, attempt: string = randomUUID()): Promise<void> {
+  insertBan(ban: Ban, { attempt = randomUUID(), followedLift = 0 }: BanOrigin = {}): Promise<void> {
     return this.#transactions.transactUnlocked((trx) =>
       onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
         const { keyId, startedAt, endsAt, level, reason } = ban;
@@ -146,6 +151,7 @@ export class SqlLimits implements LimitStorage {
             lifted_at: selectFrom('bans')
               .select(({ fn }) => fn.max('lifted_at').as('lifted_at'))
               .where('key_id', '=', keyId)
+              .where('lifted_at', '>', followedLift)
               .where('lifted_at', '>=', startedAt - CLOCKS_APART_SECONDS)
               .where('lifted_at', '<', endsAt),
           }))
@@ -160,10 +166,11 @@ export class SqlLimits implements LimitStorage {
     );
   }
 
-  listLiftedBans(now: number): Promise<Ban[]> {
-    return this.#transactions.read(async (db) =>
-      (await selectBans(db, now).where('lifted_at', 'is not', null).execute()).map(toBan),
-    );
+  listLiftedBans(now: number): Promise<LiftedBan[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await selectBans(db, now).where('lifted_at', 'is not', null).execute();
+      return rows.flatMap((row) => (row.lifted_at === null ? [] : [{ ...toBan(row), liftedAt: row.lifted_at }]));
+    });
   }
 
   liftBan(keyId: string, now: number, by: Operator): Promise<boolean> {

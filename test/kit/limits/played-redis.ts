@@ -1,5 +1,5 @@
 import { type ApiKey, newApiKey } from '../../../src/catalog/api-key.ts';
-import type { Ban, SharedMemory, WindowCounts } from '../../../src/catalog/limit.ts';
+import type { Ban, BanOrigin, LiftedBan, SharedMemory, WindowCounts } from '../../../src/catalog/limit.ts';
 import type { Storage } from '../../../src/catalog/storage.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 import type { RedisClient } from '../../../src/limits/redis/link.ts';
@@ -22,7 +22,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
   };
   const redis = new SimulatedRedis({ time, dice: new Dice(1), skewMs: 0, onSet: () => {} });
   const [memories, saved] = [new Map<string, SharedMemory>(), [] as WindowCounts[][]];
-  const [bans, lifted] = [[] as Ban[], [] as Ban[]];
+  const [bans, lifted] = [[] as Ban[], [] as LiftedBan[]];
   const attempts: (string | undefined)[] = [];
   const played = {
     isLost: false,
@@ -50,7 +50,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
       await played.onSave();
       return storing(() => saved.push(counts));
     },
-    insertBan: async (ban: Ban, attempt?: string) => {
+    insertBan: async (ban: Ban, { attempt }: BanOrigin = {}) => {
       attempts.push(attempt);
       await played.onBan();
       if (played.banFailure) throw played.banFailure;
@@ -124,7 +124,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     /** As an operator lifts it, in storage. */
     lift({ id }: ApiKey) {
       const ban = bans.pop();
-      if (ban) lifted.push(ban);
+      if (ban) lifted.push({ ...ban, liftedAt: clock().unix });
       memories.set(id, { counts: undefined, ban: undefined, lifted: ban?.startedAt });
     },
   };

@@ -90,9 +90,10 @@ export function limitsContract(check: Check): void {
     await storage.limits.insertBan(ban(NOW - 9, other));
     assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW - 10, other), ban(NOW - 9, other)]);
     const lifted = [NOW - 10, NOW - 9, NOW - 4];
+    const listed = (await storage.limits.listLiftedBans(NOW)).map(({ startedAt, liftedAt }) => [startedAt, liftedAt]);
     assert.deepEqual(
-      (await storage.limits.listLiftedBans(NOW)).map(({ startedAt }) => startedAt),
-      lifted,
+      listed,
+      lifted.map((startedAt) => [startedAt, NOW - 5]),
     );
     assert.equal((await storage.limits.listLiftedBans(NOW + 50)).length, 2, 'but those that are over');
     await storage.limits.insertBan({ ...ban(NOW - 65), endsAt: NOW - 5 });
@@ -104,6 +105,11 @@ export function limitsContract(check: Check): void {
       [NOW - 3, NOW - 65],
       'and one that was over by then',
     );
+    const known = { ...ban(NOW - 4), endsAt: NOW + 70 };
+    await storage.limits.insertBan(known, { followedLift: NOW - 5 });
+    assert.deepEqual(await storage.limits.listBans(NOW + 60), [known], 'and one of those that knew of the lift');
+    await storage.limits.insertBan({ ...known, endsAt: NOW + 80 }, { followedLift: NOW - 6 });
+    assert.deepEqual(await storage.limits.listBans(NOW + 70), [], 'but not of those that knew of one before');
   });
 
   check('reading many keys at once returns the same as reading each alone', async ({ storage }) => {

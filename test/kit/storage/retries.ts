@@ -40,7 +40,7 @@ export function retriesContract(check: Check): void {
     await using other = await another();
     for (const attempt of ['first', 'second']) {
       const retry = (each: Storage) => [
-        each.limits.insertBan(ban, `ban ${attempt}`),
+        each.limits.insertBan(ban, { attempt: `ban ${attempt}` }),
         each.usage.add(NOW - (NOW % 60), [usage], `usage ${attempt}`),
       ];
       await Promise.all([storage, other, storage].flatMap(retry));

@@ -102,7 +102,7 @@ export class BanModel {
       storedMs: undefined,
       sharedMs: undefined,
       liftedMs: undefined,
-      liftBegunMs: this.#lifts.find((lift) => isDuring(lift, ban.keyId, moment.nowMs))?.begunMs,
+      liftBegunMs: this.#lifts.find((lift) => mayLift(lift, ban, moment))?.begunMs,
       mayBeLost: false,
       mayBeShifted: false,
     });
@@ -201,9 +201,19 @@ export class BanModel {
   }
 }
 
-/** Whether the process that banned a key may not have known yet that the operator had lifted its ban. */
-function isDuring({ keyId, begunMs, endedMs }: Lift, id: string, nowMs: number): boolean {
-  return keyId === id && begunMs <= nowMs && nowMs <= endedMs + FOLLOWED_MS;
+/**
+ * Whether a lift that began before a ban was decided may end that ban too: the lift was still under way, or the process
+ * could not know of it yet, and so may have counted refusals of before. `LimitStorage.insertBan` then goes by the
+ * clocks, which may be a second apart.
+ */
+function mayLift(
+  { keyId, begunMs, endedMs }: Lift,
+  ban: Pick<ModelBan, 'keyId' | 'starts'>,
+  { nowMs, roughUntilMs }: BanMoment,
+): boolean {
+  if (keyId !== ban.keyId || nowMs < begunMs) return false;
+  const isFollowed = Math.max(endedMs, roughUntilMs) + FOLLOWED_MS < nowMs;
+  return nowMs <= endedMs || (!isFollowed && ban.starts <= Math.floor(begunMs / 1_000) + 1);
 }
 
 /** How long the next ban is after some: longer than the last one, or the shortest after a day without. */
