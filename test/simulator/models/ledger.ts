@@ -107,6 +107,7 @@ export class Ledger {
   /** The clock was stepped while nothing was there to notice: windows may end sooner, or later. */
   shift(): void {
     this.#isUnknown = true;
+    for (const each of this.#entries) each.mayBeGone = true;
   }
 
   /** A refusal turns the day as well. */

@@ -14,7 +14,7 @@ const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 /** How long it takes at most until a ban that was decided is told. */
 const ANNOUNCED_MS = 3_000;
-const LATE_SECONDS = 10;
+const LATE_MS = 10_000;
 /** Of what happens in one moment, a request is counted before a client is told of it. */
 const FIRST = -1e12;
 /** The window of refusals, and what it takes to follow a change. */
@@ -243,7 +243,8 @@ export class LimitsModel {
       return;
     }
     // A ban is told once it is stored; if the clock was stepped meanwhile, its moments are those of before.
-    if (counter === 'alone' && Math.abs(now - nowMs / 1_000) > LATE_SECONDS) return;
+    const lateMs = Math.max(Math.abs(now * 1_000 - nowMs), nowMs - askedMs);
+    if (counter === 'alone' && lateMs > LATE_MS) return;
     // The process tells of a ban once Redis has it, and refuses from the moment at which it decides.
     this.#expect({
       sinceMs: nowMs,
