@@ -47,6 +47,8 @@ export class CountKeeper implements AsyncDisposable {
   readonly #timer: Timer;
   /** Unix time minus steady time, in seconds, with which the stored moments were written. */
   #storedOffset: number;
+  /** How often the stored moments were moved. */
+  #moves = 0;
   /** A move that is not confirmed yet; it is retried unchanged. */
   #moving: { readonly seconds: number; readonly attempt: string } | undefined;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
@@ -120,6 +122,7 @@ export class CountKeeper implements AsyncDisposable {
       const { seconds: moved, attempt } = this.#moving;
       await this.#options.storage.limits.move(moved, attempt);
       this.#storedOffset += moved;
+      this.#moves += 1;
       this.#moving = undefined;
     }
   }
@@ -152,10 +155,9 @@ export class CountKeeper implements AsyncDisposable {
 
   /** Reads a key's state; again if stored moments moved meanwhile, because it may be of before or after that. */
   async #readState(keyId: string): Promise<WindowState> {
-    const before = this.#storedOffset;
-    const wasMoving = this.#moving !== undefined;
+    const before = this.#moves;
     let memory = await this.#options.storage.limits.memory(keyId);
-    if (wasMoving || this.#moving || this.#storedOffset !== before) {
+    if (this.#moving || this.#moves !== before) {
       // If the move fails, they are where they were.
       await this.save();
       memory = await this.#options.storage.limits.memory(keyId);
