@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { Dice } from '../../../test/simulator/dice.ts';
 import { SimulatedRedis } from '../../../test/simulator/redis.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
+import type { Ban } from '../../catalog/limit.ts';
 import { UNUSED } from '../window.ts';
-import { fromStorage, RedisCounts, type SharedBan, toStorage } from './counts.ts';
+import { fromStorage, isOutdated, laterCounts, RedisCounts, type SharedBan, toStorage } from './counts.ts';
 
 /** What is sent to Redis and how its answers are read, on a Redis and a way to it that the test plays. */
 
@@ -20,7 +21,15 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
   const time = new VirtualTime(NOON * 1_000);
   const clock = () => ({ unix: Math.floor(time.nowMs / 1_000), steady: Math.floor(time.nowMs / 1_000) });
   const redis = new SimulatedRedis({ time, dice: new Dice(1), skewMs: 3_600_000, onSet: () => {} });
-  const way = { toMs: 0, backMs: 0, isSuspended: false, isLost: false };
+  const sent: (readonly string[])[] = [];
+  const way = {
+    toMs: 0,
+    backMs: 0,
+    isSuspended: false,
+    isLost: false,
+    /** Replaces the answer to a script. */
+    reply: undefined as unknown,
+  };
   const noted = { steps: 0, counted: [] as number[] };
   const wait = async (ms: number) => {
     if (way.isSuspended) time.leap(ms);
@@ -48,9 +57,11 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
       sendCommand: async (command) => {
         if (way.isLost) throw new Error('lost');
         await wait(way.toMs);
+        const [name, , , key] = command;
+        if (name === 'EVALSHA' && !key?.includes('beat')) sent.push(command.slice(2));
         const reply = redis.run(command);
         await wait(way.backMs);
-        return reply;
+        return way.reply ?? reply;
       },
       destroy: () => {},
     }),
@@ -65,7 +76,7 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
     await done;
     return work;
   };
-  return { time, redis, way, noted, counts, settle };
+  return { time, redis, way, sent, noted, counts, settle };
 }
 
 type Bench = Awaited<ReturnType<typeof bench>>;
@@ -167,6 +178,11 @@ test('a clock of the server that was set by more than a second is noticed, eithe
     await read(at);
     assert.equal(at.noted.steps, steps, 'it is noticed once');
   }
+  const at = await bench();
+  await at.counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
+  at.redis.step(60_000);
+  await read(at);
+  assert.equal(at.noted.steps, 0, 'a clock that is not read');
 });
 
 test('an answer that took five seconds says nothing of the clock, unless it is the first', async () => {
@@ -208,4 +224,79 @@ test('it is up while it is connected', async () => {
   assert.equal(counts.isUp, true);
   await counts[Symbol.asyncDispose]();
   assert.equal(counts.isUp, false);
+  assert.equal(counts.count(KEY, LIMITS, { cost: 0 }), undefined, 'a request waits for nothing then');
 });
+
+test('a request goes to Redis with its limits, its cost and what is remembered, or else with nothing', async () => {
+  const { counts, sent } = await bench();
+  const windows = { keyId: KEY, minuteEnds: NOON + 30, minuteUsed: 3, day: DAY, dayUsed: 7 };
+  await Promise.all([
+    counts.count(KEY, LIMITS, { cost: 1 }),
+    counts.count(KEY, LIMITS, { cost: 0, remembered: { counts: windows, ban: undefined, isComplete: false } }),
+    counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY }),
+  ]);
+  const now = `${NOON}`;
+  const requests = [
+    ['10', '20', '1', '', ''],
+    ['10', '20', '0', `${NOON + 30} 3 ${DAY} 7 0 0 `, ''],
+    ['10', '20', '0', '0 0 0 0 0 0 ', '1'],
+  ];
+  const [call, ...more] = sent;
+  assert.deepEqual([call?.[0], call?.slice(4), more], ['3', [now, now, ...requests.flat()], []]);
+});
+
+test('a ban that is no JSON is an error for its request, and for no other of the turn', async () => {
+  const { counts, way } = await bench();
+  way.reply = [`${NOON} 0 ${NOON}`, '0 0 0 0 0 0 {', `${NOON + 9} 1 ${DAY} 1 0 0 `];
+  const [damaged, other] = await Promise.allSettled(
+    [KEY, 'key_2'].map((keyId) => counts.count(keyId, LIMITS, { cost: 1 })),
+  );
+  assert.ok(damaged?.status === 'rejected' && damaged.reason instanceof SyntaxError);
+  assert.ok(other?.status === 'fulfilled' && typeof other.value === 'object');
+  assert.deepEqual([other.value.state.minuteUsed, other.value.ban], [1, undefined]);
+});
+
+test('a ban is outdated if it was stored and is not the last one, or if what followed it is known', () => {
+  const starting = (startedAt: number, isStored = false): SharedBan => ({ ...BAN, startedAt, isStored });
+  for (const [what, isStored, last, lifted, isLate] of [
+    ['the last one', true, NOON, NOON, false],
+    ['stored, and gone', true, undefined, undefined, true],
+    ['stored, and another is the last', true, NOON - 1, undefined, true],
+    ['on its way', false, undefined, undefined, false],
+    ['on its way after another', false, NOON - 1, undefined, false],
+    ['on its way after another that was lifted', false, undefined, NOON - 1, false],
+    ['on its way, before another', false, NOON + 1, undefined, true],
+    ['on its way, before another that came after a lifted one', false, NOON + 1, NOON - 1, true],
+    ['lifted before it was marked as stored', false, undefined, NOON, true],
+    ['lifted, while an older one is left', false, NOON - 1, NOON, true],
+  ] as const) {
+    const memory = { counts: undefined, ban: last === undefined ? undefined : storedFrom(last), lifted };
+    assert.equal(isOutdated(starting(NOON, isStored), memory), isLate, what);
+  }
+});
+
+test('of two counts each window is the later one, with the greater count', () => {
+  const counts = { keyId: KEY, minuteEnds: NOON, minuteUsed: 5, day: DAY, dayUsed: 50 };
+  assert.equal(laterCounts(undefined, undefined), undefined);
+  assert.equal(laterCounts(counts, undefined), counts);
+  assert.equal(laterCounts(undefined, counts), counts);
+  for (const [other, merged] of [
+    [{ minuteEnds: NOON + 1, minuteUsed: 1 }, 'other'],
+    [{ minuteEnds: NOON, minuteUsed: 6 }, 'other'],
+    [{ day: DAY + 1, dayUsed: 1 }, 'other'],
+    [{ day: DAY, dayUsed: 51 }, 'other'],
+    [{ minuteEnds: NOON - 1, minuteUsed: 9 }, 'first'],
+    [{ minuteEnds: NOON, minuteUsed: 4 }, 'first'],
+    [{ day: DAY - 1, dayUsed: 90 }, 'first'],
+    [{ day: DAY, dayUsed: 49 }, 'first'],
+  ] as const) {
+    const expected = merged === 'other' ? { ...counts, ...other } : counts;
+    assert.deepEqual(laterCounts(counts, { ...counts, ...other }), expected);
+    assert.deepEqual(laterCounts({ ...counts, ...other }, counts), expected);
+  }
+});
+
+/** A ban as storage has it. */
+function storedFrom(startedAt: number): Ban {
+  return { keyId: KEY, startedAt, endsAt: startedAt + 60, level: 1, reason: 'r' };
+}

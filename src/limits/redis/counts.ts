@@ -137,7 +137,7 @@ export class RedisCounts implements AsyncDisposable {
       return;
     }
     const receivedMs = this.#options.timers.now();
-    const [time = '', ...values] = reply as [string, ...(string | null)[]];
+    const [time, ...values] = reply as [string, ...(string | null)[]];
     const [unix = 0, micros = 0, steady = 0] = time.split(' ').map(Number);
     if (!this.#options.time) this.#readClock(unix * 1000 + micros / 1000, sentMs, receivedMs);
     const now = { unix, steady };
@@ -233,7 +233,7 @@ function toRecord(ban: SharedBan | undefined): string {
 /** Reads a value: six numbers, and the ban, which is JSON and may hold spaces. */
 function fromValue(value: string): Pick<Counted, 'state' | 'ban'> {
   const brace = value.indexOf('{');
-  const numbers = (brace < 0 ? value : value.slice(0, brace)).split(' ', 6).map(Number);
+  const numbers = value.split(' ', 6).map(Number);
   const [minuteEnds = 0, minuteUsed = 0, day = 0, dayUsed = 0, starts = 0, ends = 0] = numbers;
   const rest = brace < 0 ? undefined : (JSON.parse(value.slice(brace)) as Omit<SharedBan, 'starts' | 'ends'>);
   const ban = rest && { starts, ends, ...rest };

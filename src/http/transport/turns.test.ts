@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Turns } from './turns.ts';
+
+/** Connections that wait for a turn each, and take as long for a request as the test says. */
+function waiting(t: TestContext, count: number, requestMs = 0) {
+  let nowMs = 5;
+  t.mock.method(performance, 'now', () => nowMs);
+  const turns = new Turns();
+  const served: number[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const ask = () => {
+      if (!turns.take(ask)) return;
+      served.push(index);
+      nowMs += requestMs;
+    };
+    ask();
+  }
+  return { turns, served };
+}
+
+test('a turn serves sixteen requests, first come, first served', async (t) => {
+  const { served } = waiting(t, 40);
+  assert.deepEqual(served, []);
+  for (const count of [16, 32, 40, 40]) {
+    await nextTurn();
+    assert.equal(served.length, count);
+  }
+  assert.deepEqual(
+    served,
+    Array.from({ length: 40 }, (_, index) => index),
+  );
+});
+
+test('a turn ends after two milliseconds', async (t) => {
+  const { served } = waiting(t, 7, 1);
+  for (const count of [2, 4, 6, 7]) {
+    await nextTurn();
+    assert.equal(served.length, count);
+  }
+});
+
+test('a request that takes longer than a turn is served alone', async (t) => {
+  const { served } = waiting(t, 3, 10);
+  for (const count of [1, 2, 3]) {
+    await nextTurn();
+    assert.equal(served.length, count);
+  }
+});
+
+test('a grant is for one request, and is gone if it is not taken', async (t) => {
+  const { turns } = waiting(t, 0);
+  const granted: boolean[] = [];
+  const never = () => assert.fail('it was served at once');
+  turns.take(() =>
+    granted.push(
+      turns.take(never),
+      turns.takeRead(() => {}),
+    ),
+  );
+  await nextTurn();
+  assert.deepEqual(granted, [true, false]);
+  let isCalled = false;
+  turns.take(() => {
+    isCalled = true;
+  });
+  await nextTurn();
+  await nextTurn();
+  assert.equal(isCalled, true);
+  assert.equal(
+    turns.take(() => {}),
+    false,
+  );
+});
+
+test('a turn reads once, and the next one again', async (t) => {
+  const { turns } = waiting(t, 0);
+  const read: number[] = [];
+  for (let index = 0; index < 3; index += 1) {
+    const ask = () => {
+      if (turns.takeRead(ask)) read.push(index);
+    };
+    ask();
+  }
+  for (const count of [1, 2, 3]) {
+    await nextTurn();
+    assert.equal(new Set(read).size, count);
+    assert.equal(read.length, count);
+  }
+});
