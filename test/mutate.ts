@@ -76,7 +76,6 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/edge/framing.test.ts',
     'test/edge/malformed.test.ts',
     'test/edge/pipelines.test.ts',
-    'test/edge/unread.test.ts',
   ],
   'http/transport/cors': ['test/edge/cors.test.ts'],
   'http/transport/exchange': [
@@ -86,9 +85,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/edge/pipelines.test.ts',
     'test/edge/unread.test.ts',
   ],
-  'http/transport/request-head': ['test/edge/operator-host.test.ts', 'test/edge/malformed.test.ts'],
-  'http/transport/turns': ['src/http/transport/connection.test.ts', 'test/edge/turns.test.ts'],
-  'http/transport/unsent-bytes': ['src/http/transport/connection.test.ts', 'test/edge/unread.test.ts'],
+  'http/transport/request-head': ['test/edge/malformed.test.ts', 'test/edge/operator-host.test.ts'],
   limits: ['src/limits/local-limiter.test.ts'],
   'limits/count-keeper': [
     'src/limits/count-keeper.test.ts',
@@ -145,7 +142,7 @@ async function mutate(module: string) {
   const stryker = new Stryker({
     mutate: [fileOf(module)],
     testRunner: 'tap',
-    tap: { testFiles, nodeArgs: ['--test-reporter=tap', '{{testFile}}'] },
+    tap: { testFiles, nodeArgs: ['--import', './test/compile-cache.ts', '--test-reporter=tap', '{{testFile}}'] },
     coverageAnalysis: 'perTest',
     checkers: [],
     disableTypeChecks: false,
