@@ -364,8 +364,9 @@ function pagesIn(folder: string): string[] {
 }
 
 function wordsOf(page: string): number {
-  // Bullets, table bars and other marks are no words.
+  // Bullets, table bars and other marks are no words. Tables that a command writes are looked up, and not read.
   return read(page)
+    .replaceAll(/<!-- (\w+) -->[\s\S]*?<!-- \/\1 -->/g, '')
     .split(/\s+/)
     .filter((token) => /[\p{L}\p{N}]/u.test(token)).length;
 }
