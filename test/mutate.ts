@@ -79,11 +79,9 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   ],
   'http/transport/cors': ['test/edge/cors.test.ts'],
   'http/transport/exchange': [
+    'src/http/transport/exchange.test.ts',
     'test/edge/late.test.ts',
     'test/edge/framing.test.ts',
-    'test/interface.test.ts',
-    'test/edge/pipelines.test.ts',
-    'test/edge/unread.test.ts',
   ],
   'http/transport/request-head': ['test/edge/malformed.test.ts', 'test/edge/operator-host.test.ts'],
   limits: ['src/limits/local-limiter.test.ts'],

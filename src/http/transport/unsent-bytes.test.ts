@@ -50,11 +50,18 @@ test('beyond 64 MiB the oldest of the holder that holds the most is cut off, unt
   assert.equal(unsent.heaviestBytes, 22 * MEBIBYTE);
 });
 
-test('of two that hold as much the first to come is cut off', () => {
+test('of two that hold as much the one that held something first is cut off, and who holds nothing is forgotten', () => {
   const { unsent, cutOff, add } = counted();
-  for (const name of ['a', 'b']) add(name, MEBIBYTE);
+  unsent.delete(add('a', MEBIBYTE));
+  for (const name of ['b', 'a']) add(name, MEBIBYTE);
   unsent.cutOffHeaviest();
-  assert.deepEqual(cutOff, ['a']);
+  assert.deepEqual(cutOff, ['b']);
+});
+
+test('a key that alone holds exactly 8 MiB is full', () => {
+  const { unsent, add } = counted();
+  add('key', 8 * MEBIBYTE);
+  assert.equal(unsent.isFull('key'), true);
 });
 
 test('an answer that is larger than all may be is kept while it is alone', () => {
@@ -68,6 +75,7 @@ test('an answer that is larger than all may be is kept while it is alone', () =>
 test('without a holder nothing is cut off', () => {
   const { unsent, add } = counted();
   unsent.delete(add('key', 1));
+  unsent.delete({ unsentBytes: 0, holder: 'other', cutOff: assert.fail });
   assert.equal(unsent.heaviestBytes, 0);
   assert.throws(() => unsent.cutOffHeaviest(), /More bytes are counted than any holder has/);
 });
