@@ -47,7 +47,6 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   ],
   'http/conclude': ['test/edge/defects.test.ts', 'test/edge/framing.test.ts'],
   'http/docs': ['test/pages.test.ts', 'test/contract/contract.test.ts'],
-  'http/errors': ['test/shop.test.ts', 'test/operator-api/roles.test.ts', 'test/interface.test.ts'],
   'http/operations': [
     'test/contract/contract.test.ts',
     'test/shop.test.ts',
@@ -60,7 +59,6 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/idempotency.test.ts',
     'test/interface.test.ts',
   ],
-  'http/router': ['test/resources.test.ts', 'test/edge/malformed.test.ts'],
   'http/transport': [
     'test/edge/malformed.test.ts',
     'test/edge/framing.test.ts',

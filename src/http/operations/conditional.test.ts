@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Exchange } from '../transport/exchange.ts';
+import { currentAnswer, isCurrent } from './conditional.ts';
+
+function asking(ifNoneMatch?: string): Exchange {
+  const headers = ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch };
+  return { request: { headers } } as unknown as Exchange;
+}
+
+test('a validator is current if one of those sent is the same, weak or not', () => {
+  for (const [sent, expected] of [
+    [undefined, false],
+    ['', false],
+    ['"a"', true],
+    ['W/"a"', true],
+    ['  "a"  ', true],
+    ['"b", W/"c" ,"a"', true],
+    ['*', true],
+    [' * ', true],
+    ['"b", *', false],
+    ['"*"', false],
+    ['"b"', false],
+    ['a', false],
+    ['xW/"a"', false],
+    ['W/W/"a"', false],
+    ['"a', false],
+  ] as const) {
+    assert.equal(isCurrent(sent, '"a"'), expected, `${sent}`);
+  }
+});
+
+test('an answer has a validator of its body and its headers, and no body for who has it already', () => {
+  const answer = currentAnswer(asking('"other"'), '[1]', ['Link', 'next']);
+  const [, etag = ''] = answer.headers ?? [];
+  assert.match(etag, /^"[\w-]{22}"$/);
+  const fresh = { headers: ['ETag', etag, 'Link', 'next'], cacheControl: 'private, no-cache' };
+  assert.deepEqual(answer, { status: 200, body: '[1]', ...fresh });
+  assert.deepEqual(currentAnswer(asking(etag), '[1]', ['Link', 'next']), { status: 304, ...fresh });
+  const etagOf = (...what: [string | readonly Uint8Array[], string[]?]) =>
+    currentAnswer(asking(), ...what).headers?.[1] ?? '';
+  assert.equal(etagOf([Buffer.from('[1'), Buffer.from(']')], ['Link', 'next']), etag, 'in parts as well');
+  const others = [etagOf('[2]', ['Link', 'next']), etagOf('[1]'), etagOf('[1]', ['Link', 'last']), etagOf([], ['a'])];
+  assert.equal(new Set([etag, ...others]).size, 5);
+  assert.notEqual(etagOf('', ['a', 'b']), etagOf('', ['ab']));
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createRouter } from './router.ts';
+import type { Exchange } from './transport/exchange.ts';
+
+const findRoute = createRouter(
+  [
+    { method: 'GET', path: '/pets' },
+    { method: 'POST', path: '/pets' },
+    { method: 'PATCH', path: '/pets/{petId}' },
+    { method: 'DELETE', path: '/pets/{petId}/tags/{tag}' },
+  ],
+  '/v1',
+);
+
+/** What the router makes of a path. */
+function route(path: string, url = path) {
+  const exchange = { path, request: { url }, params: {}, route: 'unmatched' } as unknown as Exchange;
+  const found = findRoute(exchange);
+  const methods = Object.entries(found?.operations ?? {}).map(([method, operation]) => `${method} ${operation?.path}`);
+  return {
+    template: found?.template,
+    allow: found?.allow,
+    methods,
+    told: exchange.route,
+    params: { ...exchange.params },
+  };
+}
+
+const NOTHING = { template: undefined, allow: undefined, methods: [], told: 'unmatched', params: {} };
+
+test('a path is one route with all its methods, HEAD beside GET, and OPTIONS', () => {
+  assert.deepEqual(route('/v1/pets'), {
+    template: '/v1/pets',
+    allow: 'GET, HEAD, OPTIONS, POST',
+    methods: ['GET /pets', 'POST /pets'],
+    told: '/v1/pets',
+    params: {},
+  });
+});
+
+test('a path with parameters is told by its template, and hands over their values, unescaped', () => {
+  const template = '/v1/pets/{petId}/tags/{tag}';
+  const one = { template: '/v1/pets/{petId}', allow: 'OPTIONS, PATCH', methods: ['PATCH /pets/{petId}'] };
+  assert.deepEqual(route('/v1/pets/7'), { ...one, told: one.template, params: { petId: '7' } });
+  assert.deepEqual(route('/v1/pets/7/tags/a%20b'), {
+    template,
+    allow: 'DELETE, OPTIONS',
+    methods: ['DELETE /pets/{petId}/tags/{tag}'],
+    told: template,
+    params: { petId: '7', tag: 'a b' },
+  });
+  const long = '7'.repeat(8_000);
+  assert.deepEqual(route(`/v1/pets/${long}`).params, { petId: long });
+});
+
+test('there is no route at another address, with an empty parameter, or with a fragment', () => {
+  for (const path of ['/v1', '/pets', '/v1/pet', '/v1/pets/', '/v1/pets//tags/a', '/v1/pets/7/tags/', '/v1/pets/7/']) {
+    assert.deepEqual(route(path), NOTHING, path);
+  }
+  for (const path of ['/v1/pets', '/v1/pets/7']) assert.deepEqual(route(path, `${path}#a`), NOTHING);
+});
