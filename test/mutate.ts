@@ -68,13 +68,8 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/edge/turns.test.ts',
     'test/edge/slow.test.ts',
   ],
-  'http/transport/body': ['test/edge/bodies.test.ts', 'test/edge/slow.test.ts'],
-  'http/transport/connection': [
-    'src/http/transport/connection.test.ts',
-    'test/edge/framing.test.ts',
-    'test/edge/malformed.test.ts',
-    'test/edge/pipelines.test.ts',
-  ],
+  'http/transport/body': ['src/http/transport/body.test.ts', 'test/edge/bodies.test.ts'],
+  'http/transport/connection': ['src/http/transport/connection.test.ts', 'test/edge/framing.test.ts'],
   'http/transport/cors': ['test/edge/cors.test.ts'],
   'http/transport/exchange': [
     'src/http/transport/exchange.test.ts',

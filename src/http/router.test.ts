@@ -50,6 +50,7 @@ test('a path with parameters is told by its template, and hands over their value
     told: template,
     params: { petId: '7', tag: 'a b' },
   });
+  assert.deepEqual(route('/v1/pets/{petId}').params, { petId: '{petId}' });
   const long = '7'.repeat(8_000);
   assert.deepEqual(route(`/v1/pets/${long}`).params, { petId: long });
 });
