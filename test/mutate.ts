@@ -68,6 +68,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/edge/turns.test.ts',
     'test/edge/slow.test.ts',
   ],
+  'http/operations/paging': ['src/http/operations/paging.test.ts', 'test/contract/contract.test.ts'],
   'http/transport/body': ['src/http/transport/body.test.ts', 'test/edge/bodies.test.ts'],
   'http/transport/connection': ['src/http/transport/connection.test.ts', 'test/edge/framing.test.ts'],
   'http/transport/cors': ['test/edge/cors.test.ts'],
@@ -76,7 +77,6 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/edge/late.test.ts',
     'test/edge/framing.test.ts',
   ],
-  'http/transport/request-head': ['test/edge/malformed.test.ts', 'test/edge/operator-host.test.ts'],
   limits: ['src/limits/local-limiter.test.ts'],
   'limits/count-keeper': [
     'src/limits/count-keeper.test.ts',

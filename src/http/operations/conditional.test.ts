@@ -24,6 +24,7 @@ test('a validator is current if one of those sent is the same, weak or not', () 
     ['a', false],
     ['xW/"a"', false],
     ['W/W/"a"', false],
+    ['"W/a"', false],
     ['"a', false],
   ] as const) {
     assert.equal(isCurrent(sent, '"a"'), expected, `${sent}`);
@@ -37,6 +38,8 @@ test('an answer has a validator of its body and its headers, and no body for who
   const fresh = { headers: ['ETag', etag, 'Link', 'next'], cacheControl: 'private, no-cache' };
   assert.deepEqual(answer, { status: 200, body: '[1]', ...fresh });
   assert.deepEqual(currentAnswer(asking(etag), '[1]', ['Link', 'next']), { status: 304, ...fresh });
+  const plain = currentAnswer(asking(), '[1]').headers ?? [];
+  assert.deepEqual([plain.length, plain[0]], [2, 'ETag']);
   const etagOf = (...what: [string | readonly Uint8Array[], string[]?]) =>
     currentAnswer(asking(), ...what).headers?.[1] ?? '';
   assert.equal(etagOf([Buffer.from('[1'), Buffer.from(']')], ['Link', 'next']), etag, 'in parts as well');

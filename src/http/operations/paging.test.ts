@@ -66,6 +66,11 @@ test('a cursor is what a Link holds, and nothing else', () => {
   }
 });
 
+test('a Link keeps nothing but what it is told to', () => {
+  const link = ['Link', '</v1/categories?limit=2&cursor=after_3>; rel="next"'];
+  assert.deepEqual(nextPage('/categories', { limit: 2, after: 3 }), link);
+});
+
 test('a parameter is given once', () => {
   assert.deepEqual([readParameter(query('a=1&b='), 'a'), readParameter(query('a=1&b='), 'b')], ['1', '']);
   assert.equal(readParameter(query('a=1'), 'b'), null);
