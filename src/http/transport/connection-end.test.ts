@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { recordedEvents } from '../../../test/kit/service.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { Connection } from './connection.ts';
+import type { Exchange, Serve } from './exchange.ts';
+import { Turns } from './turns.ts';
+import { UnsentBytes } from './unsent-bytes.ts';
+
+/** How a connection ends: what is said last, in which order, and what becomes of further input. */
+
+const MEBIBYTE = 1024 * 1024;
+const FAILURE = new CatalogError('malformed_request', 'The request is not valid HTTP');
+
+/** A connection on a socket of the test's own, whose exchanges are sent when the test says so. */
+function played(serve: Serve = () => {}) {
+  const [written, sent]: [string[], (() => void)[]] = [[], []];
+  const way = { taken: (done: () => void) => done() };
+  const socket = new Duplex({
+    allowHalfOpen: true,
+    read: () => {},
+    write: (chunk, _encoding, done) => {
+      written.push(String(chunk));
+      way.taken(done);
+    },
+  }) as unknown as Socket;
+  const events = recordedEvents();
+  const unsent = new UnsentBytes();
+  const served: Exchange[] = [];
+  const connection = new Connection(socket, {
+    clock: () => ({ unix: 0, steady: 0 }),
+    events,
+    headers: ['X-Always', 'here'],
+    turns: new Turns(),
+    unsent,
+    serve: (exchange) => {
+      served.push(exchange);
+      return serve(exchange);
+    },
+    newRequestId: () => 'new-id',
+    isStopping: () => false,
+  });
+  const failures: CatalogError[] = [];
+  const begin = (method: string, more: object = {}): Exchange => {
+    const request = { method, httpVersion: '1.1', socket: {}, headers: {} };
+    const fields = { request, requestId: 'its-id', isRead: true, unsentBytes: 0, holder: socket };
+    const fail = (failure: CatalogError) => failures.push(failure);
+    const onClose = (listener: () => void) => sent.push(listener);
+    const exchange = { ...fields, fail, onClose, ...more } as unknown as Exchange;
+    connection.begin(exchange);
+    return exchange;
+  };
+  return { way, socket, written, sent, served, events, unsent, connection, failures, begin };
+}
+
+/** Lets everything happen that does not wait for another request. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+}
+
+test('input that cannot be parsed is answered once, with what every answer has, and told', async () => {
+  const { connection, written, events, socket } = played();
+  connection.fail(FAILURE);
+  connection.fail(new CatalogError('request_timeout', 'Late'));
+  await settled();
+  const body = '{"code":"malformed_request","message":"The request is not valid HTTP","status":400}';
+  assert.deepEqual(written.join('').split('\r\n'), [
+    'HTTP/1.1 400 Bad Request',
+    'Date: Thu, 01 Jan 1970 00:00:00 GMT',
+    'X-RateLimit-Limit: 0',
+    'X-RateLimit-Remaining: 0',
+    'X-RateLimit-Reset: 0',
+    'X-Request-Id: new-id',
+    'X-Always: here',
+    'X-Content-Type-Options: nosniff',
+    'Cache-Control: no-store',
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+    '',
+    body,
+  ]);
+  assert.equal(socket.writableEnded, true);
+  const nothing = { keyId: undefined, plan: undefined, windows: undefined, traceId: undefined };
+  const told = { requestId: 'new-id', method: '', route: 'unread', status: 400, code: FAILURE.code, durationMs: 0 };
+  assert.deepEqual(events.answered, [{ ...told, ...nothing }]);
+});
+
+test('it is answered after the requests before it, those that wait among them', async () => {
+  const { connection, written, socket, begin, sent, served } = played();
+  begin('POST');
+  begin('POST');
+  connection.fail(FAILURE);
+  await settled();
+  sent.shift()?.();
+  await settled();
+  assert.deepEqual([served.length, written, socket.writableEnded], [2, [], false]);
+  sent.shift()?.();
+  await settled();
+  assert.deepEqual([written.length, socket.writableEnded], [1, true]);
+});
+
+test('a request that was being read gets the error itself, and the connection none', async () => {
+  const { connection, written, socket, begin, sent, failures } = played();
+  begin('POST', { isRead: false });
+  connection.fail(FAILURE);
+  sent.shift()?.();
+  await settled();
+  assert.deepEqual([failures, written, socket.writableEnded], [[FAILURE], [], true]);
+  const other = played();
+  other.begin('POST');
+  other.connection.fail(FAILURE);
+  assert.deepEqual(other.failures, [], 'one that was read has nothing to do with it');
+});
+
+test('once a connection has ended nothing is answered', async () => {
+  const { connection, written, socket } = played();
+  socket.destroySoon();
+  connection.fail(FAILURE);
+  await settled();
+  assert.deepEqual([written, socket.writableEnded], [[], true]);
+});
+
+test('the end that Node asks for waits until unparsed input was answered', () => {
+  for (const [hasFailed, isLast, isEnded] of [
+    [false, false, true],
+    [false, true, true],
+    [true, false, false],
+    [true, true, true],
+  ] as const) {
+    const { connection, socket, begin } = played();
+    begin('GET', { isLast });
+    if (hasFailed) connection.fail(FAILURE);
+    socket.destroySoon();
+    assert.equal(socket.writableEnded, isEnded, `${hasFailed}, ${isLast}`);
+  }
+  const { connection, socket, written } = played();
+  connection.fail(FAILURE);
+  socket.destroySoon();
+  assert.equal(written.length, 1);
+});
+
+test('input after the last answer goes to no parser, and ends the connection beyond 16 MiB', async () => {
+  const { socket } = played();
+  const parsed: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => parsed.push(chunk));
+  socket.destroySoon();
+  for (let sent = 0; sent < 16; sent += 1) socket.push(Buffer.alloc(MEBIBYTE));
+  await settled();
+  assert.deepEqual([parsed.length, socket.destroyed], [0, false]);
+  socket.push('x');
+  await settled();
+  assert.deepEqual([parsed.length, socket.destroyed], [0, true]);
+});
+
+test('a paused connection discards its input too once it ends', async () => {
+  const { socket, connection } = played();
+  const parsed: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => parsed.push(chunk));
+  socket.pause();
+  connection.fail(FAILURE);
+  socket.push('x');
+  await settled();
+  assert.deepEqual([parsed.length, socket.readableLength], [0, 0]);
+});
+
+test('the peer has two seconds to read the last answer, or until it ends as well', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const late = played();
+  late.socket.destroySoon();
+  t.mock.timers.tick(1_999);
+  assert.equal(late.socket.destroyed, false);
+  t.mock.timers.tick(1);
+  assert.equal(late.socket.destroyed, true);
+
+  for (const isEarly of [true, false]) {
+    const { way, socket } = played();
+    const taken = Promise.withResolvers<() => void>();
+    way.taken = taken.resolve;
+    socket.resume();
+    const ended = once(socket, 'end');
+    if (isEarly) socket.push(null);
+    if (isEarly) await ended;
+    socket.write('the last answer');
+    socket.destroySoon();
+    if (!isEarly) socket.push(null);
+    await ended;
+    await settled();
+    assert.equal(socket.destroyed, false, 'the answer is still to be sent');
+    (await taken.promise)();
+    await once(socket, 'close');
+  }
+});
+
+test('a defect in serving ends the connection and is told, and a reset is nothing', async () => {
+  const defect = new Error('a defect');
+  for (const serve of [
+    () => {
+      throw defect;
+    },
+    () => Promise.reject(defect),
+  ]) {
+    const { socket, begin, events } = played(serve);
+    const failed: unknown[][] = [];
+    events.requestFailed = (...told) => failed.push(told);
+    begin('GET');
+    await settled();
+    assert.deepEqual([failed, socket.destroyed], [[['its-id', defect]], true]);
+  }
+  const { socket } = played();
+  const closed = new Promise<void>((resolve) => socket.once('close', resolve));
+  socket.destroy(new Error('ECONNRESET'));
+  await closed;
+});
+
+test('a request line is checked for other protocols on the first request, and for other versions', () => {
+  const speaking = (protocol: string, httpVersion: string) => {
+    const parser = { getCurrentBuffer: () => Buffer.from(`GET /x ${protocol}\r\n`) };
+    return { request: { method: 'GET', url: '/x', httpVersion, headers: {}, socket: { parser } } };
+  };
+  const { begin, failures } = played();
+  begin('GET', speaking('HTTP/1.1', '1.1'));
+  begin('GET', speaking('RTSP/1.1', '1.1'));
+  assert.deepEqual(failures, [], 'by then it is HTTP');
+  begin('GET', speaking('RTSP/1.0', '1.0'));
+  assert.deepEqual(
+    failures.map(({ code, message }) => [code, message]),
+    [['malformed_request', 'The request line names another protocol; send HTTP/1.1']],
+  );
+  const first = played();
+  first.begin('GET', speaking('RTSP/1.1', '1.1'));
+  assert.equal(first.failures.length, 1);
+});
+
+test('a connection whose peer does not read serves nothing more', async () => {
+  const { begin, unsent, served, sent } = played();
+  const first = begin('GET');
+  unsent.add(first, MEBIBYTE);
+  begin('GET');
+  await settled();
+  assert.deepEqual(served, [first]);
+  sent.shift()?.();
+  await settled();
+  assert.deepEqual([served.length, first.unsentBytes], [2, 0]);
+});
+
+test('a request that does not read its body pauses the slices, until it does', async () => {
+  const { begin, socket, sent } = played();
+  const parsed: number[] = [];
+  socket.on('data', ({ length }: Buffer) => {
+    parsed.push(length);
+    // As Node does for the request that this begins.
+    if (parsed.length === 1) socket.pause();
+  });
+  const headers = { 'transfer-encoding': 'chunked' };
+  begin('POST', { isRead: false, request: { method: 'POST', httpVersion: '1.1', socket: {}, headers } });
+  sent.shift()?.();
+  await settled();
+  socket.push(Buffer.alloc(10_000));
+  await settled();
+  assert.deepEqual(parsed, [4_096]);
+  socket.resume();
+  await settled();
+  assert.deepEqual(parsed, [4_096, 4_096, 1_808]);
+});
