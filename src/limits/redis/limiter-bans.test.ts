@@ -158,3 +158,32 @@ test('of several bans of a key that storage lists the last one counts', async ()
     assert.deepEqual(at.played.commands, []);
   }
 });
+
+test('a lift forgets the refusals before it once, and not those after it', async () => {
+  const at = await bench().start();
+  await hammer(at);
+  at.lift(at.key);
+  await at.limiter.refreshBans();
+  await charge(at, 1);
+  await at.time.pass(2_000);
+  await charge(at, BAN_AFTER - 1);
+  await at.limiter.refreshBans();
+  assert.equal((await at.limiter.charge(at.key)).refusal, 'key_banned');
+});
+
+test('a ban that followed a lifted one stays in memory when the lift is noticed', async () => {
+  const at = await bench(2).start();
+  const [, two] = at.all;
+  assert.ok(two);
+  await hammer({ ...at, limiter: two.limiter });
+  at.lift(at.key);
+  await two.limiter.refreshBans();
+  await charge({ ...at, limiter: two.limiter }, 1);
+  await at.time.pass(2_000);
+  await charge({ ...at, limiter: two.limiter }, BAN_AFTER);
+  assert.equal((await at.limiter.charge(at.key)).refusal, 'key_banned');
+  await at.limiter.refreshBans();
+  at.played.commands.length = 0;
+  assert.equal((await at.limiter.charge(at.key)).refusal, 'key_banned');
+  assert.deepEqual(at.played.commands, []);
+});

@@ -292,3 +292,13 @@ test('a Redis that lost its data gets the later of the windows', async () => {
     assert.deepEqual([minute.remaining, minute.reset - NOON, day.remaining], expected);
   }
 });
+
+test('a key that Redis does not have is read as soon as storage answers, however lately it failed', async () => {
+  const at = await bench().start();
+  const { key, limiter, memories, played } = at;
+  played.failure = new Error('no storage');
+  await assert.rejects(limiter.charge(key), played.failure);
+  played.failure = undefined;
+  memories.set(key.id, { counts: countsOf(key, 2), ban: undefined, lifted: undefined });
+  assert.deepEqual([(await limiter.charge(key)).remaining, (await limiter.charge(key)).remaining], [1, 0]);
+});
