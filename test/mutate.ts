@@ -38,13 +38,6 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   ],
   'client/throttle': ['test/client/throttle.test.ts', 'test/client/retries.test.ts'],
   http: ['test/interface.test.ts', 'test/conformance.test.ts'],
-  'http/app': [
-    'test/edge/defects.test.ts',
-    'test/edge/cors.test.ts',
-    'test/shop.test.ts',
-    'test/interface.test.ts',
-    'test/edge/unread.test.ts',
-  ],
   'http/conclude': ['test/edge/defects.test.ts', 'test/edge/framing.test.ts'],
   'http/docs': ['test/pages.test.ts', 'test/contract/contract.test.ts'],
   'http/operations': [

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../../test/kit/clock.ts';
+import { HOST, request } from '../../test/kit/edge/corpus.ts';
+import { openRaw } from '../../test/kit/edge/raw.ts';
+import { recordedEvents } from '../../test/kit/service.ts';
+import { type ApiKey, newApiKey } from '../catalog/api-key.ts';
+import { CatalogError } from '../catalog/error.ts';
+import type { Decision } from '../limits/limiter.ts';
+import { createApp } from './app.ts';
+import type { Authentication } from './authenticate.ts';
+import { refusal } from './errors.ts';
+import type { Catalog, Operation } from './operations/operation.ts';
+import { Cors } from './transport/cors.ts';
+import type { Exchange } from './transport/exchange.ts';
+import { openListener } from './transport/listener.ts';
+import { UnsentBytes } from './transport/unsent-bytes.ts';
+
+/** The gates before an operation, in their order, each of which the test plays. */
+
+const KEY = newApiKey({ name: 'one', environment: 'production', plan: 'pro', scopes: ['pets:read'] }, 0).key;
+const WINDOW = { limit: 60, remaining: 9, reset: 1_060 };
+const ADMITTED: Decision = { ...WINDOW, minute: WINDOW, day: { ...WINDOW, limit: 1_000 }, now: 1_000 };
+const REFUSED: Decision = { ...ADMITTED, refusal: 'rate_limit_exceeded', remaining: 0 };
+const CATALOG = {} as Catalog;
+
+function operation(id: string, more: Partial<Operation>): Operation {
+  const words = { id, tag: '', summary: '', description: '', errors: [] };
+  const handle = () => ({ status: 200, body: '{}' });
+  return {
+    method: 'GET',
+    path: `/${id}`,
+    scope: 'pets:read',
+    success: { status: 200, description: '' },
+    handle,
+    ...words,
+    ...more,
+  };
+}
+
+const DEPRECATION = { since: 1_000, sunset: 86_400, successor: '/new?ids={id}' };
+
+/** An app whose gates answer at once, or later, and note that they were asked. */
+async function played(isLater = false) {
+  const asked: string[] = [];
+  const gates = {
+    authentication: { key: KEY } as Authentication,
+    decision: ADMITTED,
+    onCharge: (_exchange: Exchange) => {},
+  };
+  const tell = <T>(what: string, value: () => T): T | Promise<T> => {
+    asked.push(what);
+    return isLater ? Promise.resolve().then(value) : value();
+  };
+  let last: Exchange | undefined;
+  const count = (what: string) => (key: ApiKey) => {
+    assert.equal(key, KEY);
+    return tell(what, () => {
+      if (last) gates.onCharge(last);
+      return gates.decision;
+    });
+  };
+  const [events, unsent] = [recordedEvents(), new UnsentBytes()];
+  const handle: Operation['handle'] = (catalog, exchange) => {
+    assert.equal(catalog, CATALOG);
+    asked.push('handle');
+    return { status: 200, body: JSON.stringify({ body: exchange.body, params: exchange.params }) };
+  };
+  const serve = createApp({
+    operations: [
+      operation('one', { handle }),
+      operation('create', { method: 'POST', handle, body: { schema: {}, example: {} } }),
+      operation('written', { scope: 'pets:write', handle }),
+      operation('any', { scope: 'any', free: true, handle }),
+      operation('old', { path: '/old/{id}', deprecation: DEPRECATION, handle }),
+    ],
+    pages: new Map([['/page', () => tell('page', () => ({ status: 200, body: 'a page' }))]]),
+    catalog: CATALOG,
+    authenticator: { authenticate: () => tell('key', () => gates.authentication) },
+    limiter: { charge: count('charge'), peek: count('peek'), current: (_key, before) => ({ ...before, now: 1_010 }) },
+    events,
+    cors: new Cors(['https://shop.example']),
+  });
+  const listener = await openListener(
+    (exchange) => {
+      last = exchange;
+      return serve(exchange);
+    },
+    { clock: manualClock().now, events, unsent },
+    { host: '127.0.0.1', port: 0 },
+  );
+  const raw = await openRaw(`http://127.0.0.1:${listener.port}`);
+  return {
+    asked,
+    gates,
+    events,
+    unsent,
+    raw,
+    /** The answer to a request, and which gates were asked for it. */
+    async ask(line: string, ...headers: string[]) {
+      asked.length = 0;
+      await raw.send(request(`${line} HTTP/1.1`, HOST, ...headers));
+      const answer = await raw.answer({ toHead: line.startsWith('HEAD') });
+      return { ...answer, seen: `${answer.status} ${asked.join(' ')}`.trim() };
+    },
+    async [Symbol.asyncDispose]() {
+      await raw[Symbol.asyncDispose]();
+      await listener.stop(0);
+    },
+  };
+}
+
+for (const isLater of [false, true]) {
+  const when = isLater ? 'later' : 'at once';
+
+  test(`gates that answer ${when} are asked in their order, and the first refusal is the answer`, async () => {
+    await using at = await played(isLater);
+    const { gates, ask, unsent } = at;
+    for (const [line, seen] of [
+      ['GET /v1/one', '200 key charge handle'],
+      ['HEAD /v1/one', '200 key charge handle'],
+      ['OPTIONS /v1/one', '204 key charge'],
+      ['PUT /v1/one', '405 key charge'],
+      ['GET /v1/two', '404 key charge'],
+      ['OPTIONS /v1/two', '404 key charge'],
+      ['GET /v1/written', '403 key charge'],
+      ['GET /v1/any', '200 key peek handle'],
+    ] as const) {
+      assert.equal((await ask(line)).seen, seen, line);
+    }
+    assert.equal((await ask('OPTIONS /v1/one')).headers.get('allow'), 'GET, HEAD, OPTIONS');
+    assert.match((await ask('PUT /v1/one')).body, /PUT is not allowed here; use GET, HEAD, OPTIONS/);
+    const nothing = (await ask('GET /v1/two')).body;
+    assert.match(nothing, /"There is nothing at this address; \/openapi\.json lists the paths"/);
+
+    gates.decision = REFUSED;
+    assert.equal((await ask('GET /v1/two')).seen, '429 key charge');
+    const { headers } = await ask('GET /v1/one');
+    assert.deepEqual([headers.get('retry-after'), headers.get('x-ratelimit-limit')], ['50', '60']);
+    assert.equal((await ask('GET /v1/any')).seen, '200 key peek handle', 'what is free is served all the same');
+    gates.decision = ADMITTED;
+
+    const held = { unsentBytes: 0, holder: KEY.id, cutOff: () => {} };
+    unsent.add(held, 8 * 1024 * 1024);
+    for (const path of ['/v1/two', '/v1/any']) assert.match((await ask(`GET ${path}`)).seen, /^503 key (charge|peek)$/);
+    unsent.delete(held);
+
+    gates.authentication = { refused: refusal('missing_api_key', 'No key') };
+    gates.decision = REFUSED;
+    assert.equal((await ask('GET /v1/two')).seen, '401 key');
+  });
+
+  test(`a body is read behind gates that answer ${when}, and a request that fails meanwhile is not done`, async () => {
+    await using at = await played(isLater);
+    await at.raw.send(request('POST /v1/create HTTP/1.1', HOST, 'Content-Length: 5'));
+    await at.raw.send('{"a":');
+    assert.match((await at.raw.answer()).body, /invalid_json/);
+    assert.deepEqual(at.asked, ['key', 'charge']);
+    await at.raw.send(`${request('POST /v1/create HTTP/1.1', HOST, 'Content-Length: 7')}{"a":1}`);
+    assert.deepEqual(JSON.parse((await at.raw.answer()).body), { body: { a: 1 }, params: {} });
+    at.gates.onCharge = (exchange) => exchange.fail(new CatalogError('malformed_request', 'A bad chunk'));
+    assert.equal((await at.ask('GET /v1/one')).seen, '400 key charge');
+  });
+}
+
+test('only what is under /v1 is the API; the rest are pages', async () => {
+  await using at = await played();
+  for (const [path, seen] of [
+    ['/page', '200 page'],
+    ['/v1', '404 key charge'],
+    ['/v1/', '404 key charge'],
+    ['/v1%2Fone', '404 key charge'],
+    ['/v1%2fone', '404 key charge'],
+    ['/v10', '404'],
+    ['/v10/one', '404'],
+    ['/a/v1/one', '404'],
+    ['/a/v1%2Fone', '404'],
+  ] as const) {
+    assert.equal((await at.ask(`GET ${path}`)).seen, seen, path);
+  }
+});
+
+test('a preflight of the API is answered before its gates, with the headers of its origin', async () => {
+  await using at = await played();
+  const asking = ['Origin: https://shop.example', 'Access-Control-Request-Method: GET'];
+  const preflight = await at.ask('OPTIONS /v1/one', ...asking);
+  assert.equal(preflight.seen, '204');
+  assert.equal(preflight.headers.get('access-control-allow-origin'), 'https://shop.example');
+  assert.equal((await at.ask('OPTIONS /v1/one', asking[0] ?? '')).seen, '204 key charge');
+});
+
+test('a deprecated operation says so with every answer, and names its successor for the id, if it can be one', async () => {
+  await using at = await played();
+  const told = async (line: string) => {
+    const { headers } = await at.ask(line, 'Origin: https://shop.example');
+    assert.equal(headers.get('vary'), 'Origin');
+    return ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
+  };
+  const link = (successor: string) =>
+    `</v1${successor}>; rel="successor-version", </docs/deprecations#old>; rel="deprecation"; type="text/html"`;
+  const dates = ['@1000', 'Fri, 02 Jan 1970 00:00:00 GMT'];
+  assert.deepEqual(await told('GET /v1/old/7'), [...dates, link('/new?ids=7')]);
+  assert.deepEqual(await told('HEAD /v1/old/7'), [...dates, link('/new?ids=7')]);
+  assert.deepEqual(await told('GET /v1/old/x'), [...dates, link('/new')]);
+  at.gates.authentication = { refused: refusal('missing_api_key', 'No key') };
+  assert.deepEqual(await told('GET /v1/old/7'), [...dates, link('/new?ids=7')]);
+  for (const line of ['PUT /v1/old/7', 'GET /v1/one'])
+    assert.deepEqual(await told(line), [undefined, undefined, undefined]);
+});
