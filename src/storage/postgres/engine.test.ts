@@ -4,7 +4,7 @@ import pg from 'pg';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { query } from '../../../test/kit/postgres-server.ts';
-import { insert } from '../../../test/kit/storage/bench.ts';
+import { checksOn, insert } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
 import { openStorage } from '../open.ts';
 
@@ -13,8 +13,8 @@ const OPTIONS = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMa
 const opened = noPostgres ? undefined : await reusedDatabase(migrate);
 after(() => opened?.[Symbol.asyncDispose]());
 
-storageContract(
-  'SqlStorage on PostgreSQL',
+const onPostgres = checksOn(
+  'PostgreSQL',
   async () => {
     if (!opened) throw new Error('there is no PostgreSQL');
     const { url, [Symbol.asyncDispose]: release } = opened.use();
@@ -22,6 +22,7 @@ storageContract(
   },
   { skip: noPostgres },
 );
+storageContract(onPostgres);
 
 test('a write that finds the writers’ lock held is refused as `unavailable`, and goes on once it is free', {
   skip: noPostgres,

@@ -3,12 +3,16 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Transaction } from 'kysely';
 import { temporaryFolder } from '../../../test/kit/service.ts';
+import { onSqlite } from '../../../test/kit/storage/bench.ts';
+import { retriesContract } from '../../../test/kit/storage/retries.ts';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
 import { openEngine } from '../open.ts';
 import { createOnce, deleteAttempts, onceByAttempt, selectOldAttempts } from './outcomes.ts';
 import type { Tables } from './tables.ts';
 
 const NOW = 1_800_000_000;
+
+retriesContract(onSqlite);
 
 /** A migrated database. `create` makes a number, one higher each time, with the Idempotency-Key. */
 async function openBench() {

@@ -4,18 +4,12 @@ import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { insert } from '../../../test/kit/storage/bench.ts';
-import { storageContract } from '../../../test/kit/storage-contract.ts';
+import { insert, onSqlite } from '../../../test/kit/storage/bench.ts';
+import { engineContract } from '../../../test/kit/storage-contract.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openStorage } from '../open.ts';
 
-storageContract('SqlStorage on SQLite', async () => {
-  const folder = temporaryFolder();
-  return {
-    database: { engine: 'sqlite', file: join(folder.path, 'test.db') },
-    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
-  };
-});
+engineContract(onSqlite);
 
 test('a read error while polling for changes is survived, and the changes are found afterwards', async () => {
   using folder = temporaryFolder();

@@ -1,3 +1,7 @@
+import { mkdtempDisposableSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
 import { type NewApiKey, newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
 import type { Category, NewCategory } from '../../../src/catalog/category.ts';
 import type { Storage } from '../../../src/catalog/storage.ts';
@@ -56,6 +60,28 @@ export async function openBench(place: DatabasePlace): Promise<StorageBench> {
     },
   };
 }
+
+/** Registers checks as tests of an engine, each in a place of its own. */
+export function checksOn(
+  engine: string,
+  makePlace: () => Promise<DatabasePlace>,
+  { skip = false }: { skip?: string | false } = {},
+): Check {
+  return (title, body) =>
+    test(`SqlStorage on ${engine}: ${title}`, { skip }, async () => {
+      await using bench = await openBench(await makePlace());
+      await body(bench);
+    });
+}
+
+/** Registers checks as tests on SQLite. */
+export const onSqlite: Check = checksOn('SQLite', async () => {
+  const folder = mkdtempDisposableSync(join(tmpdir(), 'pet-catalog-'));
+  return {
+    database: { engine: 'sqlite', file: join(folder.path, 'test.db') },
+    [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+  };
+});
 
 /** Inserts a category as the key `key_1`. */
 export async function insert(storage: Storage, category: NewCategory): Promise<Category> {
