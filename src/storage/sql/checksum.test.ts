@@ -30,6 +30,15 @@ const ROWS = {
   api_key_secrets: { hash: 'x', key_id: 'key_1', prefix: 'petcat_live_1', created_at: 1_800_000_000, ends_at: null },
 } as const;
 
+/** Version 1 times 2 ** 32, and the CRC-32 of the columns, each ended by U+0000, U+0001 for null. */
+const STORED: Record<CheckedTable, number> = {
+  categories: 5_009_981_848,
+  pets: 7_247_022_131,
+  orders: 8_403_515_650,
+  api_keys: 5_821_846_754,
+  api_key_secrets: 5_171_038_004,
+};
+
 /** Each value that a single flipped bit makes of one. */
 function* flipped(value: string | number | null): Generator<string | number | null> {
   if (value === null) yield* ['', 0, 1];
@@ -43,6 +52,11 @@ function* flipped(value: string | number | null): Generator<string | number | nu
     yield bytes.toString('latin1');
   }
 }
+
+test('a checksum is the one that every release stores', () => {
+  for (const table of Object.keys(ROWS) as CheckedTable[])
+    assert.equal(seal(table, ROWS[table] as never).checksum, STORED[table], table);
+});
 
 test('every single flipped bit in a row or its checksum is found', () => {
   let tried = 0;
@@ -82,6 +96,30 @@ test('a page is full unless there are no more rows, and each damaged row is repo
   assert.deepEqual(await ids(0, 3), [1, 4, 5]);
   assert.deepEqual(await ids(5, 4), [6, 7, 8, 9]);
   assert.deepEqual(await ids(8, 4), [9]);
+  assert.deepEqual(await ids(8, 2), [9]);
+  assert.deepEqual(await ids(1, 2), [4, 5]);
   assert.deepEqual(await ids(9, 1), []);
   assert.deepEqual(told, ['categories 2', 'categories 3', 'categories 10']);
+});
+
+test('a damaged row that is asked for by its id is an error, which says nothing of its content', () => {
+  const row = seal('categories', ROWS.categories);
+  for (const guard of [new RowGuard(), new RowGuard({ rowDamaged: () => {} })]) {
+    assert.equal(guard.intact('categories', row), row);
+    assert.throws(() => guard.intact('categories', { ...row, name: 'Dof' }), {
+      code: 'internal_error',
+      message: 'What is stored under this id is damaged; tell the operator',
+    });
+  }
+});
+
+test('a damaged row is reported by its id, a secret by its key, and the thousand first alone', () => {
+  const told: string[] = [];
+  const guard = new RowGuard({ rowDamaged: (table, id) => told.push(`${table} ${id}`) });
+  const damage = { checksum: 1 };
+  assert.ok(!guard.isIntact('api_key_secrets', { ...ROWS.api_key_secrets, ...damage }));
+  assert.ok(!guard.isIntact('api_keys', { ...ROWS.api_keys, ...damage }));
+  assert.deepEqual(told, ['api_key_secrets key_1', 'api_keys key_1']);
+  for (let id = 3; id <= 1_001; id += 1) guard.isIntact('pets', { ...ROWS.pets, ...damage, id });
+  assert.deepEqual([told.length, told.at(-1)], [1_000, 'pets 1000']);
 });

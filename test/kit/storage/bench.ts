@@ -20,8 +20,8 @@ export interface StorageBench extends AsyncDisposable {
   readonly storage: Storage;
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;
-  /** Another connection to the same data, as another process would have it. */
-  another(): Promise<Storage>;
+  /** Another connection to the same data, as another process would have it, perhaps with another bound. */
+  another(bounds?: { readonly categoriesBytesMax: number }): Promise<Storage>;
   /** Closes the storage and opens it again. */
   reopen(): Promise<void>;
 }
@@ -36,12 +36,8 @@ const CATEGORIES_BYTES_MAX = 95_000;
 
 /** Opens a storage at the place; closing the bench also removes the place. */
 export async function openBench(place: DatabasePlace): Promise<StorageBench> {
-  const open = () =>
-    openStorage(place.database, {
-      clock: manualClock().now,
-      categoriesMax: CATEGORIES_MAX,
-      categoriesBytesMax: CATEGORIES_BYTES_MAX,
-    });
+  const open = ({ categoriesBytesMax } = { categoriesBytesMax: CATEGORIES_BYTES_MAX }) =>
+    openStorage(place.database, { clock: manualClock().now, categoriesMax: CATEGORIES_MAX, categoriesBytesMax });
   let storage = await open();
   return {
     get storage() {

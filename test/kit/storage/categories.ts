@@ -38,7 +38,8 @@ export function categoriesContract(check: Check): void {
 
   check('an empty description is kept, a missing one stays missing', async ({ storage }) => {
     const empty = await insert(storage, { name: 'a', description: '' });
-    const missing = await insert(storage, { name: 'b' });
+    const { resource: missing, isReplay } = await storage.categories.insert({ name: 'b' }, { keyId: 'key_1' });
+    assert.equal(isReplay, false);
     assert.deepEqual(await storage.categories.find(empty.id), { id: empty.id, name: 'a', description: '' });
     assert.deepEqual(await storage.categories.find(missing.id), { id: missing.id, name: 'b' });
   });
@@ -50,11 +51,18 @@ export function categoriesContract(check: Check): void {
     const refused = tried.filter((result) => result.status === 'rejected');
     assert.equal(refused.length, 5);
     for (const { reason } of refused) assert.ok(reason instanceof CatalogError && reason.code === 'catalog_full');
-    await assert.rejects(insert(storage, { name: 'late' }), { code: 'catalog_full' });
+    const retried = { keyId: 'key_1', idempotency: { key: 'mine', fingerprint: 'a' } };
+    for (const origin of [{ keyId: 'key_1' }, retried])
+      await assert.rejects(storage.categories.insert({ name: 'late' }, origin), { code: 'catalog_full' });
     const made = await storage.categories.list();
     assert.equal(made.length, categoriesMax);
     for (const { id } of made.slice(0, 2)) assert.equal(await storage.categories.delete(id, OPERATOR), 'deleted');
-    assert.equal((await insert(storage, { name: 'next' })).id, categoriesMax + 1, 'a refused create takes no id');
+    const next = { id: categoriesMax + 1, name: 'next' };
+    assert.deepEqual(
+      await storage.categories.insert({ name: 'next' }, retried),
+      { resource: next, isReplay: false },
+      'a refused create takes no id, and is not kept as an outcome',
+    );
     await storage.categories.import([{ name: 'last' }], OPERATOR);
     const full = { code: 'catalog_full', message: /; of the 1 categories none of them fits$/ };
     await assert.rejects(storage.categories.import([{ name: 'late' }], OPERATOR), full);
@@ -90,6 +98,16 @@ export function categoriesContract(check: Check): void {
     await assert.rejects(other.categories.rename(last.id, 'xyzé', OPERATOR), full);
   });
 
+  check('under a bound of the list’s bytes that was lowered, a name is replaced by no longer one', async (bench) => {
+    const { id } = await insert(bench.storage, { name: 'Dog', description: 'x'.repeat(500) });
+    await using lowered = await bench.another({ categoriesBytesMax: 100 });
+    const full = { code: 'catalog_full', message: /may have 100 bytes, and would have more/ };
+    await assert.rejects(lowered.categories.rename(id, 'Dogs', OPERATOR), full);
+    assert.equal((await lowered.categories.rename(id, 'Cat', OPERATOR))?.name, 'Cat');
+    assert.equal((await lowered.categories.rename(id, 'Ox', OPERATOR))?.name, 'Ox');
+    await assert.rejects(insert(lowered, { name: 'a' }), full);
+  });
+
   check('consecutive pages have no gap and no overlap', async ({ storage }) => {
     for (let i = 0; i < 7; i += 1) await insert(storage, { name: `${i}` });
     const pages = [];
@@ -113,8 +131,13 @@ export function categoriesContract(check: Check): void {
       await using other = await another();
       const some = Array.from({ length: categoriesMax - 10 }, (_, index) => ({ name: `imported ${index}` }));
       const heard: number[] = [];
+      const followed: Change[] = [];
+      await other.watch(async (change) => {
+        followed.push(change);
+      });
       await other.categories.import(some, OPERATOR, (count) => heard.push(count));
-      assert.equal(heard.at(-1), some.length);
+      assert.deepEqual(heard, [100, 200, some.length]);
+      assert.deepEqual(followed, ['new-categories'], 'the process that imports is notified at once');
       await untilTrue(() => seen.includes('new-categories'));
       await assert.rejects(other.categories.import(some, OPERATOR), {
         code: 'catalog_full',
@@ -130,6 +153,7 @@ export function categoriesContract(check: Check): void {
         some.map(({ name }, index) => ({ id: index + 1, name })),
       );
       const [entry] = await storage.audit.list({ since: 0, limit: 10 });
+      assert.deepEqual([entry?.action, entry?.target, entry?.before], ['categories.import', 'categories', null]);
       assert.deepEqual(entry?.after, { count: some.length, firstId: 1, lastId: some.length });
     },
   );
@@ -154,11 +178,14 @@ export function categoriesContract(check: Check): void {
       'processes that list categories are notified',
     );
     assert.equal((await insert(storage, { name: 'c' })).id, second.id + 1);
-    const actions = (await storage.audit.list({ since: 0, limit: 10 })).map(({ action, target }) => [action, target]);
-    assert.deepEqual(actions, [
-      ['category.delete', `${second.id}`],
-      ['category.rename', `${first.id}`],
-    ]);
+    const entries = await storage.audit.list({ since: 0, limit: 10 });
+    assert.deepEqual(
+      entries.map(({ action, target, before, after }) => [action, target, before, after]),
+      [
+        ['category.delete', `${second.id}`, second, null],
+        ['category.rename', `${first.id}`, { name: 'a' }, { name: 'A' }],
+      ],
+    );
   });
 
   check(
@@ -184,7 +211,8 @@ export function categoriesContract(check: Check): void {
       assert.deepEqual((await storage.categories.changesSince(version + 2)).changed, [renamed]);
       assert.equal((await storage.categories.changesSince(version + 4)).changed, undefined, 'a version of the future');
       for (let more = 0; more < 98; more += 1) await storage.categories.delete(first + 1_000, OPERATOR);
-      assert.equal((await storage.categories.changesSince(version)).changed, undefined);
+      const missed = await storage.categories.changesSince(version);
+      assert.deepEqual(missed, { version: version + 101, changed: undefined });
       assert.equal((await storage.categories.changesSince(version + 1)).changed?.length, 3);
     },
   );
@@ -201,6 +229,6 @@ export function categoriesContract(check: Check): void {
     assert.deepEqual(await ids('none'), []);
     for (let more = 6; more <= 12; more += 1) await insert(storage, { name: 'Fish' });
     assert.deepEqual(await ids('12'), [12]);
-    for (const text of ['x2', '2x', '99999999999999999999']) assert.deepEqual(await ids(text), [], text);
+    for (const text of [' 2', '2 ', '0x2', '99999999999999999999']) assert.deepEqual(await ids(text), [], text);
   });
 }

@@ -77,6 +77,12 @@ export function limitsContract(check: Check): void {
     assert.equal(await storage.limits.liftBan(key.id, NOW + 121, OPERATOR), false);
     assert.deepEqual((await storage.limits.memory(key.id)).ban, ban(NOW, 1));
     assert.deepEqual(await storage.limits.listBans(NOW), [ban(NOW, 1)]);
+    const [entry, earlier] = await storage.audit.list({ since: 0, limit: 2, target: key.id });
+    assert.deepEqual(
+      [entry?.action, entry?.at, entry?.before, entry?.after],
+      ['ban.lift', NOW + 120, { banned: true }, { banned: false }],
+    );
+    assert.equal(earlier?.action, 'key.create', 'lifting no ban is not recorded');
   });
 
   check('a ban that was decided before a lift, and is stored after it, is stored as lifted', async ({ storage }) => {
@@ -110,6 +116,25 @@ export function limitsContract(check: Check): void {
     assert.deepEqual(await storage.limits.listBans(NOW + 60), [known], 'and one of those that knew of the lift');
     await storage.limits.insertBan({ ...known, endsAt: NOW + 80 }, { followedLift: NOW - 6 });
     assert.deepEqual(await storage.limits.listBans(NOW + 70), [], 'but not of those that knew of one before');
+  });
+
+  check('a ban that is stored after two lifts was lifted by the later one', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const ban = (startedAt: number) => ({ keyId: key.id, startedAt, endsAt: startedAt + 60, level: 1, reason: 'r' });
+    for (const startedAt of [NOW, NOW + 10]) {
+      await storage.limits.insertBan(ban(startedAt));
+      assert.equal(await storage.limits.liftBan(key.id, startedAt + 5, OPERATOR), true);
+    }
+    await storage.limits.insertBan(ban(NOW + 1));
+    const history = await storage.limits.banHistory(key.id, 10);
+    assert.deepEqual(
+      history.map(({ startedAt, liftedAt }) => [startedAt, liftedAt]),
+      [
+        [NOW + 10, NOW + 15],
+        [NOW + 1, NOW + 15],
+        [NOW, NOW + 5],
+      ],
+    );
   });
 
   check('reading many keys at once returns the same as reading each alone', async ({ storage }) => {

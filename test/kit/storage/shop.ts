@@ -82,7 +82,8 @@ export function shopContract(check: Check): void {
       assert.equal(await quantity(), left, status);
     }
     const unchanged = { id, name: 'Max', categoryId: other, status: 'available' };
-    await assert.rejects(pets.update(id, { name: 'No', categoryId: 999 }), { code: 'validation_failed' });
+    const message = 'categoryId is 999, which does not exist; send one that does';
+    await assert.rejects(pets.update(id, { name: 'No', categoryId: 999 }), { code: 'validation_failed', message });
     await bench.reopen();
     assert.deepEqual(await bench.storage.pets.find(id), unchanged);
     assert.deepEqual(await bench.storage.pets.list({ after: 0, limit: 9, categoryId }), []);
@@ -199,7 +200,8 @@ export function shopContract(check: Check): void {
       assert.rejects(storage.orders.insert({ petId, quantity }, { keyId: 'k' }), error);
     const code = 'insufficient_stock';
     await refused(pet.id, 2, { code, message: `Pet ${pet.id} has 1 in stock, not 2; order fewer` });
-    await refused(999, 1, { code: 'validation_failed' });
+    const message = 'petId is 999, which does not exist; send one that does';
+    await refused(999, 1, { code: 'validation_failed', message });
     assert.equal((await storage.pets.findInventory(pet.id))?.quantity, 1);
     await storage.pets.setQuantity(pet.id, 0);
     await refused(pet.id, 1, { code, message: `Pet ${pet.id} is out of stock; order it once there is stock again` });

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { StatementSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { manualClock } from '../../../test/kit/clock.ts';
+import { issueMany, NOW } from '../../../test/kit/storage/bench.ts';
+import { openStorage } from '../open.ts';
+
+/** Two instances that lock the same rows in opposite orders deadlock: every row is written in the order of its key. */
+
+const ORDER = [1, 3, 0, 2];
+
+/** The keys in the order in which they are written, by statement. */
+function keysWritten(t: TestContext, ordered: readonly string[]): string[][] {
+  const written: string[][] = [];
+  const { run } = StatementSync.prototype;
+  t.mock.method(StatementSync.prototype, 'run', function (this: StatementSync, ...values: Parameters<typeof run>) {
+    const keys = values.filter((value): value is never => ordered.some((key) => key === value));
+    if (keys.length > 0) written.push(keys);
+    return run.apply(this, values);
+  });
+  return written;
+}
+
+const open = () =>
+  openStorage(
+    { engine: 'sqlite', file: ':memory:' },
+    { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 1_000 },
+  );
+
+/** Names in their order, and the same ones out of it. */
+function shuffled(names: readonly string[]): { ordered: string[]; unordered: string[] } {
+  const ordered = names.toSorted();
+  return { ordered, unordered: ORDER.map((place) => ordered[place] ?? assert.fail()) };
+}
+
+test('counts are raised in the order of their keys', async (t) => {
+  await using storage = await open();
+  const { ordered, unordered } = shuffled((await issueMany(storage, ORDER.length)).map(({ key }) => key.id));
+  const written = keysWritten(t, ordered);
+  await storage.limits.raiseCounts(
+    unordered.map((keyId) => ({ keyId, minuteEnds: NOW, minuteUsed: 1, day: 3, dayUsed: 1 })),
+  );
+  assert.deepEqual(written, [ordered]);
+});
+
+test('usage is added in the order of its keys, and of its routes', async (t) => {
+  await using storage = await open();
+  const { ordered, unordered } = shuffled(['a', 'b', 'c', 'd']);
+  const written = keysWritten(t, ordered);
+  const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0 };
+  const minute = NOW - (NOW % 60);
+  await storage.usage.add(
+    minute,
+    unordered.map((keyId) => ({ keyId, first: NOW, last: NOW, ...counts })),
+  );
+  assert.deepEqual(written.splice(0), [ordered, ordered, ordered], 'for a minute, an hour and a day');
+  await storage.usage.addRoutes(
+    minute,
+    unordered.map((route) => ({ route, durations: [], ...counts })),
+  );
+  assert.deepEqual(written, [ordered, ordered, ordered]);
+});

@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import type { Change } from '../../catalog/storage.ts';
+import type { Engine, Failure } from '../engine.ts';
+import { openEngine } from '../open.ts';
+import { Transactions } from './transactions.ts';
+
+/** What the engine of these tests classifies. */
+class DatabaseError extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure);
+    this.failure = failure;
+  }
+}
+
+/** Transactions on a database in memory, in virtual time; `told` is what they report and ask of the engine. */
+async function openBench(changes: Partial<Engine> = {}) {
+  const told: unknown[][] = [];
+  const time = new VirtualTime(0);
+  const sqlite = await openEngine({ engine: 'sqlite', file: ':memory:' });
+  const engine: Engine = {
+    ...sqlite,
+    place: 'the place',
+    classify: (error) => (error instanceof DatabaseError ? error.failure : undefined),
+    lockWriters: async () => void told.push(['lock']),
+    ...changes,
+  };
+  const transactions = new Transactions(engine, time.process(), {
+    rowDamaged: () => {},
+    batchStored: ({ size }) => told.push(['stored', size]),
+    storageRead: (durationMs) => told.push(['read', durationMs]),
+    storageFailing: (work, { database, failure, error }) => told.push(['failing', work, database, failure, error]),
+    storageRecovered: (work) => told.push(['recovered', work]),
+  });
+  const heard = () => told.splice(0);
+  const fail = async (kind: 'read' | 'write', failure: Failure) => {
+    const error = new DatabaseError(failure);
+    const work = async () => {
+      throw error;
+    };
+    const failed = kind === 'read' ? transactions.read(work) : transactions.transactUnlocked(work);
+    const thrown = await failed.then(assert.fail, (reason) => reason);
+    assert.ok(thrown instanceof CatalogError);
+    assert.equal(thrown.cause, error);
+    return thrown;
+  };
+  return { sqlite, time, transactions, heard, fail, [Symbol.asyncDispose]: () => transactions[Symbol.asyncDispose]() };
+}
+
+const write = (transactions: Transactions) => transactions.transactUnlocked(async () => 'written');
+
+test('work that finds a lock is tried again every ten milliseconds for 0.9 s, then refused', async () => {
+  for (const kind of ['read', 'write'] as const) {
+    await using bench = await openBench();
+    const { time, transactions, heard } = bench;
+    const triedAtMs: number[] = [];
+    let isLocked = true;
+    const work = async () => {
+      triedAtMs.push(time.nowMs);
+      if (isLocked) throw new DatabaseError('busy');
+      return 'done';
+    };
+    const run = () => (kind === 'read' ? transactions.read(work) : transactions.transactUnlocked(work));
+    const refused = assert.rejects(run(), {
+      code: 'unavailable',
+      message: 'The storage cannot do this now; retry after a second',
+    });
+    await time.pass(2_000);
+    await refused;
+    assert.deepEqual(
+      triedAtMs,
+      Array.from({ length: 92 }, (_, index) => 10 * index),
+    );
+    assert.deepEqual(heard()[0]?.slice(0, 4), ['failing', kind, 'the place', 'busy']);
+
+    triedAtMs.length = 0;
+    const waited = run();
+    await time.pass(25);
+    isLocked = false;
+    await time.pass(10);
+    assert.equal(await waited, 'done');
+    assert.deepEqual(triedAtMs, [2_000, 2_010, 2_020, 2_030]);
+    assert.deepEqual(heard(), kind === 'read' ? [['read', 30]] : []);
+  }
+});
+
+test('a failure says whether anything may have been stored', async () => {
+  await using bench = await openBench();
+  const { fail, heard, transactions } = bench;
+  for (const [kind, failure, code, message] of [
+    ['read', 'unavailable', 'unavailable', /^The storage cannot do this now; retry after a second$/],
+    ['read', 'unknown', 'unavailable', /^The storage cannot do this now; retry after a second$/],
+    ['write', 'unavailable', 'unavailable', /^The storage cannot do this now; retry after a second$/],
+    [
+      'write',
+      'full',
+      'unavailable',
+      /^The database's disk is full, so nothing was stored; retry when it has room again$/,
+    ],
+    ['write', 'unknown', 'outcome_unknown', /^The storage did not say whether this was stored; retry with the same /],
+  ] as const) {
+    const error = await fail(kind, failure);
+    assert.equal(error.code, code, `${kind} ${failure}`);
+    assert.match(error.message, message);
+  }
+  heard();
+  const defect = new TypeError('a mistake');
+  const mistaken = async () => {
+    throw defect;
+  };
+  await assert.rejects(transactions.read(mistaken), defect);
+  await assert.rejects(transactions.transactUnlocked(mistaken), defect);
+  assert.deepEqual(heard(), [], 'a defect is no failure of the storage');
+});
+
+test('a failure is told once, and its end after a second without another', async () => {
+  await using bench = await openBench();
+  const { fail, heard, time, transactions } = bench;
+  const read = () => transactions.read(async () => 'read');
+  assert.equal(transactions.isWriteFailing, false);
+  const { cause } = await fail('write', 'full');
+  assert.deepEqual(heard(), [['failing', 'write', 'the place', 'full', cause]]);
+  assert.equal(transactions.isWriteFailing, true);
+  await fail('write', 'full');
+  await time.pass(5_000);
+  assert.deepEqual(heard(), [], 'it fails until something succeeds');
+
+  await write(transactions);
+  await time.pass(600);
+  await write(transactions);
+  await time.pass(399);
+  await fail('write', 'unavailable');
+  await read();
+  await time.pass(5_000);
+  assert.deepEqual(heard(), [['read', 0]], 'a failure and another kind of work do not end it');
+  assert.equal(transactions.isWriteFailing, true);
+
+  await write(transactions);
+  await time.pass(600);
+  await write(transactions);
+  await time.pass(399);
+  assert.deepEqual([heard(), transactions.isWriteFailing], [[], true]);
+  await time.pass(1);
+  assert.deepEqual([heard(), transactions.isWriteFailing], [[['recovered', 'write']], false]);
+
+  await fail('read', 'unavailable');
+  assert.equal(heard()[0]?.[1], 'read');
+  assert.equal(transactions.isWriteFailing, false);
+  await read();
+  await time.pass(1_000);
+  assert.deepEqual(heard(), [
+    ['read', 0],
+    ['recovered', 'read'],
+  ]);
+});
+
+test('a recovery is not told after the storage was closed', async () => {
+  const { fail, heard, time, transactions } = await openBench();
+  await fail('write', 'full');
+  await write(transactions);
+  heard();
+  await transactions[Symbol.asyncDispose]();
+  await time.pass(5_000);
+  assert.deepEqual(heard(), []);
+});
+
+test('only a serialised transaction takes the writers’ lock, before its work', async () => {
+  await using bench = await openBench();
+  const { heard, transactions } = bench;
+  const work = async () => heard();
+  assert.deepEqual(await transactions.transact(work), [['lock']]);
+  assert.deepEqual(await transactions.transactUnlocked(work), []);
+  assert.deepEqual(await transactions.batch(work), [['lock']]);
+});
+
+test('jobs share a transaction: one refuses alone, a defect fails and undoes all', async () => {
+  await using bench = await openBench();
+  const { heard, sqlite, transactions } = bench;
+  const used = (attempt: string, refusal?: Error) =>
+    transactions.batch(async (trx) => {
+      if (refusal) throw refusal;
+      await trx.insertInto('attempts').values({ id: attempt, at: 0 }).execute();
+      return attempt;
+    });
+  const stored = async () => (await sqlite.db.selectFrom('attempts').select('id').execute()).map(({ id }) => id);
+  const full = new CatalogError('catalog_full', 'full');
+  assert.deepEqual(await Promise.allSettled([used('a'), used('b', full), used('c')]), [
+    { status: 'fulfilled', value: 'a' },
+    { status: 'rejected', reason: full },
+    { status: 'fulfilled', value: 'c' },
+  ]);
+  assert.deepEqual(heard(), [['lock'], ['stored', 3]]);
+  const defect = new TypeError('a mistake');
+  for (const result of await Promise.allSettled([used('d'), used('e', defect), used('f')]))
+    assert.equal(result.status === 'rejected' && result.reason, defect);
+  assert.deepEqual(await stored(), ['a', 'c']);
+  assert.equal(await transactions.batch(async () => undefined), undefined, 'a job may have no result');
+});
+
+test('a change raises the version of its kind, and is announced in its transaction', async () => {
+  const announced: boolean[] = [];
+  await using bench = await openBench({
+    announce: async (trx) => void announced.push(trx.isTransaction),
+  });
+  const { transactions, sqlite } = bench;
+  const versions: number[] = [];
+  const change = (kind: Change) => transactions.change(kind, async (_, version) => versions.push(version));
+  for (const kind of ['keys', 'keys', 'bans', 'new-categories'] as const) await change(kind);
+  const [first = 0] = versions;
+  assert.deepEqual(versions, [first, first + 1, versions[2], 0]);
+  assert.ok(first > 0);
+  assert.deepEqual(announced, [true, true, true, true]);
+  const refused = transactions.change('keys', async () => {
+    throw new CatalogError('catalog_full', 'no');
+  });
+  await assert.rejects(refused, { code: 'catalog_full' });
+  const rows = await sqlite.db.selectFrom('change_versions').selectAll().where('kind', '=', 'keys').execute();
+  assert.deepEqual(
+    rows.map(({ version }) => version),
+    [first + 1],
+    'a refused change is none',
+  );
+});
+
+test('a change of this process is followed before it is told, and not again by the next poll', async () => {
+  let look = async () => {};
+  let stops = 0;
+  const bench = await openBench({
+    watch: (each) => {
+      look = each;
+      return async () => {
+        stops += 1;
+      };
+    },
+  });
+  const { transactions, sqlite } = bench;
+  const followed: Change[] = [];
+  let failures = 0;
+  await transactions.watch(async (change) => {
+    if (failures-- > 0) throw new Error('cannot follow');
+    followed.push(change);
+  });
+  const change = (kind: Change) => transactions.change(kind, async () => [...followed]);
+  assert.deepEqual(await change('keys'), [], 'not before it is durable');
+  assert.deepEqual(followed, ['keys']);
+  await look();
+  assert.deepEqual(followed, ['keys']);
+
+  failures = 1;
+  assert.deepEqual(await change('bans'), ['keys'], 'a change that cannot be followed is made all the same');
+  assert.deepEqual(followed, ['keys']);
+  await look();
+  assert.deepEqual(followed, ['keys', 'bans']);
+
+  // An import has no version of its own: it is known by the last id.
+  await transactions.change('new-categories', (trx) =>
+    trx.updateTable('category_counter').set({ last_id: 7 }).execute(),
+  );
+  assert.deepEqual(followed.splice(0), ['keys', 'bans', 'new-categories']);
+  await look();
+  assert.deepEqual(followed.splice(0), ['new-categories']);
+  await sqlite.db
+    .updateTable('change_versions')
+    .set((set) => ({ version: set('version', '+', 1) }))
+    .where('kind', '=', 'keys')
+    .execute();
+  await look();
+  assert.deepEqual(followed, ['keys'], 'a change of another process');
+  assert.equal(stops, 0);
+  await transactions[Symbol.asyncDispose]();
+  assert.equal(stops, 1);
+});
+
+test('reads run beside a large transaction on the connection for them', async () => {
+  await using other = await openBench();
+  const asked: string[] = [];
+  let isLarge = false;
+  await using bench = await openBench({
+    reader: () => (isLarge ? other.sqlite.db : undefined),
+    startLarge: () => {
+      asked.push('start');
+      isLarge = true;
+    },
+    finishLarge: async () => void asked.push('finish'),
+  });
+  const { transactions, sqlite } = bench;
+  const dbOf = () => transactions.read(async (db) => db);
+  assert.equal(await dbOf(), sqlite.db);
+  await transactions.transact(async (trx) => {
+    transactions.startLarge();
+    assert.equal(await dbOf(), other.sqlite.db);
+    await transactions.finishLarge(trx);
+  });
+  assert.deepEqual(asked, ['start', 'finish']);
+});
+
+test('work needs nobody who is told of it, and no connection beside it', async () => {
+  for (const events of [undefined, { rowDamaged: () => {} }]) {
+    const time = new VirtualTime(0);
+    const { reader: _, startLarge: __, ...engine } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+    await using transactions = new Transactions(
+      { ...engine, classify: (error) => (error instanceof DatabaseError ? error.failure : engine.classify(error)) },
+      time.process(),
+      events,
+    );
+    const failed = transactions.transact(async () => {
+      throw new DatabaseError('full');
+    });
+    await assert.rejects(failed, { code: 'unavailable' });
+    assert.equal(transactions.isWriteFailing, true);
+    const work = async () => {
+      transactions.startLarge();
+      return 'done';
+    };
+    assert.equal(await transactions.batch(work), 'done');
+    assert.equal(await transactions.read(work), 'done');
+    await time.pass(1_000);
+    assert.equal(transactions.isWriteFailing, false);
+  }
+});
