@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { secretRecord } from '../../../src/catalog/api-key.ts';
+import { type ApiKey, newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
+import { ChangeReplayed } from '../../../src/catalog/idempotency.ts';
 import { PLANS } from '../../../src/catalog/plan.ts';
+import type { Change } from '../../../src/catalog/storage.ts';
 import { OPERATOR } from '../operator.ts';
 import { type Check, issue, NOW } from './bench.ts';
 
@@ -55,6 +57,64 @@ export function keysContract(check: Check): void {
     });
     assert.equal(rotated?.revokedAt, NOW + 1);
     assert.equal(await storage.keys.findBySecret(secretRecord('petcat_live_new').hash), undefined);
+    const changed = await storage.keys.update(key.id, { name: 'other' }, OPERATOR);
+    assert.deepEqual(changed, { ...key, revokedAt: NOW + 1 });
+    assert.deepEqual(await storage.keys.find(key.id), changed);
+  });
+
+  check('a change of a key that is retried is made once, and not for another request', async ({ storage }) => {
+    const made = newApiKey({ name: 'test', environment: 'production', plan: 'free' }, NOW);
+    const { key: other } = await issue(storage);
+    const { id } = made.key;
+    const retry = (key: string, fingerprint = 'a') => {
+      const origin = { keyId: 'token_1', idempotency: { key, fingerprint } };
+      return { origin, outcome: (changed: { id: string }) => ({ changed: changed.id }) };
+    };
+    const insert = () => storage.keys.insert(made.key, secretRecord(made.secret), OPERATOR, retry('insert'));
+    const rotate = (hash: string) =>
+      storage.keys.rotate(
+        id,
+        { hash, prefix: hash },
+        { now: NOW, oldEndAt: NOW, by: OPERATOR, retry: retry('rotate') },
+      );
+    await insert();
+    assert.equal((await rotate('first'))?.prefix, 'first');
+    for (const again of [insert(), rotate('second')])
+      await assert.rejects(again, (error) => {
+        assert.ok(error instanceof ChangeReplayed);
+        assert.deepEqual(error.outcome, { changed: id });
+        return true;
+      });
+    assert.equal((await storage.keys.find(id))?.prefix, 'first');
+    assert.equal((await storage.keys.revoke(id, NOW, OPERATOR, retry('revoke')))?.revokedAt, NOW);
+    await assert.rejects(storage.keys.revoke(other.id, NOW, OPERATOR, retry('revoke', 'b')), {
+      code: 'idempotency_key_reused',
+    });
+    assert.deepEqual(await storage.keys.find(other.id), other);
+  });
+
+  check('every change of a key is followed, and recorded as it was and as it is', async ({ storage }) => {
+    const seen: Change[] = [];
+    await storage.watch(async (change) => {
+      seen.push(change);
+    });
+    const { key } = await issue(storage, { owner: 'cus_1' });
+    const { key: unowned } = await issue(storage);
+    await storage.keys.update(key.id, { name: 'other' }, OPERATOR);
+    const second = { hash: 'second', prefix: 'petcat_live_2' };
+    await storage.keys.rotate(key.id, second, { now: NOW + 1, oldEndAt: NOW + 9, by: OPERATOR });
+    await storage.keys.revoke(key.id, NOW + 2, OPERATOR);
+    assert.deepEqual(seen, ['keys', 'keys', 'keys', 'keys', 'keys']);
+    const { name, plan, limits, scopes, expiresAt } = key;
+    const entriesOf = async (target: string) =>
+      (await storage.audit.list({ since: 0, limit: 9, target })).map((each) => [each.action, each.before, each.after]);
+    assert.deepEqual(await entriesOf(key.id), [
+      ['key.revoke', { revokedAt: null }, { revokedAt: NOW + 2 }],
+      ['key.rotate', { prefix: key.prefix }, { prefix: second.prefix, oldEndsAt: NOW + 9 }],
+      ['key.update', { name }, { name: 'other' }],
+      ['key.create', null, { name, plan, limits, scopes, expiresAt, owner: 'cus_1' }],
+    ]);
+    assert.deepEqual(await entriesOf(unowned.id), [['key.create', null, { name, plan, limits, scopes, expiresAt }]]);
   });
 
   check('a plan change is stored', async ({ storage }) => {
@@ -98,6 +158,8 @@ export function keysContract(check: Check): void {
     const page = await storage.keys.search({ text: 'sHOP', offset: 20, limit: 10 });
     assert.deepEqual([page.count, page.keys.length], [25, 5]);
     assert.equal((await storage.keys.search({ text: '', offset: 0, limit: 10 })).count, 26);
+    for (const offset of [25, 26])
+      assert.deepEqual(await storage.keys.search({ text: 'shop', offset, limit: 10 }), { keys: [], count: 25 });
     assert.equal((await storage.keys.search({ text: '0%_', offset: 0, limit: 10 })).count, 25);
     for (const text of [key.id, key.prefix, 'OTHER', 'Ärzte', 'other Ä']) {
       assert.deepEqual((await storage.keys.search({ text, offset: 0, limit: 10 })).keys, [key]);
@@ -105,8 +167,8 @@ export function keysContract(check: Check): void {
   });
 
   check('keys are filtered and sorted, and found by their owner', async ({ storage }) => {
-    const old = await issue(storage, { name: 'b', plan: 'pro', owner: 'cus_1', expiresAt: NOW + 50 });
-    await issue(storage, { name: 'A', plan: 'pro', expiresAt: NOW + 20 });
+    const old = await issue(storage, { name: 'b', plan: 'pro', owner: 'cus_1', expiresAt: NOW + 20 });
+    await issue(storage, { name: 'A', plan: 'pro', expiresAt: NOW + 50 });
     const used = await issue(storage, { name: 'c', owner: 'CUS_12' });
     const at = NOW - 60;
     const usage = { keyId: used.key.id, served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
@@ -118,16 +180,84 @@ export function keysContract(check: Check): void {
       return page.keys.map(({ name }) => name);
     };
     assert.deepEqual(await names({ sort: 'name' }), ['A', 'b', 'c']);
-    assert.deepEqual(await names({ sort: 'expiry' }), ['A', 'b', 'c']);
+    assert.deepEqual(await names({ sort: 'expiry' }), ['b', 'A', 'c']);
     assert.equal((await names({ sort: 'last-used' }))[0], 'c');
     assert.deepEqual(await names({ sort: 'newest' }), (await names({ sort: 'oldest' })).toReversed());
     assert.deepEqual(await names({ text: 'us_1', sort: 'name' }), ['b', 'c']);
     assert.deepEqual(await names({ owner: 'cus_1' }), ['b']);
     assert.deepEqual(await names({ plan: 'pro', state: 'active' }), ['A']);
     assert.deepEqual(await names({ state: 'revoked' }), ['b']);
-    assert.deepEqual(await names({ expiresAfter: NOW + 20, expiresBefore: NOW + 51 }), ['b']);
+    assert.deepEqual(await names({ expiresAfter: NOW + 20, expiresBefore: NOW + 51 }), ['A']);
+    assert.deepEqual(await names({ expiresBefore: NOW + 50 }), ['b']);
     const second = await storage.keys.search({ text: '', sort: 'name', offset: 1, limit: 1 });
     assert.deepEqual([second.count, second.keys[0]?.name], [3, 'b']);
+  });
+
+  check('a key is expired from its end on, and banned until its ban ends or is lifted', async ({ storage }) => {
+    const now = NOW + 10;
+    const ids = new Map<string, string>();
+    for (const [name, expiresAt] of [
+      ['active', now + 1],
+      ['expired', now],
+      ['banned', now + 1],
+      ['lifted', null],
+      ['was banned', null],
+      ['revoked', null],
+    ] as const) {
+      ids.set(name, (await issue(storage, { name, ...(expiresAt !== null && { expiresAt }) })).key.id);
+    }
+    for (const [name, endsAt] of [
+      ['banned', now + 1],
+      ['expired', now + 1],
+      ['revoked', now + 1],
+      ['lifted', now + 1],
+      ['was banned', now],
+    ] as const) {
+      const ban = { keyId: ids.get(name) ?? '', startedAt: NOW, endsAt, level: 1, reason: 'r' };
+      await storage.limits.insertBan(ban);
+    }
+    await storage.limits.liftBan(ids.get('lifted') ?? '', now, OPERATOR);
+    await storage.keys.revoke(ids.get('revoked') ?? '', now, OPERATOR);
+    for (const [state, names] of [
+      ['active', ['active', 'lifted', 'was banned']],
+      ['expired', ['expired']],
+      ['banned', ['banned']],
+      ['revoked', ['revoked']],
+    ] as const) {
+      const { keys } = await storage.keys.search({ text: '', state, sort: 'name', now, offset: 0, limit: 9 });
+      assert.deepEqual(
+        keys.map(({ name }) => name),
+        names,
+        state,
+      );
+    }
+  });
+
+  check('pages of keys go from the newest to the oldest, ties by id, without a gap', async ({ storage }) => {
+    const made: ApiKey[] = [];
+    for (const at of [NOW, NOW + 2, NOW + 1, NOW + 1, NOW + 1, NOW]) {
+      const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'free' }, at);
+      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+      made.push(key);
+    }
+    await issue(storage, { name: 'other' });
+    made.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
+    const placeOf = (index: number) => ({ createdAt: made[index]?.createdAt, id: made[index]?.id });
+    const page = (limit: number, behind?: object) =>
+      storage.keys.page({ text: 'test', now: NOW, limit, ...(behind && { behind: behind as never }) });
+    for (const [first, limit] of [
+      [0, 3],
+      [0, 6],
+      [0, 7],
+      [1, 2],
+      [2, 2],
+      [3, 3],
+      [4, 1],
+    ] as const) {
+      const last = first + limit < made.length ? placeOf(first + limit - 1) : undefined;
+      const found = await page(limit, first === 0 ? undefined : placeOf(first - 1));
+      assert.deepEqual(found, { keys: made.slice(first, first + limit), last }, `${limit} from ${first} on`);
+    }
   });
 
   check('the graces of a key are its old secrets that still work, the longest first', async ({ storage }) => {
