@@ -85,7 +85,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'src/limits/redis/limiter-merging.test.ts',
     'test/simulator/scenarios.test.ts',
   ],
-  storage: ['src/storage/sqlite/engine.test.ts', 'test/instances/transfer.test.ts'],
+  storage: ['src/storage/sqlite/engine.test.ts'],
   'storage/postgres': ['src/storage/postgres/engine.test.ts', 'test/faults/postgres.test.ts'],
   'storage/sql': ['src/storage/sqlite/engine.test.ts'],
   'storage/sql/categories': [
