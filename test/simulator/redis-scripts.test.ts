@@ -21,12 +21,12 @@ const anyValue = fc
   .map(([ends, used, day, ...rest]) => [ends, used, NOON / 86_400 + day - 1, ...rest])
   .map((value) => value.map((part) => (typeof part === 'number' ? Math.floor(part) : part)).join(' '));
 
-/** A request as `RedisCounts` has it counted, of one of a few keys. */
+/** Requests as `RedisCounts` has them counted, of one of a few keys. */
 const anyRequest = fc.tuple(
   small(2),
   small(4),
   small(6),
-  small(1),
+  small(3),
   fc.option(fc.tuple(anyValue, fc.constantFrom('', '1')), { nil: ['', ''] }),
 );
 /** A call as `RedisCounts` makes it, with the moment among its arguments. */

@@ -38,7 +38,10 @@ interface Moment {
   readonly steady: number;
 }
 
-/** The script `COUNT`, as Redis runs it on its values at a moment of its own clock; sets what the script sets. */
+/**
+ * The script `COUNT`, as Redis runs it on its values at a moment of its own clock; sets what the script sets. `counted`
+ * has the values after each single request, of which the script sets the last.
+ */
 export function count(
   values: Map<string, string>,
   { keys, argv, serverMs }: { keys: readonly string[]; argv: readonly string[]; serverMs: number },
@@ -49,25 +52,26 @@ export function count(
   const counted: { key: string; value: string }[] = [];
   for (const [index, key] of keys.entries()) {
     const from = 2 + index * ARGUMENTS;
-    const { value, before } = countOne(values.get(key), argv.slice(from, from + ARGUMENTS), { unix, steady });
+    const { before, afters } = countOne(values.get(key), argv.slice(from, from + ARGUMENTS), { unix, steady });
     reply.push(before);
-    if (value === undefined) continue;
-    values.set(key, value);
+    counted.push(...afters.map((value) => ({ key, value })));
     // A merge alone sets a value too.
-    if (value !== before) counted.push({ key, value });
+    const value = afters.at(-1) ?? before;
+    if (value !== null) values.set(key, value);
   }
   return { reply, counted };
 }
 
+/** The value of a key before its requests, and after each one that was counted. */
 function countOne(
   kept: string | undefined,
   argv: readonly string[],
   { unix, steady }: Moment,
-): { value: string | undefined; before: string | null } {
-  const [minuteLimit, dayLimit, cost] = argv.slice(0, 3).map(Number) as [number, number, number];
+): { before: string | null; afters: readonly string[] } {
+  const [minuteLimit, dayLimit, requests] = argv.slice(0, 3).map(Number) as [number, number, number];
   let before = kept;
   const found = parse(kept);
-  if (!found && argv[4] !== '1') return { value: undefined, before: null };
+  if (!found && argv[4] !== '1') return { before: null, afters: [] };
   let [minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban] = found ?? [0, 0, 0, 0, 0, 0, ''];
   const remembered = parse(argv[3]);
   if (remembered) {
@@ -83,14 +87,16 @@ function countOne(
     before = format([minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban]);
   }
 
-  let after = before;
   const today = Math.floor(unix / DAY_SECONDS);
   if (today > day) [day, dayUsed] = [today, 0];
   if (steady >= minuteEnds) [minuteEnds, minuteUsed] = [steady + 60, 0];
-  if (cost > 0 && steady >= banEnds && minuteUsed < minuteLimit && dayUsed < dayLimit) {
-    after = format([minuteEnds, minuteUsed + 1, day, dayUsed + 1, banStarts, banEnds, ban]);
+  const afters: string[] = [];
+  while (afters.length < requests && steady >= banEnds && minuteUsed < minuteLimit && dayUsed < dayLimit) {
+    minuteUsed += 1;
+    dayUsed += 1;
+    afters.push(format([minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban]));
   }
-  return { value: after === kept ? undefined : after, before: before ?? null };
+  return { before: before ?? null, afters };
 }
 
 /** The script `REPLACE_BAN`, likewise, on the value of its key. */

@@ -115,6 +115,37 @@ test('a request is counted, and the state from before it is returned', async () 
   assert.equal(await at.counts.replaceBan(KEY, undefined, BAN), undefined);
 });
 
+test('requests of a key in one turn are counted in one step, each on what the one before it left', async () => {
+  const at = await bench();
+  const limits = { minute: 3, day: 20 };
+  await at.counts.count(KEY, limits, { cost: 0, remembered: EMPTY });
+  const used = async (...asked: readonly (readonly [keyId: string, cost: 0 | 1, limits?: typeof LIMITS])[]) => {
+    at.sent.length = 0;
+    const counted = asked.map(([keyId, cost, own = limits]) => at.counts.count(keyId, own, { cost }));
+    const found = await Promise.all(counted);
+    assert.deepEqual(
+      at.sent.map(([keys]) => keys),
+      ['4'],
+    );
+    return found.map((each) => (typeof each === 'object' ? [each.state.minuteUsed, each.state.dayUsed] : each));
+  };
+  assert.deepEqual(
+    await used([KEY, 1], ['another', 1], [KEY, 1], [KEY, 0], [KEY, 1], [KEY, 1], [KEY, 1], ['another', 1]),
+    [[0, 0], 'missing', [1, 1], [2, 2], [2, 2], [3, 3], [3, 3], 'missing'],
+  );
+  assert.equal((await read(at)).state.minuteUsed, 3, 'without room nothing is counted');
+  const own = { minute: 10, day: 4 };
+  const other = { minute: 10, day: 20 };
+  assert.deepEqual(await used([KEY, 1, own], [KEY, 1, own], [KEY, 1, other], ['another', 1], [KEY, 0]), [
+    [3, 3],
+    [4, 4],
+    [4, 4],
+    'missing',
+    [5, 5],
+  ]);
+  assert.equal((await read(at)).state.dayUsed, 5);
+});
+
 test('what is remembered is merged, and begins a value only if it is complete', async () => {
   const at = await bench();
   const counts = { keyId: KEY, minuteEnds: NOON + 30, minuteUsed: 3, day: DAY, dayUsed: 7 };

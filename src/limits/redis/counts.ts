@@ -1,7 +1,7 @@
 import type { Ban, SharedMemory, WindowCounts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { Clock, Moment } from '../../stdx/clock.ts';
-import { type BanState, UNUSED, type WindowState } from '../window.ts';
+import { type BanState, charge, UNUSED, type WindowState } from '../window.ts';
 import { RedisLink, type RedisLinkOptions } from './link.ts';
 import { COUNT, REPLACE_BAN } from './scripts.ts';
 
@@ -41,14 +41,16 @@ export interface Remembered {
  */
 export type Replaced = 'replaced' | 'missing' | { readonly another: SharedBan | undefined } | undefined;
 
-/** A request to be counted. */
+/** Requests of one key to be counted, or one to be read: what the script does in one step. */
 interface Count {
   readonly keyId: string;
   readonly limits: Limits;
-  readonly cost: 0 | 1;
+  readonly isRead: boolean;
   readonly remembered: Remembered | undefined;
-  readonly resolve: (counted: Counted | 'missing' | undefined) => void;
-  readonly reject: (error: unknown) => void;
+  readonly requests: {
+    readonly resolve: (counted: Counted | 'missing' | undefined) => void;
+    readonly reject: (error: unknown) => void;
+  }[];
 }
 
 export interface RedisCountsOptions extends RedisLinkOptions {
@@ -61,14 +63,17 @@ export interface RedisCountsOptions extends RedisLinkOptions {
 
 /**
  * Counts and bans in Redis, on the Redis server's clock. It has one clock, so its steady seconds are Unix seconds.
- * Requests of the same turn of the event loop are counted by one call of the script: a call of its own for each costs
- * Redis twice as much, and this process five times. Methods return undefined without an answer in time.
+ * Requests of the same turn of the event loop are counted by one call of the script, and those of one key in one step
+ * of it: each by itself costs Redis far more, and this process five times as much. Methods return undefined without an
+ * answer in time.
  */
 export class RedisCounts implements AsyncDisposable {
   readonly #options: RedisCountsOptions;
   readonly #link: RedisLink;
-  /** The requests of this turn. */
+  /** The requests of this turn; the latest of each key by its id. */
   #batch: Count[] = [];
+  readonly #latest = new Map<string, Count>();
+  #requests = 0;
   /** Bounds of the skew between the server's clock and this process's, in milliseconds. */
   #skew: { readonly least: number; readonly most: number } | undefined;
 
@@ -108,9 +113,17 @@ export class RedisCounts implements AsyncDisposable {
   ): Promise<Counted | 'missing' | undefined> | undefined {
     if (!this.#link.isUp) return undefined;
     return new Promise((resolve, reject) => {
-      if (this.#batch.length === 0) setImmediate(this.#send);
-      this.#batch.push({ keyId, limits, cost, remembered, resolve, reject });
-      if (this.#batch.length >= BATCH_MAX) this.#send();
+      if (this.#requests === 0) setImmediate(this.#send);
+      this.#requests += 1;
+      const latest = this.#latest.get(keyId);
+      if (latest?.limits === limits && cost === 1 && !latest.isRead && !remembered) {
+        latest.requests.push({ resolve, reject });
+      } else {
+        const own = { keyId, limits, isRead: cost === 0, remembered, requests: [{ resolve, reject }] };
+        this.#latest.set(keyId, own);
+        this.#batch.push(own);
+      }
+      if (this.#requests >= BATCH_MAX) this.#send();
     });
   }
 
@@ -118,12 +131,14 @@ export class RedisCounts implements AsyncDisposable {
     const batch = this.#batch;
     if (batch.length === 0) return;
     this.#batch = [];
+    this.#latest.clear();
+    this.#requests = 0;
     const { unix = '', steady = '' } = this.#options.time?.() ?? {};
     const keyIds: string[] = [];
     const args = [`${unix}`, `${steady}`];
-    for (const { keyId, limits, cost, remembered } of batch) {
+    for (const { keyId, limits, isRead, remembered, requests } of batch) {
       keyIds.push(keyId);
-      args.push(`${limits.minute}`, `${limits.day}`, `${cost}`);
+      args.push(`${limits.minute}`, `${limits.day}`, isRead ? '0' : `${requests.length}`);
       if (remembered) args.push(toValue(remembered), remembered.isComplete ? '1' : '');
       else args.push('', '');
     }
@@ -133,7 +148,7 @@ export class RedisCounts implements AsyncDisposable {
 
   #settle(batch: readonly Count[], reply: unknown, sentMs: number): void {
     if (reply === undefined) {
-      for (const { resolve } of batch) resolve(undefined);
+      for (const { requests } of batch) for (const { resolve } of requests) resolve(undefined);
       return;
     }
     const receivedMs = this.#options.timers.now();
@@ -141,15 +156,9 @@ export class RedisCounts implements AsyncDisposable {
     const [unix = 0, micros = 0, steady = 0] = time.split(' ').map(Number);
     if (!this.#options.time) this.#readClock(unix * 1000 + micros / 1000, sentMs, receivedMs);
     const now = { unix, steady };
-    for (const [index, { resolve, reject }] of batch.entries()) {
-      this.#options.onCounted(receivedMs - sentMs);
-      const value = values[index];
-      try {
-        resolve(typeof value === 'string' ? { now, ...fromValue(value) } : 'missing');
-      } catch (error) {
-        // A ban that is no JSON; the others of the batch are counted all the same.
-        reject(error);
-      }
+    for (const [index, count] of batch.entries()) {
+      for (const _ of count.requests) this.#options.onCounted(receivedMs - sentMs);
+      settleOne(count, values[index], now);
     }
   }
 
@@ -177,6 +186,26 @@ export class RedisCounts implements AsyncDisposable {
     if (before && (skew.least > before.most + STEP_MS || skew.most < before.least - STEP_MS)) {
       this.#options.onClockStep();
     }
+  }
+}
+
+/** Gives the first request of a key the state from before it, and each further one that which the one before left. */
+function settleOne({ requests, limits }: Count, value: string | null | undefined, now: Moment): void {
+  if (typeof value !== 'string') {
+    for (const { resolve } of requests) resolve('missing');
+    return;
+  }
+  try {
+    const { state: before, ban } = fromValue(value);
+    let state = before;
+    for (const [index, { resolve }] of requests.entries()) {
+      // By the rule by which the script counted them. It counts no refusals, and neither does this.
+      if (index > 0) state = charge(state, limits, now, 0).state;
+      resolve({ now, state, ban });
+    }
+  } catch (error) {
+    // A ban that is no JSON; the others of the batch are counted all the same.
+    for (const { reject } of requests) reject(error);
   }
 }
 

@@ -17,15 +17,15 @@ const FORMAT = "'%d %d %d %d %d %d %s'";
 const EXPIRY_SECONDS = 2 * DAY_SECONDS;
 
 /**
- * Counts requests, one for each key, in their order; a key may come several times. Returns the server's time as
- * `unix micros steady`, and for each request the value from before, from which `window.ts` makes the decision. Decides
- * by the rule of `window.ts` whether to count.
+ * Counts requests, some for each key, in their order; a key may come several times. Returns the server's time as
+ * `unix micros steady`, and for each key the value from before, from which `window.ts` makes the decisions. Decides
+ * by the rule of `window.ts` how many to count.
  *
- * The first two arguments replace the server's time by `unix` and `steady` seconds, for tests. Each request has five
- * more: its limits for a minute and a day; `1` to count, `0` to read; and what is remembered elsewhere, or an empty
- * string, to be merged into the value first: of each window the later one and the greater count, and the later ban. The
- * last, `1`, says that this is complete and may begin a value; otherwise nil is returned for a key that has none. An
- * unreadable value counts as missing: an error would look like an outage to other keys.
+ * The first two arguments replace the server's time by `unix` and `steady` seconds, for tests. Each key has five more:
+ * its limits for a minute and a day; how many requests to count, `0` to read; and what is remembered elsewhere, or an
+ * empty string, to be merged into the value first: of each window the later one and the greater count, and the later
+ * ban. The last, `1`, says that this is complete and may begin a value; otherwise nil is returned for a key that has
+ * none. An unreadable value counts as missing: an error would look like an outage to other keys.
  *
  * If the server's clock was set back, moments too far in the future are capped, so that no client is locked out for
  * longer than a window or a ban lasts.
@@ -36,7 +36,7 @@ local unix = tonumber(ARGV[1]) or tonumber(server[1])
 local steady = tonumber(ARGV[2]) or unix
 local today = math.floor(unix / 86400)
 
-local function count(key, minuteLimit, dayLimit, cost, remembered, isComplete)
+local function count(key, minuteLimit, dayLimit, requests, remembered, isComplete)
   local kept = redis.call('GET', key)
   local before = kept
   local minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban = string.match(kept or '', ${VALUE})
@@ -63,8 +63,9 @@ local function count(key, minuteLimit, dayLimit, cost, remembered, isComplete)
   local after = before
   if today > day then day, dayUsed = today, 0 end
   if steady >= minuteEnds then minuteEnds, minuteUsed = steady + 60, 0 end
-  if cost == '1' and steady >= banEnds and minuteUsed < tonumber(minuteLimit) and dayUsed < tonumber(dayLimit) then
-    after = string.format(${FORMAT}, minuteEnds, minuteUsed + 1, day, dayUsed + 1, banStarts, banEnds, ban)
+  local admitted = math.min(tonumber(requests), tonumber(minuteLimit) - minuteUsed, tonumber(dayLimit) - dayUsed)
+  if admitted > 0 and steady >= banEnds then
+    after = string.format(${FORMAT}, minuteEnds, minuteUsed + admitted, day, dayUsed + admitted, banStarts, banEnds, ban)
   end
   if after ~= kept then redis.call('SET', key, after, 'EX', '${EXPIRY_SECONDS}') end
   return before
