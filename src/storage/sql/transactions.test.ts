@@ -298,7 +298,7 @@ test('reads run beside a large transaction on the connection for them', async ()
   assert.deepEqual(asked, ['start', 'finish']);
 });
 
-test('work needs nobody who is told of it, and no connection beside it', async () => {
+test('work needs no events, and no connection beside it', async () => {
   for (const events of [undefined, { rowDamaged: () => {} }]) {
     const time = new VirtualTime(0);
     const { reader: _, startLarge: __, ...engine } = await openEngine({ engine: 'sqlite', file: ':memory:' });

@@ -104,7 +104,7 @@ test('those who come during a commit wait for others too, and never start a seco
   assert.deepEqual(sizes, [BATCH_ENOUGH, 2]);
 });
 
-test('nobody waits for others for more than two milliseconds', async () => {
+test('an item waits for others for two milliseconds at most', async () => {
   let nowMs = 0;
   const { queue, sizes } = await afterTwo(() => nowMs);
   const first = queue.push(1);
