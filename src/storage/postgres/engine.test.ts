@@ -4,7 +4,7 @@ import pg from 'pg';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { query } from '../../../test/kit/postgres-server.ts';
-import { checksOn, insert } from '../../../test/kit/storage/bench.ts';
+import { checksOn, insert, issue } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
 import { openStorage } from '../open.ts';
 
@@ -44,6 +44,34 @@ test('a write that finds the writers’ lock held is refused as `unavailable`, a
     ),
   );
   assert.deepEqual(await storage.categories.list(), [{ id: 1, name: 'Cat' }]);
+});
+
+test('a ban that is stored while another one of the key is being lifted waits for that, and is lifted', {
+  skip: noPostgres,
+}, async () => {
+  await using database = await temporaryDatabase();
+  await using storage = await openStorage({ engine: 'postgres', url: database.url }, OPTIONS);
+  const { key } = await issue(storage);
+  const ban = { keyId: key.id, startedAt: 100, endsAt: 160, level: 1, reason: 'r' };
+  await storage.limits.insertBan(ban);
+  const operator = new pg.Client({ connectionString: database.url });
+  await operator.connect();
+  try {
+    await operator.query('begin; select pg_advisory_xact_lock(7251002); update bans set lifted_at = 110');
+    const store = () => storage.limits.insertBan({ ...ban, startedAt: 109, endsAt: 169 }, { attempt: 'late' });
+    const stored = store().then(
+      () => true,
+      () => false,
+    );
+    const isWaiting = async () => (await query(database.url, 'select from pg_locks where not granted')).length > 0;
+    await Promise.race([stored, untilTrue(isWaiting)]);
+    await operator.query('commit');
+    // On a machine that is slow it may have waited too long.
+    if (!(await stored)) await store();
+  } finally {
+    await operator.end();
+  }
+  assert.deepEqual(await storage.limits.listBans(110), []);
 });
 
 for (const [what, failure, code] of [

@@ -137,7 +137,7 @@ export class SqlLimits implements LimitStorage {
   }
 
   insertBan(ban: Ban, { attempt = randomUUID(), followedLift = 0 }: BanOrigin = {}): Promise<void> {
-    return this.#transactions.transactUnlocked((trx) =>
+    return this.#transactions.transact((trx) =>
       onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
         const { keyId, startedAt, endsAt, level, reason } = ban;
         await trx
