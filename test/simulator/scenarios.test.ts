@@ -97,16 +97,26 @@ test('a lift ends the bans that other instances had decided by then, whenever th
   using world = await startInstances(2);
   const key = await world.issue();
   for (const server of [0, 1]) await world.refuse(server, key);
+  assert.equal((await world.charge(0, key)).refusal, 'key_banned');
+  // The other instance learns of that neither from Redis nor from storage.
   world.redis.flush();
-  for (const server of [0, 1]) {
-    world.database.isFull = server === 1;
-    assert.equal((await world.charge(server, key)).refusal, 'key_banned');
-  }
-  world.database.isFull = false;
+  world.servers[1]?.ways.database.start('down', 2_000);
+  assert.equal((await world.charge(1, key)).refusal, 'key_banned');
   await world.lift(key);
   await world.time.pass(5_000);
   assert.equal(world.database.read('select 1 from bans')?.length, 2);
   for (const server of [0, 1]) assert.equal((await world.charge(server, key)).refusal, 'rate_limit_exceeded');
+});
+
+test('a storage that hangs delays a ban by two seconds at most', async () => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  await world.refuse(1, key);
+  world.redis.flush();
+  world.servers[1]?.ways.database.start('silent', 20_000);
+  const sinceMs = world.time.nowMs;
+  assert.equal((await world.charge(1, key)).refusal, 'key_banned');
+  assert.ok(world.time.nowMs - sinceMs < 2_100, `it took ${world.time.nowMs - sinceMs} ms`);
 });
 
 test('a ban soon after a lift that its instance followed holds, even if the clock of Redis is behind', async () => {

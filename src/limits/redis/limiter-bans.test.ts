@@ -99,6 +99,36 @@ test('a ban that is over and was lifted does not lengthen the next one, another 
   }
 });
 
+test('nor does one whose lift no instance met in Redis while it lasted', async () => {
+  const at = await bench().start();
+  await hammer(at);
+  at.lift(at.key);
+  await at.time.pass(60_000);
+  const { ban, now } = await hammer(at);
+  assert.equal(ban?.until, now + 60);
+});
+
+test('two instances that ban a key which Redis has lost impose one ban', async () => {
+  for (const isAtOnce of [true, false]) {
+    const at = await bench(2).start();
+    const [one, two] = at.all;
+    assert.ok(one && two);
+    for (const { limiter } of at.all) await charge({ ...at, limiter }, LIMITS.minute + 1);
+    await at.time.pass(2_000);
+    for (const { limiter } of at.all) await charge({ ...at, limiter }, BAN_AFTER - 1);
+    at.redis.flush();
+    const first = one.limiter.charge(at.key);
+    if (!isAtOnce) {
+      await first;
+      await at.time.pass(3_000);
+      at.redis.flush();
+    }
+    const { refusal, ban } = await two.limiter.charge(at.key);
+    assert.deepEqual([refusal, ban], ['key_banned', (await first).ban]);
+    assert.equal(at.bans.length, 1);
+  }
+});
+
 test('two instances that ban at once impose one ban, and tell it alike', async () => {
   const at = await bench(2).start();
   const [one, two] = at.all;

@@ -144,6 +144,7 @@ test('a ban that cannot be stored holds, and is stored by a later save in the sa
   at.played.failure = new Error('no storage');
   await charge(at, BAN_AFTER);
   assert.equal((await limiter.charge(key)).refusal, 'key_banned');
+  await at.time.pass(1);
   assert.ok(at.events.failures.includes(at.played.failure));
   assert.match(at.redis.value(key.id) ?? '', /"isStored":false/);
   await limiter.save();

@@ -10,7 +10,7 @@ import { SYSTEM_TIMERS, type Timer, type Timers } from '../../stdx/timers.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Limiter, LimiterState } from '../limiter.ts';
 import { LocalShare } from '../local-share.ts';
-import { charge, type Decision, later, look, type WindowState } from '../window.ts';
+import { type BanState, charge, type Decision, later, look, type WindowState } from '../window.ts';
 import {
   type Counted,
   fromStorage,
@@ -249,10 +249,11 @@ export class RedisLimiter implements Limiter {
   async #countMerged({ id, limits }: ApiKey, cost: 0 | 1): Promise<Counted | undefined> {
     // A new server gets a new map: what is still in flight must not mark the key as merged there.
     const merged = this.#merged;
-    let remembered = merged.has(id) ? await this.#readRemembered(id) : await this.#remembered(id);
+    const reading = this.#readRemembered(id);
+    let remembered = merged.has(id) ? await reading : await this.#remembered(id, reading);
     let counted = await this.#redis.count(id, limits, { cost, remembered });
     if (counted === 'missing') {
-      remembered = await this.#readRemembered(id);
+      remembered = await reading;
       counted = await this.#redis.count(id, limits, { cost, remembered });
     }
     if (!counted || counted === 'missing') return undefined;
@@ -271,9 +272,9 @@ export class RedisLimiter implements Limiter {
   }
 
   /** While storage fails, only what this process remembers; storage is retried in the background. */
-  async #remembered(keyId: string): Promise<Remembered> {
-    const reading = this.#readRemembered(keyId).catch(() => undefined);
-    const remembered = this.#memories.isFailing ? undefined : await reading;
+  async #remembered(keyId: string, reading: Promise<Remembered>): Promise<Remembered> {
+    const complete = reading.catch(() => undefined);
+    const remembered = this.#memories.isFailing ? undefined : await complete;
     return remembered ?? { counts: this.#unsaved.get(keyId), ban: this.#newBans.find(keyId), isComplete: false };
   }
 
@@ -307,7 +308,11 @@ export class RedisLimiter implements Limiter {
 
   #decide(key: ApiKey, before: Refused, now: Moment): Decision | Promise<Decision> {
     const { state, decision, newBan } = charge(before.state, key.limits, now, this.#options.banAfter);
-    if (newBan) return this.#ban(key, before, now);
+    if (newBan) {
+      // Requests from now on meet the ban.
+      this.#remember(key, state, unstored(newBan));
+      return this.#ban(key, before, now);
+    }
     if (!decision.refusal) {
       const { minuteEnds, minuteUsed, day, dayUsed } = state;
       this.#unsaved.set(key.id, { keyId: key.id, minuteEnds, minuteUsed, day, dayUsed });
@@ -328,27 +333,35 @@ export class RedisLimiter implements Limiter {
     const followedLift = this.#lifts.get(key.id);
     let { state, ban: last } = before;
     for (let tries = 0; ; tries += 1) {
-      const result = charge(state, key.limits, now, this.#options.banAfter);
-      if (!result.newBan) {
-        this.#remember(key, result.state, last);
-        return result.decision;
-      }
-      const ban = { ...result.newBan, startedAt: result.newBan.starts, isStored: false };
-      // Requests from now on meet the ban.
-      this.#remember(key, result.state, ban);
-      const replaced = await this.#redis.replaceBan(key.id, last, ban);
-      if (typeof replaced === 'object' && tries < TRIES_MAX) {
-        if (await this.#wasLifted(key.id, { ban: replaced.another, now, state })) continue;
-        last = replaced.another;
+      const current = await this.#readAnew(key);
+      if (current) {
+        last = current.ban;
         state = { ...state, ban: last };
-        continue;
       }
+      const result = charge(state, key.limits, now, this.#options.banAfter);
+      const ban = result.newBan && unstored(result.newBan);
+      this.#remember(key, result.state, ban ?? last);
+      if (!ban) return result.decision;
+      const replaced = await this.#redis.replaceBan(key.id, last, ban);
+      const isOvertaken = replaced !== 'replaced' && replaced !== undefined;
+      if (isOvertaken && current && tries < TRIES_MAX) continue;
       this.#options.events.keyBanned(toStorage(key.id, ban), key.plan);
       const inRedis = replaced === 'replaced' ? ban : last;
       const adding = this.#newBans.add({ keyId: key.id, ban, followedLift, inRedis });
-      await adding.catch(this.#options.events.countsNotSaved);
+      const added = adding.catch(this.#options.events.countsNotSaved);
+      // The client has waited for storage already, if that does not answer.
+      if (!this.#memories.isFailing) await added;
       return result.decision;
     }
+  }
+
+  /**
+   * Reads a key's last ban as all instances have it, for the length of the next: another instance may have imposed it
+   * before Redis lost its data, or an operator may have lifted it, which is noticed otherwise only while it lasts.
+   */
+  #readAnew(key: ApiKey): Promise<Counted | undefined> {
+    this.#merged.delete(key.id);
+    return this.#count(key, 0).catch(() => undefined);
   }
 
   #remember(key: ApiKey, state: WindowState, ban: SharedBan | undefined): void {
@@ -366,4 +379,9 @@ export class RedisLimiter implements Limiter {
       for (const each of counts) if (this.#unsaved.get(each.keyId) === each) this.#unsaved.delete(each.keyId);
     }
   }
+}
+
+/** A ban as it is before storage has it. */
+function unstored(ban: BanState): SharedBan {
+  return { ...ban, startedAt: ban.starts, isStored: false };
 }

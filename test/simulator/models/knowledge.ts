@@ -7,8 +7,6 @@ import type { Counter } from './limits.ts';
 const SETTLED_MS = 1_500;
 /** How long a process takes a storage that failed to fail still. */
 const FAILING_MS = 3_000;
-/** How long a process may refuse a key from memory, until it learns what Redis has by then. */
-const MERGED_MS = 61_000;
 
 /** A process at the moment of a decision. */
 interface Standing {
@@ -65,7 +63,7 @@ export class Knowledge {
   get mayBeNew(): boolean {
     const { time, servers } = this.#options;
     const { nowMs } = time;
-    const isUnmerged = this.#lossMs > 0 && nowMs < this.#lossMs + MERGED_MS;
+    const isUnmerged = this.#lossMs > 0 && nowMs < this.#lossMs + SETTLED_MS;
     const isApart = ({ ways, life }: Server) =>
       ways.redis.roughUntilMs >= nowMs || (life !== undefined && time.runningMs(life.apartUntilMs, nowMs) < SETTLED_MS);
     return this.isDoubtful || isUnmerged || servers.some(isApart);
