@@ -119,6 +119,24 @@ test('a storage that hangs delays a ban by two seconds at most', async () => {
   assert.ok(world.time.nowMs - sinceMs < 2_100, `it took ${world.time.nowMs - sinceMs} ms`);
 });
 
+test('an instance that met a ban in Redis learns that it was lifted by the time it is stored', async () => {
+  using world = await startInstances(3);
+  const key = await world.issue();
+  for (const server of [0, 1]) await world.refuse(server, key);
+  world.redis.takeSnapshot();
+  assert.equal((await world.charge(0, key)).refusal, 'key_banned');
+  await world.time.pass(1_000);
+  world.redis.failOver();
+  world.servers[1]?.ways.database.start('down', 4_000);
+  assert.equal((await world.charge(1, key)).refusal, 'key_banned');
+  await world.lift(key);
+  await world.time.pass(1_500);
+  assert.equal((await world.charge(2, key)).refusal, 'key_banned', 'storage does not have it yet');
+  while (world.database.read('select 1 from bans')?.length !== 2) await world.time.pass(10);
+  await world.time.pass(1_200);
+  for (const server of [0, 1, 2]) assert.notEqual((await world.charge(server, key)).refusal, 'key_banned');
+});
+
 test('a ban soon after a lift that its instance followed holds, even if the clock of Redis is behind', async () => {
   using world = await startInstances(2);
   const key = await world.issue();

@@ -140,22 +140,18 @@ export class SqlLimits implements LimitStorage {
     return this.#transactions.transact((trx) =>
       onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
         const { keyId, startedAt, endsAt, level, reason } = ban;
-        await trx
-          .insertInto('bans')
-          .values(({ selectFrom }) => ({
-            key_id: keyId,
-            started_at: startedAt,
-            ends_at: endsAt,
-            level,
-            reason,
-            lifted_at: selectFrom('bans')
-              .select(({ fn }) => fn.max('lifted_at').as('lifted_at'))
-              .where('key_id', '=', keyId)
-              .where('lifted_at', '>', followedLift)
-              .where('lifted_at', '>=', startedAt - CLOCKS_APART_SECONDS)
-              .where('lifted_at', '<', endsAt),
-          }))
-          .execute();
+        const { lifted_at } = await trx
+          .selectFrom('bans')
+          .select(({ fn }) => fn.max('lifted_at').as('lifted_at'))
+          .where('key_id', '=', keyId)
+          .where('lifted_at', '>', followedLift)
+          .where('lifted_at', '>=', startedAt - CLOCKS_APART_SECONDS)
+          .where('lifted_at', '<', endsAt)
+          .executeTakeFirstOrThrow();
+        const row = { key_id: keyId, started_at: startedAt, ends_at: endsAt, level, reason, lifted_at };
+        await trx.insertInto('bans').values(row).execute();
+        // Other instances may enforce it, as they met it where they count.
+        if (lifted_at !== null) await this.#transactions.raiseVersion(trx, 'bans');
       }),
     );
   }

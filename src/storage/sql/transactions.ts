@@ -92,14 +92,7 @@ export class Transactions {
    */
   async change<T>(kind: Change, work: (trx: Transaction<Tables>, version: number) => Promise<T>): Promise<T> {
     const { version, result } = await this.transact(async (trx) => {
-      const raised = await trx
-        .updateTable('change_versions')
-        .set((set) => ({ version: set('version', '+', 1) }))
-        .where('kind', '=', kind)
-        .returning('version')
-        .executeTakeFirst();
-      await this.announce(trx);
-      const version = raised?.version ?? 0;
+      const version = await this.raiseVersion(trx, kind);
       return { version, result: await work(trx, version) };
     });
     // The change is durable: a watcher that fails to follow it reports that itself.
@@ -108,6 +101,18 @@ export class Transactions {
       () => {},
     );
     return result;
+  }
+
+  /** Within a transaction, has all processes follow a change once it commits, this one with its next look. */
+  async raiseVersion(trx: Transaction<Tables>, kind: Change): Promise<number> {
+    const raised = await trx
+      .updateTable('change_versions')
+      .set((set) => ({ version: set('version', '+', 1) }))
+      .where('kind', '=', kind)
+      .returning('version')
+      .executeTakeFirst();
+    await this.announce(trx);
+    return raised?.version ?? 0;
   }
 
   /** Call at the start of a transaction that may be large, so that reads do not wait for its end. */
