@@ -63,7 +63,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   ],
   'http/operations/paging': ['src/http/operations/paging.test.ts', 'test/contract/contract.test.ts'],
   'http/transport/body': ['src/http/transport/body.test.ts', 'test/edge/bodies.test.ts'],
-  'http/transport/connection': ['src/http/transport/connection.test.ts', 'test/edge/framing.test.ts'],
+  'http/transport/connection': ['src/http/transport/connection.test.ts', 'src/http/transport/connection-end.test.ts'],
   'http/transport/cors': ['test/edge/cors.test.ts'],
   'http/transport/exchange': [
     'src/http/transport/exchange.test.ts',
