@@ -217,3 +217,55 @@ test('a ban that followed a lifted one stays in memory when the lift is noticed'
   assert.equal((await at.limiter.charge(at.key)).refusal, 'key_banned');
   assert.deepEqual(at.played.commands, []);
 });
+
+test('a ban that is over but was never stored was not lifted', async () => {
+  const at = await bench(2).start();
+  const [, two] = at.all;
+  assert.ok(two);
+  at.played.banFailure = new Error('no room');
+  await hammer(at);
+  await at.time.pass(60_000);
+  await two.limiter.peek(at.key);
+  assert.match(at.redis.value(at.key.id) ?? '', /startedAt/);
+});
+
+test('a lifted ban that is met over the limit does not lengthen the next one', async () => {
+  const at = await bench(2).start();
+  const [, two] = at.all;
+  assert.ok(two);
+  await hammer(at);
+  at.lift(at.key);
+  await at.time.pass(60_000);
+  await charge(at, LIMITS.minute);
+  await charge({ ...at, limiter: two.limiter }, 1);
+  await at.time.pass(2_000);
+  await charge({ ...at, limiter: two.limiter }, BAN_AFTER - 1);
+  const { ban, now } = await two.limiter.charge(at.key);
+  assert.equal(ban?.until, now + 60);
+});
+
+test('a ban that was believed is checked, though another one was found to be true meanwhile', async () => {
+  const at = await bench(2).start();
+  const other = { ...at.key, id: 'other' };
+  const [, two] = at.all;
+  assert.ok(two);
+  await hammer({ ...at, key: other });
+  await hammer(at);
+  await at.limiter.save();
+  const { lists } = at.played;
+  assert.equal((await two.limiter.charge(other)).refusal, 'key_banned');
+  await two.limiter.save();
+  assert.equal(at.played.lists, lists, 'a ban that storage has needs no list');
+
+  const third = { ...at.key, id: 'third' };
+  for (const key of [at.key, third]) await two.limiter.peek({ ...key, id: `${key.id} unbanned` });
+  await hammer({ ...at, key: third });
+  at.played.failure = new Error('no storage');
+  assert.equal((await two.limiter.charge(at.key)).refusal, 'key_banned');
+  at.played.failure = undefined;
+  await at.time.pass(400);
+  assert.equal((await two.limiter.charge(third)).refusal, 'key_banned');
+  const before = at.played.lists;
+  await two.limiter.save();
+  assert.equal(at.played.lists, before + 1);
+});

@@ -47,24 +47,29 @@ test('while storage fails an older Redis is given what this process remembers, a
   assert.equal((await limiter.peek(key)).remaining, 0);
 });
 
-test('a ban that is in neither Redis nor storage is enforced by the process that imposed it', async () => {
-  const at = await bench(1, { isServerTime: true }).start();
-  const { key, limiter, redis, played, time } = at;
-  const other = { ...key, id: 'other' };
-  await charge(at, LIMITS.minute + 1);
-  redis.takeSnapshot();
-  await time.pass(2_000);
-  played.banFailure = new Error('no room');
-  await charge(at, BAN_AFTER);
-  // Steps of the clock empty the memory of refusals.
-  redis.failOver();
-  redis.step(-2_000);
-  await time.pass(1_000);
-  await limiter.peek(other);
-  const { refusal } = await limiter.charge(key);
-  assert.equal(refusal, 'key_banned');
-  assert.equal((await limiter.peek(other)).refusal, undefined, 'but not on another key');
-});
+for (const [what, last] of [
+  ['a ban', undefined],
+  ['a ban that followed another', { startedAt: NOON - 600, endsAt: NOON - 540, level: 1, reason: 'r' }],
+] as const)
+  test(`${what} is enforced by the process that imposed it, though neither Redis nor storage has it`, async () => {
+    const at = await bench(1, { isServerTime: true }).start();
+    const { key, limiter, redis, played, time } = at;
+    const other = { ...key, id: 'other' };
+    if (last) at.memories.set(key.id, { counts: undefined, ban: { keyId: key.id, ...last }, lifted: undefined });
+    await charge(at, LIMITS.minute + 1);
+    redis.takeSnapshot();
+    await time.pass(2_000);
+    played.banFailure = new Error('no room');
+    await charge(at, BAN_AFTER);
+    // Steps of the clock empty the memory of refusals.
+    redis.failOver();
+    redis.step(-2_000);
+    await time.pass(1_000);
+    await limiter.peek(other);
+    const { refusal } = await limiter.charge(key);
+    assert.equal(refusal, 'key_banned');
+    assert.equal((await limiter.peek(other)).refusal, undefined, 'but not on another key');
+  });
 
 test('a server clock that was set back locks no key out for longer than a minute', async () => {
   const at = await bench(1, { isServerTime: true }).start();
@@ -301,4 +306,19 @@ test('a key that Redis does not have is read as soon as storage answers, however
   played.failure = undefined;
   memories.set(key.id, { counts: countsOf(key, 2), ban: undefined, lifted: undefined });
   assert.deepEqual([(await limiter.charge(key)).remaining, (await limiter.charge(key)).remaining], [1, 0]);
+});
+
+test('counts that are being saved while they are read count', async () => {
+  const at = await bench().start();
+  const { key, limiter, redis, played } = at;
+  redis.takeSnapshot();
+  await charge(at, 2);
+  redis.failOver();
+  played.failure = new Error('no storage');
+  await at.time.pass(1_000);
+  played.failure = undefined;
+  const looked = limiter.peek(key);
+  await limiter.save();
+  assert.equal(at.saved.length, 1);
+  assert.equal((await looked).remaining, 2);
 });
