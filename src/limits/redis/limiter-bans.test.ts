@@ -269,3 +269,22 @@ test('a ban that was believed is checked, though another one was found to be tru
   await two.limiter.save();
   assert.equal(at.played.lists, before + 1);
 });
+
+test('a ban that could be stored only after a later one does not take its place', async () => {
+  const at = await bench(2).start();
+  const [, two] = at.all;
+  assert.ok(two);
+  for (const { limiter } of at.all) await charge({ ...at, limiter }, LIMITS.minute + 1);
+  await at.time.pass(2_000);
+  for (const { limiter } of at.all) await charge({ ...at, limiter }, BAN_AFTER - 1);
+  at.redis.takeSnapshot();
+  at.played.banFailure = new Error('no room');
+  assert.equal((await at.limiter.charge(at.key)).refusal, 'key_banned');
+  await at.time.pass(1_000);
+  at.redis.failOver();
+  at.played.banFailure = undefined;
+  const { ban, now } = await two.limiter.charge(at.key);
+  assert.equal(ban?.until, now + 60);
+  for (let saves = 0; saves < 2; saves += 1) await at.limiter.save();
+  assert.match(at.redis.value(at.key.id) ?? '', new RegExp(`"startedAt":${now},.*"isStored":true`));
+});
