@@ -47,7 +47,7 @@ function bench() {
     { storage: { limits } as unknown as Storage, clock: clock.now, events },
     {
       find: (keyId) => states.get(keyId),
-      takeChanged: () => changed.splice(0),
+      takeChanged: () => new Set(changed.splice(0)),
       bans: () => [],
       replaceBan: () => {},
     },

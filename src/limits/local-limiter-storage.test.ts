@@ -88,6 +88,25 @@ test('counts are saved every half second if there are new ones, and when the lim
   assert.equal(saved.length, 2, 'a stopped limiter writes nothing');
 });
 
+test('counts that could not be saved are saved with the next ones', async () => {
+  const { limiter, key, saved, fail } = bench();
+  await limiter.charge(key);
+  fail(new Error('no storage'));
+  await limiter.save();
+  fail(undefined);
+  await limiter.charge({ ...key, id: 'key_other' });
+  await limiter.save();
+  assert.deepEqual(
+    saved
+      .at(-1)
+      ?.map(({ keyId }) => keyId)
+      .sort(),
+    [key.id, 'key_other'].sort(),
+  );
+  await limiter.save();
+  assert.equal(saved.length, 2);
+});
+
 test('requests that wait for a key share one read, and one that fails is repeated by the next', async () => {
   const { limiter, key, reads, fail } = bench();
   fail(new Error('no storage'));

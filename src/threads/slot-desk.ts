@@ -28,7 +28,7 @@ export class SlotDesk implements Desk, AsyncDisposable {
     this.#slots = new Slots(memory);
     this.#keeper = new CountKeeper(options, {
       find: (keyId) => this.#find(keyId),
-      takeChanged: () => this.#slots.takeChanged().flatMap((slot) => this.#holders[slot] ?? []),
+      takeChanged: () => new Set(this.#slots.takeChanged().flatMap((slot) => this.#holders[slot] ?? [])),
       bans: () => [...this.#bans],
       replaceBan: (keyId, ban, by) => this.#replaceBan(keyId, ban, by),
     });
