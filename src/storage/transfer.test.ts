@@ -10,9 +10,12 @@ import { OPERATOR } from '../../test/kit/operator.ts';
 import { issue } from '../../test/kit/storage/bench.ts';
 import { DatabaseNotOpened } from './engine.ts';
 import { claimForService, openEngine, openStorage } from './open.ts';
-import { TRANSFERRED, type Transfer, transfer } from './transfer.ts';
+import { type Transfer, transfer } from './transfer.ts';
 
 const MANY = 2_500;
+
+/** The tables that a migration makes with rows. */
+const NEVER_EMPTY = ['category_counter', 'change_versions', 'last_ids'];
 
 /** Two places of databases: one with rows in most tables, `MANY` of them categories, and one without a file. */
 async function openPlaces(categories = MANY) {
@@ -40,6 +43,12 @@ function rowsOf(file: string, table: string): Record<string, unknown>[] {
   return database.prepare(`SELECT * FROM ${table}`).all();
 }
 
+function tablesOf(file: string): string[] {
+  using database = new DatabaseSync(file, { readOnly: true });
+  const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  return names.map(({ name }) => `${name}`).filter((name) => !/^(kysely|sqlite)_/.test(name));
+}
+
 /** The sum of the hashes of rows, with their columns by name. */
 function sumOf(rows: readonly Record<string, unknown>[]): string {
   const sum = rows.reduce((total, row) => {
@@ -57,10 +66,7 @@ test('every row of every table is moved, with its count and the sum of its hashe
   using places = await openPlaces();
   const { from, to, move } = places;
   const moved = await move();
-  assert.deepEqual(
-    moved.map(({ table }) => table),
-    Object.keys(TRANSFERRED),
-  );
+  assert.deepEqual(moved.map(({ table }) => table).sort(), tablesOf(from.file).sort());
   for (const { table, rows, checksum } of moved) {
     const stored = rowsOf(to.file, table);
     assert.deepEqual(stored, rowsOf(from.file, table), table);
@@ -125,7 +131,7 @@ test('a target with a row in any table is refused', async () => {
   using places = await openPlaces(1);
   const { to, move } = places;
   await (await openEngine(to)).db.destroy();
-  for (const table of Object.keys(TRANSFERRED).filter((each) => TRANSFERRED[each as 'pets'] === 'empty')) {
+  for (const table of tablesOf(to.file).filter((each) => !NEVER_EMPTY.includes(each))) {
     using database = new DatabaseSync(to.file, { enableForeignKeyConstraints: false });
     const columns = database.prepare(`PRAGMA table_info(${table})`).all();
     database.exec(`INSERT INTO ${table} VALUES (${columns.map(() => '1').join()})`);
