@@ -46,8 +46,9 @@ function makeFolder(): string {
 
 /** Removes the folders of this user whose claim is free. */
 function removeLeftOver(): void {
-  const folders = readdirSync(tmpdir(), { withFileTypes: true }).filter((entry) => entry.name.startsWith(PREFIX));
-  for (const { name } of folders) {
+  // A place that is not there is reported when the folder is made.
+  const names = existsSync(tmpdir()) ? readdirSync(tmpdir()) : [];
+  for (const name of names.filter((each) => each.startsWith(PREFIX))) {
     const folder = join(tmpdir(), name);
     try {
       const { uid } = lstatSync(folder);
