@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempDisposableSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, mkdirSync, mkdtempDisposableSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -209,4 +210,42 @@ test('a file that cannot be opened is named, with the reason', () => {
   assert.ok(!existsSync(':memory:'));
   new SqliteConnection(':memory:').close();
   assert.ok(!existsSync(':memory:'));
+});
+
+test('an earlier SQLite, a setting that is not taken and a read-only file system are named', (t) => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'pet-catalog-'));
+  const file = join(folder.path, 'x.db');
+  const { get } = StatementSync.prototype;
+  const found = new Map<string, object>();
+  t.mock.method(StatementSync.prototype, 'get', function (this: StatementSync) {
+    return found.get(this.sourceSQL) ?? get.call(this);
+  });
+  const refused = (why: string) =>
+    assert.throws(() => new SqliteConnection(file), {
+      constructor: DatabaseNotOpened,
+      message: `Cannot open the database ${file}: ${why}`,
+    });
+  for (const version of ['3.51.2', '3.50.9', '2.99.99', '3.51']) {
+    found.set('SELECT sqlite_version() AS version', { version });
+    refused(`SQLite is ${version}; 3.51.3 or later is needed`);
+  }
+  for (const version of ['3.51.3', '3.51.10', '3.52.0', '4.0.0']) {
+    found.set('SELECT sqlite_version() AS version', { version });
+    new SqliteConnection(file).close();
+  }
+  found.set('PRAGMA synchronous', { synchronous: 1 });
+  refused('PRAGMA synchronous is 1, not 2');
+  t.mock.method(fs, 'accessSync', () => {
+    throw Object.assign(new Error('EROFS'), { code: 'EROFS' });
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  const { message } = notOpened(file, new Error('attempt to write a readonly database'));
+  assert.equal(
+    message,
+    `The file system of the database ${file} is mounted read-only: find the reason in the system's log (dmesg), and mount it for writing again`,
+  );
 });

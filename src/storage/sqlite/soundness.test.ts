@@ -91,7 +91,7 @@ test('damaged pages and a damaged log are found, and called by the name that is 
   assert.throws(() => assertLogSound(killed), damaged(killed));
   assert.throws(() => assertSound(killed), damaged(killed));
   overwrite(file, { at: PAGE, bytes: PAGE });
-  assert.match(findPageDamage(file) ?? '', /^[^*\s][^*\n]*$/);
+  assert.equal(findPageDamage(file), 'in database main Tree 2 page 2: btreeInitPage() returns error code 11');
   assert.throws(() => assertSound(file), damaged(file));
   assert.throws(() => assertSound(file, 'known.db'), damaged('known.db'));
   assertLogSound(file);
