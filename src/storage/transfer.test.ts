@@ -66,6 +66,7 @@ test('every row of every table is moved, with its count and the sum of its hashe
   using places = await openPlaces();
   const { from, to, move } = places;
   const moved = await move();
+  assert.ok(!existsSync(`${to.file}-wal`), 'the target was closed');
   assert.deepEqual(moved.map(({ table }) => table).sort(), tablesOf(from.file).sort());
   for (const { table, rows, checksum } of moved) {
     const stored = rowsOf(to.file, table);

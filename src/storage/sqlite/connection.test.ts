@@ -218,7 +218,7 @@ test('an earlier SQLite, a setting that is not taken and a read-only file system
   const { get } = StatementSync.prototype;
   const found = new Map<string, object>();
   t.mock.method(StatementSync.prototype, 'get', function (this: StatementSync) {
-    return found.get(this.sourceSQL) ?? get.call(this);
+    return found.get(this.sourceSQL) ?? get.call(this, {});
   });
   const refused = (why: string) =>
     assert.throws(() => new SqliteConnection(file), {
