@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { untilTrue } from '../../../test/kit/clock.ts';
 import {
   BAN_AFTER,
   bench,
@@ -183,5 +184,28 @@ test('a Redis that lost its data gets the greater of what storage and this proce
   ] as const) {
     remember(counts);
     assert.deepEqual(await left(), expected, JSON.stringify(counts));
+  }
+});
+
+test('a ban that is stored while the bans are read stays enforced', async () => {
+  for (const isRetried of [false, true]) {
+    const at = await bench().start();
+    const { key, limiter, played } = at;
+    const answered = Promise.withResolvers<void>();
+    if (isRetried) {
+      played.banFailure = new Error('no storage');
+      await hammer(at);
+      played.banFailure = undefined;
+    }
+    played.onList = () => answered.promise;
+    const reading = limiter.refreshBans();
+    const storing = isRetried ? limiter.save() : hammer(at);
+    await untilTrue(() => at.bans.length === 1);
+    answered.resolve();
+    await reading;
+    played.commands.length = 0;
+    assert.equal((await limiter.charge(key)).refusal, 'key_banned');
+    assert.deepEqual(played.commands, []);
+    await storing;
   }
 });

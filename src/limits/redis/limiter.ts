@@ -176,6 +176,9 @@ export class RedisLimiter implements Limiter {
     const { storage, clock } = this.#options;
     const { steady: now } = this.#redis.now().earliest;
     const stored = [...this.#newBans].filter(({ isStored }) => isStored);
+    // Of a ban that is stored or met only after the reading began, what was read tells nothing.
+    const before = new Map([...this.#refused].map(([keyId, { ban }]) => [keyId, ban?.startedAt]));
+    for (const { keyId, isStored } of this.#newBans) if (!isStored) before.delete(keyId);
     const [bans, lifted] = await Promise.all([storage.limits.listBans(now), storage.limits.listLiftedBans(now)]);
     this.#share.setBans(bans, clock());
     const lastStart = new Map<string, number>();
@@ -186,9 +189,8 @@ export class RedisLimiter implements Limiter {
       const { keyId, ban } = each;
       if (now < ban.ends && (lastStart.get(keyId) ?? 0) < ban.startedAt) this.#newBans.drop(each);
     }
-    for (const { keyId, ban } of this.#newBans) lastStart.set(keyId, ban.startedAt);
     for (const [keyId, { ban }] of this.#refused) {
-      if (!ban || now >= ban.ends) continue;
+      if (!ban || now >= ban.ends || before.get(keyId) !== ban.startedAt) continue;
       if (lastStart.get(keyId) !== ban.startedAt) this.#refused.delete(keyId);
     }
     for (const { keyId, liftedAt } of lifted) {

@@ -34,6 +34,8 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     lists: 0,
     onSave: (): unknown => undefined,
     onBan: (): unknown => undefined,
+    /** Delays the answer to what was read by then. */
+    onList: (): unknown => undefined,
     onCommand: (_command: readonly string[]) => {},
   };
   const storing = async <T>(work: () => T): Promise<T> => {
@@ -59,9 +61,11 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
         memories.set(ban.keyId, { counts: undefined, lifted: undefined, ...memories.get(ban.keyId), ban });
       });
     },
-    listBans: (now: number) => {
+    listBans: async (now: number) => {
       played.lists += 1;
-      return storing(() => bans.filter(({ endsAt }) => endsAt > now));
+      const found = await storing(() => bans.filter(({ endsAt }) => endsAt > now));
+      await played.onList();
+      return found;
     },
     listLiftedBans: (now: number) => storing(() => lifted.filter(({ endsAt }) => endsAt > now)),
   };
