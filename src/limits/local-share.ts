@@ -31,6 +31,11 @@ export class LocalShare {
     this.#bans = new Map(bans.map((ban) => [ban.keyId, { ban, latest: steady + ban.endsAt - ban.startedAt }]));
   }
 
+  /** The ban of a key that is to be enforced, active or expired. */
+  findBan(keyId: string): Ban | undefined {
+    return this.#bans.get(keyId)?.ban;
+  }
+
   /** Spends one request of the share, or refuses. */
   charge(key: ApiKey, now: Moment): Decision {
     const { state, decision } = charge(this.#state(key.id, now), this.#shareOf(key.limits), now, NO_BANS);

@@ -188,24 +188,46 @@ test('a Redis that lost its data gets the greater of what storage and this proce
 });
 
 test('a ban that is stored while the bans are read stays enforced', async () => {
-  for (const isRetried of [false, true]) {
+  for (const readingBegins of ['before the ban', 'while it is decided', 'before it is retried']) {
     const at = await bench().start();
-    const { key, limiter, played } = at;
-    const answered = Promise.withResolvers<void>();
-    if (isRetried) {
-      played.banFailure = new Error('no storage');
-      await hammer(at);
-      played.banFailure = undefined;
-    }
-    played.onList = () => answered.promise;
-    const reading = limiter.refreshBans();
-    const storing = isRetried ? limiter.save() : hammer(at);
+    const { key, limiter, played, time } = at;
+    await charge(at, LIMITS.minute + 1);
+    await time.pass(2_000);
+    await charge(at, BAN_AFTER - 1);
+    const [decided, listed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const begin = () => {
+      played.onList = () => listed.promise;
+      return limiter.refreshBans();
+    };
+    played.banFailure = readingBegins === 'before it is retried' ? new Error('no storage') : undefined;
+    const early = readingBegins === 'before the ban' ? begin() : undefined;
+    played.onRead = () => decided.promise;
+    const banned = limiter.charge(key);
+    const late = readingBegins === 'while it is decided' ? begin() : undefined;
+    decided.resolve();
+    assert.equal((await banned).refusal, 'key_banned');
+    played.banFailure = undefined;
+    const reading = early ?? late ?? begin();
+    const saving = limiter.save();
     await untilTrue(() => at.bans.length === 1);
-    answered.resolve();
+    listed.resolve();
     await reading;
     played.commands.length = 0;
     assert.equal((await limiter.charge(key)).refusal, 'key_banned');
-    assert.deepEqual(played.commands, []);
-    await storing;
+    assert.deepEqual(played.commands, [], readingBegins);
+    await saving;
   }
+});
+
+test('a Redis that comes back without a ban gets it from what this process read before storage failed', async () => {
+  const at = await bench(2).start();
+  const [, two] = at.all;
+  assert.ok(two);
+  await charge(at, 1);
+  at.redis.takeSnapshot();
+  await hammer(at);
+  await two.limiter.refreshBans();
+  at.played.failure = new Error('no storage');
+  at.redis.failOver();
+  assert.equal((await two.limiter.charge(at.key)).refusal, 'key_banned');
 });

@@ -84,6 +84,8 @@ export class RedisLimiter implements Limiter {
   readonly #refused = new BoundedMap<Refused>(REFUSED_MAX);
   readonly #unsaved = new BoundedMap<WindowCounts>(UNSAVED_MAX);
   readonly #newBans: NewBans;
+  /** Keys on whose ban this instance is deciding. */
+  readonly #banning = new Set<string>();
   readonly #memories: MemoryReader;
   /** The keys whose counts in Redis are merged with what is remembered elsewhere; another map for each new server. */
   #merged = new BoundedMap<true>(MERGED_MAX);
@@ -179,6 +181,7 @@ export class RedisLimiter implements Limiter {
     // Of a ban that is stored or met only after the reading began, what was read tells nothing.
     const before = new Map([...this.#refused].map(([keyId, { ban }]) => [keyId, ban?.startedAt]));
     for (const { keyId, isStored } of this.#newBans) if (!isStored) before.delete(keyId);
+    for (const keyId of this.#banning) before.delete(keyId);
     const [bans, lifted] = await Promise.all([storage.limits.listBans(now), storage.limits.listLiftedBans(now)]);
     this.#share.setBans(bans, clock());
     const lastStart = new Map<string, number>();
@@ -277,7 +280,10 @@ export class RedisLimiter implements Limiter {
   async #remembered(keyId: string, reading: Promise<Remembered>): Promise<Remembered> {
     const complete = reading.catch(() => undefined);
     const remembered = this.#memories.isFailing ? undefined : await complete;
-    return remembered ?? { counts: this.#unsaved.get(keyId), ban: this.#newBans.find(keyId), isComplete: false };
+    if (remembered) return remembered;
+    const stored = this.#share.findBan(keyId);
+    const ban = this.#newBans.find(keyId) ?? (stored && fromStorage(stored));
+    return { counts: this.#unsaved.get(keyId), ban, isComplete: false };
   }
 
   /** Everything that is remembered of a key outside of Redis. Rejects with `unavailable`. */
@@ -313,7 +319,8 @@ export class RedisLimiter implements Limiter {
     if (newBan) {
       // Requests from now on meet the ban.
       this.#remember(key, state, unstored(newBan));
-      return this.#ban(key, before, now);
+      this.#banning.add(key.id);
+      return this.#ban(key, before, now).finally(() => this.#banning.delete(key.id));
     }
     if (!decision.refusal) {
       const { minuteEnds, minuteUsed, day, dayUsed } = state;

@@ -34,6 +34,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     lists: 0,
     onSave: (): unknown => undefined,
     onBan: (): unknown => undefined,
+    onRead: (): unknown => undefined,
     /** Delays the answer to what was read by then. */
     onList: (): unknown => undefined,
     onCommand: (_command: readonly string[]) => {},
@@ -43,11 +44,13 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     return work();
   };
   const limits = {
-    memories: (keyIds: string[]) =>
-      storing(() => {
+    memories: async (keyIds: string[]) => {
+      await played.onRead();
+      return storing(() => {
         played.reads += 1;
         return keyIds.map((id) => memories.get(id) ?? { counts: undefined, ban: undefined, lifted: undefined });
-      }),
+      });
+    },
     raiseCounts: async (counts: WindowCounts[]) => {
       await played.onSave();
       return storing(() => saved.push(counts));
