@@ -68,7 +68,7 @@ export class BanModel {
 
   /** A ban was decided, or set in Redis. Throws if it is longer or shorter than it must be. */
   add(ban: Pick<ModelBan, 'keyId' | 'starts' | 'ends' | 'level'> & { life?: object }, moment: BanMoment): void {
-    const { mayBeNew } = moment;
+    const { mayBeNew, nowMs, roughUntilMs } = moment;
     // Several processes may ban a key in one second.
     const known = this.all.find(
       ({ keyId, starts, level }) => keyId === ban.keyId && starts === ban.starts && level === ban.level,
@@ -78,8 +78,11 @@ export class BanModel {
       return;
     }
     const before = this.all.filter(({ keyId }) => keyId === ban.keyId);
-    // One that is lifted in its last moments may be over before the process learns of that.
-    const kept = before.filter(({ ends, liftedMs }) => liftedMs === undefined || liftedMs > (ends - 2) * 1_000);
+    // One that is lifted in its last moments may be over before the process learns of that, and while storage fails
+    // Redis is believed, which may still have it.
+    const mayCount = ({ ends, liftedMs = Number.POSITIVE_INFINITY }: ModelBan) =>
+      liftedMs > (ends - 2) * 1_000 || nowMs <= roughUntilMs;
+    const kept = before.filter(mayCount);
     // Of several processes that ban at once, each may know only of the last ban before.
     const most = mayBeNew
       ? Math.max(1, ...before.map((each) => levelAfter([each], ban.starts)))
