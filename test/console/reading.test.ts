@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { browseSignedIn } from '../kit/console/browsing.ts';
-import { fillWithLife } from '../kit/console/life.ts';
+import { fillWithHistory, fillWithLife } from '../kit/console/life.ts';
 import { testService } from '../kit/service.ts';
 
 /** Times, numbers and the focus order on the console's pages, in a real browser. */
@@ -23,7 +23,7 @@ test('times are in the operator’s time zone, and in UTC on hover', needsBrowse
 
 test('a chart has the numbers of its table, and says what its limit is', needsBrowser, async () => {
   await using service = await testService();
-  const life = await fillWithLife(service);
+  const life = await fillWithHistory(service);
   await using browsing = await browseSignedIn(browser(), service);
   const { page } = browsing;
   await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}`);
@@ -37,6 +37,7 @@ test('a chart has the numbers of its table, and says what its limit is', needsBr
   assert.equal(await page.locator('#requests canvas').count(), 1);
   // The last bar: each value of the step under the pointer, as the table has it.
   await page.hover('#requests .u-over', { position: await endOf(page, '#requests .u-over') });
+  await page.waitForSelector('#requests .tip span');
   const told = await page.locator('#requests .tip span').allTextContents();
   const [cells = ''] = await page.locator('#requests-rows tr').first().locator('td').allTextContents();
   assert.deepEqual(told, [`Served ${cells}`, 'Client errors 0', 'Refused 0', 'Server errors 0']);

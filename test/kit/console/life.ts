@@ -20,8 +20,15 @@ export interface Life {
   readonly category: number;
 }
 
-/** A service as it may be after some weeks: keys of each kind, usage, a ban, categories, pets, orders, changes. */
+/** A service as it may be after some weeks: keys of each kind, usage, a ban, categories, pets, orders, calls. */
 export async function fillWithLife(service: TestService): Promise<Life> {
+  const { secrets, ...life } = await fillWithHistory(service);
+  await callLately(service, [secrets.get(life.busyKey) ?? '', secrets.get(life.bannedKey) ?? '']);
+  return life;
+}
+
+/** The same without calls, whose usage is stored seconds later. */
+export async function fillWithHistory(service: TestService): Promise<Life & { secrets: ReadonlyMap<string, string> }> {
   const { storage, clock } = service;
   const now = clock.now().unix;
   const secrets = new Map<string, string>();
@@ -73,8 +80,7 @@ export async function fillWithLife(service: TestService): Promise<Life> {
     await storage.orders.insert({ petId: resource.id, quantity: 1, shipDate: '2026-02-01T08:00:00Z' }, origin);
   }
   await storage.categories.rename(2, 'Cats', BY);
-  await callLately(service, [secrets.get(busyKey) ?? '', secrets.get(bannedKey) ?? '']);
-  return { busyKey, bannedKey, category: 2 };
+  return { busyKey, bannedKey, category: 2, secrets };
 }
 
 /** Some requests, so that recent ones are kept: served, refused, and wrong ones. */
