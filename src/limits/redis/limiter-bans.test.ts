@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BAN_AFTER, bench, charge, hammer, LIMITS } from '../../../test/kit/limits/played-redis.ts';
+import { BAN_AFTER, bench, charge, hammer, LIMITS, provoke } from '../../../test/kit/limits/played-redis.ts';
 
 /** How instances share bans and their lifting, on a storage and a Redis that the test plays. */
 
@@ -113,9 +113,7 @@ test('two instances that ban a key which Redis has lost impose one ban', async (
     const at = await bench(2).start();
     const [one, two] = at.all;
     assert.ok(one && two);
-    for (const { limiter } of at.all) await charge({ ...at, limiter }, LIMITS.minute + 1);
-    await at.time.pass(2_000);
-    for (const { limiter } of at.all) await charge({ ...at, limiter }, BAN_AFTER - 1);
+    await provoke(at, [one.limiter, two.limiter]);
     at.redis.flush();
     const first = one.limiter.charge(at.key);
     if (!isAtOnce) {
@@ -133,9 +131,7 @@ test('two instances that ban at once impose one ban, and tell it alike', async (
   const at = await bench(2).start();
   const [one, two] = at.all;
   assert.ok(one && two);
-  for (const { limiter } of at.all) await charge({ ...at, limiter }, LIMITS.minute + 1);
-  await at.time.pass(2_000);
-  for (const { limiter } of at.all) await charge({ ...at, limiter }, BAN_AFTER - 1);
+  await provoke(at, [one.limiter, two.limiter]);
   const [first, second] = await Promise.all(at.all.map(({ limiter }) => limiter.charge(at.key)));
   assert.equal(first?.refusal, 'key_banned');
   assert.deepEqual(second, first);
@@ -274,9 +270,10 @@ test('a ban that could be stored only after a later one does not take its place'
   const at = await bench(2).start();
   const [, two] = at.all;
   assert.ok(two);
-  for (const { limiter } of at.all) await charge({ ...at, limiter }, LIMITS.minute + 1);
-  await at.time.pass(2_000);
-  for (const { limiter } of at.all) await charge({ ...at, limiter }, BAN_AFTER - 1);
+  await provoke(
+    at,
+    at.all.map((each) => each.limiter),
+  );
   at.redis.takeSnapshot();
   at.played.banFailure = new Error('no room');
   assert.equal((await at.limiter.charge(at.key)).refusal, 'key_banned');

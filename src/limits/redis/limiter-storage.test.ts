@@ -10,6 +10,7 @@ import {
   hammer,
   LIMITS,
   NOON,
+  provoke,
 } from '../../../test/kit/limits/played-redis.ts';
 import type { WindowCounts } from '../../catalog/limit.ts';
 
@@ -190,10 +191,8 @@ test('a Redis that lost its data gets the greater of what storage and this proce
 test('a ban that is stored while the bans are read stays enforced', async () => {
   for (const readingBegins of ['before the ban', 'while it is decided', 'before it is retried']) {
     const at = await bench().start();
-    const { key, limiter, played, time } = at;
-    await charge(at, LIMITS.minute + 1);
-    await time.pass(2_000);
-    await charge(at, BAN_AFTER - 1);
+    const { key, limiter, played } = at;
+    await provoke(at, [limiter]);
     const [decided, listed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const begin = () => {
       played.onList = () => listed.promise;
@@ -217,6 +216,22 @@ test('a ban that is stored while the bans are read stays enforced', async () => 
     assert.deepEqual(played.commands, [], readingBegins);
     await saving;
   }
+});
+
+test('a reading of the bans that outlasts one of them leaves the next one enforced', async () => {
+  const at = await bench().start();
+  await hammer(at);
+  at.lift(at.key);
+  const listed = Promise.withResolvers<void>();
+  at.played.onList = () => listed.promise;
+  const reading = at.limiter.refreshBans();
+  await at.time.pass(61_000);
+  await hammer(at);
+  listed.resolve();
+  await reading;
+  at.played.commands.length = 0;
+  assert.equal((await at.limiter.charge(at.key)).refusal, 'key_banned');
+  assert.deepEqual(at.played.commands, []);
 });
 
 test('a Redis that comes back without a ban gets it from what this process read before storage failed', async () => {

@@ -179,7 +179,8 @@ export class RedisLimiter implements Limiter {
     const { steady: now } = this.#redis.now().earliest;
     const stored = [...this.#newBans].filter(({ isStored }) => isStored);
     // Of a ban that is stored or met only after the reading began, what was read tells nothing.
-    const before = new Map([...this.#refused].map(([keyId, { ban }]) => [keyId, ban?.startedAt]));
+    const before = new Map<string, number>();
+    for (const [keyId, { ban }] of this.#refused) if (ban && now < ban.ends) before.set(keyId, ban.startedAt);
     for (const { keyId, isStored } of this.#newBans) if (!isStored) before.delete(keyId);
     for (const keyId of this.#banning) before.delete(keyId);
     const [bans, lifted] = await Promise.all([storage.limits.listBans(now), storage.limits.listLiftedBans(now)]);
@@ -192,9 +193,9 @@ export class RedisLimiter implements Limiter {
       const { keyId, ban } = each;
       if (now < ban.ends && (lastStart.get(keyId) ?? 0) < ban.startedAt) this.#newBans.drop(each);
     }
-    for (const [keyId, { ban }] of this.#refused) {
-      if (!ban || now >= ban.ends || before.get(keyId) !== ban.startedAt) continue;
-      if (lastStart.get(keyId) !== ban.startedAt) this.#refused.delete(keyId);
+    for (const [keyId, startedAt] of before) {
+      const isKnown = this.#refused.get(keyId)?.ban?.startedAt === startedAt;
+      if (isKnown && lastStart.get(keyId) !== startedAt) this.#refused.delete(keyId);
     }
     for (const { keyId, liftedAt } of lifted) {
       if (liftedAt <= (this.#lifts.get(keyId) ?? 0)) continue;

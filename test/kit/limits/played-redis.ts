@@ -146,11 +146,16 @@ export async function charge({ limiter, key }: Pick<Bench, 'limiter' | 'key'>, t
   return refusals;
 }
 
+/** Spends the minute, and goes on until the next refusal by each limiter leads to a ban. */
+export async function provoke(at: Pick<Bench, 'key' | 'time'>, limiters: readonly Bench['limiter'][]) {
+  for (const limiter of limiters) await charge({ ...at, limiter }, LIMITS.minute + 1);
+  await at.time.pass(2_000);
+  for (const limiter of limiters) await charge({ ...at, limiter }, BAN_AFTER - 1);
+}
+
 /** Spends the minute, and goes on until the key is banned. */
 export async function hammer(at: Pick<Bench, 'limiter' | 'key' | 'time'>) {
-  await charge(at, LIMITS.minute + 1);
-  await at.time.pass(2_000);
-  await charge(at, BAN_AFTER - 1);
+  await provoke(at, [at.limiter]);
   return at.limiter.charge(at.key);
 }
 
