@@ -138,23 +138,6 @@ test('an item is settled only after its commit, and one that comes meanwhile wai
   assert.deepEqual(settled, [1, 2]);
 });
 
-test('the end of the turn starts no second commit beside one that enough items started', async () => {
-  const gate = Promise.withResolvers<void>();
-  const sizes: number[] = [];
-  const queue = new WriteQueue<number, number>(async (items) => {
-    sizes.push(items.length);
-    await gate.promise;
-    return items;
-  });
-  const all = Promise.all(Array.from({ length: BATCH_ENOUGH + 1 }, (_, item) => queue.push(item)));
-  await nextTurn();
-  await nextTurn();
-  assert.deepEqual(sizes, [BATCH_ENOUGH]);
-  gate.resolve();
-  await all;
-  assert.deepEqual(sizes, [BATCH_ENOUGH, 1]);
-});
-
 test('when the storage is down, all that wait are refused at once and never stored', async () => {
   const committed: number[] = [];
   let isDown = true;
