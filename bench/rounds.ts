@@ -29,7 +29,10 @@ export interface Series {
   residentMb: number;
 }
 
-/** Measures the contenders in turn, round by round: A B C, C B A, so that a drift takes no side. Throws if an answer is not what it should be. */
+/**
+ * Measures the contenders in turn, round by round: A B C, C B A, so that a drift takes no side. Throws if an answer is
+ * not what it should be.
+ */
 export async function runWorkload(
   workload: Workload,
   { machine, ...rest }: Workshop,
