@@ -75,7 +75,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'node:crypto',
     'node:timers/promises',
   ],
-  storage: ['storage/', 'catalog/', 'stdx/', 'telemetry/', 'config', 'kysely', 'pg', 'node:'],
+  storage: ['storage/', 'catalog/', 'stdx/', 'telemetry/', 'config', 'sql-template-tag', 'pg', 'node:'],
   http: [
     'http/',
     'catalog/',
@@ -102,7 +102,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'operator/',
     'storage/engine',
     'storage/sql/',
-    'kysely',
+    'sql-template-tag',
     'node:',
   ],
   threads: ['threads/', 'catalog/', 'stdx/', 'telemetry/', 'limits/', 'http/', 'public-api', 'config', 'node:'],

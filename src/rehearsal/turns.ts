@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import type { Operator } from '../catalog/audit.ts';
 import { CatalogError } from '../catalog/error.ts';
 import type { Created, Origin } from '../catalog/idempotency.ts';
@@ -8,6 +9,8 @@ import { parseDuration } from '../stdx/duration.ts';
 import { DatabaseNotOpened } from '../storage/engine.ts';
 import { recordAudit } from '../storage/sql/audit.ts';
 import { createOnce } from '../storage/sql/outcomes.ts';
+import { one } from '../storage/sql/statement.ts';
+import type { Tables } from '../storage/sql/tables.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
 
 /** Later moments could have five digits in their year, with the years that some of them are ahead. */
@@ -41,14 +44,15 @@ export function timeJson({ now, turnedBy }: TurnedTime) {
  */
 export function markRehearsed(transactions: Transactions): Promise<void> {
   return transactions.transact(async (trx) => {
-    if (await trx.selectFrom('rehearsal').select('turned_by').executeTakeFirst()) return;
-    const productions = trx.selectFrom('api_keys').select('id').where('environment', '=', 'production').limit(1);
-    if (await productions.executeTakeFirst()) {
+    const marks = await trx.all(sql`select turned_by from rehearsal`);
+    if (marks.length > 0) return;
+    const productions = await trx.all(sql`select id from api_keys where environment = 'production' limit 1`);
+    if (productions.length > 0) {
       throw new DatabaseNotOpened(
         'The database has keys of production, whose service would refuse it after a rehearsal: set DATABASE_URL to another one, or use --ephemeral',
       );
     }
-    await trx.insertInto('rehearsal').values({ turned_by: 0, turned_at: 0, taken_by: 0 }).execute();
+    await trx.run(sql`insert into rehearsal (turned_by, turned_at, taken_by) values (0, 0, 0)`);
   });
 }
 
@@ -62,13 +66,16 @@ export function turnTime(
   { machine, by, origin = { keyId: by.actor } }: TurnContext,
 ): Promise<Created<TurnedTime>> {
   return transactions.change('clock', async (trx) => {
-    const { turned_by: before } = await trx.selectFrom('rehearsal').select('turned_by').executeTakeFirstOrThrow();
+    const { turned_by: before } = await one<Pick<Tables['rehearsal'], 'turned_by'>>(
+      trx,
+      sql`select turned_by from rehearsal`,
+    );
     const { unix } = machine();
     const present = unix + before;
     return createOnce(trx, { origin, now: present }, async () => {
       const now = targetOf(turn, present);
       const turnedBy = now - unix;
-      await trx.updateTable('rehearsal').set({ turned_by: turnedBy, turned_at: unix }).execute();
+      await trx.run(sql`update rehearsal set turned_by = ${turnedBy}, turned_at = ${unix}`);
       const change = { before: { turnedBy: before }, after: { turnedBy } };
       await recordAudit(trx, { at: now, by, action: 'clock.turn', target: 'clock', ...change });
       return { now, turnedBy };
@@ -97,11 +104,11 @@ function durationOf(text: string): number {
 /** Reads by how many seconds the running service is to turn its clock, and notes that it has taken them. */
 export function takeTurn(transactions: Transactions, machine: Clock): Promise<number> {
   return transactions.transact(async (trx) => {
-    const turn = await trx.selectFrom('rehearsal').selectAll().executeTakeFirstOrThrow();
+    const turn = await one<Tables['rehearsal']>(trx, sql`select * from rehearsal`);
     // The clocks of two processes differ by less than a second, and what a command said of the time must hold here.
     const turned_by = turn.turned_by + Math.max(0, turn.turned_at - machine().unix);
     if (turned_by !== turn.turned_by || turned_by !== turn.taken_by) {
-      await trx.updateTable('rehearsal').set({ turned_by, taken_by: turned_by }).execute();
+      await trx.run(sql`update rehearsal set turned_by = ${turned_by}, taken_by = ${turned_by}`);
     }
     return turned_by;
   });
@@ -109,6 +116,8 @@ export function takeTurn(transactions: Transactions, machine: Clock): Promise<nu
 
 /** Whether the service that runs has taken a turn. */
 export async function isTaken(transactions: Transactions, turnedBy: number): Promise<boolean> {
-  const turn = await transactions.read((db) => db.selectFrom('rehearsal').select('taken_by').executeTakeFirst());
+  const [turn] = await transactions.read((db) =>
+    db.all<Pick<Tables['rehearsal'], 'taken_by'>>(sql`select taken_by from rehearsal`),
+  );
   return turn !== undefined && turn.taken_by >= turnedBy;
 }

@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { Sql } from 'sql-template-tag';
 import type { Tables } from './sql/tables.ts';
 
 /**
@@ -7,25 +7,50 @@ import type { Tables } from './sql/tables.ts';
  */
 export type Failure = 'busy' | 'unavailable' | 'full' | 'unknown';
 
+/** A statement in the spelling of each engine, with the values that it binds. */
+export type Statement = Pick<Sql, 'sql' | 'text' | 'values'>;
+
+/** Runs statements: a database, or a transaction in it. */
+export interface Connection {
+  /** The rows that a statement returns. Throws what the engine throws, as `run` does. */
+  all<Row>(statement: Statement): Promise<Row[]>;
+  /** Runs a statement that returns nothing, and tells how many rows it inserted, changed or deleted. */
+  run(statement: Statement): Promise<number>;
+}
+
+/** What one transaction runs, until the work that it was made for is done. */
+export interface Transaction extends Connection {
+  readonly isTransaction: true;
+}
+
+export interface Database extends Connection {
+  /**
+   * Runs work in a transaction, and commits it, or rolls it back if the work throws. With `snapshot` every statement
+   * sees the database as it was at the first one.
+   */
+  transaction<T>(work: (trx: Transaction) => Promise<T>, isolation?: 'snapshot'): Promise<T>;
+  close(): Promise<void>;
+}
+
 /** What differs between the database engines. */
 export interface Engine {
-  readonly db: Kysely<Tables>;
+  readonly db: Database;
   /** The file or the address, without its password, for messages to operators. */
   readonly place: string;
   /** Classifies an error of this engine by its code; undefined for a defect. */
   classify(error: unknown): Failure | undefined;
   /** Takes the writers' lock until the transaction ends: one holder at a time, in all processes. */
-  lockWriters(trx: Transaction<Tables>): Promise<void>;
+  lockWriters(trx: Transaction): Promise<void>;
   /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
   startLarge?(): void;
   /** What reads run on beside a large transaction; undefined while there is none. */
-  reader?(): Kysely<Tables> | undefined;
+  reader?(): Connection | undefined;
   /** Called before the commit of a transaction that may be large, so that the commit does not block the event loop. */
-  finishLarge(trx: Transaction<Tables>): Promise<void>;
+  finishLarge(trx: Transaction): Promise<void>;
   /** Notifies other processes on commit, where they would otherwise notice only at their next poll. */
-  announce(trx: Transaction<Tables>): Promise<void>;
+  announce(trx: Transaction): Promise<void>;
   /** Every row of a table in no particular order, a thousand at a time. */
-  readAll(trx: Transaction<Tables>, table: keyof Tables): AsyncIterable<Readonly<Record<string, unknown>>[]>;
+  readAll(trx: Transaction, table: keyof Tables): AsyncIterable<Readonly<Record<string, unknown>>[]>;
   /** Calls `look` whenever other processes may have made changes. Returns the function that stops it. */
   watch(look: () => Promise<void>): () => Promise<void>;
 }

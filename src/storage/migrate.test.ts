@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { sql } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
 import { manualClock, untilTrue } from '../../test/kit/clock.ts';
 import { noPostgres, temporaryDatabase } from '../../test/kit/postgres.ts';
 import { query } from '../../test/kit/postgres-server.ts';
@@ -10,6 +10,7 @@ import { temporaryFolder } from '../../test/kit/service.ts';
 import type { DatabaseAddress } from '../config.ts';
 import { MIGRATION_NAMES } from './migrate.ts';
 import { openEngine, openStorage } from './open.ts';
+import type { Tables } from './sql/tables.ts';
 
 const OPTIONS = { clock: manualClock().now, categoriesMax: 3_000, categoriesBytesMax: 1_000_000 };
 
@@ -61,16 +62,16 @@ for (const [engine, place, skip] of [
     const applied = 'select name from kysely_migration';
     assert.equal((await database.execute(applied)).length, 5);
     await database.execute('drop table attempts');
-    await (await openEngine(database.address)).db.destroy();
+    await (await openEngine(database.address)).db.close();
     assert.equal((await database.execute(applied)).length, MIGRATION_NAMES.length);
   });
 
   test(`tables that lack the last migration alone get it, on ${engine}`, { skip }, async () => {
     await using database = await place();
-    await (await openEngine(database.address)).db.destroy();
+    await (await openEngine(database.address)).db.close();
     await database.execute('drop table route_usage');
     await database.execute(`delete from kysely_migration where name = '${MIGRATION_NAMES.at(-1)}'`);
-    await (await openEngine(database.address)).db.destroy();
+    await (await openEngine(database.address)).db.close();
     assert.deepEqual(await database.execute('select * from route_usage'), []);
   });
 
@@ -85,7 +86,7 @@ for (const [engine, place, skip] of [
 
   test(`tables to which a later release only added are opened and left alone, on ${engine}`, { skip }, async () => {
     await using database = await place();
-    await (await openEngine(database.address)).db.destroy();
+    await (await openEngine(database.address)).db.close();
     await database.execute("insert into kysely_migration values ('999-later', '2030-01-01T00:00:00Z')");
     await database.execute('alter table api_keys add column later text');
     await using storage = await openStorage(database.address, OPTIONS);
@@ -98,7 +99,7 @@ for (const [engine, place, skip] of [
 test('instances that start at once on an empty database all find its tables', { skip: noPostgres }, async () => {
   await using database = await postgresPlace();
   const engines = await Promise.all([1, 2, 3].map(() => openEngine(database.address)));
-  for (const { db } of engines) await db.destroy();
+  for (const { db } of engines) await db.close();
   assert.equal((await database.execute('select name from kysely_migration')).length, MIGRATION_NAMES.length);
 });
 
@@ -108,32 +109,32 @@ test('a migration waits for a writer that is under way, and neither blocks the o
   await using database = await postgresPlace();
   const { db, lockWriters } = await openEngine(database.address, { patient: true });
   await undo(database.address);
-  const upgrade = await db.transaction().execute(async (trx) => {
+  const upgrade = await db.transaction(async (trx) => {
     await lockWriters(trx);
-    await sql`lock table api_keys in row exclusive mode`.execute(trx);
+    await trx.run(sql`lock table api_keys in row exclusive mode`);
     const opened = openEngine(database.address);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await untilTrue(async () => (await database.execute(waiting)).length === 1, 'the wait');
     // The sixth migration alters this table, the tenth the other.
-    await sql`lock table category_counter in row exclusive mode`.execute(trx);
+    await trx.run(sql`lock table category_counter in row exclusive mode`);
     return { opened };
   });
-  await (await upgrade.opened).db.destroy();
-  await db.destroy();
+  await (await upgrade.opened).db.close();
+  await db.close();
 });
 
 test('SQLite tables that are up to date are opened while another process writes', async () => {
   await using database = await sqlitePlace();
-  await (await openEngine(database.address)).db.destroy();
+  await (await openEngine(database.address)).db.close();
   assert.ok(database.address.engine === 'sqlite');
   using another = new DatabaseSync(database.address.file);
   another.exec('BEGIN IMMEDIATE');
-  await (await openEngine(database.address)).db.destroy();
+  await (await openEngine(database.address)).db.close();
 });
 
 test('every number in PostgreSQL has 64 bits', { skip: noPostgres }, async () => {
   await using database = await postgresPlace();
-  await (await openEngine(database.address)).db.destroy();
+  await (await openEngine(database.address)).db.close();
   const numbers = `select distinct data_type from information_schema.columns
     where table_schema = 'public' and table_name not like 'kysely%' and data_type <> 'text' and data_type <> 'boolean'`;
   assert.deepEqual(await database.execute(numbers), [{ data_type: 'bigint' }]);
@@ -147,8 +148,8 @@ async function countBytes(address: DatabaseAddress): Promise<void> {
   }
   await undo(address);
   const { db } = await openEngine(address);
-  const counter = await db.selectFrom('category_counter').selectAll().executeTakeFirst();
-  await db.destroy();
+  const [counter] = await db.all<Tables['category_counter']>(sql`select * from category_counter`);
+  await db.close();
   await using storage = await openStorage(address, OPTIONS);
   const list = JSON.stringify(await storage.categories.list());
   assert.deepEqual({ ...counter }, { last_id: 2_101, count: 2_101, bytes: Buffer.byteLength(list) - 1 });
@@ -157,22 +158,18 @@ async function countBytes(address: DatabaseAddress): Promise<void> {
 /** Puts the tables back to what the fifth migration made. */
 async function undo(address: DatabaseAddress): Promise<void> {
   const { db } = await openEngine(address);
-  await sql`drop index pets_by_category_and_status`.execute(db);
-  await sql`drop index orders_by_pet`.execute(db);
-  await sql`drop table category_changes`.execute(db);
-  await sql`drop table attempts`.execute(db);
-  await sql`drop table route_usage`.execute(db);
-  await sql`drop table operator_tokens`.execute(db);
   const keyIndexes = ['plan', 'name', 'expiry', 'state', 'owner'].map((by) => `api_keys_by_${by}`);
-  for (const index of [...keyIndexes, 'audit_entries_by_actor', 'audit_entries_by_action'])
-    await sql`drop index ${sql.table(index)}`.execute(db);
-  await sql`alter table api_keys drop column owner`.execute(db);
-  for (const table of ['console_logins', 'console_sessions'])
-    await sql`alter table ${sql.table(table)} drop column role`.execute(db);
-  await sql`alter table category_counter drop column bytes`.execute(db);
-  for (const table of ['rehearsal', 'rehearsed_keys', 'rehearsal_notes'])
-    await sql`drop table ${sql.table(table)}`.execute(db);
-  await sql`delete from change_versions where kind = 'clock'`.execute(db);
-  await sql`delete from kysely_migration where name > '006'`.execute(db);
-  await db.destroy();
+  const auditIndexes = ['audit_entries_by_actor', 'audit_entries_by_action'];
+  for (const index of ['pets_by_category_and_status', 'orders_by_pet', ...keyIndexes, ...auditIndexes])
+    await db.run(sql`drop index ${raw(index)}`);
+  const rehearsalTables = ['rehearsal', 'rehearsed_keys', 'rehearsal_notes'];
+  for (const table of ['category_changes', 'attempts', 'route_usage', 'operator_tokens', ...rehearsalTables])
+    await db.run(sql`drop table ${raw(table)}`);
+  await db.run(sql`alter table api_keys drop column owner`);
+  await db.run(sql`alter table console_logins drop column role`);
+  await db.run(sql`alter table console_sessions drop column role`);
+  await db.run(sql`alter table category_counter drop column bytes`);
+  await db.run(sql`delete from change_versions where kind = 'clock'`);
+  await db.run(sql`delete from kysely_migration where name > '006'`);
+  await db.close();
 }

@@ -1,5 +1,6 @@
-import { type Kysely, type QueryExecutorProvider, sql } from 'kysely';
-import type { Int64, Tables } from './sql/tables.ts';
+import sql from 'sql-template-tag';
+import type { Connection, Database, Transaction } from './engine.ts';
+import type { Int64 } from './sql/tables.ts';
 
 /**
  * Every migration in order, loaded only when one is pending. Never change a released one. One that only adds is named
@@ -34,37 +35,45 @@ export function releaseNeeded(applied: readonly string[]): string | undefined {
 interface MigrateOptions {
   readonly int64: Int64;
   /** That of the engine. */
-  lockWriters(trx: QueryExecutorProvider): Promise<void>;
+  lockWriters(trx: Transaction): Promise<void>;
 }
 
 /** Brings the tables up to date, in one transaction. Throws what the engine throws. */
-export async function migrate(db: Kysely<Tables>, { int64, lockWriters }: MigrateOptions): Promise<void> {
-  const applied = (await appliedMigrations(db)).toSorted();
-  const needed = releaseNeeded(applied);
-  // An earlier release must not write into tables that it does not understand.
-  if (needed) throw new Error(`its tables need ${needed} or later; install that, or restore a backup from before it`);
+export async function migrate(db: Database, { int64, lockWriters }: MigrateOptions): Promise<void> {
+  // Empty if unreadable: either there are no tables yet, or the migration fails for the same reason and reports it.
+  const applied = await appliedMigrations(db).catch(() => []);
   // Lock nothing if nothing is pending, so that a database can be opened while another process writes.
-  if (MIGRATION_NAMES.every((name) => applied.includes(name))) return;
-  const { Migrator } = await import('kysely/migration');
-  const migrations = Object.entries(MIGRATIONS).map(async ([name, load]) => {
-    const up = await load();
-    const upAlone = async (trx: Kysely<unknown>) => {
-      // Instances write meanwhile: one that has the lock of a table could wait for another that this has.
-      await lockWriters(trx);
+  const pending = pendingAfter(applied);
+  if (pending.length === 0) return;
+  // Loaded before the lock, for which writers wait.
+  for (const [, load] of pending) await load();
+  await db.transaction(async (trx) => {
+    // Instances write meanwhile: one that has the lock of a table could wait for another that this has.
+    await lockWriters(trx);
+    // Named and filled as by Kysely, the library of earlier releases: this one reads their table, and they read it.
+    await trx.run(sql`
+      create table if not exists kysely_migration (
+        name varchar(255) not null primary key,
+        timestamp varchar(255) not null
+      )`);
+    // Another instance, even of a later release, may have migrated before this one had the lock.
+    for (const [name, load] of pendingAfter(await appliedMigrations(trx))) {
+      const up = await load();
       await up(trx, int64);
-    };
-    return [name, { up: upAlone }] as const;
+      const now = new Date().toISOString();
+      await trx.run(sql`insert into kysely_migration (name, timestamp) values (${name}, ${now})`);
+    }
   });
-  const getMigrations = async () => Object.fromEntries(await Promise.all(migrations));
-  const { error } = await new Migrator({ db, provider: { getMigrations } }).migrateToLatest();
-  if (error) throw error;
 }
 
-/** Empty if unreadable: either there are no tables yet, or the migration fails for the same reason and reports it. */
-async function appliedMigrations(db: Kysely<Tables>): Promise<string[]> {
-  const read = sql<{ name: string }>`select name from kysely_migration`.execute(db);
-  return read.then(
-    ({ rows }) => rows.map(({ name }) => name),
-    () => [],
-  );
+async function appliedMigrations(on: Connection): Promise<string[]> {
+  const rows = await on.all<{ name: string }>(sql`select name from kysely_migration`);
+  return rows.map(({ name }) => name).toSorted();
+}
+
+/** Throws if a later release is needed: an earlier one must not write into tables that it does not understand. */
+function pendingAfter(applied: readonly string[]) {
+  const needed = releaseNeeded(applied);
+  if (needed) throw new Error(`its tables need ${needed} or later; install that, or restore a backup from before it`);
+  return Object.entries(MIGRATIONS).filter(([name]) => !applied.includes(name));
 }

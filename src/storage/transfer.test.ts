@@ -131,7 +131,7 @@ test('a database that is not there, the same one, and one that is served are ref
 test('a target with a row in any table is refused', async () => {
   using places = await openPlaces(1);
   const { to, move } = places;
-  await (await openEngine(to)).db.destroy();
+  await (await openEngine(to)).db.close();
   for (const table of tablesOf(to.file).filter((each) => !NEVER_EMPTY.includes(each))) {
     using database = new DatabaseSync(to.file, { enableForeignKeyConstraints: false });
     const columns = database.prepare(`PRAGMA table_info(${table})`).all();
@@ -146,7 +146,7 @@ test('a target with a row in any table is refused', async () => {
 test('a target that keeps other rows than were written is noticed, and left empty', async () => {
   using places = await openPlaces(1);
   const { to, move } = places;
-  await (await openEngine(to)).db.destroy();
+  await (await openEngine(to)).db.close();
   for (const [table, change] of [
     ['pets', "UPDATE pets SET name = 'Rey'"],
     ['create_outcomes', 'DELETE FROM create_outcomes'],
@@ -167,13 +167,13 @@ test('an error of a database says what was kept; a defect stays what it is', asy
   const { run } = StatementSync.prototype;
   // FULL, IOERR, CONSTRAINT: sqlite.org/rescode.html.
   for (const [failing, errcode, message] of [
-    [/insert into "pets"/, 13, 'The transfer was interrupted: fault; nothing was kept: run it again'],
+    [/insert into pets/, 13, 'The transfer was interrupted: fault; nothing was kept: run it again'],
     [
       /^commit$/,
       10,
       'The transfer was interrupted: fault; either everything was kept or nothing: run it again to find out',
     ],
-    [/insert into "pets"/, 19, 'fault'],
+    [/insert into pets/, 19, 'fault'],
   ] as const) {
     const fault = Object.assign(new Error('fault'), { errcode });
     let isRead = false;

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Kysely, Transaction } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
-import { DatabaseNotOpened, type Engine } from './engine.ts';
+import { type Connection, type Database, DatabaseNotOpened, type Engine, type Transaction } from './engine.ts';
 import { claimForTransfer, openEngine } from './open.ts';
+import { insertInto, one } from './sql/statement.ts';
 import type { Tables } from './sql/tables.ts';
 
 type Table = keyof Tables;
@@ -69,7 +70,7 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
   await using source = await open(from);
   await using target = await open(to);
   try {
-    return await target.db.transaction().execute(async (into) => {
+    return await target.db.transaction(async (into) => {
       await target.engine.lockWriters(into);
       await assertEmpty(into, to);
       const copied = await copy(source, { into, onProgress });
@@ -99,22 +100,18 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
 
 interface Opened extends AsyncDisposable {
   readonly engine: Engine;
-  readonly db: Kysely<Tables>;
+  readonly db: Database;
 }
 
 async function open(database: DatabaseAddress): Promise<Opened> {
   const engine = await openEngine(database, { patient: true });
-  return { engine, db: engine.db, [Symbol.asyncDispose]: () => engine.db.destroy() };
+  return { engine, db: engine.db, [Symbol.asyncDispose]: () => engine.db.close() };
 }
 
-async function assertEmpty(into: Transaction<Tables>, to: DatabaseAddress): Promise<void> {
+async function assertEmpty(into: Connection, to: DatabaseAddress): Promise<void> {
   for (const table of TABLES.filter((each) => TRANSFERRED[each] === 'empty')) {
-    const row = await into
-      .selectFrom(table)
-      .select((of) => of.lit(1).as('one'))
-      .limit(1)
-      .executeTakeFirst();
-    if (!row) continue;
+    const rows = await into.all(sql`select 1 from ${raw(table)} limit 1`);
+    if (rows.length === 0) continue;
     const name = to.engine === 'sqlite' ? to.file : withoutPassword(to.url);
     throw new DatabaseNotOpened(`The database ${name} is not empty (${table} has rows); name an empty one`);
   }
@@ -123,41 +120,35 @@ async function assertEmpty(into: Transaction<Tables>, to: DatabaseAddress): Prom
 /** Copies every table from one snapshot. */
 async function copy(
   source: Opened,
-  { into, onProgress }: { into: Transaction<Tables>; onProgress: Transfer['onProgress'] },
+  { into, onProgress }: { into: Transaction; onProgress: Transfer['onProgress'] },
 ): Promise<TransferredTable[]> {
-  return source.db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (from) => {
-      await source.engine.lockWriters(from);
-      let total = 0;
-      for (const table of TABLES) total += await countRows(from, table);
-      let done = 0;
-      const copied: TransferredTable[] = [];
-      for (const table of TABLES) {
-        await into.deleteFrom(table).execute();
-        const sum = new TableSum(table);
-        for await (const rows of source.engine.readAll(from, table)) {
-          // A batch of a thousand rows binds fewer values than SQLite allows, as long as no table has 33 columns.
-          await into
-            .insertInto(table)
-            .values(rows as never)
-            .execute();
-          sum.add(rows);
-          done += rows.length;
-          onProgress('Copying', done, total);
-          // SQLite runs synchronously: yield, so that signals are handled in between.
-          await nextTurn();
-        }
-        copied.push(sum.total);
+  return source.db.transaction(async (from) => {
+    await source.engine.lockWriters(from);
+    let total = 0;
+    for (const table of TABLES) total += await countRows(from, table);
+    let done = 0;
+    const copied: TransferredTable[] = [];
+    for (const table of TABLES) {
+      await into.run(sql`delete from ${raw(table)}`);
+      const sum = new TableSum(table);
+      for await (const rows of source.engine.readAll(from, table)) {
+        // A batch of a thousand rows binds fewer values than SQLite allows, as long as no table has 33 columns.
+        await into.run(insertInto(table, rows as never));
+        sum.add(rows);
+        done += rows.length;
+        onProgress('Copying', done, total);
+        // SQLite runs synchronously: yield, so that signals are handled in between.
+        await nextTurn();
       }
-      return copied;
-    });
+      copied.push(sum.total);
+    }
+    return copied;
+  }, 'snapshot');
 }
 
 async function readBack(
   engine: Engine,
-  { into, onProgress }: { into: Transaction<Tables>; onProgress: (done: number) => void },
+  { into, onProgress }: { into: Transaction; onProgress: (done: number) => void },
 ): Promise<TransferredTable[]> {
   const found: TransferredTable[] = [];
   let done = 0;
@@ -174,11 +165,8 @@ async function readBack(
   return found;
 }
 
-async function countRows(from: Transaction<Tables>, table: Table): Promise<number> {
-  const { count } = await from
-    .selectFrom(table)
-    .select((of) => of.fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow();
+async function countRows(from: Connection, table: Table): Promise<number> {
+  const { count } = await one<{ count: number }>(from, sql`select count(*) as count from ${raw(table)}`);
   return count;
 }
 

@@ -24,7 +24,7 @@ test('windows move once with a stepped clock, though the outcome was lost', opti
   await limiter.save();
   const before = (await storage.limits.memory(key.id)).counts?.minuteEnds ?? 0;
   clock.step(3_000);
-  proxy.breakNext('after', 'update "window_counts"');
+  proxy.breakNext('after', 'update window_counts');
   await limiter.save();
   bench.assertUnknown();
   // The clock goes on being corrected meanwhile; what is retried is the move as it was, and then the rest.
@@ -38,7 +38,7 @@ test('usage is added once, though the outcome was lost, and so is what was count
   const { storage, clock, proxy, key } = bench;
   await using recorder = new UsageRecorder({ storage, clock: clock.now, onFailure: bench.events.usageNotStored });
   recorder.record(key.id, 200, clock.now().unix);
-  proxy.breakNext('after', 'insert into "usage"');
+  proxy.breakNext('after', 'insert into usage');
   await recorder.flush();
   bench.assertUnknown();
   recorder.record(key.id, 429, clock.now().unix);
@@ -123,7 +123,7 @@ async function attemptsBench() {
       for (let i = 0; i < 2; i += 1) await charge(key);
       clock.advance(2);
       for (let i = 0; i < 59; i += 1) await charge(key);
-      proxy.breakNext('after', 'insert into "bans"');
+      proxy.breakNext('after', 'insert into bans');
       for (let i = 0; i < 2; i += 1) await charge(key);
       assertUnknown();
     },

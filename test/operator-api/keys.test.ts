@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import sql, { raw } from 'sql-template-tag';
 import { apiClient } from '../kit/operator.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
@@ -230,10 +231,10 @@ async function contents({ config }: TestService): Promise<string> {
   const { openEngine } = await import('../../src/storage/open.ts');
   const { db } = await openEngine(config.database);
   try {
-    const tables = ['create_outcomes', 'api_keys', 'api_key_secrets', 'audit_entries', 'operator_tokens'] as const;
-    const rows = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()));
+    const tables = ['create_outcomes', 'api_keys', 'api_key_secrets', 'audit_entries', 'operator_tokens'];
+    const rows = await Promise.all(tables.map((table) => db.all(sql`select * from ${raw(table)}`)));
     return JSON.stringify(rows);
   } finally {
-    await db.destroy();
+    await db.close();
   }
 }

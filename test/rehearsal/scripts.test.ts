@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import sql from 'sql-template-tag';
+import { insertInto, one } from '../../src/storage/sql/statement.ts';
+import type { Tables } from '../../src/storage/sql/tables.ts';
 import { type Followed, type RehearsedService, rehearsedService } from '../kit/rehearsal/service.ts';
 import { json } from '../kit/service.ts';
 
@@ -250,7 +253,7 @@ test('ten thousand requests of a key are noted, and the script goes on', async (
   const { transactions } = rehearsed.service.storage;
   const key = await rehearsed.follow('error*3');
   const note = { ...(await noteOf(await rehearsed.follow('ok'))), key_id: key.id, number: 9_998 };
-  await transactions.transact((trx) => trx.insertInto('rehearsal_notes').values(note).execute());
+  await transactions.transact((trx) => trx.run(insertInto('rehearsal_notes', [note])));
   for (let call = 0; call < 3; call += 1) assert.equal((await list(key)).status, 500);
   const { reached, requests } = await key.report();
   assert.deepEqual([reached, requests.length], [3, 2]);
@@ -260,7 +263,7 @@ test('ten thousand requests of a key are noted, and the script goes on', async (
 async function noteOf(key: Followed) {
   await list(key);
   return rehearsed.service.storage.transactions.read((db) =>
-    db.selectFrom('rehearsal_notes').selectAll().where('key_id', '=', key.id).executeTakeFirstOrThrow(),
+    one<Tables['rehearsal_notes']>(db, sql`select * from rehearsal_notes where key_id = ${key.id}`),
   );
 }
 
@@ -269,7 +272,7 @@ test('neither keys nor bodies are noted', async () => {
   const key = await rehearsed.follow('ok');
   await create(key, 'a secret pet', { 'idempotency-key': 'a secret key' });
   const rows = await storage.transactions.read((db) =>
-    db.selectFrom('rehearsal_notes').selectAll().where('key_id', '=', key.id).execute(),
+    db.all(sql`select * from rehearsal_notes where key_id = ${key.id}`),
   );
   assert.equal(rows.length, 1);
   assert.doesNotMatch(JSON.stringify(rows), /secret/);

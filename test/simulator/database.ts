@@ -1,22 +1,12 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  Kysely,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
+import sql, { raw } from 'sql-template-tag';
 import type { Timers } from '../../src/stdx/timers.ts';
-import type { Engine, Failure } from '../../src/storage/engine.ts';
-import type { Tables } from '../../src/storage/sql/tables.ts';
+import type { Database, Engine, Failure, Statement, Transaction } from '../../src/storage/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { Weather } from './weather.ts';
 
-const CONNECTIONS_MAX = 3;
+const CONNECTIONS_MAX = 1;
 /** As of PostgreSQL: a poll beside the notifications, which may be lost, and the deadline of an answer. */
 const LOOK_INTERVAL_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -67,27 +57,19 @@ export class SimulatedDatabase implements Disposable {
 
   /** Opens it for one process. */
   engine(process: DatabaseProcess): Engine & { kill(): void } {
-    const driver = new SimulatedDriver(this, process);
-    const db = new Kysely<Tables>({
-      dialect: {
-        createAdapter: () => new SqliteAdapter(),
-        createDriver: () => driver,
-        createIntrospector: (on) => new SqliteIntrospector(on),
-        createQueryCompiler: () => new SqliteQueryCompiler(),
-      },
-    });
+    const db = new SimulatedPool(this, process);
     return {
       db,
       place: 'the simulated database',
       classify,
       lockWriters: async () => {},
       finishLarge: async () => {},
-      announce: async () => driver.announce(),
+      announce: async () => db.announce(),
       readAll: () => {
         throw new Error('Nothing reads whole tables here');
       },
-      watch: (look) => this.#watch(look, driver, process),
-      kill: () => driver.kill(),
+      watch: (look) => this.#watch(look, db, process),
+      kill: () => db.kill(),
     };
   }
 
@@ -106,16 +88,16 @@ export class SimulatedDatabase implements Disposable {
 
   #watch(
     look: () => Promise<void>,
-    driver: SimulatedDriver,
+    pool: SimulatedPool,
     { timers, time, weather }: DatabaseProcess,
   ): () => Promise<void> {
     const lookNow = () => void look().catch(() => {});
     const polling = timers.setInterval(lookNow, LOOK_INTERVAL_MS);
     const notified = () => {
       if (weather.fault !== undefined) return;
-      time.after(weather.legMs(), () => !driver.isDead && lookNow());
+      time.after(weather.legMs(), () => !pool.isDead && lookNow());
     };
-    driver.notified = notified;
+    pool.notified = notified;
     this.#looks.add(notified);
     return async () => {
       polling[Symbol.dispose]();
@@ -127,20 +109,22 @@ export class SimulatedDatabase implements Disposable {
 /** The statements that make a new database whose tables are up to date. */
 export async function newDatabaseStatements(): Promise<readonly NewStatement[]> {
   const { db } = await openSqlite(':memory:');
-  const read = async (query: string) =>
-    (await db.executeQuery(CompiledQuery.raw(query))).rows as Record<string, unknown>[];
   const statements: NewStatement[] = [];
-  const schema = await read("select type, name, sql from sqlite_schema where name not like 'sqlite_%' order by rowid");
-  for (const { sql } of schema) statements.push({ sql: String(sql), values: [] });
+  const schema = await db.all<{ type: string; name: string; sql: string }>(
+    sql`select type, name, sql from sqlite_schema where name not like 'sqlite_%' order by rowid`,
+  );
+  for (const made of schema) statements.push({ sql: made.sql, values: [] });
   for (const { type, name } of schema) {
     if (type !== 'table') continue;
-    for (const row of await read(`select * from ${name}`)) {
+    for (const row of await db.all<Record<string, SQLInputValue>>(sql`select * from ${raw(name)}`)) {
       const columns = Object.keys(row);
-      const sql = `insert into ${name} (${columns.join()}) values (${columns.map(() => '?').join()})`;
-      statements.push({ sql, values: Object.values(row) as SQLInputValue[] });
+      statements.push({
+        sql: `insert into ${name} (${columns.join()}) values (${columns.map(() => '?').join()})`,
+        values: Object.values(row),
+      });
     }
   }
-  await db.destroy();
+  await db.close();
   return statements;
 }
 
@@ -152,7 +136,7 @@ interface DatabaseProcess {
 }
 
 /** The connections of one process. */
-class SimulatedDriver implements Driver {
+class SimulatedPool implements Database {
   readonly #database: SimulatedDatabase;
   readonly #process: DatabaseProcess;
   readonly #idle: SimulatedConnection[] = [];
@@ -160,6 +144,7 @@ class SimulatedDriver implements Driver {
   readonly #waiting: ((connection: SimulatedConnection) => void)[] = [];
   notified: (() => void) | undefined;
   isDead = false;
+  #isClosed = false;
   #hasNews = false;
 
   constructor(database: SimulatedDatabase, process: DatabaseProcess) {
@@ -167,39 +152,34 @@ class SimulatedDriver implements Driver {
     this.#process = process;
   }
 
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<SimulatedConnection> {
-    const idle = this.#idle.pop();
-    if (idle) return idle;
-    if (this.#open.size < CONNECTIONS_MAX) return this.#connect();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+  all<Row>(statement: Statement): Promise<Row[]> {
+    return this.#use((connection) => connection.all<Row>(statement));
   }
 
-  async releaseConnection(connection: SimulatedConnection): Promise<void> {
-    if (connection.isBroken) this.#open.delete(connection);
-    const next = this.#waiting.shift();
-    if (next) next(connection.isBroken ? this.#connect() : connection);
-    else if (!connection.isBroken) this.#idle.push(connection);
+  run(statement: Statement): Promise<number> {
+    return this.#use((connection) => connection.run(statement));
   }
 
-  async beginTransaction(connection: SimulatedConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
-  }
-
-  async commitTransaction(connection: SimulatedConnection): Promise<void> {
-    await connection.commit(() => {
-      if (this.#hasNews) this.#database.notify(this.notified);
-      this.#hasNews = false;
+  transaction<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
+    return this.#use(async (connection) => {
+      await connection.run(sql`begin immediate`);
+      try {
+        const result = await work(connection);
+        await connection.commit(() => {
+          if (this.#hasNews) this.#database.notify(this.notified);
+          this.#hasNews = false;
+        });
+        return result;
+      } catch (error) {
+        this.#hasNews = false;
+        connection.rollBack();
+        throw error;
+      }
     });
   }
 
-  async rollbackTransaction(connection: SimulatedConnection): Promise<void> {
-    this.#hasNews = false;
-    connection.rollBack();
-  }
-
-  async destroy(): Promise<void> {
+  async close(): Promise<void> {
+    this.#isClosed = true;
     this.kill();
   }
 
@@ -214,6 +194,30 @@ class SimulatedDriver implements Driver {
     this.#open.clear();
   }
 
+  async #use<T>(work: (connection: SimulatedConnection) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new Error('The simulated database was closed');
+    const connection = await this.#acquire();
+    try {
+      return await work(connection);
+    } finally {
+      this.#release(connection);
+    }
+  }
+
+  async #acquire(): Promise<SimulatedConnection> {
+    const idle = this.#idle.pop();
+    if (idle) return idle;
+    if (this.#open.size < CONNECTIONS_MAX) return this.#connect();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #release(connection: SimulatedConnection): void {
+    if (connection.isBroken) this.#open.delete(connection);
+    const next = this.#waiting.shift();
+    if (next) next(connection.isBroken ? this.#connect() : connection);
+    else if (!connection.isBroken) this.#idle.push(connection);
+  }
+
   #connect(): SimulatedConnection {
     const connection = new SimulatedConnection(this.#database, this.#process, () => this.isDead);
     this.#open.add(connection);
@@ -221,7 +225,8 @@ class SimulatedDriver implements Driver {
   }
 }
 
-class SimulatedConnection implements DatabaseConnection {
+class SimulatedConnection implements Transaction {
+  readonly isTransaction = true;
   readonly #database: SimulatedDatabase;
   readonly #process: DatabaseProcess;
   readonly #isDead: () => boolean;
@@ -236,17 +241,24 @@ class SimulatedConnection implements DatabaseConnection {
     this.#sqlite = database.open();
   }
 
-  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+  async all<Row>(statement: Statement): Promise<Row[]> {
     await this.#travel('unavailable');
-    const result = this.#run(sql, parameters);
+    const rows = this.#prepare(statement.sql).all(...(statement.values as SQLInputValue[]));
     await this.#travel('unavailable');
-    return result as QueryResult<R>;
+    return rows as Row[];
+  }
+
+  async run(statement: Statement): Promise<number> {
+    await this.#travel('unavailable');
+    const { changes } = this.#prepare(statement.sql).run(...(statement.values as SQLInputValue[]));
+    await this.#travel('unavailable');
+    return Number(changes);
   }
 
   /** The answer may be lost before the server committed as well as after it: the process cannot tell. */
   async commit(onDone: () => void): Promise<void> {
     await this.#travel('unknown');
-    this.#run('commit', []);
+    this.#prepare('commit').run();
     onDone();
     await this.#travel('unknown');
   }
@@ -263,8 +275,6 @@ class SimulatedConnection implements DatabaseConnection {
     this.#sqlite.close();
   }
 
-  streamQuery = noStream;
-
   /** One leg of the way to the server and back. */
   async #travel(failure: Failure): Promise<void> {
     const { time, weather } = this.#process;
@@ -277,33 +287,20 @@ class SimulatedConnection implements DatabaseConnection {
     throw new DatabaseFailed(failure);
   }
 
-  #run(sql: string, parameters: readonly unknown[]): QueryResult<unknown> {
+  /** What the server is to run. Throws if it does not get it, or has no room for what it writes. */
+  #prepare(text: string): StatementSync {
     if (this.isBroken) throw new DatabaseFailed('unavailable');
-    if (this.#database.isFull && /^(insert|update|delete|commit)/.test(sql) && this.#sqlite.isTransaction) {
+    if (this.#database.isFull && /^\s*(insert|update|delete|commit)/.test(text) && this.#sqlite.isTransaction) {
       this.rollBack();
       throw new DatabaseFailed('full');
     }
-    let statement = this.#statements.get(sql);
-    if (!statement) {
-      statement = this.#sqlite.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return resultOf(statement, parameters);
+    const statement = this.#statements.get(text) ?? this.#sqlite.prepare(text);
+    this.#statements.set(text, statement);
+    return statement;
   }
-}
-
-function resultOf(statement: StatementSync, parameters: readonly unknown[]): QueryResult<unknown> {
-  const values = parameters as SQLInputValue[];
-  if (statement.columns().length > 0) return { rows: statement.all(...values) };
-  const { changes } = statement.run(...values);
-  return { rows: [], numAffectedRows: BigInt(changes) };
 }
 
 function classify(error: unknown): Failure | undefined {
   if (error instanceof DatabaseFailed) return error.failure;
   return (error as { errcode?: number }).errcode === BUSY_CODE ? 'busy' : undefined;
-}
-
-function noStream(): never {
-  throw new Error('Nothing is streamed here');
 }

@@ -1,3 +1,5 @@
+import sql from 'sql-template-tag';
+import { insertInto, one } from '../../storage/sql/statement.ts';
 import type { Tables } from '../../storage/sql/tables.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import type { KeyRehearsal, Note } from './note.ts';
@@ -24,24 +26,18 @@ export interface RehearsedKey extends Omit<KeyRehearsal, 'notes'> {
 /** Attaches a valid script to a new key. */
 export function insertScript(transactions: Transactions, { keyId, script }: { keyId: string; script: string }) {
   return transactions.transact(async (trx) => {
-    await trx
-      .insertInto('rehearsed_keys')
-      .values({ key_id: keyId, script, position: 0, holds_until_ms: null })
-      .execute();
+    await trx.run(insertInto('rehearsed_keys', [{ key_id: keyId, script, position: 0, holds_until_ms: null }]));
   });
 }
 
 /** The rehearsal of a key; undefined if it follows no script. */
 export function readRehearsal(transactions: Transactions, keyId: string): Promise<KeyRehearsal | undefined> {
   return transactions.read(async (db) => {
-    const key = await db.selectFrom('rehearsed_keys').selectAll().where('key_id', '=', keyId).executeTakeFirst();
+    const [key] = await db.all<Tables['rehearsed_keys']>(sql`select * from rehearsed_keys where key_id = ${keyId}`);
     if (!key) return undefined;
-    const rows = await db
-      .selectFrom('rehearsal_notes')
-      .selectAll()
-      .where('key_id', '=', keyId)
-      .orderBy('number')
-      .execute();
+    const rows = await db.all<Tables['rehearsal_notes']>(
+      sql`select * from rehearsal_notes where key_id = ${keyId} order by number`,
+    );
     return { keyId, script: key.script, reached: key.position, notes: rows.map(toNote) };
   });
 }
@@ -49,32 +45,29 @@ export function readRehearsal(transactions: Transactions, keyId: string): Promis
 /** The keys that follow a script, with their names, newest first. */
 export function listRehearsed(transactions: Transactions, limit: number): Promise<RehearsedKey[]> {
   return transactions.read((db) =>
-    db
-      .selectFrom('rehearsed_keys')
-      .innerJoin('api_keys', 'api_keys.id', 'rehearsed_keys.key_id')
-      .select(['key_id as keyId', 'name', 'script', 'position as reached'])
-      .orderBy('api_keys.created_at', 'desc')
-      .orderBy('key_id')
-      .limit(limit)
-      .execute(),
+    db.all<RehearsedKey>(sql`
+      select rehearsed_keys.key_id as "keyId", api_keys.name, rehearsed_keys.script, rehearsed_keys.position as reached
+      from rehearsed_keys
+      join api_keys on api_keys.id = rehearsed_keys.key_id
+      order by api_keys.created_at desc, rehearsed_keys.key_id
+      limit ${limit}`),
   );
 }
 
 /** The progress of a key's rehearsal; undefined if it follows no script. */
 export function readBegun(transactions: Transactions, keyId: string): Promise<Begun | undefined> {
   return transactions.read(async (db) => {
-    const key = await db.selectFrom('rehearsed_keys').selectAll().where('key_id', '=', keyId).executeTakeFirst();
+    const [key] = await db.all<Tables['rehearsed_keys']>(sql`select * from rehearsed_keys where key_id = ${keyId}`);
     if (!key) return undefined;
-    const { last } = await db
-      .selectFrom('rehearsal_notes')
-      .select((of) => of.fn.max('number').as('last'))
-      .where('key_id', '=', keyId)
-      .executeTakeFirstOrThrow();
+    const { last } = await one<{ last: number | null }>(
+      db,
+      sql`select max(number) as last from rehearsal_notes where key_id = ${keyId}`,
+    );
     return {
       script: key.script,
       reached: key.position,
       holdsUntilMs: key.holds_until_ms,
-      nextNumber: last === null ? 0 : Number(last) + 1,
+      nextNumber: last === null ? 0 : last + 1,
     };
   });
 }
@@ -86,16 +79,10 @@ export function saveProgress(
   { reached, holdsUntilMs, number, note }: Progress & { readonly number: number; readonly note: Note | undefined },
 ): Promise<void> {
   return transactions.batch(async (trx) => {
-    await trx
-      .updateTable('rehearsed_keys')
-      .set({ position: reached, holds_until_ms: holdsUntilMs })
-      .where('key_id', '=', keyId)
-      .execute();
+    await trx.run(sql`
+      update rehearsed_keys set position = ${reached}, holds_until_ms = ${holdsUntilMs} where key_id = ${keyId}`);
     if (!note) return;
-    await trx
-      .insertInto('rehearsal_notes')
-      .values({ key_id: keyId, number, ...toRow(note) })
-      .execute();
+    await trx.run(insertInto('rehearsal_notes', [{ key_id: keyId, number, ...toRow(note) }]));
   });
 }
 

@@ -1,81 +1,75 @@
-import type { Kysely } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
+import type { Transaction } from '../engine.ts';
 import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the tables of categories, keys with their secrets, and the limiter. */
-export async function categoriesKeysLimits(db: Kysely<unknown>, int64: Int64): Promise<void> {
-  const { schema } = db;
-  await schema
-    .createTable('categories')
-    .addColumn('id', int64, (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('description', 'text')
-    .addColumn('created_at', int64, (column) => column.notNull())
-    .addColumn('created_by', 'text', (column) => column.notNull())
-    .execute();
+export async function categoriesKeysLimits(trx: Transaction, int64: Int64): Promise<void> {
+  const int = raw(int64);
+  await trx.run(sql`
+    create table categories (
+      id ${int} primary key,
+      name text not null,
+      description text,
+      created_at ${int} not null,
+      created_by text not null
+    )`);
 
-  await schema
-    .createTable('category_counter')
-    .addColumn('last_id', int64, (column) => column.notNull())
-    .addColumn('count', int64, (column) => column.notNull())
-    .execute();
+  await trx.run(sql`
+    create table category_counter (
+      last_id ${int} not null,
+      count ${int} not null
+    )`);
 
-  await schema
-    .createTable('api_keys')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('environment', 'text', (column) => column.notNull())
-    .addColumn('plan', 'text', (column) => column.notNull())
-    .addColumn('per_minute', int64, (column) => column.notNull())
-    .addColumn('per_day', int64, (column) => column.notNull())
-    .addColumn('scopes', 'text', (column) => column.notNull())
-    .addColumn('created_at', int64, (column) => column.notNull())
-    .addColumn('expires_at', int64)
-    .addColumn('revoked_at', int64)
-    .execute();
+  await trx.run(sql`
+    create table api_keys (
+      id text primary key,
+      name text not null,
+      environment text not null,
+      plan text not null,
+      per_minute ${int} not null,
+      per_day ${int} not null,
+      scopes text not null,
+      created_at ${int} not null,
+      expires_at ${int},
+      revoked_at ${int}
+    )`);
 
-  await schema
-    .createTable('api_key_secrets')
-    .addColumn('hash', 'text', (column) => column.primaryKey())
-    .addColumn('key_id', 'text', (column) => column.notNull().references('api_keys.id'))
-    .addColumn('prefix', 'text', (column) => column.notNull())
-    .addColumn('created_at', int64, (column) => column.notNull())
-    .addColumn('ends_at', int64)
-    .execute();
-  await schema.createIndex('api_key_secrets_by_key').on('api_key_secrets').column('key_id').execute();
+  await trx.run(sql`
+    create table api_key_secrets (
+      hash text primary key,
+      key_id text not null references api_keys (id),
+      prefix text not null,
+      created_at ${int} not null,
+      ends_at ${int}
+    )`);
+  await trx.run(sql`create index api_key_secrets_by_key on api_key_secrets (key_id)`);
 
-  await schema
-    .createTable('window_counts')
-    .addColumn('key_id', 'text', (column) => column.primaryKey().references('api_keys.id'))
-    .addColumn('minute_ends', int64, (column) => column.notNull())
-    .addColumn('minute_used', int64, (column) => column.notNull())
-    .addColumn('day', int64, (column) => column.notNull())
-    .addColumn('day_used', int64, (column) => column.notNull())
-    .execute();
+  await trx.run(sql`
+    create table window_counts (
+      key_id text primary key references api_keys (id),
+      minute_ends ${int} not null,
+      minute_used ${int} not null,
+      day ${int} not null,
+      day_used ${int} not null
+    )`);
 
-  await schema
-    .createTable('bans')
-    .addColumn('key_id', 'text', (column) => column.notNull().references('api_keys.id'))
-    .addColumn('started_at', int64, (column) => column.notNull())
-    .addColumn('ends_at', int64, (column) => column.notNull())
-    .addColumn('level', int64, (column) => column.notNull())
-    .addColumn('reason', 'text', (column) => column.notNull())
-    .addColumn('lifted_at', int64)
-    .execute();
-  await schema.createIndex('bans_by_key').on('bans').columns(['key_id', 'started_at']).execute();
+  await trx.run(sql`
+    create table bans (
+      key_id text not null references api_keys (id),
+      started_at ${int} not null,
+      ends_at ${int} not null,
+      level ${int} not null,
+      reason text not null,
+      lifted_at ${int}
+    )`);
+  await trx.run(sql`create index bans_by_key on bans (key_id, started_at)`);
 
-  await schema
-    .createTable('change_versions')
-    .addColumn('kind', 'text', (column) => column.primaryKey())
-    .addColumn('version', int64, (column) => column.notNull())
-    .execute();
+  await trx.run(sql`
+    create table change_versions (
+      kind text primary key,
+      version ${int} not null
+    )`);
 
-  const filled = db as Kysely<{
-    category_counter: { last_id: number; count: number };
-    change_versions: { kind: string; version: number };
-  }>;
-  await filled.insertInto('category_counter').values({ last_id: 0, count: 0 }).execute();
-  await filled
-    .insertInto('change_versions')
-    .values(['categories', 'keys', 'bans'].map((kind) => ({ kind, version: 0 })))
-    .execute();
+  await trx.run(sql`insert into category_counter (last_id, count) values (0, 0)`);
+  await trx.run(sql`insert into change_versions (kind, version) values ('categories', 0), ('keys', 0), ('bans', 0)`);
 }

@@ -1,52 +1,49 @@
-import type { Kysely } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
+import type { Transaction } from '../engine.ts';
 import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the tables of pets with their stock, orders, and create outcomes for retries. */
-export async function petsOrdersOutcomes(db: Kysely<unknown>, int64: Int64): Promise<void> {
-  const { schema } = db;
-  await schema
-    .createTable('pets')
-    .addColumn('id', int64, (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('category_id', int64, (column) => column.notNull().references('categories.id'))
-    .addColumn('status', 'text', (column) => column.notNull())
-    .addColumn('quantity', int64, (column) => column.notNull())
-    .addColumn('created_at', int64, (column) => column.notNull())
-    .addColumn('created_by', 'text', (column) => column.notNull())
-    .execute();
-  await schema.createIndex('pets_by_category').on('pets').column('category_id').execute();
-  await schema.createIndex('pets_by_status').on('pets').columns(['status', 'id']).execute();
+export async function petsOrdersOutcomes(trx: Transaction, int64: Int64): Promise<void> {
+  const int = raw(int64);
+  await trx.run(sql`
+    create table pets (
+      id ${int} primary key,
+      name text not null,
+      category_id ${int} not null references categories (id),
+      status text not null,
+      quantity ${int} not null,
+      created_at ${int} not null,
+      created_by text not null
+    )`);
+  await trx.run(sql`create index pets_by_category on pets (category_id)`);
+  await trx.run(sql`create index pets_by_status on pets (status, id)`);
 
-  await schema
-    .createTable('orders')
-    .addColumn('id', int64, (column) => column.primaryKey())
-    .addColumn('pet_id', int64, (column) => column.notNull().references('pets.id'))
-    .addColumn('quantity', int64, (column) => column.notNull())
-    .addColumn('ship_date', 'text')
-    .addColumn('created_at', int64, (column) => column.notNull())
-    .addColumn('created_by', 'text', (column) => column.notNull())
-    .execute();
+  await trx.run(sql`
+    create table orders (
+      id ${int} primary key,
+      pet_id ${int} not null references pets (id),
+      quantity ${int} not null,
+      ship_date text,
+      created_at ${int} not null,
+      created_by text not null
+    )`);
 
-  await schema
-    .createTable('last_ids')
-    .addColumn('kind', 'text', (column) => column.primaryKey())
-    .addColumn('last_id', int64, (column) => column.notNull())
-    .execute();
+  await trx.run(sql`
+    create table last_ids (
+      kind text primary key,
+      last_id ${int} not null
+    )`);
 
-  await schema
-    .createTable('create_outcomes')
-    .addColumn('key_id', 'text', (column) => column.notNull())
-    .addColumn('idempotency_key', 'text', (column) => column.notNull())
-    .addColumn('fingerprint', 'text', (column) => column.notNull())
-    .addColumn('resource', 'text', (column) => column.notNull())
-    .addColumn('created_at', int64, (column) => column.notNull())
-    .addPrimaryKeyConstraint('create_outcomes_by_key', ['key_id', 'idempotency_key'])
-    .execute();
-  await schema.createIndex('create_outcomes_by_age').on('create_outcomes').column('created_at').execute();
+  await trx.run(sql`
+    create table create_outcomes (
+      key_id text not null,
+      idempotency_key text not null,
+      fingerprint text not null,
+      resource text not null,
+      created_at ${int} not null,
+      constraint create_outcomes_by_key primary key (key_id, idempotency_key)
+    )`);
+  await trx.run(sql`create index create_outcomes_by_age on create_outcomes (created_at)`);
 
-  const filled = db as Kysely<{ last_ids: { kind: string; last_id: number } }>;
-  await filled
-    .insertInto('last_ids')
-    .values(['pets', 'orders'].map((kind) => ({ kind, last_id: 0 })))
-    .execute();
+  await trx.run(sql`insert into last_ids (kind, last_id) values ('pets', 0), ('orders', 0)`);
 }

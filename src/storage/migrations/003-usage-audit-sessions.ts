@@ -1,58 +1,58 @@
-import type { Kysely } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
+import type { Transaction } from '../engine.ts';
 import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the tables of usage, the audit log, and the console's logins and sessions. */
-export async function usageAuditSessions(db: Kysely<unknown>, int64: Int64): Promise<void> {
-  const { schema } = db;
-  await schema
-    .createTable('usage')
-    .addColumn('period', 'text', (column) => column.notNull())
-    .addColumn('starts_at', int64, (column) => column.notNull())
-    .addColumn('key_id', 'text', (column) => column.notNull())
-    .addColumn('served', int64, (column) => column.notNull())
-    .addColumn('client_errors', int64, (column) => column.notNull())
-    .addColumn('refused', int64, (column) => column.notNull())
-    .addColumn('server_errors', int64, (column) => column.notNull())
-    .addColumn('first_at', int64, (column) => column.notNull())
-    .addColumn('last_at', int64, (column) => column.notNull())
-    .addPrimaryKeyConstraint('usage_by_time', ['period', 'starts_at', 'key_id'])
-    .execute();
-  await schema.createIndex('usage_by_key').on('usage').columns(['key_id', 'period', 'starts_at']).execute();
+export async function usageAuditSessions(trx: Transaction, int64: Int64): Promise<void> {
+  const int = raw(int64);
+  await trx.run(sql`
+    create table usage (
+      period text not null,
+      starts_at ${int} not null,
+      key_id text not null,
+      served ${int} not null,
+      client_errors ${int} not null,
+      refused ${int} not null,
+      server_errors ${int} not null,
+      first_at ${int} not null,
+      last_at ${int} not null,
+      constraint usage_by_time primary key (period, starts_at, key_id)
+    )`);
+  await trx.run(sql`create index usage_by_key on usage (key_id, period, starts_at)`);
 
-  await schema
-    .createTable('audit_entries')
-    .addColumn('id', int64, (column) => column.primaryKey())
-    .addColumn('at', int64, (column) => column.notNull())
-    .addColumn('actor', 'text', (column) => column.notNull())
-    .addColumn('via', 'text', (column) => column.notNull())
-    .addColumn('action', 'text', (column) => column.notNull())
-    .addColumn('target', 'text', (column) => column.notNull())
-    .addColumn('before', 'text', (column) => column.notNull())
-    .addColumn('after', 'text', (column) => column.notNull())
-    .execute();
-  await schema.createIndex('audit_entries_by_target').on('audit_entries').columns(['target', 'id']).execute();
+  await trx.run(sql`
+    create table audit_entries (
+      id ${int} primary key,
+      at ${int} not null,
+      actor text not null,
+      via text not null,
+      action text not null,
+      target text not null,
+      before text not null,
+      after text not null
+    )`);
+  await trx.run(sql`create index audit_entries_by_target on audit_entries (target, id)`);
 
-  await schema
-    .createTable('console_logins')
-    .addColumn('hash', 'text', (column) => column.primaryKey())
-    .addColumn('actor', 'text', (column) => column.notNull())
-    .addColumn('ends_at', int64, (column) => column.notNull())
-    .execute();
-  await schema
-    .createTable('console_sessions')
-    .addColumn('hash', 'text', (column) => column.primaryKey())
-    .addColumn('id', 'text', (column) => column.notNull().unique())
-    .addColumn('actor', 'text', (column) => column.notNull())
-    .addColumn('opened_at', int64, (column) => column.notNull())
-    .addColumn('ends_at', int64, (column) => column.notNull())
-    .execute();
+  await trx.run(sql`
+    create table console_logins (
+      hash text primary key,
+      actor text not null,
+      ends_at ${int} not null
+    )`);
+  await trx.run(sql`
+    create table console_sessions (
+      hash text primary key,
+      id text not null unique,
+      actor text not null,
+      opened_at ${int} not null,
+      ends_at ${int} not null
+    )`);
 
   // Active bans are few among expired ones.
-  await schema.createIndex('bans_by_end').on('bans').column('ends_at').execute();
+  await trx.run(sql`create index bans_by_end on bans (ends_at)`);
 
   // Keys are listed and searched in pages, newest first.
-  await schema.createIndex('api_keys_by_age').on('api_keys').columns(['created_at', 'id']).execute();
+  await trx.run(sql`create index api_keys_by_age on api_keys (created_at, id)`);
 
-  const filled = db as Kysely<{ last_ids: { kind: string; last_id: number } }>;
-  await filled.insertInto('last_ids').values({ kind: 'audit_entries', last_id: 0 }).execute();
+  await trx.run(sql`insert into last_ids (kind, last_id) values ('audit_entries', 0)`);
 }

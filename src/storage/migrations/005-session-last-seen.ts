@@ -1,10 +1,8 @@
-import type { Kysely } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
+import type { Transaction } from '../engine.ts';
 import type { Int64 } from '../sql/tables.ts';
 
 /** When each session of the console was last used; instances of the previous version leave it at 0. */
-export async function sessionLastSeen(db: Kysely<unknown>, int64: Int64): Promise<void> {
-  await db.schema
-    .alterTable('console_sessions')
-    .addColumn('last_seen_at', int64, (column) => column.notNull().defaultTo(0))
-    .execute();
+export async function sessionLastSeen(trx: Transaction, int64: Int64): Promise<void> {
+  await trx.run(sql`alter table console_sessions add column last_seen_at ${raw(int64)} not null default 0`);
 }

@@ -1,20 +1,17 @@
-import { type Kysely, sql } from 'kysely';
-import type { Int64 } from '../sql/tables.ts';
+import sql, { raw } from 'sql-template-tag';
+import type { Transaction } from '../engine.ts';
+import type { Int64, Tables } from '../sql/tables.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
 /** How many bytes the categories take in their list, each as JSON with what separates it from the next one. */
-export async function catalogBytes(db: Kysely<unknown>, int64: Int64): Promise<void> {
+export async function catalogBytes(trx: Transaction, int64: Int64): Promise<void> {
   // No create runs from here on: PostgreSQL locks the counter, which every create changes, SQLite the whole file.
-  await db.schema
-    .alterTable('category_counter')
-    .addColumn('bytes', int64, (column) => column.notNull().defaultTo(0))
-    .execute();
+  await trx.run(sql`alter table category_counter add column bytes ${raw(int64)} not null default 0`);
   let [bytes, after] = [0, 0];
   for (;;) {
-    const { rows } = await sql<{ id: number; name: string; description: string | null }>`
-      select id, name, description from categories
-      where id > ${after} order by id limit ${sql.lit(ROWS_AT_ONCE)}`.execute(db);
+    const rows = await trx.all<Pick<Tables['categories'], 'id' | 'name' | 'description'>>(sql`
+      select id, name, description from categories where id > ${after} order by id limit ${ROWS_AT_ONCE}`);
     for (const { id, name, description } of rows) {
       const category = description === null ? { id, name } : { id, name, description };
       bytes += Buffer.byteLength(JSON.stringify(category)) + 1;
@@ -22,5 +19,5 @@ export async function catalogBytes(db: Kysely<unknown>, int64: Int64): Promise<v
     }
     if (rows.length < ROWS_AT_ONCE) break;
   }
-  await sql`update category_counter set bytes = ${bytes}`.execute(db);
+  await trx.run(sql`update category_counter set bytes = ${bytes}`);
 }

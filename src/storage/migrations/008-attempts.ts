@@ -1,13 +1,13 @@
-import type { Kysely } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
+import type { Transaction } from '../engine.ts';
 import type { Int64 } from '../sql/tables.ts';
 
 /** Which attempts at writing were stored, so that one whose outcome was lost can be retried. */
-export async function attempts(db: Kysely<unknown>, int64: Int64): Promise<void> {
-  const { schema } = db;
-  await schema
-    .createTable('attempts')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('at', int64, (column) => column.notNull())
-    .execute();
-  await schema.createIndex('attempts_by_age').on('attempts').column('at').execute();
+export async function attempts(trx: Transaction, int64: Int64): Promise<void> {
+  await trx.run(sql`
+    create table attempts (
+      id text primary key,
+      at ${raw(int64)} not null
+    )`);
+  await trx.run(sql`create index attempts_by_age on attempts (at)`);
 }

@@ -1,45 +1,45 @@
-import type { Kysely } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
+import type { Transaction } from '../engine.ts';
 import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the mark of a database that was used in rehearsal, the scripts of keys, and the notes of their requests. */
-export async function rehearsal(db: Kysely<unknown>, int64: Int64): Promise<void> {
-  const { schema } = db;
-  await schema
-    .createTable('rehearsal')
-    .addColumn('turned_by', int64, (column) => column.notNull())
-    .addColumn('turned_at', int64, (column) => column.notNull())
-    .addColumn('taken_by', int64, (column) => column.notNull())
-    .execute();
+export async function rehearsal(trx: Transaction, int64: Int64): Promise<void> {
+  const int = raw(int64);
+  await trx.run(sql`
+    create table rehearsal (
+      turned_by ${int} not null,
+      turned_at ${int} not null,
+      taken_by ${int} not null
+    )`);
 
-  await schema
-    .createTable('rehearsed_keys')
-    .addColumn('key_id', 'text', (column) => column.primaryKey())
-    .addColumn('script', 'text', (column) => column.notNull())
-    .addColumn('position', int64, (column) => column.notNull())
-    .addColumn('holds_until_ms', int64)
-    .execute();
+  await trx.run(sql`
+    create table rehearsed_keys (
+      key_id text primary key,
+      script text not null,
+      position ${int} not null,
+      holds_until_ms ${int}
+    )`);
 
-  await schema
-    .createTable('rehearsal_notes')
-    .addColumn('key_id', 'text', (column) => column.notNull())
-    .addColumn('number', int64, (column) => column.notNull())
-    .addColumn('at_ms', int64, (column) => column.notNull())
-    .addColumn('answered_at_ms', int64, (column) => column.notNull())
-    .addColumn('method', 'text', (column) => column.notNull())
-    .addColumn('route', 'text', (column) => column.notNull())
-    .addColumn('target_digest', 'text', (column) => column.notNull())
-    .addColumn('body_digest', 'text')
-    .addColumn('idempotency_digest', 'text')
-    .addColumn('step', 'text')
-    .addColumn('is_early', int64, (column) => column.notNull())
-    .addColumn('status', int64)
-    .addColumn('retry_after', int64)
-    .addColumn('is_delivered', int64, (column) => column.notNull())
-    .addColumn('is_done', int64, (column) => column.notNull())
-    .addColumn('has_created', int64, (column) => column.notNull())
-    .addPrimaryKeyConstraint('rehearsal_notes_by_key', ['key_id', 'number'])
-    .execute();
+  await trx.run(sql`
+    create table rehearsal_notes (
+      key_id text not null,
+      number ${int} not null,
+      at_ms ${int} not null,
+      answered_at_ms ${int} not null,
+      method text not null,
+      route text not null,
+      target_digest text not null,
+      body_digest text,
+      idempotency_digest text,
+      step text,
+      is_early ${int} not null,
+      status ${int},
+      retry_after ${int},
+      is_delivered ${int} not null,
+      is_done ${int} not null,
+      has_created ${int} not null,
+      constraint rehearsal_notes_by_key primary key (key_id, number)
+    )`);
 
-  const filled = db as Kysely<{ change_versions: { kind: string; version: number } }>;
-  await filled.insertInto('change_versions').values({ kind: 'clock', version: 0 }).execute();
+  await trx.run(sql`insert into change_versions (kind, version) values ('clock', 0)`);
 }

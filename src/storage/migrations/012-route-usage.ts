@@ -1,17 +1,22 @@
-import type { Kysely } from 'kysely';
+import sql, { join, raw } from 'sql-template-tag';
+import type { Transaction } from '../engine.ts';
 import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the table of the usage by route, with how long the requests took. */
-export async function routeUsage(db: Kysely<unknown>, int64: Int64): Promise<void> {
-  let table = db.schema
-    .createTable('route_usage')
-    .addColumn('period', 'text', (column) => column.notNull())
-    .addColumn('starts_at', int64, (column) => column.notNull())
-    .addColumn('route', 'text', (column) => column.notNull());
-  for (const name of ['served', 'client_errors', 'refused', 'server_errors', ...DURATIONS]) {
-    table = table.addColumn(name, int64, (column) => column.notNull());
-  }
-  await table.addPrimaryKeyConstraint('route_usage_by_time', ['period', 'starts_at', 'route']).execute();
+export async function routeUsage(trx: Transaction, int64: Int64): Promise<void> {
+  const int = raw(int64);
+  await trx.run(sql`
+    create table route_usage (
+      period text not null,
+      starts_at ${int} not null,
+      route text not null,
+      served ${int} not null,
+      client_errors ${int} not null,
+      refused ${int} not null,
+      server_errors ${int} not null,
+      ${join(DURATIONS.map((name) => sql`${raw(name)} ${int} not null`))},
+      constraint route_usage_by_time primary key (period, starts_at, route)
+    )`);
 }
 
 /** The columns of the counts by duration: `took_0` is up to the first bound, the last is above all bounds. */

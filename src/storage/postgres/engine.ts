@@ -1,17 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import {
-  Kysely,
-  PostgresDialect,
-  PostgresDriver,
-  type PostgresPoolClient,
-  type QueryExecutorProvider,
-  sql,
-  type Transaction,
-} from 'kysely';
 import pg from 'pg';
+import sql, { raw } from 'sql-template-tag';
 import { withoutPassword } from '../../config.ts';
-import type { Engine, Failure } from '../engine.ts';
+import type { Connection, Database, Engine, Failure, Statement, Transaction } from '../engine.ts';
 import { migrate } from '../migrate.ts';
+import { one } from '../sql/statement.ts';
 import type { Tables } from '../sql/tables.ts';
 import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, NUMBERS, notOpened } from './connection.ts';
 import { watchPostgres } from './feed.ts';
@@ -59,24 +52,23 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
   const origin = randomUUID();
   await prepare(url).catch(notOpened(url));
   const pool = openPool(url, { max: CONNECTIONS_MAX, ...(patient ? {} : DEADLINES) });
-  const db = new Kysely<Tables>({ dialect: new CheckedDialect(pool) });
   return {
-    db,
+    db: new PostgresDatabase(pool),
     place: withoutPassword(url),
     classify,
     lockWriters,
     // The server writes, so nothing here blocks the event loop.
     finishLarge: async () => {},
     announce: async (trx) => {
-      await sql`select pg_notify('pet_catalog', ${origin})`.execute(trx);
+      await trx.all(sql`select pg_notify('pet_catalog', ${origin})`);
     },
     readAll,
     watch: (look) => watchPostgres(url, { origin, look }),
   };
 }
 
-async function lockWriters(trx: QueryExecutorProvider): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${sql.lit(WRITERS_LOCK)})`.execute(trx);
+async function lockWriters(trx: Connection): Promise<void> {
+  await trx.all(sql`select pg_advisory_xact_lock(${raw(`${WRITERS_LOCK}`)})`);
 }
 
 /** A pool in which a broken connection fails only the queries on it. */
@@ -96,34 +88,33 @@ function openPool(url: string, config: pg.PoolConfig): pg.Pool {
 }
 
 /** Reads through a cursor, so that at most a thousand rows are in memory. */
-async function* readAll(
-  trx: Transaction<Tables>,
-  table: keyof Tables,
-): AsyncGenerator<Readonly<Record<string, unknown>>[]> {
-  await sql`declare every_row no scroll cursor for select * from ${sql.table(table)}`.execute(trx);
+async function* readAll(trx: Transaction, table: keyof Tables): AsyncGenerator<Readonly<Record<string, unknown>>[]> {
+  await trx.run(sql`declare every_row no scroll cursor for select * from ${raw(table)}`);
   for (;;) {
-    const { rows } = await sql<Record<string, unknown>>`fetch ${sql.lit(READ_AT_ONCE)} from every_row`.execute(trx);
+    const rows = await trx.all<Record<string, unknown>>(sql`fetch ${raw(`${READ_AT_ONCE}`)} from every_row`);
     if (rows.length === 0) break;
     yield rows;
   }
-  await sql`close every_row`.execute(trx);
+  await trx.run(sql`close every_row`);
 }
 
 /** Checks the server and migrates, without deadlines: it may have to wait for another instance's migration. */
 async function prepare(url: string): Promise<void> {
-  const pool = openPool(url, {});
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const db = new PostgresDatabase(openPool(url, {}));
   try {
-    const { rows } = await sql<{ version: string; encoding: string }>`
-      select current_setting('server_version') as version, current_setting('server_encoding') as encoding`.execute(db);
-    const { version = '', encoding = '' } = rows[0] ?? {};
+    const { version, encoding } = await one<{ version: string; encoding: string }>(
+      db,
+      sql`select current_setting('server_version') as version, current_setting('server_encoding') as encoding`,
+    );
     if (Number.parseInt(version, 10) < SERVER_VERSION_MIN) {
       throw new Error(`PostgreSQL is ${version}; ${SERVER_VERSION_MIN} or later is needed`);
     }
     if (encoding !== 'UTF8') throw new Error(`the encoding of the database is ${encoding}; create it with UTF8`);
     await migrate(db, { int64: 'bigint', lockWriters });
+  } catch (error) {
+    throw error instanceof ConnectionLost ? error.cause : error;
   } finally {
-    await db.destroy();
+    await db.close();
   }
 }
 
@@ -143,36 +134,53 @@ function classify(error: unknown): Failure | undefined {
   return ['08', '28', '3D', '53', '57', '58'].includes(code.slice(0, 2)) ? 'unavailable' : undefined;
 }
 
-/** Kysely's PostgreSQL dialect that tracks lost connections. */
-class CheckedDialect extends PostgresDialect {
+/** A pool that discards connections which may hang. */
+class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
   readonly #openedMs = new WeakMap<pg.PoolClient, number>();
   #lostMs = Number.NEGATIVE_INFINITY;
 
   constructor(pool: pg.Pool) {
-    super({ pool });
     this.#pool = pool;
     pool.on('connect', (client) => this.#openedMs.set(client, performance.now()));
   }
 
-  override createDriver(): PostgresDriver {
-    return new CheckedDriver({
-      pool: {
-        options: this.#pool.options,
-        connect: () => this.#connect(),
-        end: () => endSoon(this.#pool),
-      },
-    });
+  async all<Row>(statement: Statement): Promise<Row[]> {
+    using client = await this.#connect();
+    return await client.all(statement);
+  }
+
+  async run(statement: Statement): Promise<number> {
+    using client = await this.#connect();
+    return await client.run(statement);
+  }
+
+  async transaction<T>(work: (trx: Transaction) => Promise<T>, isolation?: 'snapshot'): Promise<T> {
+    using client = await this.#connect();
+    await client.run(isolation ? sql`begin isolation level repeatable read` : sql`begin`);
+    try {
+      const result = await work(client);
+      await commit(client);
+      return result;
+    } catch (error) {
+      // A lost connection has nothing to roll back, and an error here would hide the cause.
+      await client.run(sql`rollback`).catch(() => {});
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return endSoon(this.#pool);
   }
 
   /**
    * Discards connections opened before the last one that was lost: they may hang too, and each would cost its user the
    * whole deadline. A new connection fails sooner.
    */
-  async #connect(): Promise<PostgresPoolClient> {
+  async #connect(): Promise<CheckedClient> {
     for (;;) {
       const client = await this.#pool.connect().catch((error) => lost(error, false));
-      if ((this.#openedMs.get(client) ?? 0) > this.#lostMs) return checked(client, this.#onLost);
+      if ((this.#openedMs.get(client) ?? 0) > this.#lostMs) return new CheckedClient(client, this.#onLost);
       client.release(true);
     }
   }
@@ -182,53 +190,61 @@ class CheckedDialect extends PostgresDialect {
   };
 }
 
-class CheckedDriver extends PostgresDriver {
-  /**
-   * Reports `CommitUnanswered` if the connection ends during a COMMIT: only a rollback error proves nothing was stored.
-   */
-  override async commitTransaction(connection: Parameters<PostgresDriver['commitTransaction']>[0]): Promise<void> {
-    try {
-      await super.commitTransaction(connection);
-    } catch (error) {
-      const isUnanswered =
-        error instanceof ConnectionLost
-          ? error.wasSent
-          : error instanceof pg.DatabaseError && ENDS_CONNECTION.test(error.code ?? '');
-      if (isUnanswered) throw new CommitUnanswered('The answer to a COMMIT was lost', { cause: error });
-      throw error;
-    }
-  }
-
-  /** Ignores failures: a lost connection has nothing to roll back, and an error here would hide the cause. */
-  override async rollbackTransaction(connection: Parameters<PostgresDriver['rollbackTransaction']>[0]): Promise<void> {
-    await super.rollbackTransaction(connection).catch(() => {});
+/**
+ * Throws `CommitUnanswered` if the connection ends during a COMMIT: only a rollback error proves nothing was stored.
+ */
+async function commit(client: CheckedClient): Promise<void> {
+  try {
+    await client.run(sql`commit`);
+  } catch (error) {
+    const isUnanswered =
+      error instanceof ConnectionLost
+        ? error.wasSent
+        : error instanceof pg.DatabaseError && ENDS_CONNECTION.test(error.code ?? '');
+    if (isUnanswered) throw new CommitUnanswered('The answer to a COMMIT was lost', { cause: error });
+    throw error;
   }
 }
 
-/** Wraps a client so that nothing is sent on it once the server failed to answer; `#connect` then discards it. */
-function checked(client: pg.PoolClient, onLost: () => void): PostgresPoolClient {
-  let failure: unknown;
-  const onError = (error: unknown) => {
-    failure ??= error;
-    onLost();
-  };
-  client.on('error', onError);
-  const query = async (text: string, values: readonly unknown[]): Promise<unknown> => {
-    if (failure) throw new ConnectionLost(failure, false);
+/** A client of the pool until disposed of. After the server failed to answer it sends nothing more, and is closed. */
+class CheckedClient implements Transaction, Disposable {
+  readonly isTransaction = true;
+  readonly #client: pg.PoolClient;
+  readonly #onLost: () => void;
+  #failure: unknown;
+
+  constructor(client: pg.PoolClient, onLost: () => void) {
+    this.#client = client;
+    this.#onLost = onLost;
+    client.on('error', this.#onError);
+  }
+
+  async all<Row>(statement: Statement): Promise<Row[]> {
+    return (await this.#query(statement)).rows;
+  }
+
+  async run(statement: Statement): Promise<number> {
+    return (await this.#query(statement)).rowCount ?? 0;
+  }
+
+  [Symbol.dispose](): void {
+    this.#client.removeListener('error', this.#onError);
+    this.#client.release(this.#failure !== undefined);
+  }
+
+  async #query({ text, values }: Statement): Promise<pg.QueryResult> {
+    if (this.#failure) throw new ConnectionLost(this.#failure, false);
     try {
-      return await client.query(text, [...values]);
+      return await this.#client.query(text, [...values]);
     } catch (error) {
-      if (!(error instanceof pg.DatabaseError) || ENDS_CONNECTION.test(error.code ?? '')) onError(error);
+      if (!(error instanceof pg.DatabaseError) || ENDS_CONNECTION.test(error.code ?? '')) this.#onError(error);
       return lost(error, true);
     }
-  };
-  // Kysely's type also has an overload for cursors, which is not used here.
-  return {
-    query: query as unknown as PostgresPoolClient['query'],
-    release: (discard) => {
-      client.removeListener('error', onError);
-      client.release(discard);
-    },
+  }
+
+  readonly #onError = (error: unknown) => {
+    this.#failure ??= error;
+    this.#onLost();
   };
 }
 

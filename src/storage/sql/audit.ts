@@ -1,5 +1,7 @@
-import type { Transaction } from 'kysely';
+import sql from 'sql-template-tag';
 import type { AuditAction, AuditEntry, AuditQuery, AuditStorage, Operator } from '../../catalog/audit.ts';
+import type { Transaction } from '../engine.ts';
+import { insertInto, where } from './statement.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -13,17 +15,15 @@ export class SqlAudit implements AuditStorage {
 
   list({ since, limit, before, target, actor, action }: AuditQuery): Promise<AuditEntry[]> {
     return this.#transactions.read(async (db) => {
-      let query = db
-        .selectFrom('audit_entries')
-        .selectAll()
-        .where('at', '>=', since)
-        .orderBy('id', 'desc')
-        .limit(limit);
-      if (before !== undefined) query = query.where('id', '<', before);
-      if (target !== undefined) query = query.where('target', '=', target);
-      if (actor !== undefined) query = query.where('actor', '=', actor);
-      if (action !== undefined) query = query.where('action', '=', action as AuditAction);
-      return (await query.execute()).map(toEntry);
+      const conditions = [sql`at >= ${since}`];
+      if (before !== undefined) conditions.push(sql`id < ${before}`);
+      if (target !== undefined) conditions.push(sql`target = ${target}`);
+      if (actor !== undefined) conditions.push(sql`actor = ${actor}`);
+      if (action !== undefined) conditions.push(sql`action = ${action}`);
+      const rows = await db.all<Tables['audit_entries']>(
+        sql`select * from audit_entries ${where(conditions)} order by id desc limit ${limit}`,
+      );
+      return rows.map(toEntry);
     });
   }
 }
@@ -38,22 +38,20 @@ export interface AuditedChange {
 }
 
 /** Appends an audit entry in the transaction of the change itself, so that there is never one without the other. */
-export async function recordAudit(trx: Transaction<Tables>, change: AuditedChange): Promise<void> {
+export async function recordAudit(trx: Transaction, change: AuditedChange): Promise<void> {
   const { at, by, action, target, before, after } = change;
   const id = await nextId(trx, 'audit_entries');
-  await trx
-    .insertInto('audit_entries')
-    .values({
-      id,
-      at,
-      actor: by.actor,
-      via: by.via,
-      action,
-      target,
-      before: JSON.stringify(before),
-      after: JSON.stringify(after),
-    })
-    .execute();
+  const row = {
+    id,
+    at,
+    actor: by.actor,
+    via: by.via,
+    action,
+    target,
+    before: JSON.stringify(before),
+    after: JSON.stringify(after),
+  };
+  await trx.run(insertInto('audit_entries', [row]));
 }
 
 function toEntry(row: Tables['audit_entries']): AuditEntry {

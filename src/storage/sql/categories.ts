@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
+import sql, { join } from 'sql-template-tag';
 import type { Operator } from '../../catalog/audit.ts';
 import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '../../catalog/category.ts';
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
@@ -7,16 +7,20 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import type { Clock } from '../../stdx/clock.ts';
+import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
-import { contains, RowsInsert, Statement } from './statement.ts';
+import { contains, one, RowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /** An instance that missed more renames and deletions than these reloads the list. */
 const CHANGES_KEPT_MAX = 100;
+
+const SELECT_COUNTER = sql`select * from category_counter`;
+const INSERT_ROWS = new RowsInsert('categories');
 
 interface QueuedCategory {
   readonly category: NewCategory;
@@ -42,11 +46,6 @@ export class SqlCategories implements CategoryStorage {
   readonly #categoriesMax: number;
   readonly #categoriesBytesMax: number;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
-  readonly #readCounter = new Statement((db) => db.selectFrom('category_counter').selectAll());
-  readonly #setCounter = new Statement((db, lastId: number, count: number, bytes: number) =>
-    db.updateTable('category_counter').set({ last_id: lastId, count, bytes }),
-  );
-  readonly #insertRows = new RowsInsert<Tables['categories']>((db, rows) => db.insertInto('categories').values(rows));
 
   constructor(transactions: Transactions, options: SqlCategoriesOptions) {
     this.#transactions = transactions;
@@ -71,19 +70,21 @@ export class SqlCategories implements CategoryStorage {
 
   find(id: number): Promise<Category | undefined> {
     return this.#transactions.read(async (db) => {
-      const row = await db.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      const row = await selectCategory(db, id);
       return row && toCategory(this.#guard.intact('categories', row));
     });
   }
 
   list(page?: PageQuery): Promise<Category[]> {
     return this.#transactions.read(async (db) => {
-      const query = db.selectFrom('categories').selectAll().orderBy('id');
       const rows = page
         ? await this.#guard.page('categories', page, ({ after, limit }) =>
-            query.where('id', '>', after).limit(limit).execute(),
+            db.all<Tables['categories']>(sql`select * from categories where id > ${after} order by id limit ${limit}`),
           )
-        : this.#guard.filter('categories', await query.execute());
+        : this.#guard.filter(
+            'categories',
+            await db.all<Tables['categories']>(sql`select * from categories order by id`),
+          );
       return rows.map(toCategory);
     });
   }
@@ -92,14 +93,10 @@ export class SqlCategories implements CategoryStorage {
     const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
     return this.#transactions.read(async (db) => {
       const rows = await this.#guard.page('categories', page, ({ after, limit }) =>
-        db
-          .selectFrom('categories')
-          .selectAll()
-          .where((where) => where.or([where('id', '=', id), contains(text, ['name', 'description'])]))
-          .where('id', '>', after)
-          .orderBy('id')
-          .limit(limit)
-          .execute(),
+        db.all<Tables['categories']>(sql`
+          select * from categories
+          where (id = ${id} or ${contains(text, ['name', 'description'])}) and id > ${after}
+          order by id limit ${limit}`),
       );
       return rows.map(toCategory);
     });
@@ -107,17 +104,17 @@ export class SqlCategories implements CategoryStorage {
 
   rename(id: number, name: string, by: Operator): Promise<Category | undefined> {
     return this.#changeOne(id, async (trx) => {
-      const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      const row = await selectCategory(trx, id);
       if (!row) return undefined;
       if (this.#guard.intact('categories', row).name === name) return toCategory(row);
       const renamed = toCategory({ ...row, name });
       const added = categoryBytes(renamed) - categoryBytes(toCategory(row));
-      const [counter] = await this.#readCounter.run(trx);
+      const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
       // A bound that was lowered leaves names that only become shorter.
       if (added > 0 && LIST_START_BYTES + (counter?.bytes ?? 0) + added > this.#categoriesBytesMax)
         throw this.#tooLong();
       const { checksum } = seal('categories', { ...row, name });
-      await trx.updateTable('categories').set({ name, checksum }).where('id', '=', id).execute();
+      await trx.run(sql`update categories set name = ${name}, checksum = ${checksum} where id = ${id}`);
       await addToCounter(trx, { count: 0, bytes: added });
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });
@@ -127,11 +124,11 @@ export class SqlCategories implements CategoryStorage {
 
   delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'> {
     return this.#changeOne(id, async (trx) => {
-      const row = await trx.selectFrom('categories').selectAll().where('id', '=', id).executeTakeFirst();
+      const row = await selectCategory(trx, id);
       if (!row) return 'not found';
-      const pet = await trx.selectFrom('pets').select('id').where('category_id', '=', id).limit(1).executeTakeFirst();
+      const [pet] = await trx.all(sql`select id from pets where category_id = ${id} limit 1`);
       if (pet) return 'in use';
-      await trx.deleteFrom('categories').where('id', '=', id).execute();
+      await trx.run(sql`delete from categories where id = ${id}`);
       await addToCounter(trx, { count: -1, bytes: -categoryBytes(toCategory(row)) });
       const change = { target: `${id}`, before: toCategory(row), after: null };
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.delete', ...change });
@@ -141,24 +138,22 @@ export class SqlCategories implements CategoryStorage {
 
   changesSince(version: number | undefined): Promise<CategoryChanges> {
     return this.#transactions.read(async (db) => {
-      const { version: now } = await db
-        .selectFrom('change_versions')
-        .select('version')
-        .where('kind', '=', 'categories')
-        .executeTakeFirstOrThrow();
+      const { version: now } = await one<Pick<Tables['change_versions'], 'version'>>(
+        db,
+        sql`select version from change_versions where kind = 'categories'`,
+      );
       if (version === undefined) return { version: now, changed: undefined };
-      const changes = await db
-        .selectFrom('category_changes')
-        .select('category_id')
-        .where('version', '>', version)
-        .where('version', '<=', now)
-        .orderBy('version')
-        .execute();
+      const changes = await db.all<Pick<Tables['category_changes'], 'category_id'>>(sql`
+        select category_id from category_changes
+        where version > ${version} and version <= ${now}
+        order by version`);
       // Any category may have changed in a version whose row was pruned.
       if (changes.length !== now - version) return { version: now, changed: undefined };
       const ids = [...new Set(changes.map(({ category_id }) => category_id))];
       const rows =
-        ids.length === 0 ? [] : await db.selectFrom('categories').selectAll().where('id', 'in', ids).execute();
+        ids.length === 0
+          ? []
+          : await db.all<Tables['categories']>(sql`select * from categories where id in (${join(ids)})`);
       const stored = new Map(this.#guard.filter('categories', rows).map((row) => [row.id, toCategory(row)]));
       const changed = ids.map((id) => ({ id, category: stored.get(id) }));
       return { version: now, changed };
@@ -172,7 +167,7 @@ export class SqlCategories implements CategoryStorage {
   ): Promise<void> {
     return this.#transactions.change('new-categories', async (trx) => {
       this.#transactions.startLarge();
-      const { last_id } = await trx.selectFrom('category_counter').selectAll().executeTakeFirstOrThrow();
+      const { last_id } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
         const some = categories.slice(first, first + ROWS_PER_STATEMENT);
         const outcomes = await this.#insertBatch(
@@ -199,13 +194,10 @@ export class SqlCategories implements CategoryStorage {
   }
 
   /** Changes one category, and records its id for the change feed. */
-  #changeOne<T>(id: number, work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+  #changeOne<T>(id: number, work: (trx: Transaction) => Promise<T>): Promise<T> {
     return this.#transactions.change('categories', async (trx, version) => {
-      await trx.insertInto('category_changes').values({ version, category_id: id }).execute();
-      await trx
-        .deleteFrom('category_changes')
-        .where('version', '<=', version - CHANGES_KEPT_MAX)
-        .execute();
+      await trx.run(sql`insert into category_changes (version, category_id) values (${version}, ${id})`);
+      await trx.run(sql`delete from category_changes where version <= ${version - CHANGES_KEPT_MAX}`);
       return work(trx);
     });
   }
@@ -213,8 +205,8 @@ export class SqlCategories implements CategoryStorage {
   /**
    * Inserts as many of the batch as fit under the bounds, in a few multi-row statements; the rest get `catalog_full`.
    */
-  async #insertBatch(trx: Transaction<Tables>, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
-    const [counter] = await this.#readCounter.run(trx);
+  async #insertBatch(trx: Transaction, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
+    const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
     if (!counter) throw new Error('The category counter is missing');
     const createdAt = this.#clock().unix;
     let { last_id, count, bytes } = counter;
@@ -230,8 +222,8 @@ export class SqlCategories implements CategoryStorage {
       return category;
     });
     if (rows.length > 0) {
-      await this.#setCounter.run(trx, last_id, count, bytes);
-      await this.#insertRows.run(trx, rows);
+      await trx.run(sql`update category_counter set last_id = ${last_id}, count = ${count}, bytes = ${bytes}`);
+      await INSERT_ROWS.run(trx, rows);
       await this.#transactions.announce(trx);
     }
     return outcomes;
@@ -253,11 +245,13 @@ function notAllFit(full: unknown, { total, fitting }: { total: number; fitting: 
   return new CatalogError('catalog_full', `${(full as CatalogError).message}; of the ${total} categories ${fit}`);
 }
 
-async function addToCounter(trx: Transaction<Tables>, { count, bytes }: { count: number; bytes: number }) {
-  await trx
-    .updateTable('category_counter')
-    .set((set) => ({ count: set('count', '+', count), bytes: set('bytes', '+', bytes) }))
-    .execute();
+async function selectCategory(db: Connection, id: number): Promise<Tables['categories'] | undefined> {
+  const [row] = await db.all<Tables['categories']>(sql`select * from categories where id = ${id}`);
+  return row;
+}
+
+async function addToCounter(trx: Transaction, { count, bytes }: { count: number; bytes: number }) {
+  await trx.run(sql`update category_counter set count = count + ${count}, bytes = bytes + ${bytes}`);
 }
 
 function toCategory(row: Pick<Tables['categories'], 'id' | 'name' | 'description'>): Category {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openEngine } from '../open.ts';
@@ -85,11 +86,11 @@ test('the versions are those of the tables, and of new categories the last id', 
   using folder = temporaryFolder();
   const { db } = await openEngine({ engine: 'sqlite', file: join(folder.path, 'x.db') });
   try {
-    await db.updateTable('change_versions').set({ version: 7 }).where('kind', '=', 'keys').execute();
-    await db.updateTable('category_counter').set({ last_id: 9 }).execute();
+    await db.run(sql`update change_versions set version = 7 where kind = 'keys'`);
+    await db.run(sql`update category_counter set last_id = 9`);
     const versions = await readVersions(db);
     assert.deepEqual([versions.get('keys'), versions.get('new-categories')], [7, 9]);
   } finally {
-    await db.destroy();
+    await db.close();
   }
 });

@@ -1,6 +1,8 @@
-import type { Kysely } from 'kysely';
+import sql from 'sql-template-tag';
 import type { Change } from '../../catalog/storage.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
+import type { Connection } from '../engine.ts';
+import { one } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Versions = ReadonlyMap<Change, number>;
@@ -47,9 +49,12 @@ export async function followChanges(
 }
 
 /** The version of each kind of change; it differs after each change of the kind. */
-export async function readVersions(db: Kysely<Tables>): Promise<Versions> {
-  const rows = await db.selectFrom('change_versions').select(['kind', 'version']).execute();
-  const { last_id } = await db.selectFrom('category_counter').select('last_id').executeTakeFirstOrThrow();
+export async function readVersions(db: Connection): Promise<Versions> {
+  const rows = await db.all<Tables['change_versions']>(sql`select kind, version from change_versions`);
+  const { last_id } = await one<Pick<Tables['category_counter'], 'last_id'>>(
+    db,
+    sql`select last_id from category_counter`,
+  );
   return new Map<Change, number>([
     ...rows.map(({ kind, version }) => [kind, version] as const),
     ['new-categories', last_id],

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { CompiledQuery, createQueryId, type KyselyPlugin, sql } from 'kysely';
+import sql, { raw } from 'sql-template-tag';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { noPostgres, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import type { PetFilter } from '../../catalog/pet.ts';
 import type { DatabaseAddress } from '../../config.ts';
-import type { Engine } from '../engine.ts';
+import type { Database, Engine, Statement } from '../engine.ts';
 import { openEngine } from '../open.ts';
+import { insertInto } from './statement.ts';
 import { SqlStorage } from './storage.ts';
 
 /** Every list with every combination of its filters: the engine must find a page in one range of one index. */
@@ -89,16 +90,15 @@ test('no list scans, whatever its filters, on PostgreSQL', async (t: TestContext
 /** The plan of each statement that a list runs: with no statistics yet, and after them. */
 async function plans(address: DatabaseAddress): Promise<[name: string, plan: string, index: RegExp][]> {
   const engine = await openEngine(address);
-  const statements: CompiledQuery[] = [];
-  const db = engine.db.withPlugin(collecting(engine, statements));
+  const statements: Statement[] = [];
   await using storage = new SqlStorage(
-    { ...engine, db },
+    { ...engine, db: noting(engine.db, statements) },
     { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 1_000_000 },
   );
   await fill(engine);
   const found: [string, string, RegExp][] = [];
   for (const state of ['new', 'analyzed']) {
-    if (state === 'analyzed') await sql`analyze`.execute(engine.db);
+    if (state === 'analyzed') await engine.db.run(sql`analyze`);
     for (const { name, index, read } of LISTS) {
       statements.length = 0;
       const page = await read(storage, { after: AFTER, limit: 21 });
@@ -110,37 +110,34 @@ async function plans(address: DatabaseAddress): Promise<[name: string, plan: str
   return found;
 }
 
-function collecting(engine: Engine, statements: CompiledQuery[]): KyselyPlugin {
+function noting(db: Database, statements: Statement[]): Database {
   return {
-    transformQuery: ({ node }) => {
-      statements.push(engine.db.getExecutor().compileQuery(node, createQueryId()));
-      return node;
+    all: (statement) => {
+      statements.push(statement);
+      return db.all(statement);
     },
-    transformResult: async ({ result }) => result,
+    run: () => assert.fail('a list writes nothing'),
+    transaction: () => assert.fail('a list needs no transaction'),
+    close: () => db.close(),
   };
 }
 
-async function explain(engine: Engine, { sql: text, parameters }: CompiledQuery): Promise<string> {
-  const isSqlite = engine.place.endsWith('.db');
-  const { rows } = await engine.db.executeQuery<Record<string, string>>(
-    CompiledQuery.raw(`${isSqlite ? 'explain query plan' : 'explain'} ${text}`, [...parameters]),
-  );
+async function explain({ db }: Engine, { sql, text, values }: Statement): Promise<string> {
+  const explained = { sql: `explain query plan ${sql}`, text: `explain ${text}`, values };
+  const rows = await db.all<Record<string, string>>(explained);
   return rows.map((row) => row.detail ?? row['QUERY PLAN']).join('\n');
 }
 
 async function fill({ db }: Engine): Promise<void> {
-  const numbers = sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(ROWS)})`;
+  const half = raw(`${ROWS / 2}`);
+  const numbers = sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${raw(`${ROWS}`)})`;
   for (let id = 1; id <= 9; id += 1) {
-    await db
-      .insertInto('categories')
-      .values({ id, name: 'x', description: null, created_at: 0, created_by: 'k', checksum: null })
-      .execute();
+    const row = { id, name: 'x', description: null, created_at: 0, created_by: 'k', checksum: null };
+    await db.run(insertInto('categories', [row]));
   }
-  await sql`${numbers} insert into pets (id, name, category_id, status, quantity, created_at, created_by)
-    select i, 'x', case when i > ${sql.lit(ROWS / 2)} and i % 10 > 0 then 1 else 2 + i % 7 end,
-      case when i > ${sql.lit(ROWS / 2)} then 'sold' else 'pending' end, 1, 0, 'k' from n`.execute(db);
-  await sql`${numbers} insert into orders (id, pet_id, quantity, created_at, created_by)
-    select i, case when i > ${sql.lit(ROWS / 2)} and i % 10 > 0 then 1 else 2 + i % 7 end, 1, 0, 'k' from n`.execute(
-    db,
-  );
+  await db.run(sql`${numbers} insert into pets (id, name, category_id, status, quantity, created_at, created_by)
+    select i, 'x', case when i > ${half} and i % 10 > 0 then 1 else 2 + i % 7 end,
+      case when i > ${half} then 'sold' else 'pending' end, 1, 0, 'k' from n`);
+  await db.run(sql`${numbers} insert into orders (id, pet_id, quantity, created_at, created_by)
+    select i, case when i > ${half} and i % 10 > 0 then 1 else 2 + i % 7 end, 1, 0, 'k' from n`);
 }

@@ -1,4 +1,4 @@
-import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely';
+import sql, { join, type Sql } from 'sql-template-tag';
 import {
   type ApiKey,
   ENVIRONMENTS,
@@ -20,30 +20,51 @@ import type { Operator } from '../../catalog/audit.ts';
 import type { Retry } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Clock } from '../../stdx/clock.ts';
+import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { changeOnce } from './outcomes.ts';
-import { contains, Statement } from './statement.ts';
+import { assignments, contains, insertInto, one, where } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
+
+/** A key with the prefix of its current secret. */
+type KeyRow = Tables['api_keys'] & { prefix: string };
+
+/** The secret that was sent, which may be an old one of the key. */
+interface SentSecret {
+  sent_hash: string;
+  sent_prefix: string;
+  sent_created_at: number;
+  sent_ends_at: number | null;
+  sent_checksum: number | null;
+}
+
+/** Keys with their current secret, the one without an end. */
+const KEYS_WITH_SECRETS = sql`api_keys
+  inner join api_key_secrets on api_key_secrets.key_id = api_keys.id and api_key_secrets.ends_at is null`;
+
+/** Selects every key. */
+const ALL_KEYS = sql`select api_keys.*, api_key_secrets.prefix from ${KEYS_WITH_SECRETS}`;
+
+/** When a key was last used, from its last day with usage: one row of the index. */
+const LAST_USED = sql`(select last_at from usage where usage.key_id = api_keys.id and period = 'day'
+  order by starts_at desc limit 1)`;
+
+/** The orders of keys in a list; ties are broken by id. */
+const ORDERS: Readonly<Record<KeySort, Sql>> = {
+  newest: sql`api_keys.created_at desc, api_keys.id desc`,
+  oldest: sql`api_keys.created_at, api_keys.id`,
+  name: sql`lower(api_keys.name), api_keys.id`,
+  expiry: sql`api_keys.expires_at asc nulls last, api_keys.id`,
+  'last-used': sql`${LAST_USED} desc nulls last, api_keys.id`,
+};
 
 /** API keys in SQL, with their secrets in a separate table. */
 export class SqlKeys implements KeyStorage {
   readonly #transactions: Transactions;
   readonly #guard: RowGuard;
   readonly #clock: Clock;
-  readonly #findBySecret = new Statement((db, secretHash: string) =>
-    allKeys(db)
-      .innerJoin('api_key_secrets as sent', 'sent.key_id', 'api_keys.id')
-      .select([
-        'sent.hash as sent_hash',
-        'sent.prefix as sent_prefix',
-        'sent.created_at as sent_created_at',
-        'sent.ends_at as sent_ends_at',
-        'sent.checksum as sent_checksum',
-      ])
-      .where('sent.hash', '=', secretHash),
-  );
 
   constructor(transactions: Transactions, { guard, clock }: { guard: RowGuard; clock: Clock }) {
     this.#transactions = transactions;
@@ -58,10 +79,10 @@ export class SqlKeys implements KeyStorage {
   }
 
   async #insert(
-    trx: Transaction<Tables>,
+    trx: Transaction,
     { key, secret, by }: { key: ApiKey; secret: SecretRecord; by: Operator },
   ): Promise<ApiKey> {
-    await trx.insertInto('api_keys').values(fromKey(key)).execute();
+    await trx.run(insertInto('api_keys', [fromKey(key)]));
     await insertSecret(trx, key.id, secret, key.createdAt);
     const { name, plan, limits, scopes, expiresAt, owner } = key;
     const after = { name, plan, limits, scopes, expiresAt, ...(owner !== null && { owner }) };
@@ -71,7 +92,12 @@ export class SqlKeys implements KeyStorage {
 
   findBySecret(secretHash: string): Promise<FoundKey | undefined> {
     return this.#transactions.read(async (db) => {
-      const [row] = await this.#findBySecret.run(db, secretHash);
+      const [row] = await db.all<KeyRow & SentSecret>(sql`
+        select api_keys.*, api_key_secrets.prefix, sent.hash as sent_hash, sent.prefix as sent_prefix,
+          sent.created_at as sent_created_at, sent.ends_at as sent_ends_at, sent.checksum as sent_checksum
+        from ${KEYS_WITH_SECRETS}
+        inner join api_key_secrets as sent on sent.key_id = api_keys.id
+        where sent.hash = ${secretHash}`);
       if (!row) return undefined;
       const secret = {
         hash: row.sent_hash,
@@ -93,54 +119,42 @@ export class SqlKeys implements KeyStorage {
 
   list(): Promise<ApiKey[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await allKeys(db).orderBy('api_keys.created_at').orderBy('api_keys.id').execute();
+      const rows = await db.all<KeyRow>(sql`${ALL_KEYS} order by ${ORDERS.oldest}`);
       return this.#guard.filter('api_keys', rows).map(toKey);
     });
   }
 
   graces(id: string, now: number): Promise<Grace[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await db
-        .selectFrom('api_key_secrets')
-        .select(['prefix', 'ends_at'])
-        .where('key_id', '=', id)
-        .where('ends_at', '>', now)
-        .orderBy('ends_at', 'desc')
-        .execute();
-      return rows.map(({ prefix, ends_at }) => ({ prefix, endsAt: ends_at ?? 0 }));
+      const rows = await db.all<{ prefix: string; ends_at: number }>(sql`
+        select prefix, ends_at from api_key_secrets where key_id = ${id} and ends_at > ${now} order by ends_at desc`);
+      return rows.map(({ prefix, ends_at }) => ({ prefix, endsAt: ends_at }));
     });
   }
 
   search({ sort = 'newest', offset, limit, now = this.#clock().unix, ...filter }: KeySearch) {
     return this.#transactions.read(async (db) => {
-      const found = filtered(db, { ...filter, now });
-      const { count } = await found.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+      const filtered = where(conditionsOf({ ...filter, now }));
+      const { count } = await one<{ count: number }>(db, sql`select count(*) as count from api_keys ${filtered}`);
       if (count <= offset) return { keys: [], count };
       // Selects the ids first, from an index in most orders: a deep page would otherwise read every row before it.
-      const ids = await sorted(found.select('api_keys.id'), sort).offset(offset).limit(limit).execute();
+      const ids = await db.all<{ id: string }>(sql`
+        select api_keys.id from api_keys ${filtered} order by ${ORDERS[sort]} limit ${limit} offset ${offset}`);
+      // Other work may have run since the count.
+      if (ids.length === 0) return { keys: [], count };
       const places = new Map(ids.map(({ id }, place) => [id, place]));
-      const rows = await allKeys(db)
-        .where('api_keys.id', 'in', [...places.keys()])
-        .execute();
-      rows.sort((one, other) => (places.get(one.id) ?? 0) - (places.get(other.id) ?? 0));
+      const rows = await db.all<KeyRow>(sql`${ALL_KEYS} where api_keys.id in (${join([...places.keys()])})`);
+      rows.sort((row, other) => (places.get(row.id) ?? 0) - (places.get(other.id) ?? 0));
       return { keys: this.#guard.filter('api_keys', rows).map(toKey), count };
     });
   }
 
   page({ limit, behind, ...query }: KeyQuery): Promise<KeyPage> {
     return this.#transactions.read(async (db) => {
-      let found = withPrefix(filtered(db, query));
-      if (behind) {
-        const { createdAt, id } = behind;
-        found = found.where(({ eb, refTuple, tuple }) =>
-          eb(refTuple('api_keys.created_at', 'api_keys.id'), '<', tuple(createdAt, id)),
-        );
-      }
-      const rows = await found
-        .orderBy('api_keys.created_at', 'desc')
-        .orderBy('api_keys.id', 'desc')
-        .limit(limit + 1)
-        .execute();
+      const conditions = conditionsOf(query);
+      if (behind) conditions.push(sql`(api_keys.created_at, api_keys.id) < (${behind.createdAt}, ${behind.id})`);
+      const rows = await db.all<KeyRow>(sql`
+        ${ALL_KEYS} ${where(conditions)} order by ${ORDERS.newest} limit ${limit + 1}`);
       const last = rows.length > limit ? rows[limit - 1] : undefined;
       return {
         keys: this.#guard.filter('api_keys', rows.slice(0, limit)).map(toKey),
@@ -157,7 +171,7 @@ export class SqlKeys implements KeyStorage {
       const changed = names.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
       if (changed.length === 0) return key;
       const { id: _, ...row } = fromKey({ ...key, ...changes });
-      await trx.updateTable('api_keys').set(row).where('id', '=', id).execute();
+      await trx.run(sql`update api_keys set ${assignments(row)} where id = ${id}`);
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
       const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'key.update', target: id, before, after });
@@ -177,7 +191,7 @@ export class SqlKeys implements KeyStorage {
   revoke(id: string, now: number, by: Operator, retry?: Retry<ApiKey>): Promise<ApiKey | undefined> {
     return this.#change(id, { retry, now }, async (trx, key) => {
       const { revoked_at, checksum } = fromKey({ ...key, revokedAt: now });
-      await trx.updateTable('api_keys').set({ revoked_at, checksum }).where('id', '=', id).execute();
+      await trx.run(sql`update api_keys set ${assignments({ revoked_at, checksum })} where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
       await recordAudit(trx, { at: now, by, action: 'key.revoke', target: id, before, after });
     });
@@ -187,7 +201,7 @@ export class SqlKeys implements KeyStorage {
   #change(
     id: string,
     options: { retry: Retry<ApiKey> | undefined; now: number },
-    work: (trx: Transaction<Tables>, key: ApiKey) => Promise<void>,
+    work: (trx: Transaction, key: ApiKey) => Promise<void>,
   ): Promise<ApiKey | undefined> {
     return this.#transactions.change('keys', async (trx) => {
       const key = await this.#readKey(trx, id);
@@ -199,99 +213,53 @@ export class SqlKeys implements KeyStorage {
     });
   }
 
-  async #endSecrets(trx: Transaction<Tables>, keyId: string, endAt: number): Promise<void> {
-    const secrets = await trx
-      .selectFrom('api_key_secrets')
-      .selectAll()
-      .where('key_id', '=', keyId)
-      .where((where) => where.or([where('ends_at', 'is', null), where('ends_at', '>', endAt)]))
-      .execute();
+  async #endSecrets(trx: Transaction, keyId: string, endAt: number): Promise<void> {
+    const secrets = await trx.all<Tables['api_key_secrets']>(sql`
+      select * from api_key_secrets where key_id = ${keyId} and (ends_at is null or ends_at > ${endAt})`);
     for (const secret of secrets) {
       const ended = { ...secret, ends_at: endAt };
       // A damaged key is revoked too, but must not look intact afterwards.
       const { checksum } = this.#guard.isIntact('api_key_secrets', secret) ? seal('api_key_secrets', ended) : ended;
-      await trx
-        .updateTable('api_key_secrets')
-        .set({ ends_at: endAt, checksum })
-        .where('hash', '=', secret.hash)
-        .execute();
+      await trx.run(sql`
+        update api_key_secrets set ends_at = ${endAt}, checksum = ${checksum} where hash = ${secret.hash}`);
     }
   }
 
-  async #readKey(db: Kysely<Tables>, id: string): Promise<ApiKey | undefined> {
-    const row = await allKeys(db).where('api_keys.id', '=', id).executeTakeFirst();
+  async #readKey(db: Connection, id: string): Promise<ApiKey | undefined> {
+    const [row] = await db.all<KeyRow>(sql`${ALL_KEYS} where api_keys.id = ${id}`);
     return row && toKey(this.#guard.intact('api_keys', row));
   }
 }
 
-async function insertSecret(trx: Transaction<Tables>, keyId: string, secret: SecretRecord, now: number): Promise<void> {
+async function insertSecret(trx: Transaction, keyId: string, secret: SecretRecord, now: number): Promise<void> {
   const { hash, prefix } = secret;
-  await trx
-    .insertInto('api_key_secrets')
-    .values(seal('api_key_secrets', { hash, key_id: keyId, prefix, created_at: now, ends_at: null }))
-    .execute();
+  const row = { hash, key_id: keyId, prefix, created_at: now, ends_at: null };
+  await trx.run(insertInto('api_key_secrets', [seal('api_key_secrets', row)]));
 }
 
-type Selection<Row> = SelectQueryBuilder<Tables, 'api_keys', Row>;
-
-/** Every key. */
-function allKeys(db: Kysely<Tables>) {
-  return withPrefix(db.selectFrom('api_keys'));
-}
-
-/** Selects all columns of keys, with the prefix of their current secret, the one without an end. */
-function withPrefix(keys: Selection<object>) {
-  return keys
-    .innerJoin('api_key_secrets', (join) =>
-      join.onRef('api_key_secrets.key_id', '=', 'api_keys.id').on('api_key_secrets.ends_at', 'is', null),
-    )
-    .selectAll('api_keys')
-    .select('api_key_secrets.prefix');
-}
-
-/** The filtered keys, without columns yet: counting them needs no secrets. */
-function filtered(db: Kysely<Tables>, query: KeyFilter & { readonly now: number }): Selection<object> {
+/** The conditions of a filter on `api_keys` alone: counting keys needs no secrets. */
+function conditionsOf(query: KeyFilter & { readonly now: number }): Sql[] {
   const { text, owner, plan, state, expiresBefore, expiresAfter, now } = query;
-  let found: Selection<object> = db.selectFrom('api_keys');
-  if (text !== '') found = found.where(matches(text));
-  if (owner !== undefined) found = found.where('api_keys.owner', '=', owner);
-  if (plan !== undefined) found = found.where('api_keys.plan', '=', plan);
-  if (expiresBefore !== undefined) found = found.where('api_keys.expires_at', '<', expiresBefore);
-  if (expiresAfter !== undefined) found = found.where('api_keys.expires_at', '>', expiresAfter);
-  if (state === undefined) return found;
-  if (state === 'revoked') return found.where('api_keys.revoked_at', 'is not', null);
-  found = found.where('api_keys.revoked_at', 'is', null);
-  if (state === 'expired') return found.where('api_keys.expires_at', '<=', now);
-  found = found.where((key) => key.or([key('api_keys.expires_at', 'is', null), key('api_keys.expires_at', '>', now)]));
-  return found.where('api_keys.id', state === 'banned' ? 'in' : 'not in', (banned) =>
-    banned.selectFrom('bans').select('key_id').where('ends_at', '>', now).where('lifted_at', 'is', null),
-  );
+  const conditions: Sql[] = [];
+  if (text !== '') conditions.push(matches(text));
+  if (owner !== undefined) conditions.push(sql`api_keys.owner = ${owner}`);
+  if (plan !== undefined) conditions.push(sql`api_keys.plan = ${plan}`);
+  if (expiresBefore !== undefined) conditions.push(sql`api_keys.expires_at < ${expiresBefore}`);
+  if (expiresAfter !== undefined) conditions.push(sql`api_keys.expires_at > ${expiresAfter}`);
+  if (state === undefined) return conditions;
+  if (state === 'revoked') return [...conditions, sql`api_keys.revoked_at is not null`];
+  conditions.push(sql`api_keys.revoked_at is null`);
+  if (state === 'expired') return [...conditions, sql`api_keys.expires_at <= ${now}`];
+  conditions.push(sql`(api_keys.expires_at is null or api_keys.expires_at > ${now})`);
+  const banned = sql`select key_id from bans where ends_at > ${now} and lifted_at is null`;
+  conditions.push(state === 'banned' ? sql`api_keys.id in (${banned})` : sql`api_keys.id not in (${banned})`);
+  return conditions;
 }
-
-/** Orders keys for a list; ties are broken by id. */
-function sorted<Row>(keys: Selection<Row>, sort: KeySort): Selection<Row> {
-  switch (sort) {
-    case 'newest':
-      return keys.orderBy('api_keys.created_at', 'desc').orderBy('api_keys.id', 'desc');
-    case 'oldest':
-      return keys.orderBy('api_keys.created_at').orderBy('api_keys.id');
-    case 'name':
-      return keys.orderBy(sql`lower(api_keys.name)`).orderBy('api_keys.id');
-    case 'expiry':
-      return keys.orderBy('api_keys.expires_at', (order) => order.asc().nullsLast()).orderBy('api_keys.id');
-    case 'last-used':
-      return keys.orderBy(LAST_USED, (order) => order.desc().nullsLast()).orderBy('api_keys.id');
-  }
-}
-
-/** When a key was last used, from its last day with usage: one row of the index. */
-const LAST_USED = sql`(select last_at from usage where usage.key_id = api_keys.id and period = 'day'
-  order by starts_at desc limit 1)`;
 
 /** Reads all matching prefixes at once: a look-up per key takes several times as long. */
-function matches(text: string) {
+function matches(text: string): Sql {
   const prefixes = sql`select key_id from api_key_secrets where ends_at is null and ${contains(text, ['prefix'])}`;
-  return sql<boolean>`(${contains(text, ['api_keys.name', 'api_keys.owner', 'api_keys.id'])} or api_keys.id in (${prefixes}))`;
+  return sql`(${contains(text, ['api_keys.name', 'api_keys.owner', 'api_keys.id'])} or api_keys.id in (${prefixes}))`;
 }
 
 /** Interns a known string, so that all keys share one copy. */
@@ -310,7 +278,7 @@ function scopesOf(text: string): readonly Scope[] {
   return scopes;
 }
 
-function toKey(row: Tables['api_keys'] & { prefix: string }): ApiKey {
+function toKey(row: KeyRow): ApiKey {
   return {
     id: row.id,
     name: row.name,

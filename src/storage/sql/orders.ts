@@ -1,13 +1,15 @@
-import type { Kysely } from 'kysely';
+import sql from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
 import { isComplete, type NewOrder, type Order, type OrderStorage } from '../../catalog/order.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { Clock } from '../../stdx/clock.ts';
+import type { Connection } from '../engine.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
 import { ID_IN_INDEX, selectPet, setStock, unknown } from './pets.ts';
+import { insertInto, one } from './statement.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -43,7 +45,7 @@ export class SqlOrders implements OrderStorage {
           created_at: now,
           created_by: origin.keyId,
         });
-        await trx.insertInto('orders').values(row).execute();
+        await trx.run(insertInto('orders', [row]));
         return toOrder(row, now);
       }),
     );
@@ -70,26 +72,29 @@ export class SqlOrders implements OrderStorage {
       if (!order) return false;
       const { ship_date, pet_id } = this.#guard.intact('orders', order);
       if (isComplete(ship_date ?? undefined, this.#clock().unix)) throw notCancellable(id, ship_date);
-      const pet = await trx.selectFrom('pets').selectAll().where('id', '=', pet_id).executeTakeFirstOrThrow();
+      const pet = await one<Tables['pets']>(trx, sql`select * from pets where id = ${pet_id}`);
       const quantity = Math.min(this.#guard.intact('pets', pet).quantity + order.quantity, STOCK_MAX);
-      await trx.deleteFrom('orders').where('id', '=', id).execute();
+      await trx.run(sql`delete from orders where id = ${id}`);
       await setStock(trx, pet, quantity);
       return true;
     });
   }
 }
 
-function selectOrder(db: Kysely<Tables>, id: number): Promise<Tables['orders'] | undefined> {
-  return db.selectFrom('orders').selectAll().where('id', '=', id).executeTakeFirst();
+async function selectOrder(db: Connection, id: number): Promise<Tables['orders'] | undefined> {
+  const [order] = await db.all<Tables['orders']>(sql`select * from orders where id = ${id}`);
+  return order;
 }
 
 function selectPage(
-  db: Kysely<Tables>,
+  db: Connection,
   { after, limit, petId }: PageQuery & { petId: number | undefined },
 ): Promise<Tables['orders'][]> {
-  const page = db.selectFrom('orders').selectAll().limit(limit);
-  if (petId === undefined) return page.where('id', '>', after).orderBy('id').execute();
-  return page.where('pet_id', '=', petId).where(ID_IN_INDEX, '>', after).orderBy(ID_IN_INDEX).execute();
+  if (petId === undefined) return db.all(sql`select * from orders where id > ${after} order by id limit ${limit}`);
+  return db.all(sql`
+    select * from orders
+    where pet_id = ${petId} and ${ID_IN_INDEX} > ${after}
+    order by ${ID_IN_INDEX} limit ${limit}`);
 }
 
 function insufficientStock(petId: number, stock: number, ordered: number): CatalogError {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Transaction } from 'kysely';
+import sql from 'sql-template-tag';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { onSqlite } from '../../../test/kit/storage/bench.ts';
 import { retriesContract } from '../../../test/kit/storage/retries.ts';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
+import type { Transaction } from '../engine.ts';
 import { openEngine } from '../open.ts';
 import { createOnce, deleteAttempts, onceByAttempt, selectOldAttempts } from './outcomes.ts';
 import type { Tables } from './tables.ts';
@@ -19,7 +20,7 @@ async function openBench() {
   const folder = temporaryFolder();
   const { db } = await openEngine({ engine: 'sqlite', file: join(folder.path, 'x.db') });
   let made = 0;
-  const transact = <T>(work: (trx: Transaction<Tables>) => Promise<T>) => db.transaction().execute(work);
+  const transact = <T>(work: (trx: Transaction) => Promise<T>) => db.transaction(work);
   const create = async (key: string | undefined, { keyId = 'key_1', fingerprint = 'f', now = NOW } = {}) => {
     const origin = key === undefined ? { keyId } : { keyId, idempotency: { key, fingerprint } };
     const { resource, isReplay } = await transact((trx) =>
@@ -32,7 +33,7 @@ async function openBench() {
     transact,
     create,
     async [Symbol.asyncDispose]() {
-      await db.destroy();
+      await db.close();
       folder[Symbol.dispose]();
     },
   };
@@ -72,7 +73,7 @@ test('a key for a different request is refused while its outcome is kept, and it
   const expired = NOW + IDEMPOTENCY_SECONDS;
   assert.deepEqual(await create('secret', { fingerprint: 'g', now: expired }), [2, false]);
   assert.deepEqual(await create('secret', { fingerprint: 'g', now: expired }), [2, true]);
-  const rows = await db.selectFrom('create_outcomes').selectAll().execute();
+  const rows = await db.all<Tables['create_outcomes']>(sql`select * from create_outcomes`);
   // Any other form of the digest would not find the outcomes that an earlier release stored.
   assert.deepEqual(
     rows.map(({ idempotency_key, created_at }) => [idempotency_key, created_at]),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Kysely, Transaction } from 'kysely';
+import sql, { join } from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import {
   ChangeReplayed,
@@ -9,6 +9,8 @@ import {
   type Retry,
 } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
+import type { Connection, Transaction } from '../engine.ts';
+import { assignments, insertInto } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 const PURGED_AT_ONCE = 200;
@@ -18,19 +20,16 @@ const PURGED_AT_ONCE = 200;
  * the same transaction as the resource, so that a crash leaves both or neither. Throws `idempotency_key_reused`.
  */
 export async function createOnce<T>(
-  trx: Transaction<Tables>,
+  trx: Transaction,
   { origin, now }: { origin: Origin; now: number },
   create: () => Promise<T>,
 ): Promise<Created<T>> {
   const { keyId, idempotency } = origin;
   if (!idempotency) return { resource: await create(), isReplay: false };
   const digest = digestOf(idempotency.key);
-  const kept = await trx
-    .selectFrom('create_outcomes')
-    .select(['fingerprint', 'resource', 'created_at'])
-    .where('key_id', '=', keyId)
-    .where('idempotency_key', '=', digest)
-    .executeTakeFirst();
+  const [kept] = await trx.all<Pick<Tables['create_outcomes'], 'fingerprint' | 'resource' | 'created_at'>>(sql`
+    select fingerprint, resource, created_at from create_outcomes
+    where key_id = ${keyId} and idempotency_key = ${digest}`);
   if (kept && kept.created_at > now - IDEMPOTENCY_SECONDS) {
     if (kept.fingerprint !== idempotency.fingerprint) throw reused(idempotency.key);
     return { resource: JSON.parse(kept.resource), isReplay: true };
@@ -38,11 +37,13 @@ export async function createOnce<T>(
 
   const resource = await create();
   const outcome = { fingerprint: idempotency.fingerprint, resource: JSON.stringify(resource), created_at: now };
-  await trx
-    .insertInto('create_outcomes')
-    .values({ key_id: keyId, idempotency_key: digest, ...outcome })
-    .onConflict((conflict) => conflict.columns(['key_id', 'idempotency_key']).doUpdateSet(outcome))
-    .execute();
+  await trx.run(
+    insertInto(
+      'create_outcomes',
+      [{ key_id: keyId, idempotency_key: digest, ...outcome }],
+      sql`on conflict (key_id, idempotency_key) do update set ${assignments(outcome)}`,
+    ),
+  );
   return { resource, isReplay: false };
 }
 
@@ -50,7 +51,7 @@ export async function createOnce<T>(
  * Makes a change once, as `createOnce` does, if it can be recognised. Throws `ChangeReplayed` if it was made already.
  */
 export async function changeOnce<T>(
-  trx: Transaction<Tables>,
+  trx: Transaction,
   { retry, now }: { retry: Retry<T> | undefined; now: number },
   change: () => Promise<T>,
 ): Promise<T> {
@@ -75,30 +76,25 @@ function digestOf(key: string): string {
  * outcomes of creates are. An earlier transaction that is still under way on the server is waited for.
  */
 export async function onceByAttempt(
-  trx: Transaction<Tables>,
+  trx: Transaction,
   { attempt, now }: { attempt: string; now: number },
   work: () => Promise<void>,
 ): Promise<void> {
-  const { numInsertedOrUpdatedRows } = await trx
-    .insertInto('attempts')
-    .values({ id: attempt, at: now })
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .executeTakeFirstOrThrow();
-  if (numInsertedOrUpdatedRows === 1n) await work();
+  const inserted = await trx.run(
+    sql`insert into attempts (id, at) values (${attempt}, ${now}) on conflict (id) do nothing`,
+  );
+  if (inserted === 1) await work();
 }
 
 /** Selects some attempts that are too old to be retried. */
-export function selectOldAttempts(db: Kysely<Tables>, oldest: number) {
-  return db.selectFrom('attempts').select('id').where('at', '<=', oldest).limit(PURGED_AT_ONCE).execute();
+export function selectOldAttempts(db: Connection, oldest: number): Promise<Pick<Tables['attempts'], 'id'>[]> {
+  return db.all(sql`select id from attempts where at <= ${oldest} limit ${PURGED_AT_ONCE}`);
 }
 
 /** Forgets attempts. */
-export async function deleteAttempts(
-  trx: Transaction<Tables>,
-  attempts: readonly { readonly id: string }[],
-): Promise<void> {
+export async function deleteAttempts(trx: Transaction, attempts: readonly { readonly id: string }[]): Promise<void> {
   const ids = attempts.map(({ id }) => id);
-  await trx.deleteFrom('attempts').where('id', 'in', ids).execute();
+  await trx.run(sql`delete from attempts where id in (${join(ids)})`);
 }
 
 function reused(key: string): CatalogError {

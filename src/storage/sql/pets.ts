@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import sql, { join } from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Created, Origin } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
@@ -14,14 +14,16 @@ import {
   stockAt,
 } from '../../catalog/pet.ts';
 import type { Clock } from '../../stdx/clock.ts';
+import type { Connection, Transaction } from '../engine.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { createOnce } from './outcomes.ts';
+import { assignments, insertInto, where } from './statement.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 /** The id as the indexes of filtered lists hold it, those of one filter and those of two: see `selectPage`. */
-export const ID_IN_INDEX = sql<number>`id + 0`;
-const ID_IN_INDEX_OF_TWO = sql<number>`id - 0`;
+export const ID_IN_INDEX = sql`id + 0`;
+const ID_IN_INDEX_OF_TWO = sql`id - 0`;
 
 /** Pets in SQL, each with its stock in the same row. */
 export class SqlPets implements PetStorage {
@@ -44,7 +46,7 @@ export class SqlPets implements PetStorage {
         const id = await nextId(trx, 'pets');
         const stored = { id, name, category_id: categoryId, status, quantity: firstStock(status) };
         const row = seal('pets', { ...stored, created_at: now, created_by: origin.keyId });
-        await trx.insertInto('pets').values(row).execute();
+        await trx.run(insertInto('pets', [row]));
         return { id, name, categoryId, status };
       }),
     );
@@ -107,18 +109,19 @@ export class SqlPets implements PetStorage {
 }
 
 /** Selects a pet, whether or not its row is intact. */
-export function selectPet(db: Kysely<Tables>, id: number): Promise<Tables['pets'] | undefined> {
-  return db.selectFrom('pets').selectAll().where('id', '=', id).executeTakeFirst();
+export async function selectPet(db: Connection, id: number): Promise<Tables['pets'] | undefined> {
+  const [pet] = await db.all<Tables['pets']>(sql`select * from pets where id = ${id}`);
+  return pet;
 }
 
 /** Sets the stock of a pet, and the status that follows from it. Returns the new row. */
-export function setStock(trx: Transaction<Tables>, pet: Tables['pets'], quantity: number): Promise<Tables['pets']> {
+export function setStock(trx: Transaction, pet: Tables['pets'], quantity: number): Promise<Tables['pets']> {
   return store(trx, { ...pet, quantity, status: statusAt(quantity, pet.status) });
 }
 
-async function store(trx: Transaction<Tables>, pet: Tables['pets']): Promise<Tables['pets']> {
+async function store(trx: Transaction, pet: Tables['pets']): Promise<Tables['pets']> {
   const { id, ...changed } = seal('pets', pet);
-  await trx.updateTable('pets').set(changed).where('id', '=', id).execute();
+  await trx.run(sql`update pets set ${assignments(changed)} where id = ${id}`);
   return { id, ...changed };
 }
 
@@ -128,35 +131,35 @@ async function store(trx: Transaction<Tables>, pet: Tables['pets']): Promise<Tab
  * and read past any number of rows that the filter leaves out.
  */
 function selectPage(
-  db: Kysely<Tables>,
+  db: Connection,
   { after, limit, status, categoryId }: PageQuery & PetFilter,
 ): Promise<Tables['pets'][]> {
-  const page = db.selectFrom('pets').selectAll().limit(limit);
-  if (!status && categoryId === undefined) return page.where('id', '>', after).orderBy('id').execute();
+  if (!status && categoryId === undefined)
+    return db.all(sql`select * from pets where id > ${after} order by id limit ${limit}`);
   const id = status && categoryId !== undefined ? ID_IN_INDEX_OF_TWO : ID_IN_INDEX;
-  let found = page.where(id, '>', after).orderBy(id);
-  if (status) found = found.where('status', '=', status);
-  if (categoryId !== undefined) found = found.where('category_id', '=', categoryId);
-  return found.execute();
+  const conditions = [sql`${id} > ${after}`];
+  if (status) conditions.push(sql`status = ${status}`);
+  if (categoryId !== undefined) conditions.push(sql`category_id = ${categoryId}`);
+  return db.all(sql`select * from pets ${where(conditions)} order by ${id} limit ${limit}`);
 }
 
 /** Selects those of a few pets that fit the filter. They are filtered here, so that no engine prefers another index. */
 async function selectFew(
-  db: Kysely<Tables>,
+  db: Connection,
   ids: readonly number[],
   { after, status, categoryId }: Pick<PageQuery, 'after'> & PetFilter,
 ): Promise<Tables['pets'][]> {
   const wanted = ids.filter((id) => id > after);
   if (wanted.length === 0) return [];
-  const rows = await db.selectFrom('pets').selectAll().where('id', 'in', wanted).orderBy('id').execute();
+  const rows = await db.all<Tables['pets']>(sql`select * from pets where id in (${join(wanted)}) order by id`);
   return rows.filter(
     (row) =>
       (status === undefined || row.status === status) && (categoryId === undefined || row.category_id === categoryId),
   );
 }
 
-async function assertCategory(trx: Transaction<Tables>, id: number): Promise<void> {
-  const category = await trx.selectFrom('categories').select('id').where('id', '=', id).executeTakeFirst();
+async function assertCategory(trx: Transaction, id: number): Promise<void> {
+  const [category] = await trx.all(sql`select id from categories where id = ${id}`);
   if (!category) throw unknown('categoryId', id);
 }
 

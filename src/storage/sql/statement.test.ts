@@ -1,89 +1,136 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Compilable, Kysely } from 'kysely';
+import sql, { Sql } from 'sql-template-tag';
+import type { Connection } from '../engine.ts';
 import { openEngine } from '../open.ts';
-import { contains, RowsInsert, Statement } from './statement.ts';
+import { assignments, contains, insertInto, one, RowsInsert, where } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 
 const row = (id: number, name = `category ${id}`, description: string | null = null): Tables['categories'] => {
   return { id, name, description, created_at: 0, created_by: 'k', checksum: null };
 };
+const COLUMNS = Object.keys(row(1)).length;
 
-test('a statement is built once, and each run binds its own values', async () => {
+async function stored(db: Connection): Promise<Tables['categories'][]> {
+  const rows = await db.all<Tables['categories']>(sql`select * from categories order by id`);
+  return rows.map((each) => ({ ...each }));
+}
+
+test('rows are inserted by the names of their columns, whatever their order', async () => {
   const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
-  await db
-    .insertInto('categories')
-    .values([row(1), row(2)])
-    .execute();
-  let builds = 0;
-  const nameOf = new Statement((on: Kysely<Tables>, id: number, other: number) => {
-    builds += 1;
-    return on.selectFrom('categories').select('name').where('id', '>=', id).where('id', '<', other);
-  });
-  const found = async (id: number, other: number) => (await nameOf.run(db, id, other)).map(({ name }) => name);
-  assert.deepEqual(await found(1, 2), ['category 1']);
-  assert.deepEqual(await found(2, 3), ['category 2']);
-  assert.deepEqual(await found(3, 4), []);
-  assert.equal(builds, 1);
-  await db.destroy();
+  const { checksum, name, ...rest } = row(2, "o'clock; --", '?');
+  assert.equal(await db.run(insertInto('categories', [row(1), row(3)])), 2);
+  assert.equal(await db.run(insertInto('categories', [{ checksum, ...rest, name }])), 1);
+  assert.deepEqual(await stored(db), [row(1), row(2, "o'clock; --", '?'), row(3)]);
+  await db.close();
 });
 
-test('a statement that binds other values than it is given, or in another order, is refused', async () => {
+test('what follows the rows of an insert binds its own values after theirs', async () => {
   const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
-  const select = (on: Kysely<Tables>) => on.selectFrom('categories').select('name');
-  const mistakes: ((on: Kysely<Tables>, id: number, other: number) => Compilable<object>)[] = [
-    (on, id, other) => select(on).where('id', '>', other).where('id', '<', id),
-    (on, id) => select(on).where('id', '>', id),
-    (on, id, other) => select(on).where('id', '>', id).where('id', '<', other).limit(1),
-    (on, id) => select(on).where('id', '>', id).where('id', '<', id),
-  ];
-  for (const mistaken of mistakes) {
-    const message = /^A statement does not bind its values in order: select "name" from/;
-    await assert.rejects(new Statement(mistaken).run(db, 1, 2), { message });
-  }
-  await db.destroy();
+  await db.run(insertInto('categories', [row(1), row(2)]));
+  const tail = sql`on conflict (id) do update set name = ${'taken'}, description = excluded.name`;
+  assert.equal(await db.run(insertInto('categories', [row(2, 'new'), row(3)], tail)), 2);
+  assert.deepEqual(await stored(db), [row(1), row(2, 'taken', 'new'), row(3)]);
+  await db.close();
 });
 
-test('rows are inserted in statements of bounded size, each size built once', async () => {
+test('rows are inserted in statements of bounded size, the text of each size put together once', async (t) => {
   const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+  const built = t.mock.getter(Sql.prototype, 'text');
   const sizes: number[] = [];
-  const insert = new RowsInsert<Tables['categories']>((on, rows) => {
-    sizes.push(rows.length);
-    return on.insertInto('categories').values(rows);
-  });
+  const texts = new Map<number, Set<string>>();
+  const noting: Connection = {
+    all: (statement) => db.all(statement),
+    run: (statement) => {
+      const size = statement.values.length / COLUMNS;
+      sizes.push(size);
+      texts.set(size, (texts.get(size) ?? new Set()).add(statement.sql).add(statement.text));
+      return db.run(statement);
+    },
+  };
+  const insert = new RowsInsert('categories');
   const count = 2 * ROWS_PER_STATEMENT + 1;
   const rows = Array.from({ length: 2 * count }, (_, index) => row(index + 1));
-  await insert.run(db, []);
-  await insert.run(db, rows.slice(0, count));
-  await insert.run(db, rows.slice(count));
-  assert.deepEqual(sizes, [ROWS_PER_STATEMENT, 1]);
-  const stored = await db.selectFrom('categories').selectAll().orderBy('id').execute();
-  assert.deepEqual(
-    stored.map((each) => ({ ...each })),
-    rows,
+  await insert.run(noting, []);
+  assert.deepEqual(sizes, []);
+  await insert.run(noting, rows.slice(0, count));
+  await insert.run(noting, rows.slice(count));
+  assert.deepEqual(sizes, [ROWS_PER_STATEMENT, ROWS_PER_STATEMENT, 1, ROWS_PER_STATEMENT, ROWS_PER_STATEMENT, 1]);
+  assert.equal(built.mock.callCount(), 2);
+  assert.deepEqual(await stored(db), rows);
+  await insert.run(noting, [row(2 * count + 1)]);
+  await insert.run(noting, [row(2 * count + 2), row(2 * count + 3)]);
+  assert.deepEqual(sizes.slice(6), [1, 2]);
+  assert.equal(built.mock.callCount(), 3);
+  assert.deepEqual(await stored(db), [...rows, ...[1, 2, 3].map((more) => row(2 * count + more))]);
+  // Both spellings of each size, of which the engine took one.
+  for (const [size, both] of texts) {
+    const expected = insertInto('categories', rows.slice(0, size));
+    assert.deepEqual([...both], [expected.sql, expected.text]);
+  }
+  await db.close();
+});
+
+test('what follows the rows follows those of every statement', async () => {
+  const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+  const insert = new RowsInsert('categories', sql`on conflict (id) do update set description = excluded.name`);
+  const rows = Array.from({ length: ROWS_PER_STATEMENT + 1 }, (_, index) => row(index + 1));
+  await insert.run(db, rows);
+  await insert.run(
+    db,
+    rows.map(({ id }) => row(id, 'new')),
   );
-  await insert.run(db, [row(2 * count + 1)]);
-  await insert.run(db, [row(2 * count + 2), row(2 * count + 3)]);
-  assert.deepEqual(sizes, [ROWS_PER_STATEMENT, 1, 2]);
-  await db.destroy();
+  assert.deepEqual(
+    await stored(db),
+    rows.map(({ id, name }) => row(id, name, 'new')),
+  );
+  await db.close();
+});
+
+test('an update sets the columns of a part of a row and no others', async () => {
+  const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+  await db.run(insertInto('categories', [row(1, 'cat', 'purrs'), row(2)]));
+  const changes = { description: null, name: 'name' };
+  assert.equal(await db.run(sql`update categories set ${assignments(changes)} where id = ${1}`), 1);
+  assert.deepEqual(await stored(db), [row(1, 'name', null), row(2)]);
+  await db.close();
+});
+
+test('an update sets columns whose names are words of SQL', async () => {
+  const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+  await db.run(sql`create table words ("order" integer, "group" text)`);
+  await db.run(sql`insert into words values (1, 'a')`);
+  await db.run(sql`update words set ${assignments({ group: 'b', order: 2 })}`);
+  assert.deepEqual({ ...(await one<object>(db, sql`select * from words`)) }, { order: 2, group: 'b' });
+  await db.close();
+});
+
+test('all conditions must hold, and none excludes nothing', async () => {
+  const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+  await db.run(insertInto('categories', [row(1, 'cat'), row(2, 'cat'), row(3, 'dog')]));
+  const found = async (conditions: readonly Sql[]) => {
+    const rows = await db.all<{ id: number }>(sql`select id from categories ${where(conditions)} order by id`);
+    return rows.map(({ id }) => id);
+  };
+  const [cat, above] = [sql`name = ${'cat'}`, sql`id > ${1}`];
+  assert.deepEqual(await found([]), [1, 2, 3]);
+  assert.deepEqual(await found([cat]), [1, 2]);
+  assert.deepEqual(await found([cat, above]), [2]);
+  assert.deepEqual(await found([above, cat, sql`id > ${2}`]), []);
+  await db.close();
 });
 
 test('a text is found in any of the columns, in any case, and its wildcards mean themselves', async () => {
   const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
   const names = ['Hot Dog', 'Cat', '50%', '50 per cent', 'a_b', 'acb', 'back\\slash', 'backslash'];
-  await db
-    .insertInto('categories')
-    .values([...names, 'late dog'].map((name, index) => row(index + 1, name, name === 'Cat' ? 'no DOG' : null)))
-    .execute();
+  const rows = [...names, 'late dog'].map((name, index) => row(index + 1, name, name === 'Cat' ? 'no DOG' : null));
+  await db.run(insertInto('categories', rows));
   const found = async (text: string) => {
-    const rows = await db
-      .selectFrom('categories')
-      .select('name')
-      .where('id', '<=', names.length)
-      .where(contains(text, ['name', 'description']))
-      .orderBy('id')
-      .execute();
-    return rows.map(({ name }) => name);
+    const matches = await db.all<{ name: string }>(sql`
+      select name from categories
+      where ${contains(text, ['name', 'description'])} and id <= ${names.length}
+      order by id`);
+    return matches.map(({ name }) => name);
   };
   assert.deepEqual(await found('dog'), ['Hot Dog', 'Cat']);
   assert.deepEqual(await found('CAT'), ['Cat']);
@@ -92,5 +139,14 @@ test('a text is found in any of the columns, in any case, and its wildcards mean
   assert.deepEqual(await found('k\\s'), ['back\\slash']);
   assert.deepEqual(await found('%_'), []);
   assert.deepEqual(await found(''), names);
-  await db.destroy();
+  await db.close();
+});
+
+test('the one row of a statement is found, and its absence is an error', async () => {
+  const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+  await db.run(insertInto('categories', [row(1)]));
+  const named = (id: number) => one<{ name: string }>(db, sql`select name from categories where id = ${id}`);
+  assert.equal((await named(1)).name, 'category 1');
+  await assert.rejects(named(2), { message: 'No row: select name from categories where id = ?' });
+  await db.close();
 });

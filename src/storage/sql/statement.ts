@@ -1,61 +1,75 @@
-import { type Compilable, CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
+import sql, { bulk, empty, join, raw, type Sql } from 'sql-template-tag';
+import type { Connection, Statement } from '../engine.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 
-/**
- * A prepared statement, compiled on first use: building and compiling takes longer than SQLite takes to run it. The
- * statement must bind each value passed to `build` once, in order, and nothing else.
- */
-export class Statement<Values extends readonly unknown[], Row> {
-  readonly #build: (db: Kysely<Tables>, ...values: Values) => Compilable<Row>;
-  #compiled: CompiledQuery<Row> | undefined;
-
-  constructor(build: (db: Kysely<Tables>, ...values: Values) => Compilable<Row>) {
-    this.#build = build;
-  }
-
-  async run(db: Kysely<Tables>, ...values: Values): Promise<Row[]> {
-    this.#compiled ??= compile(this.#build(db, ...values), values);
-    return (await db.executeQuery<Row>({ ...this.#compiled, parameters: values })).rows;
-  }
+/** An insert of rows that list their columns in the same order; `tail` follows them. */
+export function insertInto<Table extends keyof Tables>(
+  table: Table,
+  rows: readonly Tables[Table][],
+  tail: Sql = empty,
+): Sql {
+  const columns = Object.keys(rows[0] ?? {}).map((column) => raw(quoted(column)));
+  return sql`insert into ${raw(table)} (${join(columns)}) values ${bulk(rows.map((row) => Object.values(row)))} ${tail}`;
 }
 
-/** A multi-row insert, compiled once per number of rows. All rows must list their columns in the same order. */
-export class RowsInsert<Row extends object> {
-  readonly #build: (db: Kysely<Tables>, rows: readonly Row[]) => Compilable<unknown>;
-  readonly #compiled = new Map<number, CompiledQuery>();
+/** What an update sets: the columns of a part of a row. */
+export function assignments(row: Readonly<Record<string, unknown>>): Sql {
+  return join(Object.entries(row).map(([column, value]) => sql`${raw(quoted(column))} = ${value}`));
+}
 
-  constructor(build: (db: Kysely<Tables>, rows: readonly Row[]) => Compilable<unknown>) {
-    this.#build = build;
+/** A `where` with conditions all of which must hold; nothing if there are none, which SQLite counts faster. */
+export function where(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? empty : sql`where ${join(conditions, ' and ')}`;
+}
+
+/** The condition that one of the columns contains a text, regardless of case. */
+export function contains(text: string, columns: readonly string[]): Sql {
+  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  const matches = columns.map((column) => sql`lower(${raw(column)}) like lower(${pattern}) escape '\\'`);
+  return sql`(${join(matches, ' or ')})`;
+}
+
+/** The one row that a statement returns. Throws if it returns none. */
+export async function one<Row>(on: Connection, statement: Statement): Promise<Row> {
+  const [row] = await on.all<Row>(statement);
+  if (row === undefined) throw new Error(`No row: ${statement.sql}`);
+  return row;
+}
+
+/**
+ * A multi-row insert in statements of bounded size. Their text is put together once per number of rows: that takes
+ * longer than SQLite takes to run it.
+ */
+export class RowsInsert<Table extends keyof Tables> {
+  readonly #table: Table;
+  readonly #tail: Sql | undefined;
+  readonly #texts = new Map<number, Omit<Statement, 'values'>>();
+
+  /** `tail` follows the rows, and binds nothing. */
+  constructor(table: Table, tail?: Sql) {
+    this.#table = table;
+    this.#tail = tail;
   }
 
-  async run(db: Kysely<Tables>, rows: readonly Row[]): Promise<void> {
+  /** All rows must list their columns in the same order. */
+  async run(on: Connection, rows: readonly Tables[Table][]): Promise<void> {
     for (let first = 0; first < rows.length; first += ROWS_PER_STATEMENT) {
       const some = rows.slice(first, first + ROWS_PER_STATEMENT);
       const values: unknown[] = [];
       for (const row of some) for (const column in row) values.push(row[column]);
-      let compiled = this.#compiled.get(some.length);
-      if (!compiled) {
-        compiled = compile(this.#build(db, some), values);
-        this.#compiled.set(some.length, compiled);
-      }
-      await db.executeQuery({ ...compiled, parameters: values });
+      await on.run({ ...this.#textFor(some), values });
     }
   }
-}
 
-/** Compiles a query and drops its values and syntax tree, which are not needed again. */
-function compile<Row>(query: Compilable<Row>, values: readonly unknown[]): CompiledQuery<Row> {
-  const compiled = query.compile();
-  const { parameters } = compiled;
-  if (parameters.length !== values.length || parameters.some((bound, index) => bound !== values[index])) {
-    throw new Error(`A statement does not bind its values in order: ${compiled.sql}`);
+  #textFor(rows: readonly Tables[Table][]): Omit<Statement, 'values'> {
+    const known = this.#texts.get(rows.length);
+    if (known) return known;
+    const { sql, text } = insertInto(this.#table, rows, this.#tail);
+    this.#texts.set(rows.length, { sql, text });
+    return { sql, text };
   }
-  return CompiledQuery.raw(compiled.sql) as CompiledQuery<Row>;
 }
 
-/** The condition that one of the columns contains a text, regardless of case. */
-export function contains(text: string, columns: readonly string[]): RawBuilder<boolean> {
-  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
-  const matches = columns.map((column) => sql`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`);
-  return sql<boolean>`(${sql.join(matches, sql` or `)})`;
+function quoted(name: string): string {
+  return `"${name}"`;
 }

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
+import sql from 'sql-template-tag';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
 import type { Change, Storage } from '../../catalog/storage.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../stdx/timers.ts';
-import type { Engine } from '../engine.ts';
+import type { Connection, Engine } from '../engine.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlCategories } from './categories.ts';
 import { RowGuard } from './checksum.ts';
@@ -20,6 +20,8 @@ import { type StorageEvents, Transactions } from './transactions.ts';
 import { SqlUsage } from './usage.ts';
 
 const PURGE_BATCH = 200;
+
+type OutcomeKey = Pick<Tables['create_outcomes'], 'key_id' | 'idempotency_key'>;
 
 export interface SqlStorageOptions {
   readonly clock: Clock;
@@ -79,29 +81,26 @@ export class SqlStorage implements Storage {
     );
   }
 
-  #purge(old: Awaited<ReturnType<typeof selectOld>>, oldest: number): Promise<void> {
+  #purge(old: readonly OutcomeKey[], oldest: number): Promise<void> {
     return this.transactions.transact(async (trx) => {
       for (const { key_id, idempotency_key } of old) {
-        await trx
-          .deleteFrom('create_outcomes')
-          .where('key_id', '=', key_id)
-          .where('idempotency_key', '=', idempotency_key)
-          .where('created_at', '<=', oldest)
-          .execute();
+        await trx.run(sql`
+          delete from create_outcomes
+          where key_id = ${key_id} and idempotency_key = ${idempotency_key} and created_at <= ${oldest}`);
       }
     });
   }
 
   /** The offset of the turned clock in seconds; undefined unless the database is used in rehearsal. */
   async turnedBy(): Promise<number | undefined> {
-    const mark = await this.transactions.read((db) =>
-      db.selectFrom('rehearsal').select('turned_by').executeTakeFirst(),
+    const [mark] = await this.transactions.read((db) =>
+      db.all<Pick<Tables['rehearsal'], 'turned_by'>>(sql`select turned_by from rehearsal`),
     );
     return mark?.turned_by;
   }
 
   async check(): Promise<{ isWriteFailing: boolean }> {
-    await this.transactions.read((db) => db.selectFrom('category_counter').selectAll().execute());
+    await this.transactions.read((db) => db.all(sql`select * from category_counter`));
     return { isWriteFailing: this.transactions.isWriteFailing };
   }
 
@@ -119,11 +118,9 @@ async function purgeAll<T>(select: () => Promise<T[]>, purge: (old: T[]) => Prom
 }
 
 /** Selects a few at a time, so that requests are served in between. */
-function selectOld(db: Kysely<Tables>, oldest: number) {
-  return db
-    .selectFrom('create_outcomes')
-    .select(['key_id', 'idempotency_key'])
-    .where('created_at', '<=', oldest)
-    .limit(PURGE_BATCH)
-    .execute();
+function selectOld(db: Connection, oldest: number): Promise<OutcomeKey[]> {
+  return db.all(sql`
+    select key_id, idempotency_key from create_outcomes
+    where created_at <= ${oldest}
+    limit ${PURGE_BATCH}`);
 }

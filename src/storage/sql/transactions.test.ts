@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Change } from '../../catalog/storage.ts';
 import type { Engine, Failure } from '../engine.ts';
 import { openEngine } from '../open.ts';
+import { insertInto } from './statement.ts';
+import type { Tables } from './tables.ts';
 import { Transactions } from './transactions.ts';
 
 /** What the engine of these tests classifies. */
@@ -183,10 +186,13 @@ test('jobs share a transaction: one refuses alone, a defect fails and undoes all
   const used = (attempt: string, refusal?: Error) =>
     transactions.batch(async (trx) => {
       if (refusal) throw refusal;
-      await trx.insertInto('attempts').values({ id: attempt, at: 0 }).execute();
+      await trx.run(insertInto('attempts', [{ id: attempt, at: 0 }]));
       return attempt;
     });
-  const stored = async () => (await sqlite.db.selectFrom('attempts').select('id').execute()).map(({ id }) => id);
+  const stored = async () => {
+    const rows = await sqlite.db.all<Pick<Tables['attempts'], 'id'>>(sql`select id from attempts`);
+    return rows.map(({ id }) => id);
+  };
   const full = new CatalogError('catalog_full', 'full');
   assert.deepEqual(await Promise.allSettled([used('a'), used('b', full), used('c')]), [
     { status: 'fulfilled', value: 'a' },
@@ -218,7 +224,7 @@ test('a change raises the version of its kind, and is announced in its transacti
     throw new CatalogError('catalog_full', 'no');
   });
   await assert.rejects(refused, { code: 'catalog_full' });
-  const rows = await sqlite.db.selectFrom('change_versions').selectAll().where('kind', '=', 'keys').execute();
+  const rows = await sqlite.db.all<Tables['change_versions']>(sql`select * from change_versions where kind = 'keys'`);
   assert.deepEqual(
     rows.map(({ version }) => version),
     [first + 1],
@@ -257,17 +263,11 @@ test('a change of this process is followed before it is told, and not again by t
   assert.deepEqual(followed, ['keys', 'bans']);
 
   // An import has no version of its own: it is known by the last id.
-  await transactions.change('new-categories', (trx) =>
-    trx.updateTable('category_counter').set({ last_id: 7 }).execute(),
-  );
+  await transactions.change('new-categories', (trx) => trx.run(sql`update category_counter set last_id = 7`));
   assert.deepEqual(followed.splice(0), ['keys', 'bans', 'new-categories']);
   await look();
   assert.deepEqual(followed.splice(0), ['new-categories']);
-  await sqlite.db
-    .updateTable('change_versions')
-    .set((set) => ({ version: set('version', '+', 1) }))
-    .where('kind', '=', 'keys')
-    .execute();
+  await sqlite.db.run(sql`update change_versions set version = version + 1 where kind = 'keys'`);
   await look();
   assert.deepEqual(followed, ['keys'], 'a change of another process');
   assert.equal(stops, 0);

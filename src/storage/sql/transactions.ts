@@ -1,11 +1,10 @@
-import type { Kysely, Transaction } from 'kysely';
+import sql from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Change } from '../../catalog/storage.ts';
 import type { Timer, Timers } from '../../stdx/timers.ts';
 import type { Events } from '../../telemetry/events.ts';
-import type { Engine, Failure } from '../engine.ts';
+import type { Connection, Engine, Failure, Transaction } from '../engine.ts';
 import { type Following, followChanges, readVersions } from './change-feed.ts';
-import type { Tables } from './tables.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** How long to wait for a lock that another process holds before failing. */
@@ -15,7 +14,7 @@ const LOCK_RETRY_MS = 10;
 const RECOVERY_MS = 1_000;
 
 type Work = 'read' | 'write';
-type Job = (trx: Transaction<Tables>) => Promise<unknown>;
+type Job = (trx: Transaction) => Promise<unknown>;
 
 /** The events that storage reports. */
 export type StorageEvents = Pick<Events, 'rowDamaged'> &
@@ -52,7 +51,7 @@ export class Transactions {
   }
 
   /** Runs a read. Waits for short locks without blocking the event loop. Throws `unavailable`. */
-  read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
+  read<T>(work: (db: Connection) => Promise<T>): Promise<T> {
     return this.#attempt('read', () => work(this.#engine.reader?.() ?? this.#engine.db));
   }
 
@@ -60,7 +59,7 @@ export class Transactions {
    * Runs a durable transaction of its own, serialised with every other one in all processes, so that it may decide by
    * what it reads. Throws `unavailable` with nothing stored, or `outcome_unknown`.
    */
-  transact<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+  transact<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
     return this.transactUnlocked(async (trx) => {
       await this.#engine.lockWriters(trx);
       return work(trx);
@@ -68,15 +67,15 @@ export class Transactions {
   }
 
   /** A durable transaction that may run beside others, for work that does not depend on reads. Fails as `transact`. */
-  transactUnlocked<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
-    return this.#attempt('write', () => this.#engine.db.transaction().execute(work));
+  transactUnlocked<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
+    return this.#attempt('write', () => this.#engine.db.transaction(work));
   }
 
   /**
    * Runs work in a durable transaction that it may share with other jobs. A `CatalogError` fails this job alone, so
    * throw it before anything is written.
    */
-  async batch<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+  async batch<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
     const { value } = await this.#jobs.push(work);
     return value as T;
   }
@@ -90,7 +89,7 @@ export class Transactions {
    * Runs a transaction that changes what others cache: watchers here and in other processes are notified. `work` gets
    * the version that it raises, 0 for a kind without one.
    */
-  async change<T>(kind: Change, work: (trx: Transaction<Tables>, version: number) => Promise<T>): Promise<T> {
+  async change<T>(kind: Change, work: (trx: Transaction, version: number) => Promise<T>): Promise<T> {
     const { version, result } = await this.transact(async (trx) => {
       const version = await this.raiseVersion(trx, kind);
       return { version, result: await work(trx, version) };
@@ -104,13 +103,10 @@ export class Transactions {
   }
 
   /** Within a transaction, has all processes follow a change once it commits, this one with its next look. */
-  async raiseVersion(trx: Transaction<Tables>, kind: Change): Promise<number> {
-    const raised = await trx
-      .updateTable('change_versions')
-      .set((set) => ({ version: set('version', '+', 1) }))
-      .where('kind', '=', kind)
-      .returning('version')
-      .executeTakeFirst();
+  async raiseVersion(trx: Transaction, kind: Change): Promise<number> {
+    const [raised] = await trx.all<{ version: number }>(
+      sql`update change_versions set version = version + 1 where kind = ${kind} returning version`,
+    );
     await this.announce(trx);
     return raised?.version ?? 0;
   }
@@ -121,12 +117,12 @@ export class Transactions {
   }
 
   /** Call before the commit of a transaction that may be large, so that the commit does not block the event loop. */
-  finishLarge(trx: Transaction<Tables>): Promise<void> {
+  finishLarge(trx: Transaction): Promise<void> {
     return this.#engine.finishLarge(trx);
   }
 
   /** Notifies other processes of the change when the transaction commits. */
-  announce(trx: Transaction<Tables>): Promise<void> {
+  announce(trx: Transaction): Promise<void> {
     return this.#engine.announce(trx);
   }
 
@@ -140,7 +136,7 @@ export class Transactions {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#unwatch();
     for (const recovery of this.#failing.values()) recovery?.[Symbol.dispose]();
-    await this.#engine.db.destroy();
+    await this.#engine.db.close();
   }
 
   async #attempt<T>(kind: Work, work: () => Promise<T>): Promise<T> {
@@ -195,7 +191,7 @@ function outcomeUnknown(cause: unknown): CatalogError {
   return new CatalogError('outcome_unknown', message, { cause });
 }
 
-async function runEach(jobs: readonly Job[], trx: Transaction<Tables>): Promise<({ value: unknown } | CatalogError)[]> {
+async function runEach(jobs: readonly Job[], trx: Transaction): Promise<({ value: unknown } | CatalogError)[]> {
   const outcomes: ({ value: unknown } | CatalogError)[] = [];
   for (const job of jobs) {
     try {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import sql, { empty, join, raw, type Sql } from 'sql-template-tag';
 import {
   ALL_KEYS,
   DURATION_BOUNDS,
@@ -18,7 +18,7 @@ import {
 } from '../../catalog/usage.ts';
 import type { Clock } from '../../stdx/clock.ts';
 import { onceByAttempt } from './outcomes.ts';
-import { RowsInsert } from './statement.ts';
+import { RowsInsert, where } from './statement.ts';
 import { type DurationColumn, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -27,13 +27,24 @@ const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
 const ROWS_AT_ONCE = 2_000;
 const OUTCOMES = ['served', 'client_errors', 'refused', 'server_errors'] as const;
 const DURATIONS = [...DURATION_BOUNDS, Number.POSITIVE_INFINITY].map((_, index): DurationColumn => `took_${index}`);
+const SUMS = sumsOf(OUTCOMES);
+
+const ADD_USAGE = sql`on conflict (period, starts_at, key_id) do update set
+  served = usage.served + excluded.served,
+  client_errors = usage.client_errors + excluded.client_errors,
+  refused = usage.refused + excluded.refused,
+  server_errors = usage.server_errors + excluded.server_errors,
+  first_at = case when usage.first_at < excluded.first_at then usage.first_at else excluded.first_at end,
+  last_at = case when usage.last_at > excluded.last_at then usage.last_at else excluded.last_at end`;
+const ADD_ROUTE_USAGE = sql`on conflict (period, starts_at, route) do update set
+  ${join([...OUTCOMES, ...DURATIONS].map((name) => raw(`${name} = route_usage.${name} + excluded.${name}`)))}`;
 
 /** Usage in SQL. Each record is added to its minute, hour and day, so that a read needs no aggregation over time. */
 export class SqlUsage implements UsageStorage {
   readonly #transactions: Transactions;
   readonly #clock: Clock;
-  readonly #addRows = new RowsInsert(addRows);
-  readonly #addRoutes = new RowsInsert(addRouteRows);
+  readonly #addRows = new RowsInsert('usage', ADD_USAGE);
+  readonly #addRoutes = new RowsInsert('route_usage', ADD_ROUTE_USAGE);
 
   constructor(transactions: Transactions, clock: Clock) {
     this.#transactions = transactions;
@@ -72,20 +83,15 @@ export class SqlUsage implements UsageStorage {
   byKey({ since, now, keyId, limit }: Parameters<UsageStorage['byKey']>[0]): Promise<KeyUsage[]> {
     const period = usagePeriod(now - since);
     return this.#transactions.read(async (db) => {
-      let query = db
-        .selectFrom('usage')
-        .where('period', '=', period)
-        .where('starts_at', '>=', startOf(period, since))
-        .where('key_id', '!=', ALL_KEYS)
-        .groupBy('key_id')
-        .select(['key_id'])
-        .select(sums)
-        .select(({ fn }) => [fn.min('first_at').as('first_at'), fn.max('last_at').as('last_at')])
-        .orderBy(({ fn }) => fn.sum<number>('served'), 'desc')
-        .orderBy('key_id');
-      if (keyId !== undefined) query = query.where('key_id', '=', keyId);
-      if (limit !== undefined) query = query.limit(limit);
-      return (await query.execute()).map(toKeyUsage);
+      const rows = await db.all<KeyRow>(sql`
+        select key_id, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
+        from usage
+        where period = ${period} and starts_at >= ${startOf(period, since)} and key_id != ${ALL_KEYS}
+          ${keyId === undefined ? empty : sql`and key_id = ${keyId}`}
+        group by key_id
+        order by sum(served) desc, key_id
+        ${limit === undefined ? empty : sql`limit ${limit}`}`);
+      return rows.map(toKeyUsage);
     });
   }
 
@@ -109,74 +115,56 @@ export class SqlUsage implements UsageStorage {
   /** Some rows in the order of the primary key. */
   #rowsBehind({ period, at, keyId }: Place): Promise<Tables['usage'][]> {
     return this.#transactions.read((db) =>
-      db
-        .selectFrom('usage')
-        .where('period', '=', period)
-        .where(sql<boolean>`(starts_at, key_id) > (${at}, ${keyId})`)
-        .orderBy('starts_at')
-        .orderBy('key_id')
-        .limit(ROWS_AT_ONCE)
-        .selectAll()
-        .execute(),
+      db.all<Tables['usage']>(sql`
+        select * from usage
+        where period = ${period} and (starts_at, key_id) > (${at}, ${keyId})
+        order by starts_at, key_id
+        limit ${ROWS_AT_ONCE}`),
     );
   }
 
   page({ since, until, now, keyId, owner, behind, limit }: Parameters<UsageStorage['page']>[0]) {
     const period = usagePeriod(now - since);
+    const conditions = [sql`period = ${period}`, sql`starts_at >= ${startOf(period, since)}`, sql`key_id > ${behind}`];
+    if (until !== undefined) conditions.push(sql`starts_at < ${until}`);
+    if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`);
+    if (owner !== undefined) conditions.push(sql`api_keys.owner = ${owner}`);
     return this.#transactions.read(async (db) => {
-      let query = db
-        .selectFrom('usage')
-        .innerJoin('api_keys', 'api_keys.id', 'usage.key_id')
-        .where('period', '=', period)
-        .where('starts_at', '>=', startOf(period, since))
-        .where('key_id', '>', behind)
-        .groupBy(['key_id', 'api_keys.name'])
-        .select(['key_id', 'api_keys.name as name'])
-        .select(sums)
-        .select(({ fn }) => [fn.min('first_at').as('first_at'), fn.max('last_at').as('last_at')])
-        .orderBy('key_id')
-        .limit(limit);
-      if (until !== undefined) query = query.where('starts_at', '<', until);
-      if (keyId !== undefined) query = query.where('key_id', '=', keyId);
-      if (owner !== undefined) query = query.where('api_keys.owner', '=', owner);
-      return (await query.execute()).map((row) => ({ ...toKeyUsage(row), name: row.name }));
+      const rows = await db.all<KeyRow & { name: string }>(sql`
+        select key_id, api_keys.name, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
+        from usage inner join api_keys on api_keys.id = usage.key_id
+        ${where(conditions)}
+        group by key_id, api_keys.name
+        order by key_id
+        limit ${limit}`);
+      return rows.map((row) => ({ ...toKeyUsage(row), name: row.name }));
     });
   }
 
   series({ keyId, owner, period, step, since, until }: Parameters<UsageStorage['series']>[0]): Promise<UsagePoint[]> {
+    const conditions = [sql`period = ${period}`, sql`starts_at >= ${startOf(period, since)}`];
+    if (until !== undefined) conditions.push(sql`starts_at < ${until}`);
+    if (owner === undefined || keyId !== ALL_KEYS) conditions.push(sql`key_id = ${keyId}`);
+    if (owner !== undefined) conditions.push(sql`key_id in (select id from api_keys where owner = ${owner})`);
     return this.#transactions.read(async (db) => {
-      let query = db
-        .selectFrom('usage')
-        .where('period', '=', period)
-        .where('starts_at', '>=', startOf(period, since))
-        .select(stepOf(step ?? USAGE_PERIODS[period].seconds))
-        .groupBy('at')
-        .select(sums)
-        .orderBy('at');
-      if (until !== undefined) query = query.where('starts_at', '<', until);
-      if (owner === undefined || keyId !== ALL_KEYS) query = query.where('key_id', '=', keyId);
-      if (owner !== undefined) {
-        query = query.where('key_id', 'in', (keys) =>
-          keys.selectFrom('api_keys').select('id').where('owner', '=', owner),
-        );
-      }
-      return (await query.execute()).map((row) => ({ at: Number(row.at), ...toCounts(row) }));
+      const rows = await db.all<Counts & { at: number }>(sql`
+        select ${stepOf(step ?? USAGE_PERIODS[period].seconds)} as at, ${SUMS}
+        from usage
+        ${where(conditions)}
+        group by at
+        order by at`);
+      return rows.map((row) => ({ at: Number(row.at), ...toCounts(row) }));
     });
   }
 
   routes({ period, step, since }: Parameters<UsageStorage['routes']>[0]): Promise<RoutePoint[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await db
-        .selectFrom('route_usage')
-        .where('period', '=', period)
-        .where('starts_at', '>=', startOf(period, since))
-        .select(stepOf(step ?? USAGE_PERIODS[period].seconds))
-        .groupBy(['at', 'route'])
-        .select('route')
-        .select(({ fn }) => [...OUTCOMES, ...DURATIONS].map((name) => fn.sum<number>(name).as(name)))
-        .orderBy('at')
-        .orderBy('route')
-        .execute();
+      const rows = await db.all<RouteRow & { at: number }>(sql`
+        select ${stepOf(step ?? USAGE_PERIODS[period].seconds)} as at, route, ${sumsOf([...OUTCOMES, ...DURATIONS])}
+        from route_usage
+        where period = ${period} and starts_at >= ${startOf(period, since)}
+        group by at, route
+        order by at, route`);
       return rows.map((row) => ({ at: Number(row.at), ...toRoute(row) }));
     });
   }
@@ -184,20 +172,14 @@ export class SqlUsage implements UsageStorage {
   async trends({ keyIds, since, stepSeconds }: Parameters<UsageStorage['trends']>[0]) {
     const trends = new Map<string, UsagePoint[]>();
     if (keyIds.length === 0) return trends;
-    const step = sql.lit(stepSeconds);
-    const startsAt = sql<number>`starts_at - starts_at % ${step}`;
+    const step = raw(`${stepSeconds}`);
     const rows = await this.#transactions.read((db) =>
-      db
-        .selectFrom('usage')
-        .where('key_id', 'in', keyIds)
-        .where('period', '=', 'minute')
-        .where('starts_at', '>=', since - (since % stepSeconds))
-        .groupBy(['key_id', startsAt])
-        .select(['key_id', startsAt.as('at')])
-        .select(sums)
-        .orderBy('key_id')
-        .orderBy('at')
-        .execute(),
+      db.all<Counts & { key_id: string; at: number }>(sql`
+        select key_id, starts_at - starts_at % ${step} as at, ${SUMS}
+        from usage
+        where key_id in (${join(keyIds)}) and period = 'minute' and starts_at >= ${since - (since % stepSeconds)}
+        group by key_id, at
+        order by key_id, at`),
     );
     for (const row of rows) {
       const points = trends.get(row.key_id) ?? [];
@@ -211,7 +193,17 @@ export class SqlUsage implements UsageStorage {
     const found = new Map<string, number>();
     for (let first = 0; first < keyIds.length; first += ROWS_PER_STATEMENT) {
       const some = keyIds.slice(first, first + ROWS_PER_STATEMENT);
-      const rows = await this.#transactions.read((db) => selectLastUses(db, some));
+      // The last day of each key: one row of the index.
+      const rows = await this.#transactions.read((db) =>
+        db.all<{ id: string; last_at: number | null }>(sql`
+          select id, (
+            select last_at from usage
+            where usage.key_id = api_keys.id and period = 'day'
+            order by starts_at desc
+            limit 1
+          ) as last_at
+          from api_keys where id in (${join(some)})`),
+      );
       for (const { id, last_at } of rows) if (last_at !== null) found.set(id, last_at);
     }
     return found;
@@ -229,99 +221,26 @@ export class SqlUsage implements UsageStorage {
   /** Deletes all rows of the oldest expired period. False if there is none. */
   #purgeOldest(table: 'usage' | 'route_usage', period: UsagePeriod, before: number): Promise<boolean> {
     return this.#transactions.transactUnlocked(async (trx) => {
-      const oldest = await trx
-        .selectFrom(table)
-        .select('starts_at')
-        .where('period', '=', period)
-        .orderBy('starts_at')
-        .limit(1)
-        .executeTakeFirst();
+      const [oldest] = await trx.all<{ starts_at: number }>(sql`
+        select starts_at from ${raw(table)} where period = ${period} order by starts_at limit 1`);
       if (!oldest || oldest.starts_at >= before) return false;
-      await trx.deleteFrom(table).where('period', '=', period).where('starts_at', '=', oldest.starts_at).execute();
+      await trx.run(sql`delete from ${raw(table)} where period = ${period} and starts_at = ${oldest.starts_at}`);
       return true;
     });
   }
 }
 
-/** The last day of each key: one row of the index. */
-function selectLastUses(db: Kysely<Tables>, keyIds: readonly string[]) {
-  return db
-    .selectFrom('api_keys')
-    .where('id', 'in', keyIds)
-    .select((key) => [
-      'id',
-      key
-        .selectFrom('usage')
-        .whereRef('usage.key_id', '=', 'api_keys.id')
-        .where('period', '=', 'day')
-        .orderBy('starts_at', 'desc')
-        .limit(1)
-        .select('last_at')
-        .as('last_at'),
-    ])
-    .execute();
-}
-
-function addRows(db: Kysely<Tables>, rows: readonly Tables['usage'][]) {
-  return db
-    .insertInto('usage')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict.columns(['period', 'starts_at', 'key_id']).doUpdateSet((set) => {
-        const sum = (column: Counted) => set(`usage.${column}`, '+', set.ref(`excluded.${column}`));
-        const bound = (column: 'first_at' | 'last_at', keeps: '<' | '>') =>
-          set
-            .case()
-            .when(`usage.${column}`, keeps, set.ref(`excluded.${column}`))
-            .then(set.ref(`usage.${column}`))
-            .else(set.ref(`excluded.${column}`))
-            .end();
-        return {
-          served: sum('served'),
-          client_errors: sum('client_errors'),
-          refused: sum('refused'),
-          server_errors: sum('server_errors'),
-          first_at: bound('first_at', '<'),
-          last_at: bound('last_at', '>'),
-        };
-      }),
-    );
-}
-
-function addRouteRows(db: Kysely<Tables>, rows: readonly Tables['route_usage'][]) {
-  return db
-    .insertInto('route_usage')
-    .values(rows)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['period', 'starts_at', 'route'])
-        .doUpdateSet((set) =>
-          Object.fromEntries(
-            [...OUTCOMES, ...DURATIONS].map((name) => [
-              name,
-              set(`route_usage.${name}`, '+', set.ref(`excluded.${name}`)),
-            ]),
-          ),
-        ),
-    );
-}
-
 /** The start of the step of each row, as `stepStart` computes it. */
-function stepOf(seconds: number) {
-  return sql<number>`starts_at - (starts_at - ${sql.lit(STEPS_FROM)}) % ${sql.lit(seconds)}`.as('at');
+function stepOf(seconds: number): Sql {
+  return raw(`starts_at - (starts_at - ${STEPS_FROM}) % ${seconds}`);
 }
 
-function sums({ fn }: ExpressionBuilder<Tables, 'usage'>) {
-  return [
-    fn.sum<number>('served').as('served'),
-    fn.sum<number>('client_errors').as('client_errors'),
-    fn.sum<number>('refused').as('refused'),
-    fn.sum<number>('server_errors').as('server_errors'),
-  ];
+function sumsOf(columns: readonly string[]): Sql {
+  return join(columns.map((column) => raw(`sum(${column}) as ${column}`)));
 }
 
 /** PostgreSQL returns sums as decimals, in text. */
-function toCounts(row: Pick<Tables['usage'], Counted>): UsageCounts {
+function toCounts(row: Counts): UsageCounts {
   return {
     served: Number(row.served),
     refused: Number(row.refused),
@@ -330,11 +249,11 @@ function toCounts(row: Pick<Tables['usage'], Counted>): UsageCounts {
   };
 }
 
-function toKeyUsage(row: Omit<Tables['usage'], 'period' | 'starts_at'>): KeyUsage {
+function toKeyUsage(row: KeyRow): KeyUsage {
   return { keyId: row.key_id, ...toCounts(row), first: row.first_at, last: row.last_at };
 }
 
-function toRoute(row: Omit<Tables['route_usage'], 'period' | 'starts_at'>): RouteUsage {
+function toRoute(row: RouteRow): RouteUsage {
   return { route: row.route, ...toCounts(row), durations: DURATIONS.map((name) => Number(row[name])) };
 }
 
@@ -351,7 +270,9 @@ function fromRoute(period: UsagePeriod, minute: number, usage: RouteUsage): Tabl
   };
 }
 
-type Counted = (typeof OUTCOMES)[number];
+type Counts = Pick<Tables['usage'], (typeof OUTCOMES)[number]>;
+type KeyRow = Omit<Tables['usage'], 'period' | 'starts_at'>;
+type RouteRow = Omit<Tables['route_usage'], 'period' | 'starts_at'>;
 
 /** The place of a row in the order of the primary key. */
 interface Place {

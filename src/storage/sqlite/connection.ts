@@ -1,7 +1,6 @@
 import { closeSync, existsSync, fchmodSync, mkdirSync, openSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import type { SqliteStatement } from 'kysely';
 import { DatabaseNotOpened } from '../engine.ts';
 import { failureOf } from './failure.ts';
 import { assertLogSound, findReadOnlyMount } from './soundness.ts';
@@ -28,6 +27,14 @@ const PRAGMAS: readonly (readonly [name: string, value: string, readBack: string
   ['foreign_keys', 'ON', 1],
 ];
 
+/** A statement that is compiled once. Running it throws `LogNotSynced`, or SQLite's error. */
+export interface PreparedStatement {
+  all(values: readonly unknown[]): unknown[];
+  /** Returns how many rows it inserted, changed or deleted. */
+  run(values: readonly unknown[]): number;
+  iterate(values: readonly unknown[]): Iterable<unknown>;
+}
+
 /** A sync of the log failed: whether the transaction is on the disk is not known. */
 export class LogNotSynced extends Error {}
 /** Nothing is written because an earlier sync of the log failed. */
@@ -43,7 +50,7 @@ export class SqliteConnection {
   readonly #file: string;
   #database: DatabaseSync;
   #timeoutMs = OPEN_TIMEOUT_MS;
-  #statements = new Map<string, SqliteStatement>();
+  #statements = new Map<string, PreparedStatement>();
   #reopening: NodeJS.Timeout | undefined;
   #opened = 1;
 
@@ -81,28 +88,27 @@ export class SqliteConnection {
     if (this.#reopening) throw new WritesSuspended('Nothing is written until the log can be synced again');
   }
 
-  /** A statement, cached while it is used often. Running it throws `LogNotSynced`, or SQLite's error. */
-  prepare(sql: string): SqliteStatement {
+  /** A statement, cached while it is used often. */
+  prepare(sql: string): PreparedStatement {
     const known = this.#statements.get(sql);
     if (known) return known;
     const prepared = this.#database.prepare(sql);
-    const statement: SqliteStatement = {
-      reader: prepared.columns().length > 0,
-      all: (parameters) => {
+    const statement: PreparedStatement = {
+      all: (values) => {
         try {
-          return prepared.all(...(parameters as SQLInputValue[]));
+          return prepared.all(...(values as SQLInputValue[]));
         } catch (error) {
           throw this.#failed(error);
         }
       },
-      run: (parameters) => {
+      run: (values) => {
         try {
-          return prepared.run(...(parameters as SQLInputValue[]));
+          return Number(prepared.run(...(values as SQLInputValue[])).changes);
         } catch (error) {
           throw this.#failed(error);
         }
       },
-      iterate: (parameters) => prepared.iterate(...(parameters as SQLInputValue[])),
+      iterate: (values) => prepared.iterate(...(values as SQLInputValue[])),
     };
     for (const oldest of this.#statements.keys()) {
       if (this.#statements.size < STATEMENTS_MAX) break;

@@ -1,14 +1,4 @@
-import {
-  type DatabaseConnection,
-  type Dialect,
-  Kysely,
-  SqliteAdapter,
-  SqliteDriver,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  type Transaction,
-} from 'kysely';
-import type { Engine, Failure } from '../engine.ts';
+import type { Connection, Database, Engine, Failure, Statement, Transaction } from '../engine.ts';
 import { migrate } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
 import { checkpointInThread, syncLargeLog } from './checkpoint.ts';
@@ -37,8 +27,7 @@ const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
  */
 export async function openSqlite(file: string): Promise<Engine> {
   const connection = new SqliteConnection(file);
-  const driver = new ImmediateSqliteDriver(connection, file);
-  const db = new Kysely<Tables>({ dialect: dialectOn(driver) });
+  const db = new SqliteDatabase(connection, file);
   await migrate(db, { int64: 'integer', lockWriters }).catch((error) => {
     throw notOpened(file, error);
   });
@@ -48,27 +37,18 @@ export async function openSqlite(file: string): Promise<Engine> {
     place: file,
     classify,
     lockWriters,
-    startLarge: () => driver.startLarge(),
-    reader: () => driver.reader,
-    finishLarge: () => driver.finishLarge(),
+    startLarge: () => db.startLarge(),
+    reader: () => db.reader,
+    finishLarge: () => db.finishLarge(),
     // Changes of other processes are found by polling.
     announce: async () => {},
-    readAll,
+    readAll: (_trx, table) => readAll(connection, table),
     watch: (look) => watch(connection, look),
   };
 }
 
 /** BEGIN IMMEDIATE has already taken the write lock. */
 async function lockWriters(): Promise<void> {}
-
-function dialectOn(driver: SqliteDriver): Dialect {
-  return {
-    createAdapter: () => new TransactionalSqliteAdapter(),
-    createDriver: () => driver,
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  };
-}
 
 function classify(error: unknown): Failure | undefined {
   if (error instanceof LogNotSynced) return 'unknown';
@@ -83,12 +63,12 @@ function classify(error: unknown): Failure | undefined {
 }
 
 async function* readAll(
-  trx: Transaction<Tables>,
+  connection: SqliteConnection,
   table: keyof Tables,
 ): AsyncGenerator<Readonly<Record<string, unknown>>[]> {
   let rows: Readonly<Record<string, unknown>>[] = [];
-  for await (const row of trx.selectFrom(table).selectAll().stream()) {
-    rows.push(row);
+  for (const row of connection.prepare(`select * from ${table}`).iterate([])) {
+    rows.push(row as Readonly<Record<string, unknown>>);
     if (rows.length < READ_AT_ONCE) continue;
     yield rows;
     rows = [];
@@ -126,44 +106,76 @@ function readVersion(connection: SqliteConnection): string | undefined {
   }
 }
 
-/** SQLite rolls back schema changes with their transaction (sqlite.org/lang_transaction.html); Kysely assumes not. */
-class TransactionalSqliteAdapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true;
-  }
+/** What runs in a transaction, or beside one on a connection of its own. */
+function statementsOn(connection: SqliteConnection): Transaction {
+  return {
+    isTransaction: true,
+    all: async <Row>({ sql, values }: Statement) => connection.prepare(sql).all(values) as Row[],
+    run: async ({ sql, values }) => connection.prepare(sql).run(values),
+  };
 }
 
-function openReader(file: string): Kysely<Tables> {
-  const connection = new SqliteConnection(file);
-  connection.waitNoMore();
-  return new Kysely<Tables>({ dialect: dialectOn(new SqliteDriver({ database: connection })) });
-}
-
-/** Kysely's SQLite driver on `node:sqlite`; transactions take the write lock when they begin instead of midway. */
-class ImmediateSqliteDriver extends SqliteDriver {
+/** One connection to a file: a transaction has it to itself from its begin to its end, and everything else waits. */
+class SqliteDatabase implements Database {
   readonly #connection: SqliteConnection;
   readonly #file: string;
+  readonly #inTransaction: Transaction;
+  /** Fulfilled when the transaction under way has ended. */
+  #underWay: Promise<void> | undefined;
   /** A second connection, opened for the first large transaction: the first one is busy until its end. */
-  #reader: Kysely<Tables> | undefined;
-  #hasReader = false;
+  #second: SqliteConnection | undefined;
+  #reader: Connection | undefined;
   #isLarge = false;
   #checkpointing = Promise.resolve();
 
   constructor(connection: SqliteConnection, file: string) {
-    super({ database: connection });
     this.#connection = connection;
     this.#file = file;
+    this.#inTransaction = statementsOn(connection);
   }
 
   /** What reads run on beside a large transaction. */
-  get reader(): Kysely<Tables> | undefined {
-    return this.#hasReader ? this.#reader : undefined;
+  get reader(): Connection | undefined {
+    return this.#reader;
+  }
+
+  async all<Row>(statement: Statement): Promise<Row[]> {
+    while (this.#underWay) await this.#underWay;
+    return this.#inTransaction.all(statement);
+  }
+
+  async run(statement: Statement): Promise<number> {
+    while (this.#underWay) await this.#underWay;
+    return this.#inTransaction.run(statement);
+  }
+
+  /** Takes the write lock when it begins, where a retry is easy, instead of midway. Every one sees a snapshot. */
+  async transaction<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
+    while (this.#underWay) await this.#underWay;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#underWay = promise;
+    try {
+      this.#connection.assertWritable();
+      this.#connection.prepare('begin immediate').run([]);
+      const result = await work(this.#inTransaction);
+      this.#commit();
+      return result;
+    } catch (error) {
+      this.#rollback();
+      throw error;
+    } finally {
+      this.#underWay = undefined;
+      resolve();
+    }
   }
 
   startLarge(): void {
     if (this.#file === IN_MEMORY) return;
-    this.#reader ??= openReader(this.#file);
-    this.#hasReader = true;
+    if (!this.#second) {
+      this.#second = new SqliteConnection(this.#file);
+      this.#second.waitNoMore();
+    }
+    this.#reader = statementsOn(this.#second);
   }
 
   /** Syncs a large log ahead of the commit, and leaves the checkpoint after it to a thread. */
@@ -173,31 +185,26 @@ class ImmediateSqliteDriver extends SqliteDriver {
     if (this.#isLarge) this.#checkpointEvery(0);
   }
 
-  override async commitTransaction(): Promise<void> {
+  async close(): Promise<void> {
+    await this.#checkpointing;
+    this.#second?.close();
+    this.#connection.close();
+  }
+
+  #commit(): void {
     this.#connection.prepare('commit').run([]);
-    this.#hasReader = false;
+    this.#reader = undefined;
     if (!this.#isLarge) return;
     this.#isLarge = false;
     this.#checkpointing = checkpointInThread(this.#file).then(() => this.#checkpointEvery(AUTOCHECKPOINT_PAGES));
   }
 
-  override async beginTransaction(): Promise<void> {
-    this.#connection.assertWritable();
-    this.#connection.prepare('begin immediate').run([]);
-  }
-
   /** On a full disk SQLite has rolled back already; a second rollback would fail and hide the cause. */
-  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+  #rollback(): void {
     if (this.#isLarge) this.#checkpointEvery(AUTOCHECKPOINT_PAGES);
     this.#isLarge = false;
-    this.#hasReader = false;
-    if (this.#connection.isTransaction) await super.rollbackTransaction(connection);
-  }
-
-  override async destroy(): Promise<void> {
-    await this.#checkpointing;
-    await this.#reader?.destroy();
-    await super.destroy();
+    this.#reader = undefined;
+    if (this.#connection.isTransaction) this.#connection.prepare('rollback').run([]);
   }
 
   #checkpointEvery(pages: number): void {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-const NEW_CATEGORY = 'insert into "categories"';
+const NEW_CATEGORY = 'insert into categories';
 
 /** A proxy in front of PostgreSQL that can lose the answer to a COMMIT. */
 export interface CommitProxy extends AsyncDisposable {

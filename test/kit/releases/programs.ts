@@ -37,7 +37,7 @@ export function laterRelease(folder: string, version: string, migrations: readon
   const code = readFileSync(file, 'utf8');
   assert.match(code, LAST_MIGRATION);
   const added = migrations.map(({ name, statements }) => {
-    const runs = statements.map((statement) => `await sql.raw(${JSON.stringify(statement)}).execute(db);`);
+    const runs = statements.map((statement) => `await db.run(sql([${JSON.stringify(statement)}]));`);
     return `'${name}': async () => async (db) => { ${runs.join(' ')} },`;
   });
   writeFileSync(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ExpressionBuilder } from 'kysely';
+import sql, { type Sql } from 'sql-template-tag';
 import type { Operator } from '../../../catalog/audit.ts';
 import {
   type ConsoleSession,
@@ -9,6 +9,7 @@ import {
 } from '../../../catalog/operator/session.ts';
 import type { Clock } from '../../../stdx/clock.ts';
 import { recordAudit } from '../audit.ts';
+import { insertInto } from '../statement.ts';
 import type { Tables } from '../tables.ts';
 import type { Transactions } from '../transactions.ts';
 
@@ -25,27 +26,22 @@ export class SqlSessions implements SessionStorage {
 
   offer(hash: string, { endsAt, actor, role }: Parameters<SessionStorage['offer']>[1]): Promise<void> {
     return this.#transactions.transactUnlocked(async (trx) => {
-      await trx.insertInto('console_logins').values({ hash, actor, role, ends_at: endsAt }).execute();
+      await trx.run(insertInto('console_logins', [{ hash, actor, role, ends_at: endsAt }]));
     });
   }
 
   async open(loginHash: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
     // A guess costs a look-up, and never the lock of the writers.
-    const isOffered = await this.#transactions.read((db) =>
-      db.selectFrom('console_logins').select('hash').where('hash', '=', loginHash).executeTakeFirst(),
+    const [isOffered] = await this.#transactions.read((db) =>
+      db.all<{ hash: string }>(sql`select hash from console_logins where hash = ${loginHash}`),
     );
     if (!isOffered) return undefined;
     return this.#transactions.transact(async (trx) => {
-      const login = await trx.selectFrom('console_logins').selectAll().where('hash', '=', loginHash).executeTakeFirst();
+      const [login] = await trx.all<Tables['console_logins']>(sql`
+        select * from console_logins where hash = ${loginHash}`);
       // A login opens one session, so it is deleted along with the expired ones.
-      await trx
-        .deleteFrom('console_logins')
-        .where((where) => where.or([where('hash', '=', loginHash), where('ends_at', '<=', now)]))
-        .execute();
-      await trx
-        .deleteFrom('console_sessions')
-        .where((where) => where.not(isOpen(now)(where)))
-        .execute();
+      await trx.run(sql`delete from console_logins where hash = ${loginHash} or ends_at <= ${now}`);
+      await trx.run(sql`delete from console_sessions where not ${isOpen(now)}`);
       if (!login || login.ends_at <= now) return undefined;
       const row = {
         hash,
@@ -56,7 +52,7 @@ export class SqlSessions implements SessionStorage {
         ends_at: endsAt,
         last_seen_at: now,
       };
-      await trx.insertInto('console_sessions').values(row).execute();
+      await trx.run(insertInto('console_sessions', [row]));
       await recordAudit(trx, {
         at: this.#clock().unix,
         by: { actor: login.actor, via: 'console' },
@@ -71,44 +67,32 @@ export class SqlSessions implements SessionStorage {
 
   find(hash: string, now: number): Promise<ConsoleSession | undefined> {
     return this.#transactions.read(async (db) => {
-      const row = await db
-        .selectFrom('console_sessions')
-        .selectAll()
-        .where('hash', '=', hash)
-        .where(isOpen(now))
-        .executeTakeFirst();
+      const [row] = await db.all<Tables['console_sessions']>(sql`
+        select * from console_sessions where hash = ${hash} and ${isOpen(now)}`);
       return row && toSession(row);
     });
   }
 
   touch(id: string, now: number): Promise<void> {
     return this.#transactions.transactUnlocked(async (trx) => {
-      await trx.updateTable('console_sessions').set({ last_seen_at: now }).where('id', '=', id).execute();
+      await trx.run(sql`update console_sessions set last_seen_at = ${now} where id = ${id}`);
     });
   }
 
   list(now: number): Promise<ConsoleSession[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await db
-        .selectFrom('console_sessions')
-        .selectAll()
-        .where(isOpen(now))
-        .orderBy('opened_at', 'desc')
-        .execute();
+      const rows = await db.all<Tables['console_sessions']>(sql`
+        select * from console_sessions where ${isOpen(now)} order by opened_at desc`);
       return rows.map(toSession);
     });
   }
 
   revoke(id: string, now: number, by: Operator): Promise<boolean> {
     return this.#transactions.transact(async (trx) => {
-      const row = await trx
-        .selectFrom('console_sessions')
-        .selectAll()
-        .where('id', '=', id)
-        .where(isOpen(now))
-        .executeTakeFirst();
+      const [row] = await trx.all<Tables['console_sessions']>(sql`
+        select * from console_sessions where id = ${id} and ${isOpen(now)}`);
       if (!row) return false;
-      await trx.deleteFrom('console_sessions').where('id', '=', id).execute();
+      await trx.run(sql`delete from console_sessions where id = ${id}`);
       await recordAudit(trx, {
         at: this.#clock().unix,
         by,
@@ -123,13 +107,9 @@ export class SqlSessions implements SessionStorage {
 }
 
 /** The condition for an open session. Instances of the previous version leave `last_seen_at` at 0. */
-function isOpen(now: number) {
+function isOpen(now: number): Sql {
   const idleSince = now - SESSION_IDLE_SECONDS;
-  return (where: ExpressionBuilder<Tables, 'console_sessions'>) =>
-    where.and([
-      where('ends_at', '>', now),
-      where.or([where('last_seen_at', '>', idleSince), where('opened_at', '>', idleSince)]),
-    ]);
+  return sql`(ends_at > ${now} and (last_seen_at > ${idleSince} or opened_at > ${idleSince}))`;
 }
 
 function toSession(row: Tables['console_sessions']): ConsoleSession {

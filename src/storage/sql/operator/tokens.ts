@@ -1,7 +1,9 @@
+import sql from 'sql-template-tag';
 import type { Operator } from '../../../catalog/audit.ts';
 import { type OperatorToken, ROLES, type TokenStorage } from '../../../catalog/operator/token.ts';
 import type { Clock } from '../../../stdx/clock.ts';
 import { recordAudit } from '../audit.ts';
+import { insertInto } from '../statement.ts';
 import type { Tables } from '../tables.ts';
 import type { Transactions } from '../transactions.ts';
 
@@ -20,10 +22,7 @@ export class SqlTokens implements TokenStorage {
     return this.#transactions.transact(async (trx) => {
       const { id, name, prefix, role, createdAt, expiresAt } = token;
       const moments = { created_at: createdAt, expires_at: expiresAt, revoked_at: null };
-      await trx
-        .insertInto('operator_tokens')
-        .values({ id, hash, name, prefix, role, ...moments })
-        .execute();
+      await trx.run(insertInto('operator_tokens', [{ id, hash, name, prefix, role, ...moments }]));
       const after = { name, role, expiresAt };
       await recordAudit(trx, {
         at: this.#clock().unix,
@@ -38,7 +37,8 @@ export class SqlTokens implements TokenStorage {
 
   find(hash: string): Promise<OperatorToken | undefined> {
     return this.#transactions.read(async (db) => {
-      const row = await db.selectFrom('operator_tokens').selectAll().where('hash', '=', hash).executeTakeFirst();
+      const [row] = await db.all<Tables['operator_tokens']>(sql`
+        select * from operator_tokens where hash = ${hash}`);
       // A role that there is not may be a damaged one.
       return row && ROLES.includes(row.role) ? toToken(row) : undefined;
     });
@@ -46,21 +46,17 @@ export class SqlTokens implements TokenStorage {
 
   list(): Promise<OperatorToken[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await db
-        .selectFrom('operator_tokens')
-        .selectAll()
-        .orderBy('created_at', 'desc')
-        .orderBy('id')
-        .execute();
+      const rows = await db.all<Tables['operator_tokens']>(sql`
+        select * from operator_tokens order by created_at desc, id`);
       return rows.map(toToken);
     });
   }
 
   revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined> {
     return this.#transactions.transact(async (trx) => {
-      const row = await trx.selectFrom('operator_tokens').selectAll().where('id', '=', id).executeTakeFirst();
+      const [row] = await trx.all<Tables['operator_tokens']>(sql`select * from operator_tokens where id = ${id}`);
       if (!row || row.revoked_at !== null) return row && toToken(row);
-      await trx.updateTable('operator_tokens').set({ revoked_at: now }).where('id', '=', id).execute();
+      await trx.run(sql`update operator_tokens set revoked_at = ${now} where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
       await recordAudit(trx, { at: this.#clock().unix, by, action: 'operator.revoke', target: id, before, after });
       return toToken({ ...row, revoked_at: now });
