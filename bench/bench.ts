@@ -7,7 +7,8 @@ import { BENCH, machine } from './machine.ts';
 import { type Run, report } from './report.ts';
 import { runWorkload, type Scale } from './rounds.ts';
 import { summary, writeReadme } from './summary.ts';
-import { WORKLOADS, type Workload } from './workloads.ts';
+import type { Workload } from './workload.ts';
+import { WORKLOADS } from './workloads.ts';
 import type { Workshop } from './workshop.ts';
 
 /** More keys than the service remembers of either kind; `--distinct-keys 1000000` takes minutes more. */
@@ -31,6 +32,8 @@ async function bench({ isQuick, only }: { isQuick: boolean; only: string[] | und
   const startedMs = performance.now();
   const scale: Scale & typeof FULL = isQuick ? QUICK : FULL;
   const distinctKeys = Number(values['distinct-keys'] ?? scale.distinctKeys);
+  const unknown = only?.find((each) => each !== 'figures' && WORKLOADS.every(({ name }) => name !== each));
+  if (unknown !== undefined) throw new Error(`There is no workload ${unknown}; see bench/workloads.ts`);
   const chosen = WORKLOADS.filter(({ name, quick }) => only?.includes(name) ?? (quick || !isQuick));
   const here = machine();
   const skipped: string[] = [];

@@ -6,7 +6,7 @@ import { ratio, type Scale, type Series } from './rounds.ts';
 import type { Point } from './shapes.ts';
 import { number, type Spread, spread } from './statistics.ts';
 import { summary } from './summary.ts';
-import type { Workload } from './workloads.ts';
+import type { Workload } from './workload.ts';
 
 /** The results of a run. */
 export interface Run {

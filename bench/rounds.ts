@@ -3,7 +3,7 @@ import { measure } from './load.ts';
 import { startNeighbour } from './neighbour.ts';
 import { processorSeconds, residentMb } from './servers.ts';
 import { type Spread, spread } from './statistics.ts';
-import type { Workload } from './workloads.ts';
+import type { Workload } from './workload.ts';
 import type { Contender, Workshop } from './workshop.ts';
 
 const BYTES_PER_MB = 1e6;
@@ -49,7 +49,7 @@ export async function runWorkload(
     await using _neighbour = workload.hasNeighbour ? await startNeighbour(shop.machine) : undefined;
     const inTurn = [...contenders.entries()];
     for (const [index, contender] of i % 2 === 0 ? inTurn : inTurn.reverse()) {
-      const measured = await round(shop, contender, seconds);
+      const measured = await round(shop, contender, workload.seconds ?? seconds);
       series[index]?.perSecond.push(measured.requests / measured.seconds);
       series[index]?.mbPerSecond.push(measured.bytes / BYTES_PER_MB / measured.seconds);
       series[index]?.p99Ms.push(measured.p99Ms);

@@ -1,47 +1,9 @@
-import { addBannedKey, addKey, addKeys, databaseFile } from './contents.ts';
-import { type Call, sendOnce } from './load.ts';
+import { addBannedKey, addKey, databaseFile } from './contents.ts';
+import { CURVES, KEYS } from './curves.ts';
+import type { Call } from './load.ts';
 import { postgresAndRedis } from './postgres.ts';
-import { flat, linear, type Shape, saturating } from './shapes.ts';
-import { type Contender, contender, peers, serve, service, type Workshop } from './workshop.ts';
-
-/** The rate of one contender by that of another. */
-interface Share {
-  readonly of: string;
-  readonly against: string;
-}
-
-/** What one contender must reach of another's rate. */
-interface Target extends Share {
-  readonly atLeast: number;
-  /** Met as well by a share that is higher by this than another, as that of Node's HTTP server itself. */
-  readonly orAbove?: Share & { readonly by: number };
-}
-
-/** Contenders that are measured in turn, in the same rounds. */
-export interface Workload {
-  readonly name: string;
-  readonly title: string;
-  readonly about: string;
-  /** What a rate counts. */
-  readonly unit: 'requests' | 'MB';
-  readonly targets: readonly Target[];
-  /** Drawn over the contenders' `x`. */
-  readonly curve?: { readonly x: string; readonly shape: Shape };
-  /** Whether servers and load share all cores, instead of a core each. */
-  readonly sharesCores?: true;
-  /** Whether a quick run has it. */
-  readonly quick: boolean;
-  /** Whether a process beside the load thrashes the caches. */
-  readonly hasNeighbour?: boolean;
-  contenders(shop: Workshop): Promise<Contender[]>;
-}
-
-const LIST = '/v1/categories';
-const KEYS_MANY = 100_000;
-const CREATE_BODY = JSON.stringify({ name: 'Dog', description: 'Loyal, social, needs walks' });
-
-const list = (key: string): Call => ({ method: 'GET', path: LIST, key });
-const create = (key: string): Call => ({ method: 'POST', path: LIST, key, body: CREATE_BODY });
+import { besidePeers, create, LIST, list, type Workload } from './workload.ts';
+import { type Contender, contender, peers, serve, service } from './workshop.ts';
 
 /** Reading the list, plain, beside everything that could be used instead. */
 const LISTS: readonly Workload[] = [
@@ -232,121 +194,6 @@ const REFUSALS: Workload = {
   },
 };
 
-const KEYS: Workload = {
-  name: 'keys',
-  title: 'Keys in rotation',
-  about: 'A list of 20, each request with the next of so many keys, all of which have called before.',
-  unit: 'requests',
-  quick: false,
-  targets: [{ of: `${KEYS_MANY} keys`, against: '1 key', atLeast: 0.85 }],
-  curve: { x: 'keys', shape: flat('the number of keys', 0.85) },
-  async contenders(shop) {
-    const file = await databaseFile(shop.folder, 20);
-    const secrets = addKeys(file, KEYS_MANY);
-    const server = await serve(shop, { DATABASE_URL: `sqlite:${file}` });
-    // As many calls in each rotation, so that the load generator does the same work.
-    const rotation = (keys: number) =>
-      contender(
-        shop,
-        {
-          name: keys === 1 ? '1 key' : `${keys} keys`,
-          server,
-          calls: secrets.map((_, index) => list(secrets[index % keys] ?? '')),
-        },
-        { x: keys },
-      );
-    const found = [1, 10, 100, 1_000, 10_000, KEYS_MANY].map(rotation);
-    await sendOnce(server.origin, secrets.map(list), 64);
-    return found;
-  },
-};
-
-/** How cost grows with load and catalog size. */
-const CURVES: readonly Workload[] = [
-  {
-    name: 'list-size',
-    title: 'List size',
-    about: 'GET /v1/categories over 16 connections, by the number of categories.',
-    unit: 'MB',
-    quick: false,
-    targets: [],
-    curve: { x: 'categories', shape: linear('the length of the list') },
-    async contenders(shop) {
-      const found: Contender[] = [];
-      for (const x of [20, 200, 2_000, 20_000, 100_000]) {
-        const { server, secret } = await service(shop, x);
-        found.push(contender(shop, { name: `${x} categories`, server, calls: [list(secret)] }, { connections: 16, x }));
-      }
-      return found;
-    },
-  },
-  {
-    name: 'connections',
-    title: 'Connections',
-    about: 'A list of 20, by the number of connections that send one request after the other, beside bare node:http.',
-    unit: 'requests',
-    quick: false,
-    targets: [
-      {
-        of: '1024 connections',
-        against: '64 connections',
-        atLeast: 0.8,
-        orAbove: { of: 'node-http, 1024', against: 'node-http, 64', by: 0.05 },
-      },
-    ],
-    curve: { x: 'connections', shape: saturating(16, 0.8) },
-    async contenders(shop) {
-      const own = await service(shop, 20);
-      const calls = [list(own.secret)];
-      const curve = [1, 4, 16, 64, 256, 1_024].map((x) =>
-        contender(shop, { name: `${x} connections`, server: own.server, calls }, { connections: x, x }),
-      );
-      const bare = (await peers(shop, ['node-http'], own)).flatMap(({ name, server }) =>
-        [64, 1_024].map((connections) =>
-          contender(shop, { name: `${name}, ${connections}`, server, calls }, { connections }),
-        ),
-      );
-      return [...curve, ...bare];
-    },
-  },
-  {
-    name: 'create-connections',
-    title: 'Durable create, by connections',
-    about: 'POST /v1/categories, by the number of connections that send one request after the other.',
-    unit: 'requests',
-    quick: true,
-    targets: [256, 1_024].map((x) => ({ of: `${x} connections`, against: '64 connections', atLeast: 0.95 })),
-    curve: { x: 'connections', shape: flat('the number of connections', 0.95) },
-    async contenders(shop) {
-      const { server, secret } = await service(shop, 20);
-      return [64, 256, 1_024].map((x) =>
-        contender(
-          shop,
-          { name: `${x} connections`, server, calls: [create(secret)] },
-          { connections: x, status: 201, x },
-        ),
-      );
-    },
-  },
-  {
-    name: 'stored',
-    title: 'Creates stored already',
-    about: 'POST /v1/categories over 64 connections, by how many categories there were when the first round began.',
-    unit: 'requests',
-    quick: true,
-    targets: [{ of: '100000 stored', against: '100 stored', atLeast: 0.9 }],
-    curve: { x: 'categories stored', shape: flat('what is stored', 0.9) },
-    async contenders(shop) {
-      const found: Contender[] = [];
-      for (const x of [100, 1_000, 10_000, 100_000]) {
-        const { server, secret } = await service(shop, x);
-        found.push(contender(shop, { name: `${x} stored`, server, calls: [create(secret)] }, { status: 201, x }));
-      }
-      return found;
-    },
-  },
-];
-
 /** The list and creates on PostgreSQL and Redis, beside the same on the embedded database. */
 const SERVERS: Workload = {
   name: 'postgres-redis',
@@ -381,18 +228,3 @@ export const WORKLOADS: readonly Workload[] = [
   ...CURVES,
   SERVERS,
 ];
-
-/** The service, and peers that send the same list. */
-async function besidePeers(
-  shop: Workshop,
-  categories: number,
-  names: readonly string[],
-  connections = 64,
-): Promise<Contender[]> {
-  const own = await service(shop, categories);
-  const calls = [list(own.secret)];
-  const others = await peers(shop, names, own);
-  return [{ name: 'service', server: own.server }, ...others].map((each) =>
-    contender(shop, { ...each, calls }, { connections }),
-  );
-}

@@ -1,0 +1,58 @@
+import type { Call } from './load.ts';
+import type { Shape } from './shapes.ts';
+import { type Contender, contender, peers, service, type Workshop } from './workshop.ts';
+
+/** The rate of one contender by that of another. */
+interface Share {
+  readonly of: string;
+  readonly against: string;
+}
+
+/** What one contender must reach of another's rate. */
+interface Target extends Share {
+  readonly atLeast: number;
+  /** Met as well by a share that is higher by this than another, as that of Node's HTTP server itself. */
+  readonly orAbove?: Share & { readonly by: number };
+}
+
+/** Contenders that are measured in turn, in the same rounds. */
+export interface Workload {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  /** What a rate counts. */
+  readonly unit: 'requests' | 'MB';
+  readonly targets: readonly Target[];
+  /** Drawn over the contenders' `x`. */
+  readonly curve?: { readonly x: string; readonly shape: Shape };
+  /** Whether servers and load share all cores, instead of a core each. */
+  readonly sharesCores?: true;
+  /** Whether a quick run has it. */
+  readonly quick: boolean;
+  /** Whether a process beside the load thrashes the caches. */
+  readonly hasNeighbour?: boolean;
+  /** How long a round is, if it must be longer than others. */
+  readonly seconds?: number;
+  contenders(shop: Workshop): Promise<Contender[]>;
+}
+
+export const LIST = '/v1/categories';
+const CREATE_BODY = JSON.stringify({ name: 'Dog', description: 'Loyal, social, needs walks' });
+
+export const list = (key: string): Call => ({ method: 'GET', path: LIST, key });
+export const create = (key: string): Call => ({ method: 'POST', path: LIST, key, body: CREATE_BODY });
+
+/** The service, and peers that send the same list. */
+export async function besidePeers(
+  shop: Workshop,
+  categories: number,
+  names: readonly string[],
+  connections = 64,
+): Promise<Contender[]> {
+  const own = await service(shop, categories);
+  const calls = [list(own.secret)];
+  const others = await peers(shop, names, own);
+  return [{ name: 'service', server: own.server }, ...others].map((each) =>
+    contender(shop, { ...each, calls }, { connections }),
+  );
+}
