@@ -6,6 +6,7 @@ import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { Weather } from './weather.ts';
 
+/** Of a process, so that its transactions wait for each other, as on the embedded database. */
 const CONNECTIONS_MAX = 1;
 /** As of PostgreSQL: a poll beside the notifications, which may be lost, and the deadline of an answer. */
 const LOOK_INTERVAL_MS = 1_000;
