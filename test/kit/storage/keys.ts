@@ -98,13 +98,20 @@ export function keysContract(check: Check): void {
     await storage.watch(async (change) => {
       seen.push(change);
     });
-    const { key } = await issue(storage, { owner: 'cus_1' });
-    const { key: unowned } = await issue(storage);
-    await storage.keys.update(key.id, { name: 'other' }, OPERATOR);
+    // A poll that comes between a commit and its answer may follow it once more.
+    const followed = async <T>(change: Promise<T>): Promise<T> => {
+      const before = seen.length;
+      const changed = await change;
+      assert.ok(seen.length > before);
+      return changed;
+    };
+    const { key } = await followed(issue(storage, { owner: 'cus_1' }));
+    const { key: unowned } = await followed(issue(storage));
+    await followed(storage.keys.update(key.id, { name: 'other' }, OPERATOR));
     const second = { hash: 'second', prefix: 'petcat_live_2' };
-    await storage.keys.rotate(key.id, second, { now: NOW + 1, oldEndAt: NOW + 9, by: OPERATOR });
-    await storage.keys.revoke(key.id, NOW + 2, OPERATOR);
-    assert.deepEqual(seen, ['keys', 'keys', 'keys', 'keys', 'keys']);
+    await followed(storage.keys.rotate(key.id, second, { now: NOW + 1, oldEndAt: NOW + 9, by: OPERATOR }));
+    await followed(storage.keys.revoke(key.id, NOW + 2, OPERATOR));
+    assert.deepEqual([...new Set(seen)], ['keys']);
     const { name, plan, limits, scopes, expiresAt } = key;
     const entriesOf = async (target: string) =>
       (await storage.audit.list({ since: 0, limit: 9, target })).map((each) => [each.action, each.before, each.after]);
