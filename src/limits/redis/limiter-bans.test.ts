@@ -285,3 +285,26 @@ test('a ban that could be stored only after a later one does not take its place'
   for (let saves = 0; saves < 2; saves += 1) await at.limiter.save();
   assert.match(at.redis.value(at.key.id) ?? '', new RegExp(`"startedAt":${now},.*"isStored":true`));
 });
+
+test('refusals since the end of a ban that was still being decided then lead to the next one', async () => {
+  const at = await bench().start();
+  const { limiter, key, played, redis, time } = at;
+  await provoke(at, [limiter]);
+  redis.takeSnapshot();
+  redis.failOver();
+  await time.pass(1_000);
+  const read = Promise.withResolvers<void>();
+  let deciding: ReturnType<typeof limiter.charge> | undefined;
+  // The ban waits for storage, and a look by another plan merges the key, so that its requests do not.
+  played.onRead = () => {
+    played.onRead = () => read.promise;
+    deciding = limiter.charge(key);
+  };
+  await limiter.peek({ ...key, limits: { ...LIMITS, minute: LIMITS.minute + 1 } });
+  time.leap(61_000);
+  assert.equal((await charge(at, LIMITS.minute + 1)).at(-1), 'rate_limit_exceeded');
+  read.resolve();
+  assert.equal((await deciding)?.refusal, 'key_banned');
+  await time.pass(2_000);
+  assert.deepEqual((await charge(at, BAN_AFTER)).slice(-2), ['rate_limit_exceeded', 'key_banned']);
+});

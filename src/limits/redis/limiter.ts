@@ -350,7 +350,8 @@ export class RedisLimiter implements Limiter {
       }
       const result = charge(state, key.limits, now, this.#options.banAfter);
       const ban = result.newBan && unstored(result.newBan);
-      this.#remember(key, result.state, ban ?? last);
+      // If the process was suspended until its ban was over, the refusals since then are remembered already.
+      if (!ban || this.#redis.now().latest.steady < ban.ends) this.#remember(key, result.state, ban ?? last);
       if (!ban) return result.decision;
       const replaced = await this.#redis.replaceBan(key.id, last, ban);
       const isOvertaken = replaced !== 'replaced' && replaced !== undefined;
