@@ -207,7 +207,7 @@ export class LimitsModel {
   }
 
   #checkRefused(decided: Dated, { counter, ledger }: { counter: Counter; ledger: Ledger }): void {
-    const { key, life, decision, isFromMemory, nowMs } = decided;
+    const { key, life, decision, isFromMemory, askedMs, nowMs } = decided;
     const { minute, day, refusal } = decision;
     const isDaySpent = day.remaining === 0;
     const code = isDaySpent ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
@@ -220,15 +220,17 @@ export class LimitsModel {
       : ledger.isSpentAt(now, minute.limit, minute.reset - ahead);
     promise(isSpent, () => `${key.id}: refused by ${counter} with ${JSON.stringify(decision)}, although there is room`);
     if (counter === 'share') return;
-    const mayForget = nowMs < (this.#uncertainUntilMs.get(key.id) ?? 0);
-    const { count, isKnown } = this.#refusalsOf(life, key.id).add(decision.now - ahead, { mayForget });
+    // It may be told long after it was decided, if the process was suspended in between.
+    const mayForget = () => askedMs < (this.#uncertainUntilMs.get(key.id) ?? 0);
+    const refusals = this.#refusalsOf(life, key.id);
+    const { count, isKnown } = refusals.add(decision.now - ahead, { mayForget: mayForget() });
     const isDue = count > key.limits.minute && count >= this.#options.banAfter;
     if (!isDue || !isKnown) return;
     // Answers that were under way when a process decided on a ban are still refusals of a window.
     const isBanned = () => this.bans.isNew(key.id, nowMs);
     this.#expect({
       sinceMs: nowMs,
-      isSo: () => isBanned() || nowMs < (this.#uncertainUntilMs.get(key.id) ?? 0) || life.isDead,
+      isSo: () => isBanned() || mayForget() || life.isDead,
       broken: () => `${key.id}: refused ${count} times after a 429, and not banned`,
     });
   }
