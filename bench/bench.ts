@@ -6,6 +6,7 @@ import { distinctKeysFigures, type Figure, startFigures } from './figures.ts';
 import { BENCH, machine } from './machine.ts';
 import { type Run, report } from './report.ts';
 import { runWorkload, type Scale } from './rounds.ts';
+import { spread } from './statistics.ts';
 import { summary, writeReadme } from './summary.ts';
 import type { Workload } from './workload.ts';
 import { WORKLOADS } from './workloads.ts';
@@ -67,7 +68,8 @@ async function bench({ isQuick, only }: { isQuick: boolean; only: string[] | und
     process.off('exit', clear);
   }
   const tookSeconds = (performance.now() - startedMs) / 1000;
-  const calibration = judge(timed, multiples);
+  const rounds = workloads.flatMap(({ series }) => series.map(({ perSecond }) => spread(perSecond)));
+  const calibration = judge(timed, multiples, rounds);
   write({ machine: here, calibration, scale, isQuick, workloads, figures, skipped, tookSeconds }, only === undefined);
 }
 

@@ -14,6 +14,7 @@ const HASHES = 4;
 /** What a quiet machine stays below: others take the cores, or their caches and their clock. */
 const TAKEN_MAX = 1.05;
 const SLOWER_MAX = 1.15;
+const APART_MAX = 25;
 const COMPARISONS = 5;
 
 /** One run of the fixed work on a core. */
@@ -29,6 +30,8 @@ export interface Calibration {
   readonly taken: Spread;
   /** The time on both cores at once for that on one: 1 if they share nothing, 2 if they are one core. */
   readonly together: Spread;
+  /** How far the rounds of a contender are apart, in percent of their median. */
+  readonly apart: Spread;
   readonly isBusy: boolean;
 }
 
@@ -61,14 +64,16 @@ export async function compareCores(machine: Machine): Promise<number[]> {
 }
 
 /** Judges whether the machine was busy with something else. */
-export function judge(timed: readonly Timed[], multiples: readonly number[]): Calibration {
+export function judge(timed: readonly Timed[], multiples: readonly number[], rounds: readonly Spread[]): Calibration {
   const ms = spread(timed.map(({ wallMs }) => wallMs));
   const taken = spread(timed.map(({ wallMs, processorMs }) => wallMs / processorMs));
+  const apart = spread(rounds.map(({ median, min, max }) => ((max - min) / median) * 100));
   return {
     ms,
     taken,
     together: spread(multiples),
-    isBusy: taken.median > TAKEN_MAX || ms.median > SLOWER_MAX * ms.min,
+    apart,
+    isBusy: taken.median > TAKEN_MAX || ms.median > SLOWER_MAX * ms.min || apart.median > APART_MAX,
   };
 }
 

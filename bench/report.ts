@@ -42,15 +42,7 @@ export function report(run: Run): { markdown: string; plots: Map<string, string>
 }
 
 /** Whether the machine did something else meanwhile, and how far the rounds are apart. */
-function quietness({ calibration: { ms, taken, together, isBusy }, workloads }: Run): string {
-  const apart = spread(
-    workloads.flatMap(({ series }) =>
-      series.map(({ perSecond }) => {
-        const { median, min, max } = spread(perSecond);
-        return ((max - min) / median) * 100;
-      }),
-    ),
-  );
+function quietness({ calibration: { ms, taken, together, apart, isBusy } }: Run): string {
   const verdict = isBusy ? '**The machine was busy with something else.**' : 'The machine was quiet.';
   const percent = (value: number) => `${number(value)} %`;
   return `${verdict} A fixed piece of work on each core, before every round and at the end, took ${ranged(ms)} ms, ${ranged(taken)} times the processor time that it got; on both cores at once ${ranged(together)} times as long as on one. The rounds of a contender were ${percent(apart.median)} apart in the median, ${percent(apart.max)} at most.`;
