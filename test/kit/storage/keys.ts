@@ -165,6 +165,7 @@ export function keysContract(check: Check): void {
     const page = await storage.keys.search({ text: 'sHOP', offset: 20, limit: 10 });
     assert.deepEqual([page.count, page.keys.length], [25, 5]);
     assert.equal((await storage.keys.search({ text: '', offset: 0, limit: 10 })).count, 26);
+    assert.deepEqual(await storage.keys.search({ text: '', offset: 0, limit: 0 }), { keys: [], count: 26 });
     for (const offset of [25, 26])
       assert.deepEqual(await storage.keys.search({ text: 'shop', offset, limit: 10 }), { keys: [], count: 25 });
     assert.equal((await storage.keys.search({ text: '0%_', offset: 0, limit: 10 })).count, 25);
