@@ -34,7 +34,10 @@ async function bench({ isQuick, only }: { isQuick: boolean; only: string[] | und
   const scale: Scale & typeof FULL = isQuick ? QUICK : FULL;
   const distinctKeys = Number(values['distinct-keys'] ?? scale.distinctKeys);
   const unknown = only?.find((each) => each !== 'figures' && WORKLOADS.every(({ name }) => name !== each));
-  if (unknown !== undefined) throw new Error(`There is no workload ${unknown}; see bench/workloads.ts`);
+  if (unknown !== undefined)
+    throw new Error(
+      `There is no workload ${unknown}; there are ${WORKLOADS.map(({ name }) => name).join(', ')} and figures`,
+    );
   const chosen = WORKLOADS.filter(({ name, quick }) => only?.includes(name) ?? (quick || !isQuick));
   const here = machine();
   const skipped: string[] = [];

@@ -7,6 +7,7 @@ import { type Contender, contender, peers, serve, service } from './workshop.ts'
 
 const KEYS_MANY = 100_000;
 
+/** How the rate depends on the number of keys that call. */
 export const KEYS: Workload = {
   name: 'keys',
   title: 'Keys in rotation',

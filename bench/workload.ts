@@ -36,10 +36,13 @@ export interface Workload {
   contenders(shop: Workshop): Promise<Contender[]>;
 }
 
+/** The path of the categories. */
 export const LIST = '/v1/categories';
 const CREATE_BODY = JSON.stringify({ name: 'Dog', description: 'Loyal, social, needs walks' });
 
+/** Reads the list with a key. */
 export const list = (key: string): Call => ({ method: 'GET', path: LIST, key });
+/** Creates a category with a key. */
 export const create = (key: string): Call => ({ method: 'POST', path: LIST, key, body: CREATE_BODY });
 
 /** The service, and peers that send the same list. */

@@ -23,6 +23,7 @@ export interface Transaction extends Connection {
   readonly isTransaction: true;
 }
 
+/** An open database. Statements outside of a transaction are committed one by one. */
 export interface Database extends Connection {
   /**
    * Runs work in a transaction, and commits it, or rolls it back if the work throws. With `snapshot` every statement
