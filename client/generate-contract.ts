@@ -11,6 +11,12 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly description?: string;
+  readonly format?: string;
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
 }
 
 interface Parameter {
@@ -33,6 +39,12 @@ export interface OpenApi {
 }
 
 const LINE_WIDTH = 120;
+
+/** Descriptions for users of the client, where those of the contract speak of HTTP. */
+const WORDS: Readonly<Record<string, string>> = {
+  ids: 'Only pets with one of these ids, at most 100, on one page unless there is a `limit`; `[]` gives `[]`',
+  cursor: 'The `next` of the previous page',
+};
 
 /** The closed sets: the name of each, its description, and where the contract has it. */
 const CLOSED_SETS = {
@@ -86,9 +98,9 @@ class TypeWriter {
     const members = Object.entries(properties).map(([member, schema]) => {
       const isRequired = required.includes(member);
       const type = this.#typeOf(schema) + (isSent && !isRequired ? ' | undefined' : '');
-      const described = schema.description ?? this.#schemas[nameOf(schema.$ref) ?? '']?.description;
+      const described = WORDS[member] ?? schema.description ?? this.#schemas[nameOf(schema.$ref) ?? '']?.description;
       if (!described) throw new Error(`${name}.${member} has no description`);
-      return `${doc(described, '  ')}  readonly ${member}${isRequired ? '' : '?'}: ${type};\n`;
+      return `${doc(described + (isSent ? boundsOf(schema, described) : ''), '  ')}  readonly ${member}${isRequired ? '' : '?'}: ${type};\n`;
     });
     return `${doc(description)}export interface ${name} {\n${members.join('')}}`;
   }
@@ -126,6 +138,27 @@ class TypeWriter {
     if (schema.type === 'string' || schema.type === 'boolean' || schema.type === 'null') return schema.type;
     throw new Error(`the generator does not know the schema ${JSON.stringify(schema)}`);
   }
+}
+
+/** The bounds and the default of a value that is sent, unless its description already names them. */
+function boundsOf(schema: Schema, described: string): string {
+  const { type, format, minimum, maximum, minLength = 0, maxLength, default: preset } = schema;
+  const parts: string[] = [];
+  if (maxLength !== undefined)
+    parts.push(`${minLength > 0 ? `${minLength}` : 'up'} to ${inWords(maxLength)} characters`);
+  const isId = maximum === Number.MAX_SAFE_INTEGER;
+  if (type === 'integer' && isId) parts.push('whole, from 1');
+  if (type === 'integer' && !isId && maximum !== undefined) parts.push(`whole, ${minimum} to ${inWords(maximum)}`);
+  if (format === 'date-time') parts.push('RFC 3339, ending in `Z`');
+  if (preset !== undefined) parts.push(`default ${preset}`);
+  return parts
+    .filter((part) => !described.includes(part.replace('whole, ', '')))
+    .map((part) => `; ${part}`)
+    .join('');
+}
+
+function inWords(count: number): string {
+  return count.toLocaleString('en-US');
 }
 
 function union(name: string, members: readonly string[]): string {

@@ -12,9 +12,9 @@ export interface Category {
 
 /** A category to be created */
 export interface NewCategory {
-  /** Category name, for example a species */
+  /** Category name, for example a species; 1 to 255 characters */
   readonly name: string;
-  /** Short description of the category */
+  /** Short description of the category; up to 2,000 characters */
   readonly description?: string | undefined;
 }
 
@@ -26,27 +26,27 @@ export interface Pet {
   readonly name: string;
   /** The category of the pet */
   readonly categoryId: number;
-  /** How the pet stands in the store */
+  /** How the pet stands in the store; a pending one is reserved */
   readonly status: PetStatus;
 }
 
 /** A pet to be created */
 export interface NewPet {
-  /** Pet name */
+  /** Pet name; 1 to 255 characters */
   readonly name: string;
-  /** The category of the pet */
+  /** The category of the pet; whole, from 1 */
   readonly categoryId: number;
-  /** How the pet stands in the store */
+  /** How the pet stands in the store; a pending one is reserved; default available */
   readonly status?: PetStatus | undefined;
 }
 
 /** The members of a pet to be changed, at least one */
 export interface PetUpdate {
-  /** Pet name */
+  /** Pet name; 1 to 255 characters */
   readonly name?: string | undefined;
-  /** The category of the pet */
+  /** The category of the pet; whole, from 1 */
   readonly categoryId?: number | undefined;
-  /** How the pet stands in the store */
+  /** How the pet stands in the store; a pending one is reserved */
   readonly status?: PetStatus | undefined;
 }
 
@@ -66,11 +66,11 @@ export interface Order {
 
 /** An order to be placed */
 export interface NewOrder {
-  /** The pet that is ordered */
+  /** The pet that is ordered; whole, from 1 */
   readonly petId: number;
-  /** How many of it */
+  /** How many of it; whole, 1 to 1,000 */
   readonly quantity: number;
-  /** When the order ships, in UTC */
+  /** When the order ships, in UTC; at most five minutes in the past; RFC 3339, ending in `Z` */
   readonly shipDate?: string | undefined;
 }
 
@@ -80,13 +80,13 @@ export interface InventoryItem {
   readonly petId: number;
   /** How many there are */
   readonly quantity: number;
-  /** How the pet stands in the store */
+  /** How the pet stands in the store; a pending one is reserved */
   readonly status: PetStatus;
 }
 
 /** A stock to be set */
 export interface NewQuantity {
-  /** How many there are */
+  /** How many there are; whole, 0 to 1,000,000 */
   readonly quantity: number;
 }
 
@@ -122,41 +122,41 @@ export interface RateLimit {
 
 /** The query of listCategories. */
 export interface ListCategoriesQuery {
-  /** How many items to return, 1 to 1000 */
+  /** How many items to return, 1 to 1,000 */
   readonly limit?: number | undefined;
-  /** Opaque: copy it from the `Link` header of the previous page */
+  /** The `next` of the previous page */
   readonly cursor?: string | undefined;
 }
 
 /** The query of listPets. */
 export interface ListPetsQuery {
-  /** Only pets with one of these ids, at most 100, separated by commas; on one page unless `limit` is given */
+  /** Only pets with one of these ids, at most 100, on one page unless there is a `limit`; `[]` gives `[]` */
   readonly ids?: readonly number[] | undefined;
   /** Only pets with this status */
   readonly status?: PetStatus | undefined;
-  /** Only pets of this category */
+  /** Only pets of this category; whole, from 1 */
   readonly categoryId?: number | undefined;
-  /** How many items to return, 1 to 100 */
+  /** How many items to return, 1 to 100; default 20 */
   readonly limit?: number | undefined;
-  /** Opaque: copy it from the `Link` header of the previous page */
+  /** The `next` of the previous page */
   readonly cursor?: string | undefined;
 }
 
 /** The query of listOrders. */
 export interface ListOrdersQuery {
-  /** Only orders of this pet */
+  /** Only orders of this pet; whole, from 1 */
   readonly petId?: number | undefined;
-  /** How many items to return, 1 to 100 */
+  /** How many items to return, 1 to 100; default 20 */
   readonly limit?: number | undefined;
-  /** Opaque: copy it from the `Link` header of the previous page */
+  /** The `next` of the previous page */
   readonly cursor?: string | undefined;
 }
 
 /** The query of listInventory. */
 export interface ListInventoryQuery {
-  /** How many items to return, 1 to 100 */
+  /** How many items to return, 1 to 100; default 20 */
   readonly limit?: number | undefined;
-  /** Opaque: copy it from the `Link` header of the previous page */
+  /** The `next` of the previous page */
   readonly cursor?: string | undefined;
 }
 
@@ -199,6 +199,7 @@ export type ErrorCode =
   | 'insufficient_stock'
   | 'catalog_full'
   | 'gone'
+  | 'precondition_failed'
   | 'payload_too_large'
   | 'uri_too_long'
   | 'unsupported_media_type'

@@ -1,4 +1,5 @@
-import type { ErrorCode, Operation } from './contract.ts';
+import type { ErrorCode } from './contract.ts';
+import type { OperationName } from './options.ts';
 
 /**
  * The base class of every error of this client. An abort by the caller rejects with the reason of its signal instead.
@@ -8,7 +9,7 @@ export class PetCatalogError extends Error {
   /** The name of the class. */
   declare readonly name: string;
   /** The operation that failed. */
-  declare readonly operation: Operation;
+  declare readonly operation: OperationName;
   /** The error code of the service, if it sent one. */
   declare readonly code: ErrorCode | undefined;
   /** The status of the HTTP response, if there was one. */
@@ -21,10 +22,15 @@ export class PetCatalogError extends Error {
   declare readonly retryAt: Date | undefined;
 
   /** Only the client creates instances. */
-  constructor(operation: Operation, message: string, detail: Detail = {}, cause?: Error) {
+  constructor(operation: OperationName, message: string, detail: Detail = {}, cause?: Error) {
     super(`${operation}: ${message}`, cause && { cause });
     const { untilMs, ...rest } = detail;
     Object.assign(this, rest, untilMs && { retryAt: new Date(untilMs) }, { operation });
+  }
+
+  /** Every member, with name and message, for logs. */
+  toJSON(): object {
+    return Object.assign({ name: this.name, message: this.message }, this);
   }
 }
 
@@ -90,7 +96,7 @@ class ServiceError extends PetCatalogError {
   declare readonly status: number;
 
   /** Only the client creates instances. */
-  constructor(operation: Operation, refusal: Refusal, now: number) {
+  constructor(operation: OperationName, refusal: Refusal, now: number) {
     const { at, message, ...detail } = refusal;
     const untilMs = detail.retryAfter && at + detail.retryAfter * 1_000;
     const retryAfter = untilMs && Math.max(1, Math.ceil((untilMs - now) / 1_000));
@@ -113,7 +119,7 @@ export type ApiError = ServiceError &
   );
 
 /** For `error instanceof ApiError`; only the client creates instances. */
-export const ApiError = ServiceError as new (operation: Operation, refusal: Refusal, now: number) => ApiError;
+export const ApiError = ServiceError as new (operation: OperationName, refusal: Refusal, now: number) => ApiError;
 
 // On the prototypes, where stack traces look. `ServiceError` takes the name that it is exported by.
 for (const [name, type] of Object.entries({ PetCatalogError, ConnectionError, TimeoutError, ApiError: ServiceError })) {

@@ -1,7 +1,10 @@
 import type { DeprecationEvent, Limits } from './options.ts';
 
-/** One link of a `Link` header (RFC 8288), up to the next comma outside quotes: its target, then its parameters. */
-const LINK = /<([^>]*)>((?:[^",]|"(?:[^"\\]|\\.)*")*)/g;
+/**
+ * One link of a `Link` header (RFC 8288), up to the next comma outside quotes: its target, then its parameters.
+ * Without `<` in the target, so that a header of many takes no more than its length.
+ */
+const LINK = /<([^<>]*)>((?:[^",]|"(?:[^"\\]|\\.)*")*)/g;
 const PARAMETER = /;\s*([^\s=;]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]*))/g;
 
 /** Reads the `X-RateLimit` headers; undefined if they are missing or the key is not valid. */

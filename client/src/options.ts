@@ -1,8 +1,22 @@
 import type { Operation } from './contract.ts';
 
+/** The methods of HTTP that the service has. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** An operation of the contract or, for `request`, its method and path, with `{id}` in place of numbers. */
+export type OperationName = Operation | `${Method} /${string}`;
+
+/** A request for `PetCatalog.request`. */
+export interface RequestOptions extends CreateOptions, ChangeOptions {
+  /** Parameters to append to the path; those that are undefined are left out. */
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  /** The body, to be sent as JSON. */
+  readonly body?: object | undefined;
+}
+
 /** The options of a client. */
 export interface PetCatalogOptions {
-  /** The address of the service, which ends in `/v1`. */
+  /** The address of the service, with `http` or `https`, which ends in `/v1`. */
   readonly baseUrl: string | URL;
   /**
    * The API key. Default: the environment variable `PET_CATALOG_KEY`. It is sent only to `baseUrl` and appears in no
@@ -40,7 +54,7 @@ export interface CallOptions {
   readonly maxRetries?: number | undefined;
   /**
    * Headers to send with each attempt, such as `X-Request-Id` or `traceparent`. They replace the `User-Agent` of the
-   * client, but not `Authorization`, `Content-Type`, `Idempotency-Key` and `If-None-Match`.
+   * client, but not `Authorization`, `Content-Type`, `Idempotency-Key`, `If-Match` and `If-None-Match`.
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -55,6 +69,55 @@ export interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** The options of a call that changes or removes a resource. */
+export interface ChangeOptions extends CallOptions {
+  /**
+   * The `ETag` of the resource as you know it, from a response's `headers`, or several, separated by commas. The call
+   * rejects with `precondition_failed` if the resource has changed since, also by an earlier attempt of the same call
+   * whose answer was lost. Default: the call changes the resource in any state.
+   */
+  readonly ifMatch?: string | undefined;
+}
+
+/** Every option of a client with its type. */
+export const CLIENT_OPTIONS: Readonly<Record<keyof PetCatalogOptions, string>> = {
+  baseUrl: 'address',
+  apiKey: 'string',
+  timeoutMs: 'number',
+  attemptTimeoutMs: 'number',
+  maxRetries: 'number',
+  pace: 'boolean',
+  onResponse: 'function',
+  onDeprecation: 'function',
+  fetch: 'function',
+  clock: 'object',
+};
+
+/** Every option of a call with its type. */
+export const CALL_OPTIONS: Readonly<Record<keyof (CreateOptions & ChangeOptions), string>> = {
+  signal: 'object',
+  timeoutMs: 'number',
+  maxRetries: 'number',
+  headers: 'object',
+  idempotencyKey: 'string',
+  ifMatch: 'string',
+};
+
+/** Throws a TypeError for an option that is unknown or of another type. Quotes no text: it may be the key. */
+export function checkOptions(options: object, known: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    const type = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (!type) throw new TypeError(`${name} is no option; there are ${Object.keys(known).join(', ')}`);
+    if (value === undefined || type === 'address') continue;
+    const found = typeof value === 'number' ? `${value}` : value === null ? 'null' : `of type ${typeof value}`;
+    if (type === 'number' ? !(typeof value === type && value >= 0) : typeof value !== type || value === null) {
+      throw new TypeError(
+        `${name} is ${found}; pass ${type === 'object' ? 'an' : 'a'} ${type}${type === 'number' ? ' from 0' : ''}`,
+      );
+    }
+  }
+}
+
 /** The clock of the client. */
 export interface Clock {
   /** The current time in Unix milliseconds. Must be monotonic. */
@@ -66,7 +129,7 @@ export interface Clock {
 /** A response, as passed to `onResponse`. */
 export interface ResponseEvent {
   /** The operation of the call. */
-  readonly operation: Operation;
+  readonly operation: OperationName;
   /** The status of the response. */
   readonly status: number;
   /** The attempt of the call, from 1. */
@@ -92,7 +155,7 @@ export interface Limits {
 /** A deprecated operation, as passed to `onDeprecation`. */
 export interface DeprecationEvent {
   /** The deprecated operation. */
-  readonly operation: Operation;
+  readonly operation: OperationName;
   /** When it was deprecated. */
   readonly deprecation: Date | undefined;
   /** When it will be removed. */

@@ -1,4 +1,4 @@
-import type { ApiPromise } from './api-promise.ts';
+import { ApiPromise } from './api-promise.ts';
 import type {
   Category,
   InventoryItem,
@@ -15,22 +15,34 @@ import type {
   PetUpdate,
   RateLimit,
 } from './contract.ts';
-import type { CallOptions, CreateOptions, PetCatalogOptions } from './options.ts';
-import { type Page, Transport } from './transport.ts';
+import type {
+  CallOptions,
+  ChangeOptions,
+  CreateOptions,
+  Method,
+  PetCatalogOptions,
+  RequestOptions,
+} from './options.ts';
+import { asPage, type Page, Transport } from './transport.ts';
 
 export type { ApiPromise, ApiResponse } from './api-promise.ts';
 export type * from './contract.ts';
 export { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 export type {
   CallOptions,
+  ChangeOptions,
   Clock,
   CreateOptions,
   DeprecationEvent,
   Limits,
+  Method,
+  OperationName,
   PetCatalogOptions,
+  RequestOptions,
   ResponseEvent,
 } from './options.ts';
 export type { Page } from './transport.ts';
+export type { Categories, Inventory, Orders, Pets };
 
 const CATEGORIES_PER_PAGE = 1_000;
 /** Of pets, of orders and of the inventory. */
@@ -51,7 +63,7 @@ export class PetCatalog {
   /** The stock of the store. */
   readonly inventory: Inventory;
 
-  /** Throws a TypeError if the address or the key is missing or malformed. Sends nothing yet. */
+  /** Throws a TypeError that names the option that is missing, unknown or malformed. Sends nothing yet. */
   constructor(options: PetCatalogOptions) {
     this.#transport = new Transport(options);
     this.categories = new Categories(this.#transport);
@@ -63,6 +75,16 @@ export class PetCatalog {
   /** The requests left to the key. Does not count against the limits, and works over the limit and during a ban. */
   rateLimit(options?: CallOptions): ApiPromise<RateLimit> {
     return this.#transport.request('getRateLimit', { path: '/rate_limit', options, isFree: true });
+  }
+
+  /**
+   * Calls an operation that this client does not know yet, with the limits, retries and errors of all others. The path
+   * is relative to `baseUrl`, such as `/pets/7`. A list has `next`, the cursor of its next page.
+   */
+  request<Data = unknown>(method: Method, path: `/${string}`, options: RequestOptions = {}): ApiPromise<Data> {
+    const { query, body, ...rest } = options;
+    const operation = `${method} ${path.replace(/\/\d+(?=\/|$)/g, '/{id}') as `/${string}`}` as const;
+    return this.#transport.request(operation, { method, path, query, body, options: rest });
   }
 }
 
@@ -79,7 +101,7 @@ class Categories {
    * revalidates it with its ETag.
    */
   list(query?: ListCategoriesQuery, options?: CallOptions): ApiPromise<Page<Category>> {
-    return this.#transport.page('listCategories', { path: '/categories', query, options });
+    return this.#transport.request('listCategories', { path: '/categories', query, options });
   }
 
   /** Every category, one by one. Requests the pages as they are needed. */
@@ -97,10 +119,7 @@ class Categories {
     return this.#transport.request('createCategory', { method: 'POST', path: '/categories', body: category, options });
   }
 
-  /**
-   * One category.
-   * @experimental
-   */
+  /** One category. */
   get(categoryId: number, options?: CallOptions): ApiPromise<Category> {
     return this.#transport.request('getCategory', { path: '/categories', id: categoryId, options });
   }
@@ -114,9 +133,13 @@ class Pets {
     this.#transport = transport;
   }
 
-  /** One page of the pets, in ascending order of id. Default: 20 per page. */
+  /**
+   * One page of the pets that fit every filter, in ascending order of id. Default: 20 per page; with `ids` all of them.
+   * Resolves with `[]` for `ids: []`, and sends nothing.
+   */
   list(query?: ListPetsQuery, options?: CallOptions): ApiPromise<Page<Pet>> {
-    return this.#transport.page('listPets', { path: '/pets', query, options });
+    if (query?.ids?.length === 0) return nothing();
+    return this.#transport.request('listPets', { path: '/pets', query, options });
   }
 
   /** Every pet that the query names, one by one. Requests the pages as they are needed. */
@@ -144,9 +167,9 @@ class Pets {
 
   /**
    * Changes the given members of a pet, and the stock with its status.
-   * @experimental
+   * @beta
    */
-  update(petId: number, change: PetUpdate, options?: CallOptions): ApiPromise<Pet> {
+  update(petId: number, change: PetUpdate, options?: ChangeOptions): ApiPromise<Pet> {
     return this.#transport.request('updatePet', { method: 'PATCH', path: '/pets', id: petId, body: change, options });
   }
 }
@@ -161,7 +184,7 @@ class Orders {
 
   /** One page of the orders, in ascending order of id. Default: 20. */
   list(query?: ListOrdersQuery, options?: CallOptions): ApiPromise<Page<Order>> {
-    return this.#transport.page('listOrders', { path: '/store/orders', query, options });
+    return this.#transport.request('listOrders', { path: '/store/orders', query, options });
   }
 
   /** Every order, one by one. Requests the pages as they are needed. */
@@ -176,16 +199,13 @@ class Orders {
 
   /**
    * Places an order and reduces the stock. Retries do not place a second one.
-   * @experimental
+   * @beta
    */
   place(order: NewOrder, options?: CreateOptions): ApiPromise<Order> {
     return this.#transport.request('placeOrder', { method: 'POST', path: '/store/orders', body: order, options });
   }
 
-  /**
-   * One order.
-   * @experimental
-   */
+  /** One order. */
   get(orderId: number, options?: CallOptions): ApiPromise<Order> {
     return this.#transport.request('getOrder', { path: '/store/orders', id: orderId, options });
   }
@@ -193,9 +213,8 @@ class Orders {
   /**
    * Cancels an order and returns its stock. If the response to an attempt is lost and the retry finds no order, the
    * call succeeds.
-   * @beta
    */
-  cancel(orderId: number, options?: CallOptions): ApiPromise<void> {
+  cancel(orderId: number, options?: ChangeOptions): ApiPromise<void> {
     return this.#transport.request('cancelOrder', { method: 'DELETE', path: '/store/orders', id: orderId, options });
   }
 }
@@ -210,7 +229,7 @@ class Inventory {
 
   /** One page of the stock, in ascending order of petId. Default: 20. */
   list(query?: ListInventoryQuery, options?: CallOptions): ApiPromise<Page<InventoryItem>> {
-    return this.#transport.page('listInventory', { path: '/inventory', query, options });
+    return this.#transport.request('listInventory', { path: '/inventory', query, options });
   }
 
   /** The stock of every pet, one by one. Requests the pages as they are needed. */
@@ -223,10 +242,7 @@ class Inventory {
     return pages((next) => this.list({ limit: ITEMS_PER_PAGE, ...query, ...next }, options));
   }
 
-  /**
-   * The stock of one pet.
-   * @experimental
-   */
+  /** The stock of one pet. */
   get(petId: number, options?: CallOptions): ApiPromise<InventoryItem> {
     return this.#transport.request('getInventory', { path: '/inventory', id: petId, options });
   }
@@ -235,7 +251,7 @@ class Inventory {
    * Sets the stock of a pet.
    * @experimental
    */
-  update(petId: number, stock: NewQuantity, options?: CallOptions): ApiPromise<InventoryItem> {
+  update(petId: number, stock: NewQuantity, options?: ChangeOptions): ApiPromise<InventoryItem> {
     return this.#transport.request('updateInventory', {
       method: 'PATCH',
       path: '/inventory',
@@ -244,6 +260,13 @@ class Inventory {
       options,
     });
   }
+}
+
+/** An empty page for which nothing is sent. */
+function nothing(): ApiPromise<Page<never>> {
+  const data = asPage<never>([], undefined);
+  const limits = undefined;
+  return new ApiPromise(Promise.resolve({ data, status: 200, headers: new Headers(), requestId: undefined, limits }));
 }
 
 async function* items<Item>(all: AsyncIterable<Page<Item>>): AsyncGenerator<Item, void, void> {

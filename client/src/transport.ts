@@ -1,8 +1,19 @@
 import { ApiPromise, type ApiResponse } from './api-promise.ts';
-import type { ErrorCode, Operation } from './contract.ts';
+import type { ErrorCode } from './contract.ts';
 import { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
-import type { Clock, CreateOptions, PetCatalogOptions, ResponseEvent } from './options.ts';
+import {
+  CALL_OPTIONS,
+  type ChangeOptions,
+  CLIENT_OPTIONS,
+  type Clock,
+  type CreateOptions,
+  checkOptions,
+  type Method,
+  type OperationName,
+  type PetCatalogOptions,
+  type ResponseEvent,
+} from './options.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
 /** The version of the package, for `User-Agent`. */
@@ -20,13 +31,13 @@ const TIMER_MS_MAX = 2_147_483_647;
 /** The request of an operation. */
 export interface Call {
   /** Default: GET. */
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method?: Method;
   readonly path: string;
-  /** Appended to the path. */
+  /** Appended to the path; whole, from 1. */
   readonly id?: number;
   readonly query?: object | undefined;
-  readonly body?: object;
-  readonly options?: CreateOptions | undefined;
+  readonly body?: object | undefined;
+  readonly options?: (CreateOptions & ChangeOptions) | undefined;
   /** Whether the call does not count against the limits, and so bypasses the throttle. */
   readonly isFree?: boolean;
 }
@@ -37,9 +48,14 @@ export type Page<Item> = Item[] & {
   readonly next: string | undefined;
 };
 
+/** Makes a list a page. */
+export function asPage<Item>(items: Item[], next: string | undefined): Page<Item> {
+  return Object.defineProperty(items, 'next', { value: next }) as Page<Item>;
+}
+
 /** A request, identical for each attempt, so that the service recognizes a retry. */
 interface Prepared {
-  readonly operation: Operation;
+  readonly operation: OperationName;
   readonly url: string;
   readonly init: RequestInit;
   readonly isFree: boolean;
@@ -52,6 +68,9 @@ interface Cached {
   readonly etag: string;
   readonly text: string;
 }
+
+/** Not in every engine. */
+const { captureStackTrace } = Error as { captureStackTrace?(target: object, above: unknown): void };
 
 type Sent = Pick<ResponseEvent, 'attempt' | 'durationMs'>;
 
@@ -77,45 +96,43 @@ export class Transport {
   readonly #options: Omit<PetCatalogOptions, 'apiKey'>;
   readonly #clock: Clock;
   readonly #throttle: Throttle;
-  readonly #deprecated = new Set<Operation>();
+  readonly #deprecated = new Set<OperationName>();
   /** The controllers that follow a signal. They share one listener, because Node.js warns of a leak above ten. */
   readonly #following = new WeakMap<AbortSignal, Set<AbortController>>();
   /** The last response of each operation that came with an ETag and without a query. */
-  readonly #cached: { [operation in Operation]?: Cached } = {};
+  readonly #cached: { [operation in OperationName]?: Cached } = {};
 
-  /** Throws a TypeError if the address or the key is missing or malformed. */
-  constructor({ apiKey = keyOfEnvironment(), ...options }: PetCatalogOptions) {
+  /** Throws a TypeError that names the option that is missing, unknown or malformed. */
+  constructor({ apiKey = keyOfEnvironment(), ...options }: PetCatalogOptions = {} as PetCatalogOptions) {
+    checkOptions({ apiKey, ...options }, CLIENT_OPTIONS);
     if (apiKey === undefined) throw new TypeError('apiKey is missing: pass it, or set PET_CATALOG_KEY');
     // Checked here, because `fetch` would quote the key in its error about invalid characters.
     if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey is empty, or contains spaces or non-ASCII characters');
-    const { origin, pathname } = new URL(options.baseUrl);
     this.#apiKey = apiKey;
-    this.#baseUrl = origin + pathname.replace(/\/+$/, '');
-    if (!this.#baseUrl.endsWith('/v1')) throw new TypeError(`baseUrl must end in /v1: ${this.#baseUrl}`);
+    this.#baseUrl = readBaseUrl(options.baseUrl);
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#throttle = new Throttle(this.#clock, options.pace ?? false);
   }
 
   /**
-   * Runs a call; resolves with the body, typed by the contract. Rejects with a PetCatalogError, or with the reason of
-   * the caller's signal.
+   * Runs a call; resolves with the body, typed by the contract, a list with the cursor of its next page. Rejects with a
+   * PetCatalogError, with the reason of the caller's signal, or with a TypeError before anything is sent.
    */
-  request<Data>(operation: Operation, call: Call): ApiPromise<Data> {
-    return new ApiPromise(this.#run(operation, call) as Promise<ApiResponse<Data>>);
-  }
-
-  /** Like `request`; resolves with a list with the cursor of the next page. */
-  page<Item>(operation: Operation, call: Call): ApiPromise<Page<Item>> {
-    const withNext = (response: ApiResponse<unknown>) => {
-      Object.defineProperty(response.data, 'next', { value: readCursor(response.headers) });
-      return response as ApiResponse<Page<Item>>;
-    };
-    return new ApiPromise(this.#run(operation, call).then(withNext));
+  request<Data>(operation: OperationName, call: Call): ApiPromise<Data> {
+    // The stack as it is now names the caller, which it no longer does once an answer has arrived.
+    const called = new Error();
+    captureStackTrace?.(called, this.request);
+    const response = this.#run(operation, call).catch((error) => {
+      if (error instanceof PetCatalogError) error.stack = `${error}\n${called.stack?.replace(/^Error\n/, '')}`;
+      throw error;
+    });
+    return new ApiPromise(response as Promise<ApiResponse<Data>>);
   }
 
   /** The attempts of a call, the waits between them, and its timeout. */
-  async #run(operation: Operation, call: Call): Promise<ApiResponse<unknown>> {
+  async #run(operation: OperationName, call: Call): Promise<ApiResponse<unknown>> {
+    checkOptions(call.options ?? {}, CALL_OPTIONS);
     const {
       signal,
       timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS,
@@ -145,13 +162,21 @@ export class Transport {
     });
   }
 
-  #prepare(
-    operation: Operation,
-    { method = 'GET', path, id, query = {}, body, options, isFree = false }: Call,
-  ): Prepared {
+  #prepare(operation: OperationName, call: Call): Prepared {
+    const { method = 'GET', path, id, query = {}, body, options, isFree = false } = call;
     const url = new URL(this.#baseUrl + path);
-    // Number() keeps an untyped caller from injecting a path.
-    if (id !== undefined) url.pathname += `/${Number(id)}`;
+    if (!url.href.startsWith(`${this.#baseUrl}/`) || url.search || url.hash) {
+      throw new TypeError(`${operation}: the path must begin with / and have neither dots nor a query`);
+    }
+    if ('id' in call) {
+      // Without it the call would be another operation, such as one on the whole list.
+      if (!Number.isSafeInteger(id) || Number(id) < 1) {
+        throw new TypeError(
+          `${operation}: the id is ${typeof id === 'number' ? id : `of type ${typeof id}`}; pass a whole number from 1`,
+        );
+      }
+      url.pathname += `/${id}`;
+    }
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) url.searchParams.set(name, value);
     }
@@ -160,6 +185,8 @@ export class Transport {
     const headers = new Headers({ 'User-Agent': `pet-catalog-client/${VERSION}`, ...options?.headers });
     headers.set('Authorization', `Bearer ${this.#apiKey}`);
     headers.delete('If-None-Match');
+    headers.delete('If-Match');
+    if (options?.ifMatch !== undefined) headers.set('If-Match', options.ifMatch);
     if (body) headers.set('Content-Type', 'application/json');
     if (method === 'POST') headers.set('Idempotency-Key', options?.idempotencyKey ?? newIdempotencyKey());
     if (cached) headers.set('If-None-Match', cached.etag);
@@ -221,6 +248,7 @@ export class Transport {
       const etag = headers.get('ETag');
       // Pages would evict the whole list.
       if (etag && !url.includes('?')) this.#cached[operation] = { url, etag, text };
+      if (Array.isArray(data)) asPage(data, readCursor(headers));
       return { data, status, headers, requestId, limits };
     }
     const at = this.#clock.now();
@@ -333,6 +361,26 @@ function newIdempotencyKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
+/** The address without a slash at its end. Throws a TypeError; quotes nothing, because it may hold a password. */
+function readBaseUrl(baseUrl: string | URL | undefined): string {
+  if (!baseUrl) throw new TypeError('baseUrl is missing: pass the address of the service, which ends in /v1');
+  const { protocol, username, password, search, hash, origin, pathname } = urlOf(baseUrl) ?? {};
+  if (!origin || !/^https?:$/.test(protocol ?? '')) throw new TypeError('baseUrl must begin with http:// or https://');
+  if (username || password) throw new TypeError('baseUrl must have no user or password; pass the key as apiKey');
+  if (search || hash) throw new TypeError('baseUrl must have neither a query nor a fragment');
+  const address = origin + pathname?.replace(/\/+$/, '');
+  if (!address.endsWith('/v1')) throw new TypeError(`baseUrl must end in /v1: ${address}`);
+  return address;
+}
+
+function urlOf(text: string | URL): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -348,7 +396,7 @@ function keyOfEnvironment(): string | undefined {
 }
 
 /** The error of a call that the throttle does not admit. */
-function notSent(operation: Operation, held: Held, now: number): PetCatalogError {
+function notSent(operation: OperationName, held: Held, now: number): PetCatalogError {
   if ('code' in held) {
     const message = `not sent; an earlier call was answered: ${held.message}`;
     return new ApiError(operation, { ...held, message }, now);
