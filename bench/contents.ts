@@ -5,7 +5,7 @@ import { type ApiKey, newApiKey, type SecretRecord, secretRecord } from '../src/
 import type { Operator } from '../src/catalog/audit.ts';
 import { LIMIT_MAX, type Limits } from '../src/catalog/plan.ts';
 import { readConfig } from '../src/config.ts';
-import { systemClock } from '../src/stdx/clock.ts';
+import { systemTime } from '../src/stdx/time.ts';
 import { openStorage } from '../src/storage/open.ts';
 
 /** Room for everything that a workload creates. */
@@ -50,13 +50,11 @@ export async function addBannedKey(databaseUrl: string): Promise<string> {
   await using storage = await open(databaseUrl);
   const { key, secret } = mint(UNREACHED);
   await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-  const now = systemClock()().unix;
-  await storage.limits.insertBan({
-    keyId: key.id,
+  const now = systemTime().now().unix;
+  await storage.keys.ban(key.id, 0, {
     startedAt: now,
-    endsAt: now + BAN_SECONDS,
-    level: 4,
     reason: 'refused too often',
+    answered: { endsAt: now + BAN_SECONDS, level: 4 },
   });
   return secret;
 }
@@ -103,12 +101,12 @@ export async function databaseFile(folder: string, categories: number): Promise<
 function open(databaseUrl: string) {
   const config = readConfig({ flags: { DATABASE_URL: databaseUrl }, env: {}, file: {} });
   return openStorage(config.database, {
-    clock: systemClock(),
+    time: systemTime(),
     categoriesMax: CATEGORIES_MAX,
     categoriesBytesMax: CATEGORIES_BYTES_MAX,
   });
 }
 
 function mint(limits: Limits): { key: ApiKey; secret: string } {
-  return newApiKey({ name: 'bench', environment: 'production', plan: 'enterprise', limits }, systemClock()().unix);
+  return newApiKey({ name: 'bench', environment: 'production', plan: 'enterprise', limits }, systemTime().now().unix);
 }

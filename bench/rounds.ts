@@ -35,10 +35,9 @@ export interface Series {
  */
 export async function runWorkload(
   workload: Workload,
-  { machine, ...rest }: Workshop,
+  shop: Workshop,
   { rounds, seconds, warmUpSeconds }: Scale,
 ): Promise<Series[]> {
-  const shop = { ...rest, machine: workload.sharesCores ? { ...machine, pins: false } : machine };
   const contenders = await workload.contenders(shop);
   const series = contenders.map(({ name, x }): Series => {
     return { name, x, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };

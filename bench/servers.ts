@@ -39,8 +39,7 @@ export interface PeerFiles {
 
 /** Starts a peer, after installing what its lockfile names. Throws `NotHere` if that cannot be had. */
 export async function startPeer(machine: Machine, name: string, files: PeerFiles): Promise<Server> {
-  if (name === 'nginx') return startNginx(machine, files, 'master_process off;');
-  if (name === 'nginx-two') return startNginx(machine, files, 'worker_processes 2;');
+  if (name === 'nginx') return startNginx(machine, files);
   const folder = join(BENCH, 'peers', name);
   const needsPackages = existsSync(join(folder, 'package-lock.json'));
   if (needsPackages && !existsSync(join(folder, 'node_modules')) && !installed(folder)) {
@@ -54,7 +53,7 @@ export async function startPeer(machine: Machine, name: string, files: PeerFiles
   return start(machine, command, { cwd: folder, folder: files.folder, env });
 }
 
-async function startNginx(machine: Machine, { folder, list, keys }: PeerFiles, processes: string): Promise<Server> {
+async function startNginx(machine: Machine, { folder, list, keys }: PeerFiles): Promise<Server> {
   if (!machine.nginx) throw new NotHere('nginx is not installed');
   const own = join(folder, `nginx-${process.hrtime.bigint()}`);
   mkdirSync(own);
@@ -66,7 +65,6 @@ async function startNginx(machine: Machine, { folder, list, keys }: PeerFiles, p
     LIST_FILE: list,
     PORT: `${port}`,
     USER: userInfo().username,
-    PROCESSES: processes,
   };
   const template = readFileSync(join(BENCH, 'peers', 'nginx', 'nginx.conf.template'), 'utf8');
   const file = join(own, 'nginx.conf');

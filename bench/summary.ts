@@ -1,16 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { BENCH } from './machine.ts';
 import type { Run } from './report.ts';
 import { ratio } from './rounds.ts';
 import { number, spread } from './statistics.ts';
 
-const README = join(BENCH, '..', 'README.md');
-/** What stands between these lines of the README is written by the benchmark. */
-const BEGIN = '<!-- figures of bench/results.md -->';
-const END = '<!-- end of figures -->';
-
-/** The figures that the README has: Markdown, or undefined if the run left one of them out. */
+/** The figures in short: Markdown, or undefined if the run left one of them out. */
 export function summary({ workloads, figures, calibration }: Run): string | undefined {
   const measured = (name: string) => workloads.find(({ workload }) => workload.name === name);
   const rate = (name: string) => {
@@ -36,12 +28,4 @@ export function summary({ workloads, figures, calibration }: Run): string | unde
     `- Start to first answer: ${own[0]} ms. Memory, idle: ${own[1]} MB.`,
     ...(calibration.isBusy ? ['- The machine was busy with something else.'] : []),
   ].join('\n');
-}
-
-/** Writes the figures into the README. */
-export function writeReadme(text: string): void {
-  const readme = readFileSync(README, 'utf8');
-  const [before, after] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (before < 0 || after < 0) throw new Error(`The README has no lines ${BEGIN} and ${END}`);
-  writeFileSync(README, `${readme.slice(0, before)}${BEGIN}\n\n${text}\n\n${readme.slice(after)}`);
 }

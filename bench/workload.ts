@@ -25,8 +25,6 @@ export interface Workload {
   readonly targets: readonly Target[];
   /** Drawn over the contenders' `x`. */
   readonly curve?: { readonly x: string; readonly shape: Shape };
-  /** Whether servers and load share all cores, instead of a core each. */
-  readonly sharesCores?: true;
   /** Whether a quick run has it. */
   readonly quick: boolean;
   /** Whether a process beside the load thrashes the caches. */

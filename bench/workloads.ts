@@ -77,46 +77,6 @@ const LISTS: readonly Workload[] = [
   },
 ];
 
-/** What further threads bring, where the load generator takes its share of every core. */
-const THREADS: readonly Workload[] = [
-  {
-    name: 'threads',
-    title: 'List of 20 by one thread and by two',
-    about:
-      'GET /v1/categories over 64 connections, servers and load on two cores together; nginx with as many workers.',
-    unit: 'requests',
-    sharesCores: true,
-    quick: false,
-    targets: [{ of: 'two threads', against: 'one thread', atLeast: 1.35 }],
-    async contenders(shop) {
-      const [one, two] = [await service(shop, 20), await service(shop, 20, { THREADS: '2' })];
-      const own = [
-        { name: 'one thread', ...one },
-        { name: 'two threads', ...two },
-      ].map(({ name, server, secret }) => contender(shop, { name, server, calls: [list(secret)] }));
-      const others = await peers(shop, ['nginx', 'nginx-two'], one);
-      return [...own, ...others.map((each) => contender(shop, { ...each, calls: [list(one.secret)] }))];
-    },
-  },
-  {
-    name: 'threads-create',
-    title: 'Durable create by one thread and by two',
-    about: 'POST /v1/categories over 64 connections, otherwise as above.',
-    unit: 'requests',
-    sharesCores: true,
-    quick: false,
-    targets: [],
-    async contenders(shop) {
-      const found: Contender[] = [];
-      for (const [name, THREADS] of [['one thread', '1'] as const, ['two threads', '2'] as const]) {
-        const { server, secret } = await service(shop, 20, { THREADS });
-        found.push(contender(shop, { name, server, calls: [create(secret)] }, { status: 201 }));
-      }
-      return found;
-    },
-  },
-];
-
 /** Creating, each answered after its fsync. */
 const CREATES: readonly Workload[] = [1, 64].map((connections) => ({
   name: `create-${connections}`,
@@ -218,13 +178,4 @@ const SERVERS: Workload = {
 };
 
 /** Every workload, in the order of a run. */
-export const WORKLOADS: readonly Workload[] = [
-  ...LISTS,
-  ...THREADS,
-  ...CREATES,
-  MIXED,
-  REFUSALS,
-  KEYS,
-  ...CURVES,
-  SERVERS,
-];
+export const WORKLOADS: readonly Workload[] = [...LISTS, ...CREATES, MIXED, REFUSALS, KEYS, ...CURVES, SERVERS];

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { ENVIRONMENTS, type Environment } from './catalog/api-key.ts';
 import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
+import { realPath } from './stdx/real-path.ts';
 import { ACCESS_LOGS, type AccessLog } from './telemetry/events.ts';
 
 const DURATION_SECONDS_MAX = DAY_SECONDS;
 const INTERVAL_SECONDS_MAX = 366 * DAY_SECONDS;
 const INSTANCES_MAX = 1_000;
-const THREADS_MAX = 64;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** Every setting by its environment variable, with its default and description. */
@@ -32,7 +31,6 @@ export const SETTINGS = {
     about: 'Redis in which several instances count together: redis://… or rediss://…; if empty, each counts alone',
   },
   INSTANCES: { default: '', about: 'how many instances share the limits; required with REDIS_URL' },
-  THREADS: { default: '1', about: 'how many threads serve requests on Linux; auto: as many as there are processors' },
   PRODUCTION_BASE_URL: { default: '', about: 'production address in the contract; this listener if empty' },
   STAGING_BASE_URL: {
     default: '',
@@ -47,13 +45,17 @@ export const SETTINGS = {
   CORS_ORIGINS: { default: '', about: 'origins whose pages may use the API, separated by commas, or *; none if empty' },
   SECURITY_CONTACT: { default: '', about: 'where to report a vulnerability: mailto:, https: or an e-mail address' },
   LOG_LEVEL: { default: 'info', about: LOG_LEVELS.join(', ') },
-  ACCESS_LOG: { default: 'errors', about: 'which responses are logged: all, errors (500 and above, or slow) or none' },
+  ACCESS_LOG: {
+    default: 'errors',
+    about:
+      'which responses have a line besides the error lines of those with 500 and above: all, errors (slow ones) or none',
+  },
   TLS_CERT_FILE: {
     default: '',
     about: 'certificate with its chain (PEM), for TLS without a proxy; read again on SIGHUP',
   },
   TLS_KEY_FILE: { default: '', about: 'its private key (PEM)' },
-  SHUTDOWN_GRACE: { default: '10s', about: 'how long requests in flight may take at shutdown' },
+  SHUTDOWN_GRACE: { default: '8s', about: 'how long a stop may take in all, requests in flight included' },
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -80,8 +82,6 @@ export interface Config {
   readonly database: DatabaseAddress;
   /** The Redis in which several instances count together; undefined if this one counts alone. */
   readonly redis: { readonly url: string; readonly instances: number } | undefined;
-  /** How many threads serve requests; above 1 each is beside the main thread. */
-  readonly threads: number;
   readonly productionBaseUrl: string | undefined;
   readonly stagingBaseUrl: string | undefined;
   readonly categoriesMax: number;
@@ -126,6 +126,27 @@ export class ConfigMistakes extends Error {
 /** Parses and validates the settings. Throws `ConfigMistakes` with all mistakes at once. */
 export function readConfig(sources: ConfigSources): Config {
   const mistakes: string[] = [];
+  return settled(parseConfig(sources, mistakes), mistakes);
+}
+
+/**
+ * The same as `serve` judges them. Other commands may be given the address of a PostgreSQL beside the settings of a
+ * service that has none.
+ */
+export function readServiceConfig(sources: ConfigSources): Config {
+  const mistakes: string[] = [];
+  const config = parseConfig(sources, mistakes);
+  if (config.backups && config.database?.engine === 'postgres')
+    mistakes.push('BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups');
+  return settled(config, mistakes);
+}
+
+function settled(config: Config, mistakes: readonly string[]): Config {
+  if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
+  return Object.freeze(config);
+}
+
+function parseConfig(sources: ConfigSources, mistakes: string[]): Config {
   const found = new Map(findSettings(sources, mistakes).map((setting) => [setting.name, setting]));
   const read = <T>(name: SettingName, parse: (text: string) => T): T => {
     const { value = '', from = '' } = found.get(name) ?? {};
@@ -149,7 +170,6 @@ export function readConfig(sources: ConfigSources): Config {
     defects: read('DEFECT', (text) => (text === '' ? [] : text.split(','))),
     database: read('DATABASE_URL', databaseUrl),
     redis: together(read('REDIS_URL', redisUrl), read('INSTANCES', instances), mistakes),
-    threads: read('THREADS', threads),
     productionBaseUrl: read('PRODUCTION_BASE_URL', baseUrl),
     stagingBaseUrl: read('STAGING_BASE_URL', baseUrl),
     categoriesMax: read('CATEGORIES_MAX', wholeNumber(1, 1_000_000)),
@@ -170,11 +190,9 @@ export function readConfig(sources: ConfigSources): Config {
     ),
     shutdownGraceMs: read('SHUTDOWN_GRACE', duration) * 1000,
   };
-  if (config.threads > 1) refuseThreads(config, mistakes);
   if (config.rehearsal) refuseRehearsal(config, mistakes);
   else if (config.defects?.length) mistakes.push('DEFECT: it must be empty unless REHEARSAL is on');
-  if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
-  return Object.freeze(config);
+  return config;
 }
 
 /** Lists every setting with its effective value and source. Throws `ConfigMistakes` if a file cannot be read. */
@@ -280,7 +298,10 @@ function backups(folder: string, schedule: { everySeconds: number; keep: number 
 export function databaseUrl(text: string): DatabaseAddress {
   // With two slashes, and not three, what follows would be a host.
   const file = /^sqlite:(?:\/\/(?=\/)|(?!\/\/))(.+)$/.exec(text)?.[1];
-  if (file !== undefined) return { engine: 'sqlite', file };
+  // A password would be a part of the file's name, which is shown.
+  if (file !== undefined && /\?[^/]*=/.test(file)) throw new Error('it must be sqlite:FILE, without parameters');
+  // The real path, once: lock, log and notes of a database are beside its file, by whatever link it is called.
+  if (file !== undefined) return { engine: 'sqlite', file: file === ':memory:' ? file : realPath(file) };
   const form = 'postgres://USER:PASSWORD@HOST/DATABASE';
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`it must be sqlite:FILE or ${form}`);
   parseAddress(text, form);
@@ -324,14 +345,6 @@ function instances(text: string): number | undefined {
   return text === '' ? undefined : wholeNumber(1, INSTANCES_MAX)(text);
 }
 
-function threads(text: string): number {
-  if (text === 'auto') return Math.min(availableParallelism(), THREADS_MAX);
-  if (!/^\d{1,2}$/.test(text) || !(Number(text) >= 1 && Number(text) <= THREADS_MAX)) {
-    throw new Error(`it must be auto, or a whole number from 1 to ${THREADS_MAX}`);
-  }
-  return Number(text);
-}
-
 function pair(certFile: string, keyFile: string, mistakes: string[]): Config['tls'] {
   if (certFile && keyFile) return { certFile, keyFile };
   if (certFile) mistakes.push('TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE');
@@ -345,13 +358,6 @@ function together(url: string | undefined, count: number | undefined, mistakes: 
   else if (count !== undefined && count > 1)
     mistakes.push('REDIS_URL: it must be set for several INSTANCES to count together');
   return undefined;
-}
-
-function refuseThreads({ redis, rehearsal }: Config, mistakes: string[]): void {
-  if (redis) mistakes.push('THREADS: it must be 1 with REDIS_URL; start more instances instead');
-  if (rehearsal) mistakes.push('THREADS: it must be 1 with REHEARSAL, because one thread alone can rehearse');
-  if (process.platform !== 'linux')
-    mistakes.push(`THREADS: it must be 1 on ${process.platform}, which does not spread connections over threads`);
 }
 
 function refuseRehearsal({ environment, redis }: Config, mistakes: string[]): void {

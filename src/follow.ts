@@ -1,7 +1,6 @@
 import type { CategoryList } from './catalog/category-list.ts';
 import type { Change, Storage } from './catalog/storage.ts';
 import type { Authenticator } from './http/authenticate.ts';
-import type { Limiter } from './limits/limiter.ts';
 import { oneAtATime } from './stdx/one-at-a-time.ts';
 import type { Events } from './telemetry/events.ts';
 
@@ -11,7 +10,6 @@ const CATEGORIES_PAGE = 250;
 interface Followers {
   readonly storage: Storage;
   readonly authenticator: Authenticator;
-  readonly limiter: Limiter;
   readonly categories: CategoryList;
   readonly events: Events;
   /** In rehearsal: what turns the clock. */
@@ -25,7 +23,6 @@ interface Followers {
 export async function follow({
   storage,
   authenticator,
-  limiter,
   categories,
   events,
   rehearsal,
@@ -53,10 +50,9 @@ export async function follow({
     }
     await categories.catchUp(page);
   });
-  const readChange = async (change: Change) => {
+  const readChange = async (change: Change, keyIds?: readonly string[]) => {
     try {
-      if (change === 'keys') return authenticator.forget();
-      if (change === 'bans') return await limiter.refreshBans();
+      if (change === 'keys') return authenticator.forget(keyIds);
       if (change === 'clock') return await rehearsal?.takeTurn();
       if (change === 'restored') stale = 'all';
       if (change === 'categories') stale ??= 'some';

@@ -34,7 +34,7 @@ process.stderr.on('error', () => {});
 
 const askToStop = (exitCode: number) => {
   if (!invocation.stopsGracefully || stop.signal.aborted) process.exit(exitCode);
-  stop.abort();
+  stop.abort(exitCode);
 };
 for (const [signal, exitCode] of Object.entries(SIGNALS)) process.on(signal, () => askToStop(exitCode));
 

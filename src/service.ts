@@ -1,47 +1,55 @@
 import { readFileSync } from 'node:fs';
+import { CategoryList } from './catalog/category-list.ts';
 import type { Storage } from './catalog/storage.ts';
 import type { Config } from './config.ts';
+import { follow } from './follow.ts';
+import { createApp } from './http/app.ts';
+import { Authenticator } from './http/authenticate.ts';
+import { Cors } from './http/cors.ts';
+import { watchDescriptors } from './http/descriptors.ts';
 import { Health } from './http/health.ts';
-import { OPERATIONS } from './http/operations.ts';
-import { watchDescriptors } from './http/transport/descriptors.ts';
+import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/operations.ts';
+import type { Context } from './http/transport/exchange.ts';
 import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { createOperatorApp } from './operator/app.ts';
 import type { ShownSetting } from './operator/frame/context.ts';
-import { type PublicSide, servePublicApi } from './public-api.ts';
 import type { Rehearsal } from './rehearsal/rehearsal.ts';
-import type { Clock } from './stdx/clock.ts';
+import type { Time } from './stdx/time.ts';
+import { followAudit } from './telemetry/audit-log.ts';
 import type { Events } from './telemetry/events.ts';
 import type { Finding } from './telemetry/finding.ts';
+import { measureFullness } from './telemetry/fullness.ts';
 import type { Metrics } from './telemetry/metrics.ts';
-import type { Tracing } from './telemetry/tracing.ts';
+import { RecentRequests } from './telemetry/recent-requests.ts';
+import { API_SIDE } from './telemetry/request-metrics.ts';
+import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
 import { RouteCounts, UsageRecorder } from './telemetry/usage.ts';
-import type { Threads } from './threads/threads.ts';
 import { VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
 const OPERATOR_GRACE_MS = 500;
+/** What is left of the grace to save counts and usage. */
+const FLUSH_MS = 1_000;
 /** How often expired create outcomes are purged. */
 const PURGE_INTERVAL_MS = 60_000;
 
 export interface ServiceOptions {
   readonly storage: Storage;
   readonly limiter: Limiter;
-  readonly clock: Clock;
-  /** The clock of sessions, login links and tokens, which keep the machine's time when `clock` is turned. */
-  readonly machineClock?: Clock;
+  readonly time: Time;
   readonly events: Events;
   readonly metrics: Metrics;
   readonly tracing?: Tracing;
   /** In rehearsal only. */
   readonly rehearsal?: Rehearsal | undefined;
-  /** With THREADS above 1 only. */
-  readonly threads?: Threads | undefined;
   /** The settings that the console shows, secrets masked. */
   readonly settings?: readonly ShownSetting[];
   /** Runs the checks of `doctor` for the console, off the event loop. */
   readonly examine?: () => Promise<readonly Finding[]>;
 }
+
+type App = ReturnType<typeof createApp>;
 
 /** Why the service did not start, and what to do. */
 export class ServiceNotStarted extends Error {}
@@ -60,40 +68,50 @@ export interface Service extends AsyncDisposable {
  * Starts the service on a storage and a limiter that the caller owns. Throws `ServiceNotStarted` if it cannot listen.
  */
 export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
-  const { storage, limiter, clock, machineClock = clock, events, metrics, rehearsal, threads } = options;
-  const { tracing, settings = [], examine } = options;
+  const { storage, limiter, time, events, metrics, rehearsal } = options;
+  const { tracing = NO_TRACING, settings = [], examine } = options;
   await using started = new AsyncDisposableStack();
+  const categories = new CategoryList();
+  const authenticator = new Authenticator(storage, { environment: config.environment, time });
   const routes = new RouteCounts(metrics);
   const usage = started.use(
-    new UsageRecorder({ storage, clock, takeRoutes: () => routes.take(), onFailure: events.usageNotStored }),
+    new UsageRecorder({ storage, time, takeRoutes: () => routes.take(), onFailure: events.usageNotStored }),
   );
   const health = new Health(storage, limiter, { usesRedis: config.redis !== undefined });
 
-  const parts = { storage, limiter, clock, events };
-  const publicSide = started.use(
-    threads
-      ? await threads.serve(config, parts)
-      : await servePublicApi(config, { ...parts, health, usage, rehearsal, ...(tracing && { tracing }) }),
-  );
+  const catchUp = await follow({ storage, authenticator, categories, events, rehearsal });
 
   started.use(purgeNowAndThen(storage, events));
   started.use(watchDescriptors(events));
+  started.use(await measureFullness({ storage, time, events, bounds: config }));
+  started.use(await followAudit(storage.audit, events.operatorChanged));
 
   for (const { method, path, success } of OPERATIONS) {
-    metrics.requests.declare({ method, route: `/v1${path}`, status: success.status });
+    metrics.requests.declare({ ...API_SIDE, method, route: `/v1${path}`, status: success.status });
   }
-  const open = portOpener(config, started);
+  const pages = new Map(healthPages(health));
+  const serve = (rehearsal?.createApp ?? createApp)({
+    operations: OPERATIONS.map((operation) => tracing.trace(operation.id, operation)),
+    pages,
+    catalog: { storage: tracing.trace('storage', storage), categories, catchUp },
+    authenticator: tracing.trace('authenticator', authenticator),
+    limiter: tracing.trace(config.redis ? 'redis' : 'limiter', limiter),
+    events,
+    cors: new Cors(config.corsOrigins),
+  });
+  const recent = new RecentRequests();
+  const recorded = withRecords(events, { usage, recent, time });
+  const open = portOpener(config, { time, events: recorded }, started);
   let url = '';
   const operator = createOperatorApp({
     storage,
-    clock,
-    machineClock,
+    time,
     limiter,
     health,
     events,
     metrics,
     settings,
-    recent: publicSide.recent,
+    recent,
     additions: rehearsal?.additions,
     examine,
     version: VERSION,
@@ -105,21 +123,25 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     operatorUrl: () => operatorUrl,
   });
   started.use(operator);
-  const serveOperator = rehearsal?.operator(operator.serve) ?? operator.serve;
-  const openOperator = (address: ListenOptions) => openListener(serveOperator, { clock, events }, address);
-  const { origin: operatorUrl } = await open(openOperator, 'OPERATOR_PORT', operatorAddress(config));
-  const { origin, listener } = await open(publicSide.open, 'PORT', publicAddress(config));
+  const { origin: operatorUrl } = await open(
+    rehearsal?.operator(operator.serve) ?? operator.serve,
+    'OPERATOR_PORT',
+    operatorAddress(config),
+  );
+  const { origin, listener } = await open(tracing.requests(serve), 'PORT', publicAddress(config));
   url = `${origin}/v1`;
   started.defer(() => health.stop());
 
-  publicSide.announce(url);
+  const { certificate } = publicAddress(config);
+  if (certificate) events.certificateUsed(certificate.cert, time.machine.now().unix);
+  for (const [path, page] of discoveryPages(discoveryOptions(config, url, time))) pages.set(path, page);
   events.serviceStarted({ url, operatorUrl, environment: config.environment, version: VERSION });
 
   const running = started.move();
   return {
     url,
     operatorUrl,
-    reloadCertificate: () => reloadCertificate(listener, config, events),
+    reloadCertificate: () => reloadCertificate(listener, config, { time, events }),
     async [Symbol.asyncDispose]() {
       events.serviceStopping();
       await running.disposeAsync();
@@ -128,11 +150,13 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   };
 }
 
-/** Creates a function that opens a port, and registers its graceful stop. */
-function portOpener(config: Config, started: AsyncDisposableStack) {
-  return async (open: PublicSide['open'], setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
-    const listener = await open(options).catch(cannotListen(setting, options));
-    const graceMs = setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS) : OPERATOR_GRACE_MS;
+/** Creates a function that opens a port for an app, and registers its graceful stop. */
+function portOpener(config: Config, context: Context, started: AsyncDisposableStack) {
+  return async (app: App, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
+    const named = { ...context, listener: setting === 'PORT' ? 'public' : 'operator' } as const;
+    const listener = await openListener(app, named, options).catch(cannotListen(setting, options));
+    const graceMs =
+      setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS - FLUSH_MS) : OPERATOR_GRACE_MS;
     started.defer(() => listener.stop(graceMs));
     return { listener, origin: originOf(options, listener.port) };
   };
@@ -147,6 +171,45 @@ function purgeNowAndThen(storage: Storage, events: Events): Disposable {
   return { [Symbol.dispose]: () => clearInterval(purging) };
 }
 
+interface Recorders {
+  readonly usage: UsageRecorder;
+  readonly recent: RecentRequests;
+  readonly time: Time;
+}
+
+/** Wraps the events so that every answer to a request with a key counts as its usage, and is kept for operators. */
+function withRecords(events: Events, { usage, recent, time }: Recorders): Events {
+  return {
+    ...events,
+    requestAnswered(answered) {
+      events.requestAnswered(answered);
+      const { keyId } = answered;
+      if (keyId === undefined) return;
+      const { unix } = time.now();
+      usage.record(keyId, answered.status, unix);
+      recent.record(answered, keyId, unix);
+    },
+  };
+}
+
+/** This environment's address as configured, else that of this listener; the other one's only as configured. */
+function discoveryOptions(config: Config, url: string, time: Time): DiscoveryOptions {
+  const { environment, securityContact, banAfterRefusals } = config;
+  const named = { production: config.productionBaseUrl, staging: config.stagingBaseUrl };
+  const baseUrl = named[environment] ?? url;
+  const servers = [
+    { description: 'Production', url: environment === 'production' ? baseUrl : named.production },
+    { description: 'Staging', url: environment === 'staging' ? baseUrl : named.staging },
+  ];
+  return {
+    servers: servers.flatMap(({ description, url: address }) => (address ? [{ description, url: address }] : [])),
+    baseUrl,
+    securityContact,
+    banAfterRefusals,
+    time,
+  };
+}
+
 function operatorAddress({ operatorHost: host, operatorPort: port }: Config): ListenOptions {
   return { host, port };
 }
@@ -155,11 +218,13 @@ function publicAddress({ host, port, tls }: Config): ListenOptions {
   return { host, port, ...(tls && { certificate: readCertificate(tls) }) };
 }
 
-function reloadCertificate(listener: Listener, { tls }: Config, events: Events): void {
+function reloadCertificate(listener: Listener, { tls }: Config, { time, events }: Context): void {
   try {
     if (!tls) return;
-    listener.replaceCertificate(readCertificate(tls));
+    const certificate = readCertificate(tls);
+    listener.replaceCertificate(certificate);
     events.certificateReloaded();
+    events.certificateUsed(certificate.cert, time.machine.now().unix);
   } catch (error) {
     events.certificateNotReloaded(error);
   }

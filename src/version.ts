@@ -1,11 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { shippedFile } from './shipped.ts';
 
 const manifest: { version: string; peerDependencies: Record<string, string> } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  shippedFile('../package.json').toString(),
 );
 
 /** The version of the software, from `package.json`. */
 export const VERSION = manifest.version;
+
+/** The command as it is typed: in a checkout npm runs it. */
+export const COMMAND = import.meta.filename.endsWith('.ts') ? 'npx pet-catalog' : 'pet-catalog';
 
 /** The optional packages that traces need, as arguments of `npm install`. */
 export const TRACING_PACKAGES = Object.entries(manifest.peerDependencies).map(([name, range]) => `${name}@${range}`);

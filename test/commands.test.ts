@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { newApiKey, secretRecord } from '../src/catalog/api-key.ts';
-import { systemClock, utc } from '../src/stdx/clock.ts';
+import { systemTime, utc } from '../src/stdx/time.ts';
 import { openStorage } from '../src/storage/open.ts';
+import type { Finding } from '../src/telemetry/finding.ts';
+import { storeBan } from './kit/bans.ts';
 import { untilTrue } from './kit/clock.ts';
 import { OPERATOR } from './kit/operator.ts';
 import { COMMAND, type Finished, run, type ServiceProcess, serveProcess } from './kit/process.ts';
@@ -20,7 +22,7 @@ const DAY_MS = 86_400_000;
 function workplace() {
   const folder = temporaryFolder();
   const database = join(folder.path, 'data/pet-catalog.db');
-  const options = { clock: systemClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
+  const options = { time: systemTime(), categoriesMax: 10, categoriesBytesMax: 10_000 };
   return {
     path: folder.path,
     database,
@@ -121,7 +123,15 @@ test('usage is complete to the last request of a stopped service', async () => {
   await place.service.end('SIGTERM');
   const [used] = JSON.parse((await place.command('usage', '--json')).stdout);
   const { first, last, ...counts } = used;
-  assert.deepEqual(counts, { id: key?.id, name: 'bootstrap', served: 7, clientErrors: 0, refused: 0, serverErrors: 0 });
+  assert.deepEqual(counts, {
+    id: key?.id,
+    name: 'bootstrap',
+    owner: null,
+    served: 7,
+    clientErrors: 0,
+    refused: 0,
+    serverErrors: 0,
+  });
   assert.ok(first <= last && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(first));
   assert.match((await place.command('usage', key?.id ?? '')).stdout, /bootstrap +7 +0 +0 +0/);
   assert.equal((await place.command('usage', 'key_unknown')).code, 1);
@@ -130,7 +140,7 @@ test('usage is complete to the last request of a stopped service', async () => {
 
 test('usage and audit show what happened since the time asked for, usage also of one key', async () => {
   using place = workplace();
-  const now = systemClock()().unix;
+  const now = systemTime().now().unix;
   const ids: string[] = [];
   {
     await using storage = await place.open();
@@ -155,7 +165,9 @@ test('usage and audit show what happened since the time asked for, usage also of
   assert.deepEqual(await found('--since', '3d'), [old, busy].sort());
   assert.deepEqual(await found('--since', '3d', old), [old]);
   assert.equal((await usage('--since', '2h')).stderr, 'No requests with a key in the last 2h\n');
-  const [, row = ''] = (await usage(busy)).stdout.trim().split('\n');
+  const shown = await usage(busy);
+  assert.equal(shown.stderr, 'A service stores its usage every five seconds; a kill may lose the last of it\n');
+  const [, row = ''] = shown.stdout.trim().split('\n');
   const at = now - 3 * 3_600;
   assert.deepEqual(row.split(/ {2,}/), [busy, 'busy', '1', '3', '2', '4', utc(at), utc(at + 1)]);
   assert.equal((await usage('--since', '0')).code, 2);
@@ -257,11 +269,11 @@ test('keys list shows each key with its state: active, banned, expired or revoke
     await issue('over', `expired ${utc(now - 1)}`, { expiresAt: now - 1 });
     const banned = await issue('loud', `banned until ${utc(now + 3_600)}`);
     const ban = { keyId: banned, startedAt: now, endsAt: now + 3_600, level: 1, reason: 'loud' };
-    await storage.limits.insertBan(ban);
+    await storeBan(storage, ban);
     // Revoked says more than expired.
     const revoked = await issue('gone', `revoked ${utc(now - 5)}`, { expiresAt: now - 1 });
     await storage.keys.revoke(revoked, now - 5, OPERATOR);
-    await storage.limits.insertBan({ ...ban, keyId: revoked });
+    await storeBan(storage, { ...ban, keyId: revoked });
   }
   const { stdout } = await place.command('keys', 'list');
   const rows = stdout.trim().split('\n').slice(1);
@@ -269,6 +281,26 @@ test('keys list shows each key with its state: active, banned, expired or revoke
     rows.map((row) => row.split(/ {2,}/)),
     expected,
   );
+});
+
+test('keys unban lifts the ban, and tells until when the windows refuse', async () => {
+  using place = workplace();
+  const now = Math.floor(Date.now() / 1000);
+  let id: string;
+  {
+    await using storage = await place.open();
+    const { key, secret } = newApiKey({ name: 'loud', environment: 'production', plan: 'free' }, now);
+    id = key.id;
+    await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+    await storeBan(storage, { keyId: id, startedAt: now, endsAt: now + 300, level: 2, reason: 'r' });
+    const day = Math.floor(now / 86_400) + 1;
+    await storage.limits.saveCounts([{ keyId: id, minuteEnds: now - 5, minuteUsed: 60, day: day - 1, dayUsed: 1_000 }]);
+  }
+  const lifted = await place.command('keys', 'unban', id, '--json');
+  assert.equal(JSON.parse(lifted.stdout).ban, null);
+  assert.match(lifted.stderr, /Its windows stay as they are: they refuse it until \d{4}-\d\d-\d\dT00:00:00Z/);
+  const again = await place.command('keys', 'unban', id);
+  assert.match(again.stderr, /is not banned/);
 });
 
 test('reading commands create no database, and name the file that is missing', async () => {
@@ -363,7 +395,7 @@ test('the doctor explains what is wrong and what to do, and changes nothing', as
   writeFileSync(join(folder.path, 'no.db'), 'x'.repeat(10_000));
   const damaged = await command({ DATABASE_URL: 'sqlite:no.db' });
   assert.equal(damaged.code, 1);
-  assert.match(damaged.stdout, /PROBLEM database: no\.db cannot be read: .*\n +→ .*restore/);
+  assert.match(damaged.stdout, /PROBLEM database: no\.db is damaged: file is not a database\n +→ .*restore/);
   const gone = {
     DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/d',
     REDIS_URL: 'redis://:hidden@127.0.0.1:1',
@@ -376,6 +408,30 @@ test('the doctor explains what is wrong and what to do, and changes nothing', as
     /PROBLEM database: postgres:\/\/u:\*\*\*@127\.0\.0\.1:1\/d cannot be used: .*[\s\S]*PROBLEM redis: /,
   );
   assert.ok(!`${unreachable.stdout}${unreachable.stderr}`.includes('hidden'));
+});
+
+test('settings without an effect are named, and stop nothing', async () => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, '.env'), 'INSTANCE=2\nLOG_LEVEL=error\nCITY=Oslo\nprot=0\n');
+  const told = await run(['doctor', '--json'], { cwd: folder.path, env: { THREADS: '4' } });
+  const warnings = (JSON.parse(told.stdout) as Finding[]).filter(({ status }) => status === 'warning');
+  assert.deepEqual(
+    [told.code, warnings.map((each) => [each.finding, 'advice' in each && each.advice])],
+    [
+      0,
+      [
+        ['THREADS has no effect since 0.2.0; start more instances (from the environment)', 'remove it'],
+        ['INSTANCE is no setting; is INSTANCES meant? (from .env)', 'rename it to INSTANCES, or remove it'],
+        ['prot is no setting; is PORT meant? (from .env)', 'rename it to PORT, or remove it'],
+      ],
+    ],
+  );
+  await using service = await serveProcess(['--threads', 'auto'], { cwd: folder.path });
+  assert.equal((await fetch(new URL('/livez', service.url))).status, 200);
+  assert.match(
+    service.output.stderr,
+    /^pet-catalog: THREADS has no effect since 0\.2\.0; start more instances \(from --threads\)\npet-catalog: INSTANCE is no .*\npet-catalog: prot .*\nlistening on /,
+  );
 });
 
 test('the doctor and the service do not touch a database that needs a later version', async () => {

@@ -104,7 +104,7 @@ describe('ETag and If-None-Match', () => {
     const limits = await send('GET', '/rate_limit', any);
     assert.deepEqual([limits.status, limits.headers.get('etag')], [200, null]);
     const update = await send('PATCH', '/pets/1', any, { name: 'Rex' });
-    assert.deepEqual([update.status, update.headers.get('etag')], [200, null]);
+    assert.deepEqual([update.status, update.headers.get('etag')], [200, await tagOf('/pets/1')]);
   });
 
   test('a change gives another tag to what it changed, and to nothing else', async () => {
@@ -146,5 +146,119 @@ describe('ETag and If-None-Match', () => {
     assert.equal((await send('GET', `/store/orders/${order.id}`, held)).status, 304);
     service.clock.advance(10);
     assert.deepEqual(await json(send('GET', `/store/orders/${order.id}`, held)), { ...order, complete: true });
+  });
+
+  test('what makes or changes a resource answers with the tag of its GET', async () => {
+    for (const [method, path, body, address] of [
+      ['POST', '/categories', { name: 'Dög', description: 'x' }, '/categories'],
+      ['POST', '/pets', { name: 'Rex', categoryId: 1 }, '/pets'],
+      ['POST', '/store/orders', { petId: 3, quantity: 1 }, '/store/orders'],
+      ['PATCH', '/pets/2', { name: 'Max' }, '/pets/2'],
+      ['PATCH', '/inventory/2', { quantity: 4 }, '/inventory/2'],
+    ] as const) {
+      const response = await send(method, path, {}, body);
+      const { id } = await json<{ id: number }>(response);
+      const tag = await tagOf(method === 'POST' ? `${address}/${id}` : address);
+      assert.deepEqual(
+        [response.headers.get('etag'), response.headers.get('cache-control')],
+        [tag, 'private, no-cache'],
+        `${method} ${path}`,
+      );
+    }
+  });
+});
+
+describe('If-Match', () => {
+  let service: TestService;
+  let secret: string;
+
+  before(async () => {
+    service = await testService();
+    secret = (await service.issue({ plan: 'enterprise', limits: { minute: 1_000_000, day: 1_000_000 } })).secret;
+    await send('POST', '/categories', undefined, { name: 'Dog' });
+    await send('POST', '/pets', undefined, { name: 'Rex', categoryId: 1 });
+    await send('PATCH', '/inventory/1', undefined, { quantity: 9 });
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  function send(method: string, path: string, ifMatch?: string, body?: unknown): Promise<Response> {
+    return service.call(secret, path, {
+      method,
+      headers: { 'content-type': 'application/json', ...(ifMatch !== undefined && { 'if-match': ifMatch }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+  const tagOf = async (path: string) => (await send('GET', path)).headers.get('etag') ?? assert.fail(path);
+  const failure = async (answer: Promise<Response>) => {
+    const { status, code, message } = await json<{ status: number; code: string; message: string }>(answer);
+    return [status, code, message] as const;
+  };
+
+  for (const [path, change, other] of [
+    ['/pets/1', { name: 'Max' }, { name: 'Luna' }],
+    ['/inventory/1', { quantity: 7 }, { quantity: 3 }],
+  ] as const) {
+    test(`PATCH ${path}: only while the resource is as one of the tags says`, async () => {
+      const tag = await tagOf(path);
+      for (const [wanted, status] of [
+        [`"x", ${tag}`, 200],
+        ['*', 200],
+        [' * ', 200],
+        [`W/${await tagOf(path)}`, 412],
+        ['"x"', 412],
+        ['', 412],
+        [tag.slice(1, -1), 412],
+        ['*, "x"', 412],
+      ] as const) {
+        assert.equal((await send('PATCH', path, wanted, await json(send('GET', path)))).status, status, wanted);
+      }
+      const changed = await send('PATCH', path, tag, change);
+      assert.equal(changed.status, 200);
+      const now = changed.headers.get('etag') ?? '';
+      const before = await (await send('GET', path)).text();
+      assert.deepEqual(await failure(send('PATCH', path, tag, other)), [
+        412,
+        'precondition_failed',
+        `If-Match is ${JSON.stringify(tag)}, but the ETag is now ${now}; get the resource again, then decide anew`,
+      ]);
+      assert.equal(await (await send('GET', path)).text(), before, 'nothing is changed');
+      for (const spoilt of [now.slice(1, -1), `W/${now}`]) {
+        const [, , message] = await failure(send('PATCH', path, spoilt, other));
+        assert.match(message, /; send it as it came, quotes included and without W\/$/);
+      }
+      assert.equal((await send('PATCH', path, now, other)).status, 200);
+      assert.equal((await failure(send('PATCH', path.replace('1', '999'), '"x"', other)))[0], 404);
+      assert.equal((await failure(send('PATCH', path, '"x"', {})))[1], 'validation_failed');
+    });
+  }
+
+  test('of clerks who read the same stock one writes it, and none erases an order that came between', async () => {
+    await send('PATCH', '/inventory/1', undefined, { quantity: 100 });
+    const tag = await tagOf('/inventory/1');
+    const order = send('POST', '/store/orders', undefined, { petId: 1, quantity: 1 });
+    const clerks = Array.from({ length: 10 }, (_, index) =>
+      send('PATCH', '/inventory/1', tag, { quantity: 200 + index }),
+    );
+    const statuses = (await Promise.all(clerks)).map(({ status }) => status);
+    assert.equal((await order).status, 201);
+    const written = statuses.indexOf(200);
+    assert.equal(statuses.filter((status) => status === 412).length, written < 0 ? 10 : 9);
+    const { quantity } = await json<{ quantity: number }>(send('GET', '/inventory/1'));
+    assert.equal(quantity, written < 0 ? 99 : 199 + written);
+  });
+
+  test('DELETE: a stale tag keeps the order; 404 and 409 come first', async () => {
+    const place = async (more: object = {}) => {
+      const response = await send('POST', '/store/orders', undefined, { petId: 1, quantity: 1, ...more });
+      return { path: `/store/orders/${(await json<Order>(response)).id}`, tag: response.headers.get('etag') ?? '' };
+    };
+    const { path, tag } = await place();
+    assert.equal((await failure(send('DELETE', path, '"x"')))[1], 'precondition_failed');
+    assert.equal((await send('DELETE', path, tag)).status, 204);
+    assert.equal((await failure(send('DELETE', path, '"x"')))[1], 'not_found');
+    const shipDate = new Date((service.clock.now().unix + 10) * 1_000).toISOString();
+    const shipped = await place({ shipDate });
+    service.clock.advance(10);
+    assert.equal((await failure(send('DELETE', shipped.path, shipped.tag)))[1], 'order_not_cancellable');
   });
 });

@@ -15,20 +15,17 @@ describe('the referee finds nothing to blame', () => {
     assert.ok(rules.length > 75, `only ${rules.length} rules`);
   });
 
-  test('on two threads', async () => {
-    await using service = await testService({ THREADS: '2' });
-    await assertKept(service);
-  });
-
   test('with two keys of the free plan, within their limits, with few creates and requests', async () => {
     await using service = await testService();
     const { secret } = await service.issue();
-    const report = await refereed(service, { key: secret, isFull: false, concurrency: 50 });
-    const skipped = notPassed(report).filter((text) => !/^auth\.other-environment|--full judges it$/.test(text));
-    assert.deepEqual(skipped, []);
+    const report = await refereed(service, { key: secret, isFull: false, concurrency: 50, level: 'published' });
+    assert.deepEqual(
+      notPassed(report).filter((text) => !/--full waits$/.test(text)),
+      [],
+    );
     const { answered } = service.events;
     assert.ok(answered.filter(({ status }) => status === 201).length <= 40);
-    assert.ok(answered.length < 250, `${answered.length} requests`);
+    assert.ok(answered.length < 200, `${answered.length} requests`);
     const reader = await service.issue();
     const categories = await json<{ name: string }[]>(service.call(reader.secret, '/categories'));
     assert.deepEqual(
@@ -43,11 +40,16 @@ describe('the referee finds nothing to blame', () => {
     const issued = await Promise.all([1, 2].map(() => service.issue({ plan: 'enterprise', limits })));
     const [patient = '', hasty = ''] = issued.map(({ secret }) => secret);
     const waited = notPassed(await refereed(service, { key: patient }));
-    assert.deepEqual(waited, ['auth.other-environment skipped: no --other-environment-key']);
+    // The clock is that of both keys, so waiting for the one gives the other a new window.
+    assert.deepEqual(waited, [
+      'auth.other-environment skipped: no --other-environment-key',
+      'limits.per-key skipped: there is no other key that is within its limit',
+      'limits.rate-limit-operation skipped: the window has ended',
+    ]);
     const skipped = notPassed(await refereed(service, { key: hasty, isFull: false }));
     assert.ok(skipped.length > 20);
     for (const text of skipped)
-      assert.match(text, / skipped: (no --|the key is over its limit for \d+ s; --full waits|it waits)/);
+      assert.match(text, / skipped: (no --|.* for \d+ s; --full waits|it waits|there is no other key)/);
   });
 
   const together = { skip: noPostgres };
@@ -91,7 +93,7 @@ function paceOf(clock: ManualClock, follow = async () => {}): Pace {
   return {
     now: () => clock.now().steady,
     async wait(seconds) {
-      clock.advance(seconds);
+      clock.advance(Math.ceil(seconds));
       await follow();
     },
   };

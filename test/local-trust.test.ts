@@ -80,7 +80,8 @@ test('data files are readable by their owner only, under any umask and in any fo
     for (const name of ['pets.backup', 'pets.db', 'pets.db-wal']) chmodSync(path(name), 0o644);
     assert.equal((await run(['restore', 'pets.backup'], options)).code, 0);
     const kept = readdirSync(folder.path).filter((name) => name.includes('.replaced-'));
-    assert.ok(kept.length >= 2, `${kept}`);
+    // The log of a sound database is folded into it before it is kept.
+    assert.equal(kept.length, 1, `${kept}`);
     for (const name of ['pets.db', ...kept]) assert.equal(modeOf(path(name)), 0o600, name);
 
     const made = { cwd: folder.path, env: { DATABASE_URL: 'sqlite:one/two/pets.db' } };

@@ -16,8 +16,10 @@ const PAGES = [
   '/docs/errors',
   '/docs/paging',
   '/docs/retries',
+  '/docs/browsers',
   '/docs/rehearse',
   '/docs/versions',
+  '/docs/changelog',
   '/docs/deprecations',
   '/docs/reference',
 ];
@@ -156,6 +158,47 @@ test('/docs/ leads to /docs', async () => {
   assert.deepEqual([response.status, response.headers.get('location')], [308, '/docs']);
 });
 
+test('a page of the documentation that does not exist is a page, and other addresses an Error body', async () => {
+  await using service = await testService();
+  for (const path of ['/docs/nothing', '/docs/errors/', '/docs/nothing.md', '/docs/assets/none.css']) {
+    const response = await get(service, path, { 'if-none-match': '*' });
+    const { headers } = response;
+    assert.deepEqual(
+      [response.status, headers.get('content-type'), headers.get('etag')],
+      [404, 'text/html; charset=utf-8', null],
+      path,
+    );
+    const text = await response.text();
+    assert.match(text, /<h1>Not found<\/h1>[\s\S]*href="\/docs"/);
+    assert.doesNotMatch(text, /aria-current|\.md"/);
+  }
+  assert.equal((await json<{ code: string }>(get(service, '/nothing'))).code, 'not_found');
+});
+
+test('a curl of the guide is there in every language, what is written and what is made from it', async () => {
+  await using service = await testService();
+  const section = /<section id="place-an-order"[\s\S]*?<\/section>/.exec(await page(service, '/docs'))?.[0] ?? '';
+  const codeOf = (language: string) =>
+    new RegExp(`data-language="${language}">(.*?)</div>`, 's').exec(section)?.[1] ?? '';
+  for (const language of ['sh', 'js', 'py', 'go']) {
+    assert.match(codeOf(language), /Idempotency-Key/, language);
+    assert.match(codeOf(language), /petId/, language);
+    assert.match(codeOf(language), /\/v1\/store\/orders/, language);
+  }
+  assert.match(codeOf('ts'), /orders/);
+  const paging = await page(service, '/docs/paging');
+  assert.match(paging, /params=\{[\s\S]*?status/, 'with a query');
+});
+
+test('a page has its chapters, its neighbours and a description', async () => {
+  await using service = await testService();
+  const text = await page(service, '/docs/limits');
+  assert.match(text, /<meta name="description" content="Plans, windows/);
+  assert.match(text, /<meta property="og:title" content="Limits">/);
+  assert.match(text, /On this page[\s\S]*<a href="#bans">Bans<\/a>/);
+  assert.match(text, /rel="prev">Previous: Authentication<[\s\S]*rel="next">Next: Errors</);
+});
+
 test('the reference has each operation with its fields, bounds, scope and errors', async () => {
   await using service = await testService();
   const text = await page(service, '/docs/reference');
@@ -164,7 +207,7 @@ test('the reference has each operation with its fields, bounds, scope and errors
     if (scope !== 'any') assert.ok(section.includes(`<code>${scope}</code>`), `${id} lacks its scope`);
     for (const { name } of queryParameters) assert.ok(section.includes(`id="${id}.query.${name}"`), `${id} ${name}`);
     for (const name of membersOf(body?.schema)) assert.ok(section.includes(`id="${id}.body.${name}"`));
-    for (const name of membersOf(success.schema)) assert.ok(section.includes(`id="${id}.answer.${name}"`));
+    for (const name of membersOf(success.schema)) assert.ok(section.includes(`id="${id}.response.${name}"`));
     for (const code of errors) assert.ok(section.includes(`href="/docs/errors#${code}"`), `${id} lacks ${code}`);
     assert.equal(section.match(/<div data-language="\w+"><pre><code>[^<\s]*\S/g)?.length, 5, `${id} lacks samples`);
   }

@@ -53,7 +53,7 @@ describe('filters, single resources and updates', () => {
     assert.deepEqual(await idsOf(`/pets?ids=${all.toReversed()}`), all);
     assert.equal(await linkOf(`/pets?ids=${all}`), null);
     assert.deepEqual(await idsOf(`/pets?ids=${all},${all}`), all, 'repeats count once');
-    await refuses(`/pets?ids=${all},999999`, /^ids has 101 ids; send at most 100$/);
+    await refuses(`/pets?ids=${all},999999`, /^ids has 101 ids; send 1 to 100$/);
     const { items, counts } = await everyPage<Pet>(get, `/pets?ids=${all}&limit=30`);
     assert.deepEqual([items.map(({ id }) => id), counts], [all, [30, 30, 30, 10]]);
   });
@@ -62,21 +62,21 @@ describe('filters, single resources and updates', () => {
     const malformed = ['', ' 1', '1 ', 'x', '01', '+1', '-1', '1.0', '1e2', '0x1', '１', 'null', '1;2', '[1]', '1%00'];
     for (const value of malformed) {
       const sent = value.includes('%') ? value : encodeURIComponent(value);
-      await refuses(`/pets?ids=${sent}`, /^ids has the id ".*"; send decimal digits/);
-      await refuses(`/pets?ids=1,${sent}`, /^ids has the id ".*"; send decimal digits/);
-      await refuses(`/pets?categoryId=${sent}`, /^categoryId has the id ".*"; send decimal digits/);
-      await refuses(`/store/orders?petId=${sent}`, /^petId has the id ".*"; send decimal digits/);
+      await refuses(`/pets?ids=${sent}`, /^ids has the id ".*"; send a whole number from 1$/);
+      await refuses(`/pets?ids=1,${sent}`, /^ids has the id ".*"; send a whole number from 1$/);
+      await refuses(`/pets?categoryId=${sent}`, /^categoryId has the id ".*"; send a whole number from 1$/);
+      await refuses(`/store/orders?petId=${sent}`, /^petId has the id ".*"; send a whole number from 1$/);
     }
     for (const list of [',', '1,', ',1', '1,,2']) await refuses(`/pets?ids=${list}`, /^ids has the id ""/);
     for (const list of ['1,2', '1%2C2']) await refuses(`/pets?categoryId=${list}`, /^categoryId has the id "1,2"/);
-    for (const path of ['/pets?ids', '/pets?categoryId', '/store/orders?petId']) {
+    for (const path of ['/pets?categoryId', '/store/orders?petId']) {
       await refuses(`${path}=1&${path.split('?')[1]}=1`, /is given 2 times; send it once$/);
     }
     for (const nothing of ['999999', '0', '9'.repeat(25)]) {
       assert.deepEqual(await idsOf(`/pets?categoryId=${nothing}`), []);
       assert.deepEqual(await idsOf(`/store/orders?petId=${nothing}`), []);
     }
-    assert.equal((await get('/inventory?ids=x&categoryId=x&petId=x')).status, 200, 'it has no filters');
+    await refuses('/inventory?petId=1', /^petId is no parameter of listInventory; it has limit, cursor$/);
   });
 
   test('filters combine with each other and with pages, and the Link keeps them', async () => {
@@ -99,7 +99,7 @@ describe('filters, single resources and updates', () => {
     }
     const [first = 0] = ids;
     assert.equal(
-      await linkOf(`/pets?limit=1&foo=%3E&categoryId=${dogs}&ids=${ids}&status=available`),
+      await linkOf(`/pets?limit=1&categoryId=${dogs}&ids=${ids.join('&ids=')}&status=available`),
       `</v1/pets?ids=${ids.join('%2C')}&status=available&categoryId=${dogs}&limit=1&cursor=after_${first.toString(36)}>; rel="next"`,
     );
     assert.equal((await idsOf(`/pets?ids=${ids}&cursor=after_${first.toString(36)}`))[0], ids[1]);
@@ -155,9 +155,9 @@ describe('filters, single resources and updates', () => {
   });
 
   test('getInventory: the stock of one pet, as the list has it', async () => {
-    const pet = await newPet({ status: 'pending' });
+    const pet = await newPet({ status: 'available' });
     const stock = () => json<InventoryItem>(get(`/inventory/${pet.id}`));
-    assert.deepEqual(await stock(), { petId: pet.id, quantity: 1, status: 'pending' });
+    assert.deepEqual(await stock(), { petId: pet.id, quantity: 1, status: 'available' });
     await send('POST', '/store/orders', { petId: pet.id, quantity: 1 });
     assert.deepEqual(await stock(), { petId: pet.id, quantity: 0, status: 'sold' });
     const { items } = await everyPage<InventoryItem>(get, '/inventory?limit=100');

@@ -23,6 +23,7 @@ const MALFORMED = {
     `postgres//u:${SECRET}@127.0.0.1/d`,
     `postgress://u:${SECRET}@127.0.0.1/d`,
     `sqlite://u:${SECRET}@127.0.0.1/d`,
+    `sqlite:./x.db?password=${SECRET}`,
     `u:${SECRET}@127.0.0.1/d`,
     `host=127.0.0.1 password=${SECRET}`,
     SECRET,

@@ -73,7 +73,8 @@ describe('pets and the store', () => {
     for (const query of ['cursor=after_1&cursor=after_2', 'status=sold&limit=1&status=sold']) {
       await assertError(send('GET', `/pets?${query}`), 400, 'validation_failed');
     }
-    assert.equal((await send('GET', '/pets?unknown=1&unknown=2')).status, 200);
+    const unknown = await json<{ message: string }>(send('GET', '/pets?state=sold'));
+    assert.equal(unknown.message, 'state is no parameter of listPets; did you mean status?');
     await assertError(send('GET', '/categories?limit=5&limit=5'), 400, 'validation_failed');
     for (const id of ['01', '%2B1', '1.0', '1e0', '0', '-1', '0x1', '9007199254740993', '9'.repeat(30)]) {
       await assertError(send('GET', `/pets/${id}`), 404, 'not_found');
@@ -111,6 +112,8 @@ describe('pets and the store', () => {
     service.clock.advance(1);
     const gone = await send('GET', `/pets/${pet.id}`);
     assertDeprecated(gone);
+    const { message } = await json<{ message: string }>(gone.clone());
+    assert.equal(message, `getPet has been removed; use GET /v1/pets?ids=${pet.id}`);
     await assertError(gone, 410, 'gone');
     await assertError(send('GET', '/pets/999999'), 410, 'gone');
     assert.deepEqual(await json(send('GET', `/pets?ids=${pet.id}`)), [pet]);
@@ -171,13 +174,39 @@ describe('pets and the store', () => {
 
   test('an order is complete once its ship date has passed, and then cannot be cancelled', async () => {
     const pet = await newPet();
-    const shipDate = new Date((service.clock.now().unix + 10) * 1000).toISOString();
+    const shipDate = new Date((service.clock.now().unix + 10) * 1000).toISOString().replace('.000', '');
     const order = await json<Order>(send('POST', '/store/orders', { petId: pet.id, quantity: 1, shipDate }));
     assert.deepEqual([order.shipDate, order.complete], [shipDate, false]);
     service.clock.advance(10);
     const listed = (await list<Order>('/store/orders')).find(({ id }) => id === order.id);
     assert.deepEqual(listed, { ...order, complete: true });
     await assertError(send('DELETE', `/store/orders/${order.id}`), 409, 'order_not_cancellable');
+  });
+
+  test('a ship date is kept in one form, and is no more than five minutes in the past', async () => {
+    const pet = await newPet();
+    await send('PATCH', `/inventory/${pet.id}`, { quantity: 9 });
+    const place = (shipDate: string, key: string) =>
+      send('POST', '/store/orders', { petId: pet.id, quantity: 1, shipDate }, { 'idempotency-key': key });
+    for (const [sent, kept] of [
+      ['2099-12-31T12:00:00Z', '2099-12-31T12:00:00Z'],
+      ['2099-12-31t12:00:00+00:00', '2099-12-31T12:00:00Z'],
+      ['2099-12-31T12:00:00-00:00', '2099-12-31T12:00:00Z'],
+      ['2099-12-31T12:00:00.000z', '2099-12-31T12:00:00Z'],
+      ['2099-12-31T12:00:00.5Z', '2099-12-31T12:00:00.5Z'],
+      ['2099-12-31T12:00:00.123456780+00:00', '2099-12-31T12:00:00.12345678Z'],
+    ] as const) {
+      const order = await json<Order>(place(sent, sent));
+      assert.equal(order.shipDate, kept, sent);
+      assert.equal((await json<Order>(send('GET', `/store/orders/${order.id}`))).shipDate, kept);
+    }
+    const soon = new Date((service.clock.now().unix + 10) * 1_000).toISOString();
+    const placed = await (await place(soon, 'soon')).text();
+    service.clock.advance(10 + 300);
+    assert.equal((await place(soon, 'just over')).status, 201, 'clocks differ');
+    service.clock.advance(1);
+    await assertError(place(soon, 'long over'), 400, 'validation_failed');
+    assert.equal(await (await place(soon, 'soon')).text(), placed, 'a retry gets the first outcome');
   });
 
   for (const path of ['/pets', '/store/orders', '/inventory']) {

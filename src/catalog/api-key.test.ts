@@ -48,7 +48,7 @@ test('a wrong character, environment or length is rejected without a look-up', (
   }
 });
 
-const at = (seconds: number) => () => ({ unix: seconds, steady: seconds });
+const at = (seconds: number) => ({ now: () => ({ unix: seconds, steady: seconds }) });
 
 test('a key is valid until it expires, is revoked, or the grace of its old secret ends', () => {
   const { key } = newApiKey({ name: 'x', environment: 'production', plan: 'free', expiresAt: 100 }, 1);

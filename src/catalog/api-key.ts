@@ -1,11 +1,13 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Clock } from '../stdx/clock.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
+import type { Time } from '../stdx/time.ts';
 import type { Operator } from './audit.ts';
+import type { Ban, DecidedBan, KeyBan, PastBan } from './ban.ts';
 import { CatalogError } from './error.ts';
-import type { Retry } from './idempotency.ts';
+import type { Once, OnceId } from './idempotency.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
+import type { Precondition } from './precondition.ts';
 import { quote } from './validate.ts';
 
 export const SCOPES = [
@@ -52,6 +54,10 @@ export interface ApiKey {
   readonly revokedAt: number | null;
   /** The customer's own id, if the operator noted one. */
   readonly owner: string | null;
+  /** The last ban that no operator lifted, running or over. */
+  readonly ban: Ban | null;
+  /** How often an operator lifted the bans of the key: what was counted or decided before the last time is void. */
+  readonly epoch: number;
 }
 
 /** What is stored of a secret: enough to recognise it, too little to use it. */
@@ -94,6 +100,8 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
     expiresAt: wanted.expiresAt ?? null,
     revokedAt: null,
     owner: wanted.owner ?? null,
+    ban: null,
+    epoch: 0,
   };
   return { key, secret };
 }
@@ -202,12 +210,12 @@ export function couldBeSecret(token: string, environment: Environment): boolean 
 }
 
 /** Whether a found key is valid now in this environment. */
-export function isUsable(found: FoundKey, environment: Environment, clock: Clock): boolean {
+export function isUsable(found: FoundKey, environment: Environment, time: Pick<Time, 'now'>): boolean {
   const { key, endsAt } = found;
   if (key.revokedAt !== null || key.environment !== environment) return false;
   // Fast path: most keys have no end and need no clock.
   if (key.expiresAt === null && endsAt === null) return true;
-  const now = clock().unix;
+  const now = time.now().unix;
   return (key.expiresAt === null || now < key.expiresAt) && (endsAt === null || now < endsAt);
 }
 
@@ -230,17 +238,22 @@ function checksum(text: string): string {
   return digits;
 }
 
-/**
- * With a `retry` a change is made once: a second time it throws `ChangeReplayed` with the outcome of the first, or
- * `idempotency_key_reused`.
- */
 export interface KeyStorage {
-  insert(key: ApiKey, secret: SecretRecord, by: Operator, retry?: Retry<ApiKey>): Promise<void>;
+  /**
+   * Does work on keys once: a repeat with the same id gets its outcome, as JSON keeps it. What `work` does with the
+   * storage that it gets is stored whole with the outcome, or not at all. Throws `idempotency_key_reused`, or what
+   * `work` throws.
+   */
+  once<T>(id: OnceId, work: (keys: KeyStorage) => Promise<T>): Promise<Once<T>>;
+  /** Throws `validation_failed` for a key of production where the database was used in rehearsal. */
+  insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void>;
   /** The key that owns a secret, whether or not it is still usable. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
   find(id: string): Promise<ApiKey | undefined>;
-  /** The rotated secrets of a key that are still in their grace, the last to end first. */
-  graces(id: string, now: number): Promise<Grace[]>;
+  /** The rotated secrets of each of these keys that are still in their grace, the last to end first. */
+  graces(ids: readonly string[], now: number): Promise<Map<string, Grace[]>>;
+  /** Ends the graces of a key now; undefined if the id is unknown. A revoked key stays as it is. */
+  endGraces(id: string, now: number, by: Operator): Promise<ApiKey | undefined>;
   /** Keys, oldest first. */
   list(): Promise<ApiKey[]>;
   /** A range of the filtered and sorted keys, and the count of all that the filter selects. */
@@ -248,11 +261,26 @@ export interface KeyStorage {
   /** A page of the keys that a filter selects, newest first. */
   page(query: KeyQuery): Promise<KeyPage>;
   /** This and the next two return the updated key, or undefined if the id is unknown. A revoked key stays as it is. */
-  update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined>;
+  update(id: string, changes: KeyChanges, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /** Adds a secret; earlier ones end at `oldEndAt` at the latest. Returns a revoked key unchanged. */
   rotate(id: string, secret: SecretRecord, rotation: Rotation): Promise<ApiKey | undefined>;
   /** Revokes permanently; a repeat keeps the first moment. */
-  revoke(id: string, now: number, by: Operator, retry?: Retry<ApiKey>): Promise<ApiKey | undefined>;
+  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined>;
+  /**
+   * Bans a key, unless one of its bans runs meanwhile: then that one stands. Undefined if the key's bans were lifted
+   * since the epoch in which this one was decided, or if there is no such key. Made again with the same start, it
+   * returns the ban of the first time.
+   */
+  ban(id: string, epoch: number, ban: DecidedBan): Promise<{ ban: Ban; isNew: boolean } | undefined>;
+  /**
+   * Ends the running ban, so that it does not lengthen later ones, and begins the next epoch. False without a running
+   * ban: the epoch begins all the same, which ends one that is still to be stored.
+   */
+  lift(id: string, now: number, by: Operator): Promise<boolean>;
+  /** The running bans of all keys, newest first. */
+  bans(now: number): Promise<KeyBan[]>;
+  /** The bans of a key, running, over or lifted, newest first. */
+  banHistory(id: string, limit: number): Promise<PastBan[]>;
 }
 
 export const KEY_STATES = ['active', 'expired', 'revoked', 'banned'] as const;
@@ -261,7 +289,10 @@ type KeyState = (typeof KEY_STATES)[number];
 
 /** Selects keys; absent members select all. Moments are Unix seconds. */
 export interface KeyFilter {
-  /** Part of a name, an owner, an id or a prefix, regardless of case; empty for every key. */
+  /**
+   * Part of a name, an owner, an id or a prefix, regardless of case; empty for every key. Keys of which it is the whole
+   * come first.
+   */
   readonly text: string;
   readonly owner?: string | undefined;
   readonly plan?: PlanName | undefined;
@@ -292,7 +323,9 @@ export interface KeySearch extends KeyFilter {
 }
 
 /** The place of a key in the list. */
-interface KeyPosition {
+export interface KeyPosition {
+  /** Whether the text is its whole name, owner, id or prefix. */
+  readonly isExact: boolean;
   readonly createdAt: number;
   readonly id: string;
 }
@@ -324,5 +357,4 @@ export interface Rotation {
   readonly now: number;
   readonly oldEndAt: number;
   readonly by: Operator;
-  readonly retry?: Retry<ApiKey> | undefined;
 }

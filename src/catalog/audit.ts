@@ -9,6 +9,7 @@ export const AUDIT_ACTIONS = [
   'key.create',
   'key.update',
   'key.rotate',
+  'key.end-graces',
   'key.revoke',
   'ban.lift',
   'category.rename',
@@ -43,9 +44,13 @@ export interface AuditQuery {
   readonly limit: number;
   /** Only entries with a smaller id. */
   readonly before?: number;
+  /** Only entries with a greater id, and oldest first. */
+  readonly after?: number;
   readonly target?: string;
   readonly actor?: string;
   readonly action?: string;
+  /** Part of what was changed, before or after, regardless of case. */
+  readonly text?: string;
 }
 
 export interface AuditStorage {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Category, ChangedCategory } from './category.ts';
@@ -173,6 +174,7 @@ export class CategoryList {
   }
 
   #append(item: Item): void {
+    assert(item.id > this.#complete, 'ids ascend');
     this.#tally(item.json, 1);
     const length = Buffer.byteLength(item.json) + COMMA.length;
     let last = this.#last;
@@ -186,7 +188,8 @@ export class CategoryList {
   }
 
   #insert(item: Item): void {
-    const { index, chunk, at } = this.#find(item.id);
+    const { index, chunk, at, isFound } = this.#find(item.id);
+    assert(!isFound, 'an id is in the list once');
     this.#tally(item.json, 1);
     this.#replaceChunk(index, chunk.with(at, item));
   }

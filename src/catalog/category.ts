@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import type { Operator } from './audit.ts';
-import type { Created, Origin } from './idempotency.ts';
+import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
+import type { Precondition } from './precondition.ts';
 import { validator } from './validate.ts';
 
 /**
@@ -18,7 +19,10 @@ export const Name = {
   maxLength: 255,
   // Linear by construction: leading white space, the first other character, then any allowed characters.
   pattern: `^[${WHITE_SPACE}]*[^${CONTROL}${WHITE_SPACE}][^${CONTROL}]*$`,
-  'x-violation': 'send at least one character that is not white space, and no control characters',
+  'x-violation': {
+    [`^[${WHITE_SPACE}]*$`]: 'send at least one character that is not white space',
+    [`[${CONTROL}]`]: 'send no control characters',
+  },
   'x-well-formed': true,
 } as const;
 
@@ -35,7 +39,7 @@ const Description = {
   type: 'string',
   maxLength: 2_000,
   pattern: '^[^\\u0000-\\u0008\\u000B\\u000C\\u000E-\\u001F]*$',
-  'x-violation': 'send no control characters but tab, line feed and carriage return',
+  'x-violation': { '': 'send no control characters but tab, line feed and carriage return' },
   'x-well-formed': true,
 } as const;
 
@@ -95,18 +99,18 @@ export interface CategoryChanges {
  */
 export interface CategoryStorage {
   /** Throws `catalog_full` at either bound: of the number of categories, and of the bytes of their list. */
-  insert(category: NewCategory, origin: Origin): Promise<Created<Category>>;
+  insert(category: NewCategory, by: OnceId): Promise<Once<Category>>;
   find(id: number): Promise<Category | undefined>;
   /** Categories with the id ascending: all, or one page. */
   list(page?: PageQuery): Promise<Category[]>;
   /** A page of those whose name or description contains a text, regardless of case, or whose id it is. */
   search(query: PageQuery & { readonly text: string }): Promise<Category[]>;
   /** Undefined if there is no such category. Throws `catalog_full` if the list would grow past its bound. */
-  rename(id: number, name: string, by: Operator): Promise<Category | undefined>;
+  rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined>;
   /** What was renamed or deleted since the moment that a version names; undefined: since ever. */
   changesSince(version: number | undefined): Promise<CategoryChanges>;
   /** Removes a category that no pet belongs to. */
-  delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'>;
+  delete(id: number, by: Operator, unless?: Precondition<Category>): Promise<'deleted' | 'not found' | 'in use'>;
   /**
    * Inserts all, in order, or none; `onProgress` reports how many are inserted. Throws `catalog_full`, which says how
    * many would fit, if they do not all fit.

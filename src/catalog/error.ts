@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   'insufficient_stock',
   'catalog_full',
   'gone',
+  'precondition_failed',
   'payload_too_large',
   'uri_too_long',
   'unsupported_media_type',

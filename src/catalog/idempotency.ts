@@ -1,37 +1,22 @@
 import { DAY_SECONDS } from '../stdx/duration.ts';
 
-/** How long the outcome of a create is kept for retries with the same Idempotency-Key. */
+/** How long the outcome of work is kept for repeats of it. */
 export const IDEMPOTENCY_SECONDS = DAY_SECONDS;
 
-/** The key that creates a resource, and how to recognise a retry. */
-export interface Origin {
+/** What a repeat of work is recognised by. Without `idempotency` there is none. */
+export interface OnceId {
+  /** The API key or operator token that asks for the work. */
   readonly keyId: string;
   readonly idempotency?: {
-    /** The Idempotency-Key, unique within the API key. */
+    /** The Idempotency-Key, unique within the API key or token. */
     readonly key: string;
-    /** A hash of everything that a retry must repeat. */
+    /** A hash of everything that a repeat must be equal in. */
     readonly fingerprint: string;
   };
 }
 
-/** Identifies a change that was already made, and says what is kept of its outcome. */
-export interface Retry<T> {
-  readonly origin: Origin;
-  outcome(changed: T): unknown;
-}
-
-/** Thrown instead of repeating a change: carries what was kept of the first. */
-export class ChangeReplayed extends Error {
-  readonly outcome: unknown;
-
-  constructor(outcome: unknown) {
-    super('The change was made already');
-    this.outcome = outcome;
-  }
-}
-
-/** The outcome of a create; `isReplay` if an earlier attempt produced it. */
-export interface Created<T> {
+/** The outcome of work that is done once; `isReplay` if it was done before, and this is what was kept of it. */
+export interface Once<T> {
   readonly resource: T;
   readonly isReplay: boolean;
 }

@@ -1,74 +1,66 @@
-import type { Operator } from './audit.ts';
+import assert from 'node:assert/strict';
+import { DAY_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
+import type { Limits } from './plan.ts';
 
-/** The counts of both windows of a key. Moments are Unix seconds, `day` is days since 1970. */
-export interface WindowCounts {
-  readonly keyId: string;
+/** The counts of both windows of a key. `minuteEnds` is in seconds, `day` in days since 1970. */
+export interface Counts {
   readonly minuteEnds: number;
   readonly minuteUsed: number;
   readonly day: number;
   readonly dayUsed: number;
 }
 
-/** A temporary ban of a key. Moments are Unix seconds. */
-export interface Ban {
+/** The counts of a key as they are stored; `minuteEnds` is in Unix seconds. */
+export interface WindowCounts extends Counts {
   readonly keyId: string;
-  readonly startedAt: number;
-  readonly endsAt: number;
-  /** 1 for a first ban; each further one without a ban-free day in between is one higher, and longer. */
-  readonly level: number;
-  readonly reason: string;
 }
 
-/** A ban that an operator ended at a moment of their own clock, in Unix seconds. */
-export interface LiftedBan extends Ban {
-  readonly liftedAt: number;
+/**
+ * Merges two readings of one key's counts: of each window the later one, and of the same window the greater count.
+ * Commutative, associative and idempotent, so that it does not matter who meets whom first, or how often. Storage and
+ * the script in Redis merge by the same rule.
+ */
+export function merged(one: Counts, other: Counts): Counts {
+  const minute = isLater(one.minuteEnds, one.minuteUsed, other.minuteEnds, other.minuteUsed) ? one : other;
+  const day = isLater(one.day, one.dayUsed, other.day, other.dayUsed) ? one : other;
+  const { minuteEnds, minuteUsed } = minute;
+  assert(minuteEnds >= one.minuteEnds && minuteEnds >= other.minuteEnds, 'a merge loses no minute');
+  assert(day.day >= one.day && day.day >= other.day, 'a merge loses no day');
+  return { minuteEnds, minuteUsed, day: day.day, dayUsed: day.dayUsed };
 }
 
-/** How a ban came to be stored. */
-export interface BanOrigin {
-  /** One attempt at storing it, however often it is retried: it is stored once. */
-  readonly attempt?: string;
-  /** The `liftedAt` of the last lift of the key that was followed before the decision: it does not end this ban. */
-  readonly followedLift?: number | undefined;
+/**
+ * Stored counts at a moment (Unix seconds): a minute ends a minute from now at the latest, and a day later than today
+ * is today. So a clock that was set back locks no client out for longer than a window.
+ */
+export function capped<T extends Counts>(counts: T, now: number): T {
+  const minuteEnds = Math.min(counts.minuteEnds, now + MINUTE_SECONDS);
+  const day = Math.min(counts.day, Math.floor(now / DAY_SECONDS));
+  if (minuteEnds === counts.minuteEnds && day === counts.day) return counts;
+  return { ...counts, minuteEnds, day };
 }
 
-export interface LimiterMemory {
-  readonly counts: WindowCounts | undefined;
-  /** The key's last ban that was not lifted, active or expired. */
-  readonly ban: Ban | undefined;
+/** Until when stored counts refuse a key (Unix seconds); undefined if both windows have room. */
+export function refusedUntil(counts: Counts | undefined, limits: Limits, now: number): number | undefined {
+  if (!counts) return undefined;
+  const { minuteEnds, minuteUsed, day, dayUsed } = capped(counts, now);
+  const ends = [minuteUsed >= limits.minute ? minuteEnds : 0, dayUsed >= limits.day ? (day + 1) * DAY_SECONDS : 0];
+  const until = Math.max(...ends);
+  return until > now ? until : undefined;
 }
 
-/** What several instances that share a counter remember beside it. */
-export interface SharedMemory extends LimiterMemory {
-  /** The start of the key's last ban that was lifted. */
-  readonly lifted: number | undefined;
+function isLater(window: number, used: number, otherWindow: number, otherUsed: number): boolean {
+  return window > otherWindow || (window === otherWindow && used > otherUsed);
 }
 
 export interface LimitStorage {
-  /** Reads the state from which a limiter resumes counting a key. */
-  memory(keyId: string): Promise<LimiterMemory>;
-  /** The same of some hundreds of keys at once, in their order, for instances that share a counter. */
-  memories(keyIds: readonly string[]): Promise<SharedMemory[]>;
-  /** Replaces the counts of each key named. */
+  /** The counts of some hundreds of keys, in their order, as they are stored; undefined for a key without. */
+  counts(keyIds: readonly string[]): Promise<(WindowCounts | undefined)[]>;
+  /** Replaces the counts of each key named, for a process that counts alone. */
   saveCounts(counts: readonly WindowCounts[]): Promise<void>;
   /**
-   * Raises the counts of each key, never lowers them: per window, a later one replaces the stored one, the greater
-   * count of the same one wins, and an earlier one is ignored. So several instances may save in any order.
+   * Merges counts into those of each key, as `merged` does after `capped` at `now` (Unix seconds). So several instances
+   * may save in any order.
    */
-  raiseCounts(counts: readonly WindowCounts[]): Promise<void>;
-  /** Shifts the open windows and the bans by the seconds that the system clock was stepped. */
-  move(seconds: number, attempt?: string): Promise<void>;
-  /**
-   * Stores a ban. If the key's ban was lifted after this one was decided by another instance, it is stored as lifted:
-   * an operator lifts what keeps a client out, whatever is still on its way to storage.
-   */
-  insertBan(ban: Ban, origin?: BanOrigin): Promise<void>;
-  /** The bans that have not ended by `now` and were not lifted. */
-  listBans(now: number): Promise<Ban[]>;
-  /** The bans that were lifted and would not have ended by `now`. */
-  listLiftedBans(now: number): Promise<LiftedBan[]>;
-  /** Ends the key's active ban, so that it does not lengthen later ones. False without an active ban. */
-  liftBan(keyId: string, now: number, by: Operator): Promise<boolean>;
-  /** The bans of a key, active, expired or lifted, newest first. */
-  banHistory(keyId: string, limit: number): Promise<(Ban & { readonly liftedAt: number | null })[]>;
+  raiseCounts(counts: readonly WindowCounts[], now: number): Promise<void>;
 }

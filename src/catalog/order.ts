@@ -1,13 +1,18 @@
 import type { Static } from 'typebox';
+import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { Id } from './category.ts';
 import { CatalogError } from './error.ts';
-import type { Created, Origin } from './idempotency.ts';
+import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
+import type { Precondition } from './precondition.ts';
 import { quote, validator } from './validate.ts';
 
 const ORDER_QUANTITY_MAX = 1_000;
 /** RFC 3339, section 5.6, in UTC. */
 const UTC_DATE_TIME = '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?([Zz]|[+-]00:00)$';
+
+/** How long ago a ship date may be when the order is placed: clocks differ, and a request takes its time. */
+const PAST_SECONDS_MAX = 5 * MINUTE_SECONDS;
 
 /** Far in the future, because an order whose ship date has passed cannot be cancelled. */
 export const EXAMPLE_SHIP_DATE = '2099-12-31T12:00:00Z';
@@ -19,7 +24,7 @@ const fields = {
     type: 'string',
     format: 'date-time',
     pattern: UTC_DATE_TIME,
-    'x-violation': `send a date and time in UTC such as ${EXAMPLE_SHIP_DATE}`,
+    'x-violation': { '': `send a date and time in UTC such as ${EXAMPLE_SHIP_DATE}` },
     description: 'When the order ships, in UTC',
     example: EXAMPLE_SHIP_DATE,
   },
@@ -30,7 +35,10 @@ export const NewOrder = {
   title: 'NewOrder',
   type: 'object',
   required: ['petId', 'quantity'],
-  properties: fields,
+  properties: {
+    ...fields,
+    shipDate: { ...fields.shipDate, description: 'When the order ships, in UTC; at most five minutes in the past' },
+  },
   description: 'An order to be placed',
 } as const;
 export type NewOrder = Static<typeof NewOrder>;
@@ -61,7 +69,22 @@ export function newOrder(body: unknown): NewOrder {
       `shipDate is ${quote(shipDate)}, which does not exist; send a real date`,
     );
   }
-  return { petId, quantity, shipDate };
+  return { petId, quantity, shipDate: canonical(shipDate) };
+}
+
+/** Checks that an order to be placed at `now` (Unix seconds) does not ship in the past. Throws `validation_failed`. */
+export function assertShipsLater(shipDate: string | undefined, now: number): void {
+  if (shipDate === undefined || Date.parse(shipDate) >= (now - PAST_SECONDS_MAX) * 1_000) return;
+  throw new CatalogError('validation_failed', `shipDate is ${quote(shipDate)}, in the past; send a later one, or none`);
+}
+
+/** The one form that a moment is kept in: `Z`, and no zeros at the end of a fraction. */
+function canonical(shipDate: string): string {
+  return `${shipDate.slice(0, 'YYYY-MM-DDThh:mm:ss'.length).toUpperCase()}${fractionOf(shipDate)}Z`;
+}
+
+function fractionOf(shipDate: string): string {
+  return (/\.\d+/.exec(shipDate)?.[0] ?? '').replace(/\.?0+$/, '');
 }
 
 /** Whether the ship date has passed at `now` (Unix seconds). An order without one is never complete. */
@@ -76,11 +99,17 @@ function isRealDate(text: string): boolean {
 }
 
 export interface OrderStorage {
-  /** Takes the quantity from stock. Throws `validation_failed` if there is no such pet, or `insufficient_stock`. */
-  insert(order: NewOrder, origin: Origin): Promise<Created<Order>>;
+  /**
+   * Takes the quantity from stock. Throws `validation_failed` if there is no such pet or the ship date has passed, or
+   * `insufficient_stock`, also for a pet that is reserved (`pending`).
+   */
+  insert(order: NewOrder, by: OnceId): Promise<Once<Order>>;
   find(id: number): Promise<Order | undefined>;
   /** A page of orders, ids ascending; of one pet if it is given. */
   list(page: PageQuery & { readonly petId?: number | undefined }): Promise<Order[]>;
-  /** Removes an order and returns its stock, once. False if there is none; throws `order_not_cancellable`. */
-  cancel(id: number): Promise<boolean>;
+  /**
+   * Removes an order and returns its stock, once. False if there is none. Throws `order_not_cancellable`, or what
+   * `precondition` throws.
+   */
+  cancel(id: number, precondition?: Precondition<Order>): Promise<boolean>;
 }

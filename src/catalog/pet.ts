@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
 import { Id, Name } from './category.ts';
 import { CatalogError } from './error.ts';
-import type { Created, Origin } from './idempotency.ts';
+import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
+import type { Precondition } from './precondition.ts';
 import { validator } from './validate.ts';
 
 export const STOCK_MAX = 1_000_000;
@@ -13,7 +14,7 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 export const PetStatus = {
   enum: PET_STATUSES,
   type: 'string',
-  description: 'How the pet stands in the store',
+  description: 'How the pet stands in the store; a pending one is reserved',
 } as const;
 
 const fields = {
@@ -141,18 +142,22 @@ export interface PetFilter {
 
 export interface PetStorage {
   /** Throws `validation_failed` if there is no such category. */
-  insert(pet: NewPet, origin: Origin): Promise<Created<Pet>>;
+  insert(pet: NewPet, by: OnceId): Promise<Once<Pet>>;
   find(id: number): Promise<Pet | undefined>;
   /** A page of pets, ids ascending. Its cost does not grow with the number of pets that the filter leaves out. */
   list(page: PageQuery & PetFilter): Promise<Pet[]>;
   /**
-   * Changes a pet, and the stock with its status. Undefined if there is no such pet. Throws `validation_failed` if
-   * there is no such category.
+   * Changes a pet, and the stock with its status. Undefined if there is no such pet. Throws what `precondition` throws,
+   * or `validation_failed` if there is no such category.
    */
-  update(id: number, change: PetUpdate): Promise<Pet | undefined>;
+  update(id: number, change: PetUpdate, precondition?: Precondition<Pet>): Promise<Pet | undefined>;
   findInventory(petId: number): Promise<InventoryItem | undefined>;
   /** A page of the stock of each pet, ids ascending. */
   listInventory(page: PageQuery): Promise<InventoryItem[]>;
-  /** Sets the stock, and the status with it. Undefined if there is no such pet. */
-  setQuantity(petId: number, quantity: number): Promise<InventoryItem | undefined>;
+  /** Sets the stock, and the status with it. Undefined if there is no such pet. Throws what `precondition` throws. */
+  setQuantity(
+    petId: number,
+    quantity: number,
+    precondition?: Precondition<InventoryItem>,
+  ): Promise<InventoryItem | undefined>;
 }

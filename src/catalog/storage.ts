@@ -27,18 +27,36 @@ export interface Storage extends AsyncDisposable {
   readonly sessions: SessionStorage;
   readonly tokens: TokenStorage;
   /**
-   * Calls back on every later change of keys, bans and the turned clock, and of categories not inserted here: at once
-   * for changes made here, within a second for those of another process.
+   * Calls back on every later change of keys and the turned clock, and of categories not inserted here: at once for
+   * changes made here, within a second for those of another process. A change of keys names them, unless more changed
+   * than storage remembers.
    */
-  watch(onChange: (change: Change) => Promise<void>): Promise<void>;
+  watch(onChange: OnChange): Promise<void>;
   /** Deletes create outcomes and attempts older than `IDEMPOTENCY_SECONDS`. */
   purgeOutcomes(): Promise<void>;
+  /** Measures how full the catalog is, and how large its database. */
+  fullness(): Promise<Fullness>;
   /** Fulfilled if the engine answers a read; tells whether writes fail now. */
   check(): Promise<{ readonly isWriteFailing: boolean }>;
+}
+
+/** How full the catalog is, and how large its database, in bytes. */
+export interface Fullness {
+  readonly categories: number;
+  /** Of the list of all categories, as it is sent. */
+  readonly listBytes: number;
+  readonly databaseBytes: number;
+  /** What is not yet in the file of an embedded database. */
+  readonly logBytes: number;
+  /** Free on the disk of an embedded database; NaN for a server's, which is not known. */
+  readonly diskFreeBytes: number;
 }
 
 /**
  * What caches must reload: for `categories` the ids of `changesSince`, for `new-categories` only the new ones, for
  * `restored` everything, because the database went back to an earlier state.
  */
-export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'bans' | 'clock';
+export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'clock';
+
+/** Follows a change; rejects if that fails, to be called again. */
+export type OnChange = (change: Change, keyIds?: readonly string[]) => Promise<void>;

@@ -135,8 +135,8 @@ export interface UsageStorage {
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void>;
   /** The usage per key since a moment, rounded down to a period, busiest first; of one key if it is named. */
   byKey(query: { since: number; now: number; keyId?: string; limit?: number }): Promise<KeyUsage[]>;
-  /** A page of the usage per key with its name, by id: of one key, or of an owner's, if they are named. */
-  page(query: UsageQuery & UsagePage): Promise<(KeyUsage & { readonly name: string })[]>;
+  /** A page of the usage per key with its name and owner, by id: of one key, or of an owner's, if they are named. */
+  page(query: UsageQuery & UsagePage): Promise<(KeyUsage & { readonly name: string; readonly owner: string | null })[]>;
   /** The usage of one key, of an owner's keys, or of `ALL_KEYS`, in each period, or step of several, that has any. */
   series(query: UsageQuery & UsageSteps & { keyId: string }): Promise<UsagePoint[]>;
   /**

@@ -4,6 +4,8 @@ import type { Static, TSchema } from 'typebox';
 import { CatalogError } from './error.ts';
 
 const QUOTED_CHARACTERS_MAX = 40;
+/** A name with more wrong letters means something else. */
+const MISTYPED_LETTERS_MAX = 3;
 
 let ajv: Ajv2020 | undefined;
 
@@ -25,7 +27,8 @@ export function validator<S extends TSchema>(schema: S): (value: unknown) => Sta
 
 function loadAjv(): Ajv2020 {
   // `require`, because `import` is asynchronous and a check is not.
-  const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+  const require = createRequire(import.meta.url);
+  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
   // The tests validate the schemas, which are our own.
   const loaded = new Ajv2020({ strict: true, verbose: true, validateFormats: false, validateSchema: false });
   loaded.addKeyword('example');
@@ -43,32 +46,102 @@ function explain(error: ErrorObject): string {
   const field = error.instancePath.slice(1).replaceAll('/', '.');
   const subject = field || 'The body';
   const found = quote(error.data);
-  const { limit } = error.params as { limit?: number };
+  const schema = error.parentSchema as Bounds;
   switch (error.keyword) {
     case 'required':
       return `${field ? `${field}.` : ''}${error.params.missingProperty} is missing; add it to the body`;
+    case 'additionalProperties':
+      return unknownMember(error, field);
     case 'type':
-      return `${subject} is ${found}; send ${article(String(error.params.type))}`;
-    case 'minLength':
-      return `${subject} is empty; send at least ${limit} character${limit === 1 ? '' : 's'}`;
-    case 'maxLength':
-      return `${subject} is ${[...(error.data as string)].length} characters long (${found}); send at most ${limit}`;
     case 'minimum':
     case 'maximum':
-      return `${subject} is ${found}; send a number ${error.params.comparison} ${limit}`;
     case 'enum':
-      return `${subject} is ${found}; send one of ${error.params.allowedValues.join(', ')}`;
+      return `${subject} is ${found}; send ${wanted(schema, `${error.params.type}`)}`;
+    case 'minLength':
+      return `${subject} is empty; send ${wanted(schema, 'string')}`;
+    case 'maxLength':
+      return `${subject} is ${[...(error.data as string)].length} characters long (${found}); send ${wanted(schema, 'string')}`;
     case 'x-well-formed':
       return `${subject} (${found}) holds half of a surrogate pair; send whole Unicode characters`;
     case 'pattern':
-      return `${subject} is ${found}; ${error.parentSchema?.['x-violation'] ?? `it must match ${error.params.pattern}`}`;
+      return `${subject} is ${found}; ${violated(error)}`;
     default:
       return `${subject} is ${found}; it ${error.message}`;
   }
 }
 
-function article(type: string): string {
+function unknownMember({ params, parentSchema }: ErrorObject, field: string): string {
+  const name = String(params.additionalProperty);
+  const known = Object.keys(parentSchema?.properties ?? {});
+  const meant = nearest(name, known);
+  const advice = meant === undefined ? `it has ${known.join(', ')}` : `did you mean ${meant}?`;
+  return `${quote(name)} is no member of ${field || 'the body'}; ${advice}`;
+}
+
+/** What a schema admits, in words; the same for every rule of it that may be broken. */
+function wanted(schema: Bounds, type: string): string {
+  const { enum: values, minimum, maximum, minLength = 0, maxLength } = schema;
+  if (values) return `one of ${values.join(', ')}`;
+  if (minimum !== undefined) return wholeNumber(minimum, maximum);
+  if (maxLength !== undefined) return `a string of ${minLength} to ${inWords(maxLength)} characters`;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+interface Bounds {
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+}
+
+/** A whole number within bounds, in words; the largest exact integer goes without saying. */
+export function wholeNumber(minimum: number, maximum = Number.MAX_SAFE_INTEGER): string {
+  const upTo = maximum === Number.MAX_SAFE_INTEGER ? '' : ` to ${inWords(maximum)}`;
+  return `a whole number from ${inWords(minimum)}${upTo}`;
+}
+
+/** A number with commas between thousands. */
+export function inWords(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** What to send instead, by the one rule of a pattern that the text breaks. */
+function violated({ data, params, parentSchema }: ErrorObject): string {
+  const rules: Readonly<Record<string, string>> = parentSchema?.['x-violation'] ?? {};
+  const broken = Object.keys(rules).find((breaking) => new RegExp(breaking, 'u').test(String(data)));
+  return broken === undefined ? `it must match ${params.pattern}` : (rules[broken] ?? '');
+}
+
+/** The known name that a text most probably means, regardless of case and punctuation; undefined if none is near. */
+export function nearest(text: string, known: readonly string[]): string | undefined {
+  const letters = lettersOf(text);
+  const [best] = known
+    .map((name) => ({ name, distance: editDistance(letters, lettersOf(name)) }))
+    .filter(({ name, distance }) => distance <= MISTYPED_LETTERS_MAX && distance < lettersOf(name).length / 2)
+    .sort((one, other) => one.distance - other.distance);
+  return best?.name;
+}
+
+function lettersOf(name: string): string {
+  return name
+    .slice(0, QUOTED_CHARACTERS_MAX)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '');
+}
+
+/** Levenshtein distance: the least number of letters added, left out or replaced. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1];
+    for (let at = 0; at < other.length; at += 1) {
+      const replaced = (row[at] ?? 0) + (letter === other[at] ? 0 : 1);
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }
 
 /** Quotes a value as JSON, shortened so that a message does not repeat long input. */

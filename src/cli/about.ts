@@ -1,22 +1,24 @@
 import type { Command } from 'commander';
-import { findConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
+import { findConfig, readServiceConfig, SETTINGS, type SettingName, withoutPassword } from '../config.ts';
 import { INTERFACE_VERSION, openApiDocument, PUBLISHED_SERVERS } from '../http/docs/openapi.ts';
 import { OPERATIONS } from '../http/operations.ts';
 import { operatorOpenApiDocument } from '../operator/api/openapi.ts';
+import { shippedFile } from '../shipped.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, settings, sources, withSettings } from './invocation.ts';
+import { type Invocation, sources, UsageError, withSettings } from './invocation.ts';
 
 /** What the script `start` in `package.json` adds to `serve`. */
 const NPM_START_FLAGS = '--bootstrap --access-log all';
 
-/** Adds `config`, `openapi` and `version`. */
+/** Adds `config`, `openapi`, `version` and `licenses`. */
 export function addAboutCommands(program: Command, invocation: Invocation): void {
   const names = Object.keys(SETTINGS) as SettingName[];
   withSettings(program.command('config').description('Show the settings in force, and where each came from'), names)
     .option('--json', 'print JSON')
     .action((_options: unknown, self: Command) => {
-      settings(self, invocation);
-      const found = findConfig(sources(self, invocation)).map((setting) => ({
+      const sourcesFound = sources(self, invocation);
+      readServiceConfig(sourcesFound);
+      const found = findConfig(sourcesFound).map((setting) => ({
         ...setting,
         value: withoutPassword(setting.value),
       }));
@@ -48,4 +50,18 @@ export function addAboutCommands(program: Command, invocation: Invocation): void
       const about = { version: VERSION, interface: INTERFACE_VERSION, node: process.versions.node };
       invocation.print(json ? JSON.stringify(about) : about.version);
     });
+
+  program
+    .command('licenses')
+    .description('Print the licences of everything that is in the executable or the package')
+    .action(() => invocation.print(licenses().trimEnd()));
+}
+
+/** The list is made when the executable or the package is. Throws `UsageError` in a checkout, which has none. */
+function licenses(): string {
+  try {
+    return shippedFile('licenses.txt').toString();
+  } catch {
+    throw new UsageError('A checkout has no list of licences; run `npm run build`, or `npm sbom`', 1);
+  }
 }

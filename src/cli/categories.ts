@@ -11,8 +11,9 @@ import {
 } from '../catalog/category-file.ts';
 import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
 import type { Storage } from '../catalog/storage.ts';
+import type { Purpose } from '../storage/migrate.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { openDatabase, requireDatabase } from './running.ts';
+import { openDatabase } from './running.ts';
 import { table } from './table.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
@@ -29,7 +30,7 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   add('list', 'List the categories')
     .option('--json', 'print JSON')
     .action((_options: unknown, self: Command) =>
-      open(self, async (storage) => {
+      open(self, 'read', async (storage) => {
         const listed = await storage.categories.list();
         if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(listed));
         if (listed.length === 0) return invocation.tell('No categories yet; `pet-catalog categories import FILE`');
@@ -48,37 +49,31 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
       await storage.categories.import(read, systemOperator(), onProgress);
       invocation.tell(`Imported ${read.length} categories`);
     };
-    return open(self, work, { mayCreate: true });
+    return open(self, 'create', work);
   });
 
   withFormat(add('export', 'Print all categories as a file'), 'json').action(
     ({ format = 'json' }: { format?: string }, self: Command) =>
-      open(self, async (storage) => {
+      open(self, 'read', async (storage) => {
         invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).trimEnd());
       }),
   );
 
   add('rename <id> <name>', 'Rename a category').action((id: string, name: string, _options: unknown, self: Command) =>
-    open(self, async (storage) => {
+    open(self, 'change', async (storage) => {
       invocation.print(JSON.stringify(await renameCategory({ storage, by: systemOperator() }, readId(id), name)));
     }),
   );
 
   add('delete <id>', 'Delete a category that has no pets').action((id: string, _options: unknown, self: Command) =>
-    open(self, async (storage) => {
+    open(self, 'change', async (storage) => {
       await deleteCategory({ storage, by: systemOperator() }, readId(id));
       invocation.tell(`Deleted the category ${id}`);
     }),
   );
 
-  async function open(
-    self: Command,
-    work: (storage: Storage) => Promise<void>,
-    { mayCreate = false } = {},
-  ): Promise<void> {
-    const config = settings(self, invocation);
-    if (!mayCreate) requireDatabase(config.database);
-    await using database = await openDatabase(config, invocation);
+  async function open(self: Command, purpose: Purpose, work: (storage: Storage) => Promise<void>): Promise<void> {
+    await using database = await openDatabase(settings(self, invocation), invocation, purpose);
     await work(database.storage);
   }
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { DatabaseAddress } from '../config.ts';
-import { systemClock } from '../stdx/clock.ts';
-import { backUp, restore } from '../storage/sqlite/file.ts';
+import { systemTime } from '../stdx/time.ts';
+import { backUp, restore } from '../storage/sqlite/replace.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
-import { openDatabase, requireDatabase } from './running.ts';
+import { openDatabase } from './running.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */
 export function addDatabaseCommands(program: Command, invocation: Invocation): void {
@@ -11,7 +11,7 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     withSettings(program.command(usage).description(description), ['DATABASE_URL']);
 
   add('migrate', 'Bring the tables of the database up to date').action(async (_options: unknown, self: Command) => {
-    await using _database = await openDatabase(settings(self, invocation), invocation);
+    await using _database = await openDatabase(settings(self, invocation), invocation, 'migrate');
     invocation.tell('The tables are up to date');
   });
 
@@ -19,15 +19,14 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
     .option('--force', 'replace an existing file')
     .action(async (file: string, { force = false }: { force?: boolean }, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_dump');
-      requireDatabase(database);
       await backUp(database.file, file, { force });
       invocation.tell(`The backup ${file} is complete and verified`);
     });
 
   add('restore <file>', 'Replace the database with a backup; no service may run on it').action(
-    (file: string, _options: unknown, self: Command) => {
+    async (file: string, _options: unknown, self: Command) => {
       const database = fileOf(settings(self, invocation).database, 'pg_restore');
-      const kept = restore(file, database.file, systemClock()().unix);
+      const kept = await restore(file, database.file, systemTime().now().unix);
       invocation.tell(`Restored the database ${database.file}${kept ? `; the old one is ${kept}` : ''}`);
     },
   );

@@ -1,7 +1,7 @@
 import type { PetStatus } from '../catalog/pet.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { utc } from '../stdx/clock.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
+import { utc } from '../stdx/time.ts';
 
 const ORIGIN = { keyId: 'demo' };
 
@@ -16,7 +16,7 @@ interface DemoPet {
   readonly status?: PetStatus;
   /** The stock, if it is not one. */
   readonly stock?: number;
-  /** Orders, each with its quantity and the days from now until it ships. */
+  /** Orders, each with its quantity and the days from now until it ships; with 0 days it is complete. */
   readonly orders?: readonly { readonly quantity: number; readonly shipsInDays?: number }[];
 }
 
@@ -27,7 +27,7 @@ const CATALOG: readonly DemoCategory[] = [
     pets: [
       { name: 'Bella, Labrador retriever' },
       { name: 'Rocky, border collie', status: 'pending' },
-      { name: 'Luna, dachshund', orders: [{ quantity: 1, shipsInDays: -3 }] },
+      { name: 'Luna, dachshund', orders: [{ quantity: 1, shipsInDays: 0 }] },
     ],
   },
   {
@@ -57,7 +57,7 @@ const CATALOG: readonly DemoCategory[] = [
     name: 'Goldfish',
     description: 'Calm pond and tank fish that can live for decades',
     pets: [
-      { name: 'Common goldfish', stock: 150, orders: [{ quantity: 10, shipsInDays: -1 }] },
+      { name: 'Common goldfish', stock: 150, orders: [{ quantity: 10, shipsInDays: 0 }] },
       { name: 'Shubunkin', stock: 40 },
     ],
   },

@@ -1,9 +1,22 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Command } from 'commander';
-import { type Config, ConfigMistakes, SETTINGS, type SettingName } from '../config.ts';
+import {
+  type Config,
+  ConfigMistakes,
+  type ConfigSources,
+  readServiceConfig,
+  SETTINGS,
+  type SettingName,
+} from '../config.ts';
+import { shippedModule } from '../shipped.ts';
+import { utc } from '../stdx/time.ts';
+import { CERTIFICATE_SECONDS_MIN, certificateEnd } from '../telemetry/events.ts';
 import type { Finding } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
+import { findIneffective } from './ineffective.ts';
+import { type Invocation, settings, sources, UsageError, withSettings } from './invocation.ts';
 import type { RepairOptions } from './repair.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
@@ -29,7 +42,7 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
         return repair(settings(self, invocation).database, { ...options, invocation });
       }
       if (options.backup ?? options.to) throw new UsageError('--backup and --to go with --repair');
-      const findings = await examineSettings(() => settings(self, invocation));
+      const findings = await examineSettings(() => sources(self, invocation));
       const lines = findings.map((each) => {
         const line = `${MARKS[each.status]}${each.check}: ${each.finding}`;
         return each.status === 'ok' ? line : `${line}\n        → ${each.advice}`;
@@ -40,9 +53,14 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
     });
 }
 
-async function examineSettings(readSettings: () => Config): Promise<Finding[]> {
+async function examineSettings(readSources: () => ConfigSources): Promise<Finding[]> {
+  const ineffective: Finding[] = [];
   try {
-    return await examine(readSettings());
+    const found = readSources();
+    for (const each of findIneffective(found)) ineffective.push({ check: 'settings', status: 'warning', ...each });
+    const config = readServiceConfig(found);
+    if (config.defects.length > 0) (await import('../rehearsal/defects/defects.ts')).defectsNamed(config.defects);
+    return [...(await examine(config)), ...ineffective];
   } catch (error) {
     if (!(error instanceof ConfigMistakes)) throw error;
     const mistakes = error.mistakes.map((finding): Finding => {
@@ -53,7 +71,7 @@ async function examineSettings(readSettings: () => Config): Promise<Finding[]> {
         advice: 'correct it; `pet-catalog serve --help` lists them all',
       };
     });
-    return [versions(), ...mistakes];
+    return [versions(), ...mistakes, ...ineffective];
   }
 }
 
@@ -62,13 +80,16 @@ export async function examine(config: Config): Promise<Finding[]> {
   const { inspectDatabase } = await import('../storage/inspection.ts');
   const { inspectRedis } = await import('../limits/redis/inspection.ts');
   const redis = config.redis ? await inspectRedis(config.redis.url) : [];
-  return [versions(), ...listeners(config), ...(await inspectDatabase(config.database, config.rehearsal)), ...redis];
+  return [versions(), ...listeners(config), ...certificate(config.tls), ...(await inspectDatabase(config)), ...redis];
 }
 
 /** The same in a thread of its own, so as not to block a running service. Rejects if it takes too long. */
 export async function examineInThread(config: Config): Promise<Finding[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Finding[]>();
-  const thread = new Worker(EXAMINATION, { eval: true, workerData: { module: import.meta.url, config } });
+  const thread = new Worker(EXAMINATION, {
+    eval: true,
+    workerData: { module: shippedModule('cli/doctor.js', import.meta.url), config },
+  });
   thread.unref();
   const lateness = new Error(`they took longer than ${EXAMINATION_MS_MAX / 1_000} s`);
   const late = setTimeout(() => reject(lateness), EXAMINATION_MS_MAX).unref();
@@ -89,6 +110,26 @@ function versions(): Finding {
     status: 'ok',
     finding: `pet-catalog ${VERSION}, Node ${process.versions.node}, SQLite ${process.versions.sqlite}`,
   };
+}
+
+/** Whether the certificate can be read, goes with its key, and for how long it is valid. */
+function certificate(tls: Config['tls']): Finding[] {
+  if (!tls) return [];
+  const check = 'certificate';
+  const advice = 'renew it, and send the service SIGHUP';
+  try {
+    const pem = readFileSync(tls.certFile);
+    const end = certificateEnd(pem);
+    const left = end - Date.now() / 1_000;
+    const finding = `${tls.certFile} ${left > 0 ? 'is valid until' : 'ended on'} ${utc(end)}`;
+    if (!new X509Certificate(pem).checkPrivateKey(createPrivateKey(readFileSync(tls.keyFile))))
+      return [{ check, status: 'problem', finding: `${tls.keyFile} is not the key of ${tls.certFile}`, advice }];
+    if (left > CERTIFICATE_SECONDS_MIN) return [{ check, status: 'ok', finding }];
+    return [{ check, status: left > 0 ? 'warning' : 'problem', finding, advice }];
+  } catch (error) {
+    const finding = `TLS_CERT_FILE or TLS_KEY_FILE cannot be used: ${(error as Error).message}`;
+    return [{ check, status: 'problem', finding, advice: 'correct the setting, or the permissions of the file' }];
+  }
 }
 
 function listeners({ host, operatorHost, database, redis, tls }: Config): Finding[] {

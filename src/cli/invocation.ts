@@ -4,6 +4,7 @@ import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import type { Events } from '../telemetry/events.ts';
+import { FORMER_SETTINGS } from './ineffective.ts';
 
 /** A command's environment. */
 export interface Invocation {
@@ -18,7 +19,7 @@ export interface Invocation {
   tell(text: string): void;
   /** Shows progress, on a terminal only. */
   progress(doing: string, done: number, total: number): void;
-  /** Aborted when the process is asked to stop, if `stopsGracefully`. */
+  /** Aborted when the process is asked to stop, if `stopsGracefully`; its reason is the exit code for the signal. */
   readonly stop: AbortSignal;
   stopsGracefully: boolean;
   /** Calls back when the process is asked to reload its files (SIGHUP). */
@@ -38,11 +39,15 @@ export class UsageError extends Error {
 /** Adds flags for settings to a command. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
-    const flag = `--${name.toLowerCase().replaceAll('_', '-')} <value>`;
     const { about, default: value } = SETTINGS[name];
-    command.addOption(new Option(flag, value ? `${about} (default: ${value})` : about).helpGroup('Settings:'));
+    command.addOption(new Option(flagOf(name), value ? `${about} (default: ${value})` : about).helpGroup('Settings:'));
   }
+  for (const name of Object.keys(FORMER_SETTINGS)) command.addOption(new Option(flagOf(name)).hideHelp());
   return command;
+}
+
+function flagOf(name: string): string {
+  return `--${name.toLowerCase().replaceAll('_', '-')} <value>`;
 }
 
 /** Reads the settings for a command; its flags take precedence. Throws `ConfigMistakes`. */
@@ -54,7 +59,7 @@ export function settings(command: Command, invocation: Invocation): Config {
 export function sources(command: Command, { env, envFile }: Invocation): ConfigSources {
   const options = command.opts<Record<string, unknown>>();
   const flags: Record<string, string> = {};
-  for (const name of Object.keys(SETTINGS)) {
+  for (const name of [...Object.keys(SETTINGS), ...Object.keys(FORMER_SETTINGS)]) {
     const value = options[name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())];
     if (typeof value === 'string') flags[name] = value;
   }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type ApiKey, SCOPES, scopesNamed } from '../catalog/api-key.ts';
+import { refusedUntil } from '../catalog/limit.ts';
 import { type KeyJson, keysJson } from '../catalog/operator/json.ts';
 import {
   type ChangeContext,
@@ -12,10 +13,11 @@ import {
 } from '../catalog/operator/key-changes.ts';
 import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
 import type { Config } from '../config.ts';
-import { utc } from '../stdx/clock.ts';
+import { utc } from '../stdx/time.ts';
+import type { Purpose } from '../storage/migrate.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { openDatabase, requireDatabase } from './running.ts';
+import { openDatabase } from './running.ts';
 import { table } from './table.ts';
 
 interface CommandContext extends ChangeContext {
@@ -54,56 +56,55 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
     .option('--owner <text>', "the customer's own id")
     .option('--rehearse <script>', 'a script that its requests meet, such as ok,limit:2,lost; with REHEARSAL=on')
-    .action((options: CreateOptions, self: Command) =>
-      run(self, (context) => create(context, options), { mayCreate: true }),
-    );
+    .action((options: CreateOptions, self: Command) => run(self, 'create', (context) => create(context, options)));
 
   add('list', 'List the keys').action((_options: unknown, self: Command) =>
-    run(self, async ({ storage, now }) => {
+    run(self, 'read', async ({ storage, now }) => {
       const keys = await keysJson({ storage, now }, await storage.keys.list());
       return { json: keys, text: listed(keys, now) };
     }),
   );
 
   add('show <id>', 'Show one key').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (context) => shown(context, await keyWithId(context, id))),
+    run(self, 'read', async (context) => shown(context, await keyWithId(context, id))),
   );
 
   withLimits(add('set-plan <id> <plan>', `Change the plan of a key: ${PLAN_NAMES.join(', ')}`)).action(
     (id: string, plan: string, options: LimitOptions, self: Command) =>
-      run(self, (context) => setPlan(context, id, plan, options)),
+      run(self, 'change', (context) => setPlan(context, id, plan, options)),
   );
 
   add('rotate <id>', 'Give a key a new secret; the old one works until the grace ends')
     .option('--grace <duration>', '0 to 30d', '24h')
     .action((id: string, { grace }: { grace: string }, self: Command) =>
-      run(self, (context) => rotate(context, id, grace)),
+      run(self, 'change', (context) => rotate(context, id, grace)),
     );
 
   add('revoke <id>', 'Revoke a key permanently').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (context) => shown(context, await revokeKey(context, id))),
+    run(self, 'change', async (context) => shown(context, await revokeKey(context, id))),
   );
 
   add('unban <id>', 'Lift the ban of a key').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (context) => {
+    run(self, 'change', async (context) => {
       if (!(await liftBan(context, id))) invocation.tell(`The key ${id} is not banned`);
-      return shown(context, await keyWithId(context, id));
+      const key = await keyWithId(context, id);
+      await tellWindows(invocation, context, key);
+      return shown(context, key);
     }),
   );
 
   async function run(
     self: Command,
+    purpose: Purpose,
     work: (context: CommandContext) => Promise<{ json: unknown; text: string }>,
-    { mayCreate = false } = {},
   ): Promise<void> {
     const config = settings(self, invocation);
-    if (!mayCreate) requireDatabase(config.database);
-    await using database = await openDatabase(config, invocation);
+    await using database = await openDatabase(config, invocation, purpose);
     const { json, text } = await work({
       storage: database.storage,
       config,
       environment: config.environment,
-      now: database.clock().unix,
+      now: database.time.now().unix,
       by: systemOperator(),
     });
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
@@ -145,6 +146,13 @@ async function setPlan(context: CommandContext, id: string, plan: string, option
 async function rotate(context: CommandContext, id: string, grace: string) {
   const { key, secret } = await rotateKey(context, id, readDuration(grace, '--grace'));
   return { json: { ...(await described(context, key)), key: secret }, text: secret };
+}
+
+/** A lift does not empty the windows. */
+async function tellWindows(invocation: Invocation, { storage, now }: CommandContext, key: ApiKey): Promise<void> {
+  const [counts] = await storage.limits.counts([key.id]);
+  const until = refusedUntil(counts, key.limits, now);
+  if (until !== undefined) invocation.tell(`Its windows stay as they are: they refuse it until ${utc(until)}`);
 }
 
 async function shown(context: CommandContext, key: ApiKey) {

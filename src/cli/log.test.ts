@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { readable } from './log.ts';
 
@@ -24,4 +25,25 @@ test('an error has its stack, and hostile text stays on its line', () => {
     readable(JSON.stringify(line)),
     '12:30:05 ERROR request_failed name="a\\u001b[2J\\n"\n  Error: no\n      at x\n',
   );
+});
+
+test('keys of both environments are redacted, wherever they are in a line', () => {
+  const keys = ['live', 'test'].map((kind) => `petcat_${kind}_${'a1'.repeat(18)}`);
+  const script = `
+    import { openLog } from '${new URL('./log.ts', import.meta.url)}';
+    const { log, write, close } = openLog('info');
+    for (const key of ${JSON.stringify(keys)}) {
+      log.error({ event: 'a', text: 'x' + key + 'y', err: new Error(key) }, key);
+      write(JSON.stringify({ level: 30, time: 0, event: 'b', [key]: key }) + '\\n');
+    }
+    await close();`;
+  const { stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+  assert.equal(stderr.trim().split('\n').length, 4);
+  for (const [index, kind] of ['live', 'test'].entries()) {
+    assert.ok(!stderr.includes(keys[index] ?? ''), stderr);
+    assert.ok(stderr.split(`petcat_${kind}_[redacted]`).length > 5, stderr);
+  }
 });

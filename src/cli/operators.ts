@@ -5,9 +5,10 @@ import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '.
 import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
 import { offerLogin } from '../operator/session/session.ts';
-import { utc } from '../stdx/clock.ts';
+import { utc } from '../stdx/time.ts';
+import type { Purpose } from '../storage/migrate.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { findOperatorUrl, openDatabase, requireDatabase } from './running.ts';
+import { findOperatorUrl, openDatabase } from './running.ts';
 import { table } from './table.ts';
 
 const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
@@ -24,9 +25,8 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
     .action(async (_options: unknown, self: Command) => {
       const { url, role, json } = self.opts<{ url?: string; role: string; json?: true }>();
       const config = settings(self, invocation);
-      requireDatabase(config.database);
       const address = url === undefined ? operatorAddress(config) : readAddress(url);
-      await using context = await openContext(config, invocation);
+      await using context = await openContext(config, invocation, 'change');
       const { storage, now, by } = context;
       const link = await offerLogin(storage, { actor: by.actor, role: roleNamed(role), now, url: address });
       invocation.print(json ? JSON.stringify({ url: link }) : link);
@@ -45,7 +45,7 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
     .requiredOption('--role <role>', ROLES_TEXT)
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
     .action((options: { name: string; role: string; expires?: string }, self: Command) =>
-      run(self, async (context) => {
+      run(self, 'change', async (context) => {
         const lifetime = options.expires === undefined ? undefined : readDuration(options.expires, '--expires');
         const expiresAt = lifetime === undefined ? null : context.now + lifetime;
         const wanted = { name: options.name, role: roleNamed(options.role), expiresAt };
@@ -55,7 +55,7 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
     );
 
   add('list', 'List the tokens').action((_options: unknown, self: Command) =>
-    run(self, async ({ storage, now }) => {
+    run(self, 'read', async ({ storage, now }) => {
       const tokens = await storage.tokens.list();
       const rows = tokens.map((token) => [
         token.id,
@@ -72,7 +72,7 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
   );
 
   add('revoke <id>', 'Revoke a token permanently').action((id: string, _options: unknown, self: Command) =>
-    run(self, async (context) => {
+    run(self, 'change', async (context) => {
       const json = tokenJson(await revokeToken(context, id));
       return { json, text: JSON.stringify(json, null, 2) };
     }),
@@ -80,11 +80,10 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
 
   async function run(
     self: Command,
+    purpose: Purpose,
     work: (context: OperatorContext) => Promise<{ json: unknown; text: string }>,
   ): Promise<void> {
-    const config = settings(self, invocation);
-    requireDatabase(config.database);
-    await using context = await openContext(config, invocation);
+    await using context = await openContext(settings(self, invocation), invocation, purpose);
     const { json, text } = await work(context);
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
   }
@@ -97,9 +96,9 @@ interface OperatorContext extends AsyncDisposable {
 }
 
 /** Sessions, login links and tokens keep the machine's time. */
-async function openContext(config: Config, invocation: Invocation): Promise<OperatorContext> {
-  const { storage, machineClock, ...database } = await openDatabase(config, invocation);
-  return { ...database, storage, now: machineClock().unix, by: systemOperator() };
+async function openContext(config: Config, invocation: Invocation, purpose: Purpose): Promise<OperatorContext> {
+  const { storage, time, ...database } = await openDatabase(config, invocation, purpose);
+  return { ...database, storage, now: time.machine.now().unix, by: systemOperator() };
 }
 
 function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {

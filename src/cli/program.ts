@@ -7,7 +7,7 @@ import { DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, UsageError } from './invocation.ts';
 
-type AddCommands = (program: Command, invocation: Invocation) => void;
+type AddCommands = (program: Command, invocation: Invocation, load: () => Promise<Command>) => void;
 
 /** Every command and its module, in the order of the help. */
 const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () => Promise<AddCommands> }[] = [
@@ -24,7 +24,11 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['doctor'], load: async () => (await import('./doctor.ts')).addDoctorCommand },
   { names: ['conformance'], load: async () => (await import('./conformance/judge.ts')).addConformanceCommand },
   { names: ['defects'], load: async () => (await import('./conformance/defects.ts')).addDefectsCommand },
-  { names: ['config', 'openapi', 'version'], load: async () => (await import('./about.ts')).addAboutCommands },
+  { names: ['completion'], load: async () => (await import('./completion.ts')).addCompletionCommand },
+  {
+    names: ['config', 'openapi', 'version', 'licenses'],
+    load: async () => (await import('./about.ts')).addAboutCommands,
+  },
 ];
 
 /** What says by its message why a command could not begin. */
@@ -58,7 +62,7 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
   const named = COMMANDS.filter(({ names }) => names.includes(asked ?? ''));
   for (const { load } of named.length > 0 ? named : COMMANDS) {
     const addCommands = await load();
-    addCommands(program, invocation);
+    addCommands(program, invocation, () => createProgram(invocation, undefined));
   }
   return program;
 }

@@ -1,6 +1,7 @@
 import type { DatabaseAddress } from '../config.ts';
-import { utc } from '../stdx/clock.ts';
-import { type Contents, salvage } from '../storage/sqlite/repair.ts';
+import { utc } from '../stdx/time.ts';
+import type { Contents } from '../storage/sqlite/inspect.ts';
+import { salvage } from '../storage/sqlite/repair.ts';
 import { type Invocation, UsageError } from './invocation.ts';
 import { table } from './table.ts';
 
@@ -19,14 +20,17 @@ export function repair(
 ): void {
   if (database.engine !== 'sqlite') throw new UsageError('--repair is for an embedded database');
   const found = salvage(database.file, { ...(backup !== undefined && { backup }), ...(to !== undefined && { to }) });
-  const { logDamage, commits, behind, intact } = found;
+  const { logDamage, commits, behind, intact, lost } = found;
   const rows = [contentsRow('INTACT', intact)];
   if (found.backup) rows.push(contentsRow(`BACKUP OF ${utc(found.backup.madeAt.getTime() / 1000)}`, found.backup));
   const headings = ['', 'CATEGORIES', 'LAST ID', 'PETS', 'ORDERS', 'KEYS', 'DAMAGE'];
   const log = logDamage
     ? `${database.file} is damaged: ${logDamage}. ${commits} commits before the damage are intact; ${behind} after it are partly left, but SQLite cannot read them`
     : `The log of ${database.file} is not damaged; it holds ${commits} commits`;
-  invocation.print(json ? JSON.stringify(found) : `${log}\n${table(headings, rows)}`);
+  const pages = intact.damage
+    ? `\nIts pages are damaged: ${intact.damage}. What is intact was read row by row; these could not be read: ${lost.join(', ') || 'none that are known'}`
+    : '';
+  invocation.print(json ? JSON.stringify(found) : `${log}${pages}\n${table(headings, rows)}`);
   if (to !== undefined) {
     invocation.tell(
       `What is intact is in ${to}, and ${database.file} is as it was; \`pet-catalog restore ${to}\` puts it in place`,

@@ -1,46 +1,41 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Config, DatabaseAddress } from '../config.ts';
-import { type Clock, systemClock } from '../stdx/clock.ts';
+import { systemTime, type Time } from '../stdx/time.ts';
+import type { Purpose } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
-import { type Invocation, tellOfDamage, UsageError } from './invocation.ts';
+import { IN_MEMORY } from '../storage/sqlite/disk.ts';
+import { type Invocation, tellOfDamage } from './invocation.ts';
 
-const IN_MEMORY = ':memory:';
 const PRIVATE_MODE = 0o600;
-
-/** Throws `UsageError` unless the embedded database exists: opening it would create an empty one. */
-export function requireDatabase(database: DatabaseAddress): void {
-  if (database.engine !== 'sqlite' || database.file === IN_MEMORY || existsSync(database.file)) return;
-  throw new UsageError(
-    `There is no database ${resolve(database.file)}; run this in the folder of the service, or name its database with DATABASE_URL or --database-url`,
-    1,
-  );
-}
 
 /** A command's database, and the time of its service, which is turned if the database was used in rehearsal. */
 export interface CommandDatabase extends AsyncDisposable {
   readonly storage: SqlStorage;
-  readonly clock: Clock;
-  /** The clock of sessions, login links and tokens, which is never turned. */
-  readonly machineClock: Clock;
+  readonly time: Time;
 }
 
-/** Opens the database of a command, and migrates its tables. Throws `DatabaseNotOpened`. */
+/** Opens the database of a command for a purpose. Throws `DatabaseNotOpened`. */
 export async function openDatabase(
   { database, categoriesMax, categoriesBytesMax }: Config,
   invocation: Invocation,
+  purpose: Purpose,
 ): Promise<CommandDatabase> {
-  const machineClock = systemClock();
-  let clock = machineClock;
-  const options = { clock: () => clock(), categoriesMax, categoriesBytesMax, events: tellOfDamage(invocation) };
-  const storage = await openStorage(database, options);
+  const machine = systemTime();
+  let time = machine;
+  const options = {
+    time: { ...machine, now: () => time.now() },
+    categoriesMax,
+    categoriesBytesMax,
+    events: tellOfDamage(invocation),
+  };
+  const storage = await openStorage(database, options, purpose);
   const turnedBy = await storage.turnedBy();
   if (turnedBy) {
-    const { TurnedClock } = await import('../rehearsal/clock.ts');
-    clock = new TurnedClock(machineClock, turnedBy).now;
+    const { TurnedTime } = await import('../rehearsal/turned-time.ts');
+    time = new TurnedTime(machine, turnedBy);
   }
-  return { storage, clock, machineClock, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
+  return { storage, time, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
 }
 
 /**

@@ -6,27 +6,28 @@ import {
   ConfigMistakes,
   type FoundSetting,
   findConfig,
+  readServiceConfig,
   SETTINGS,
   type SettingName,
   withoutPassword,
 } from '../config.ts';
 import { openLimiter } from '../limits/open.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
-import type { TurnedClock } from '../rehearsal/clock.ts';
 import type { Rehearsal } from '../rehearsal/rehearsal.ts';
+import type { TurnedTime } from '../rehearsal/turned-time.ts';
 import { type Service, ServiceNotStarted, startService } from '../service.ts';
-import { type Clock, systemClock } from '../stdx/clock.ts';
+import { systemTime, type Time } from '../stdx/time.ts';
 import type { BackupOptions, ScheduledBackups } from '../storage/backups.ts';
 import { DatabaseNotOpened } from '../storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
-import { createEvents, type EventSinks } from '../telemetry/events.ts';
+import { createEvents } from '../telemetry/events.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { asksForTraces, NO_TRACING, startTracing, type Tracing } from '../telemetry/tracing.ts';
-import type { Threads } from '../threads/threads.ts';
-import { TRACING_PACKAGES, VERSION } from '../version.ts';
-import { type Invocation, settings, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { COMMAND, TRACING_PACKAGES, VERSION } from '../version.ts';
+import { findIneffective } from './ineffective.ts';
+import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { openLog } from './log.ts';
 import { noteOperatorUrl } from './running.ts';
 
@@ -51,9 +52,11 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
     .option('--grease <seed>', 'add unknown members and headers to every answer; with REHEARSAL=on')
     .action(async (_options: unknown, self: Command) => {
       const flags = self.opts<ServeFlags>();
-      const config = settings(self, invocation);
+      const config = readServiceConfig(sources(self, invocation));
       if (flags.grease !== undefined && !config.rehearsal) throw new UsageError('--grease needs REHEARSAL=on');
-      const found = findConfig(sources(self, invocation));
+      const given = sources(self, invocation);
+      const found = findConfig(given);
+      for (const { finding } of findIneffective(given)) invocation.tell(`pet-catalog: ${finding}`);
       invocation.stopsGracefully = true;
       await using ephemeral = flags.ephemeral ? await openEphemeral(found) : undefined;
       const database = ephemeral?.database ?? config.database;
@@ -89,74 +92,65 @@ async function serve(
   invocation: Invocation,
   { flags, shown }: { flags: ServeFlags; shown: readonly ShownSetting[] },
 ): Promise<void> {
-  // Commands may be given the address of a PostgreSQL beside the settings of a service that has none.
-  if (config.backups && config.database.engine !== 'sqlite') {
-    throw new ConfigMistakes(['BACKUP_DIR: it must be empty with PostgreSQL, which has its own tools for backups']);
-  }
-  const { env, stop } = invocation;
-  if (config.threads > 1 && asksForTraces(env)) {
-    throw new ConfigMistakes(['THREADS: it must be 1 with the OTEL_… variables that ask for traces']);
-  }
-  const machineClock = systemClock();
-  const turned = config.rehearsal ? new (await import('../rehearsal/clock.ts')).TurnedClock(machineClock) : undefined;
+  const { stop } = invocation;
+  const machine = systemTime();
+  const turned = config.rehearsal ? new (await import('../rehearsal/turned-time.ts')).TurnedTime(machine) : undefined;
+  const time = turned ?? machine;
   const { log, write, close } = openLog(config.logLevel);
   const metrics = createMetrics();
-  const threads = config.threads > 1 ? await openThreads(config, { log, write, metrics }) : undefined;
-  const clock = turned?.now ?? threads?.clock ?? machineClock;
-  const events = createEvents({ log, write, accessLog: config.accessLog, metrics });
-  await using tracing = asksForTraces(env) ? await sendTraces() : NO_TRACING;
+  const events = createEvents({
+    log,
+    write,
+    accessLog: config.accessLog,
+    metrics,
+    redis: config.redis && withoutPassword(config.redis.url),
+  });
+  await using tracing = asksForTraces(invocation.env) ? await sendTraces() : NO_TRACING;
   await awaitDatabase(config.database, { stop, onWait: events.databaseAwaited });
   if (stop.aborted) return close();
   const together = config.redis !== undefined;
   await using _claim = flags.ephemeral ? undefined : await claimForService(config.database, { together });
-  await using storage = await openStorage(config.database, {
-    clock,
-    categoriesMax: config.categoriesMax,
-    categoriesBytesMax: config.categoriesBytesMax,
-    events,
-  });
+  await using storage = await openStorage(
+    config.database,
+    {
+      time,
+      categoriesMax: config.categoriesMax,
+      categoriesBytesMax: config.categoriesBytesMax,
+      events,
+    },
+    'serve',
+  );
   const rehearsal = turned
     ? await openRehearsal(storage, turned, { defects: config.defects, greaseSeed: flags.grease })
     : await refuseRehearsed(storage);
-  const counting = { storage, clock, events };
-  await using limiter =
-    threads?.openLimiter({ ...counting, banAfter: config.banAfterRefusals }) ?? (await openLimiter(config, counting));
+  await using limiter = await openLimiter(config, { storage, time, events });
   if (flags.demo) {
     const { fillWithDemo } = await import('./demo.ts');
-    await fillWithDemo(storage, clock().unix);
+    await fillWithDemo(storage, time.now().unix);
   }
   {
     await using service = await startService(config, {
       storage,
       limiter,
-      clock,
-      machineClock,
+      time,
       rehearsal,
-      threads,
       events,
       metrics,
       tracing,
       settings: shown,
       examine: async () => (await import('./doctor.ts')).examineInThread(config),
     });
-    await using _backups = await startBackups(config, { clock: machineClock, events });
+    await using _backups = await startBackups(config, { time: machine, events });
     using _note = noteOperatorUrl(config.database, service.operatorUrl);
-    if (flags.bootstrap) await issueFirstKey(storage, { config, service, clock, machineClock, invocation });
-    if (config.tls) invocation.onReload(() => service.reloadCertificate());
+    if (flags.bootstrap) await issueFirstKey(storage, { config, service, time, invocation });
+    // Without TLS there is nothing to read again; unhandled, the signal would end the service.
+    invocation.onReload(() => config.tls && service.reloadCertificate());
     // At once, so that the reader of the one line has the other as well.
     const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
     invocation.tell(`listening on ${service.url}${commands}`);
     if (!stop.aborted) await once(stop, 'abort');
   }
   await close();
-}
-
-async function openThreads(
-  { threads, accessLog }: Config,
-  { log, write, metrics }: Pick<EventSinks, 'log' | 'write' | 'metrics'>,
-): Promise<Threads> {
-  const { Threads } = await import('../threads/threads.ts');
-  return new Threads({ count: threads, write, metrics, accessLog: log.isLevelEnabled('info') ? accessLog : 'none' });
 }
 
 /** What commands need to find a database that no setting names, as assignments before the command. */
@@ -172,12 +166,12 @@ interface RehearsedFlags {
 
 async function openRehearsal(
   storage: SqlStorage,
-  clock: TurnedClock,
+  time: TurnedTime,
   { defects, greaseSeed }: RehearsedFlags,
 ): Promise<Rehearsal> {
   const { openRehearsal } = await import('../rehearsal/rehearsal.ts');
   const { defectsNamed } = await import('../rehearsal/defects/defects.ts');
-  return openRehearsal(storage, clock, { greaseSeed, defects: defectsNamed(defects) });
+  return openRehearsal(storage, time, { greaseSeed, defects: defectsNamed(defects) });
 }
 
 /** Refuses a database that was used in rehearsal: its time may be turned, and its keys may follow scripts. */
@@ -205,7 +199,7 @@ async function sendTraces(): Promise<Tracing> {
 /** Starts the scheduled backups, if there are to be any. */
 async function startBackups(
   { backups, database }: Config,
-  context: Pick<BackupOptions, 'clock' | 'events'>,
+  context: Pick<BackupOptions, 'time' | 'events'>,
 ): Promise<ScheduledBackups | undefined> {
   if (!backups || database.engine !== 'sqlite') return undefined;
   const { ScheduledBackups } = await import('../storage/backups.ts');
@@ -215,25 +209,24 @@ async function startBackups(
 interface FirstKey {
   readonly config: Config;
   readonly service: Service;
-  readonly clock: Clock;
-  readonly machineClock: Clock;
+  readonly time: Time;
   readonly invocation: Invocation;
 }
 
 async function issueFirstKey(storage: Storage, first: FirstKey): Promise<void> {
-  const { config, service, clock, machineClock, invocation } = first;
+  const { config, service, time, invocation } = first;
   if ((await storage.keys.list()).length > 0) {
     invocation.print(
-      'There is an API key already. To issue another:\n\n  npx pet-catalog keys create --name NAME\n\nTo see how it is used:\n\n  npx pet-catalog console login\n',
+      `There is an API key already. To issue another:\n\n  ${COMMAND} keys create --name NAME\n\nTo see how it is used:\n\n  ${COMMAND} console login\n`,
     );
     return;
   }
   const by = systemOperator();
-  const context = { storage, environment: config.environment, now: clock().unix, by };
+  const context = { storage, environment: config.environment, now: time.now().unix, by };
   const { issueKey } = await import('../catalog/operator/key-changes.ts');
   const { secret } = await issueKey(context, { name: BOOTSTRAP_KEY_NAME, plan: 'business' });
   const { offerLogin } = await import('../operator/session/session.ts');
-  const login = { actor: by.actor, role: 'admin', now: machineClock().unix, url: service.operatorUrl } as const;
+  const login = { actor: by.actor, role: 'admin', now: time.machine.now().unix, url: service.operatorUrl } as const;
   const link = await offerLogin(storage, login);
   invocation.print(
     `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n`,

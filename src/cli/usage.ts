@@ -4,7 +4,7 @@ import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
-import { openDatabase, requireDatabase } from './running.ts';
+import { openDatabase } from './running.ts';
 import { table } from './table.ts';
 
 /** Entries per page of the audit log; all pages are printed. */
@@ -21,10 +21,10 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
     (id: string | undefined, { since }: { since: string }, self: Command) =>
       open(self, async (storage, now) => {
         const seconds = readSince(since);
-        const names = new Map((await storage.keys.list()).map(({ id: keyId, name }) => [keyId, name]));
-        if (id !== undefined && !names.has(id)) throw new UsageError(`There is no key ${id}`, 1);
+        const keys = new Map((await storage.keys.list()).map((key) => [key.id, key]));
+        if (id !== undefined && !keys.has(id)) throw new UsageError(`There is no key ${id}`, 1);
         const query = { since: now - seconds, now, ...(id !== undefined && { keyId: id }) };
-        const used = (await storage.usage.byKey(query)).map((each) => usageJson(each, names.get(each.keyId)));
+        const used = (await storage.usage.byKey(query)).map((each) => usageJson(each, keys.get(each.keyId)));
         if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(used));
         if (used.length === 0) return invocation.tell(`No requests with a key in the last ${since}`);
         const rows = used.map((each) => [
@@ -39,6 +39,7 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
         ]);
         const headings = ['ID', 'NAME', 'SERVED', 'REFUSED', 'CLIENT ERRORS', 'SERVER ERRORS', 'FIRST', 'LAST'];
         invocation.print(table(headings, rows));
+        invocation.tell('A service stores its usage every five seconds; a kill may lose the last of it');
       }),
   );
 
@@ -58,9 +59,8 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
 
   async function open(self: Command, work: (storage: Storage, now: number) => Promise<void>): Promise<void> {
     const config = settings(self, invocation);
-    requireDatabase(config.database);
-    await using database = await openDatabase(config, invocation);
-    await work(database.storage, database.clock().unix);
+    await using database = await openDatabase(config, invocation, 'read');
+    await work(database.storage, database.time.now().unix);
   }
 }
 

@@ -1,11 +1,33 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
+import { pipeline, type Transform } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import { type Answer, type Exchange, NoAnswer, type Sent } from './exchange.ts';
+import { createBrotliDecompress, createInflate, createUnzip, createZstdDecompress } from 'node:zlib';
+import { type Answer, NoAnswer, type Sent } from './exchange.ts';
+import { ListReader } from './list-reader.ts';
 
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+const BODY_BYTES_MAX = 8 * 1024 * 1024;
+const LIST_BYTES_MAX = 256 * 1024 * 1024;
+const LIST_BYTES_SHOWN = 64 * 1024;
 const RAW_BYTES_MAX = 1024 * 1024;
+const CONNECTIONS_MAX = 16;
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createUnzip,
+  'x-gzip': createUnzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+/** A request on its way. */
+export interface Sending {
+  readonly timeoutMs: number;
+  /** On a connection of its own, while no other is idle: a server may serve one connection at a time. */
+  readonly isAlone?: boolean;
+  /** Tells the names of this run, if the answer is the list of categories. */
+  readonly isOwn?: ((name: string) => boolean) | undefined;
+}
 
 /** Sends requests to a base address as they are, without redirects; repeats only on a connection that had ended. */
 export class Client implements Disposable {
@@ -19,32 +41,33 @@ export class Client implements Disposable {
     this.#base = base;
     this.#prefix = base.pathname.replace(/\/$/, '');
     this.#isTls = base.protocol === 'https:';
-    this.#agent = new (this.#isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
+    this.#agent = new (this.#isTls ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
   }
 
   /** Sends a request. Rejects with `NoAnswer` if none comes in time. */
-  async send(sent: Sent, timeoutMs: number): Promise<Exchange> {
-    const isLate = AbortSignal.timeout(timeoutMs);
+  async send(sent: Sent, sending: Sending): Promise<Answer> {
+    const { timeoutMs, isAlone = false } = sending;
+    if (isAlone) this.closeIdle();
+    const isLate = AbortSignal.timeout(Math.ceil(timeoutMs));
     try {
-      return { sent, answer: await this.#send(sent, this.#agent, isLate) };
+      return await this.#send(sent, { ...sending, agent: isAlone ? false : this.#agent, signal: isLate });
     } catch (error) {
+      const { code, message, isReused } = error as NodeJS.ErrnoException & { isReused?: true };
+      if (isLate.aborted) throw new NoAnswer(sent, `none came within ${Math.ceil(timeoutMs / 1000)} s`, 'LATE');
       // The server may have ended an idle connection just when the request was sent.
-      if (isLate.aborted || !(error as { isReused?: true }).isReused) throw this.#failure(sent, error);
+      if (isReused) return this.send(sent, { ...sending, isAlone: true });
+      throw new NoAnswer(sent, message || `${code}`, code ?? '');
     }
-    return this.sendAlone(sent, timeoutMs);
   }
 
-  /** Sends a request on a connection of its own. Rejects with `NoAnswer`. */
-  async sendAlone(sent: Sent, timeoutMs: number): Promise<Exchange> {
-    try {
-      return { sent, answer: await this.#send(sent, false, AbortSignal.timeout(timeoutMs)) };
-    } catch (error) {
-      throw this.#failure(sent, error);
-    }
+  /** Closes the connections that wait for a request. */
+  closeIdle(): void {
+    for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
   }
 
   /** Writes bytes to a connection of their own, and returns the statuses of all answers until it ends. */
   sendRaw(text: string, timeoutMs: number): Promise<number[]> {
+    this.closeIdle();
     const { promise, resolve, reject } = Promise.withResolvers<number[]>();
     const { hostname, port } = this.#base;
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
@@ -58,7 +81,8 @@ export class Client implements Disposable {
       if (received.length > RAW_BYTES_MAX) socket.destroy();
     });
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (received === '') reject(error);
+      const sent = { method: 'GET', path: '/categories', headers: {}, body: undefined };
+      if (received === '') reject(new NoAnswer(sent, error.message || `${error.code}`, error.code ?? ''));
     });
     socket.on('close', () => {
       clearTimeout(timer);
@@ -87,47 +111,60 @@ export class Client implements Disposable {
     this.#agent.destroy();
   }
 
-  #send({ method, path, headers, body }: Sent, agent: HttpAgent | false, signal: AbortSignal): Promise<Answer> {
+  #send(
+    { method, path, headers, body }: Sent,
+    { agent, signal, isOwn }: Sending & { readonly agent: HttpAgent | false; readonly signal: AbortSignal },
+  ): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const send = this.#isTls ? httpsRequest : httpRequest;
     const bytes = body === undefined ? undefined : Buffer.from(body);
+    const length = bytes && { 'content-length': bytes.length };
     const request = send(
       this.#base.origin,
-      {
-        method,
-        path: this.pathOf(path),
-        headers: { ...headers, ...(bytes && { 'content-length': bytes.length }) },
-        agent,
-        signal,
-      },
-      (response) => readAnswer(response).then(resolve, reject),
+      { method, path: this.pathOf(path), headers: { ...headers, ...length }, agent, signal },
+      (response) => readAnswer(response, isOwn).then(resolve, reject),
     );
     request.on('error', (error) => reject(Object.assign(error, request.reusedSocket && { isReused: true })));
     request.end(bytes);
     return promise;
   }
-
-  #failure(sent: Sent, error: unknown): NoAnswer {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return new NoAnswer(sent, code === 'ABORT_ERR' ? 'the time for it is over' : message || `${code}`);
-  }
 }
 
-async function readAnswer(response: IncomingMessage): Promise<Answer> {
+async function readAnswer(response: IncomingMessage, isOwn: Sending['isOwn']): Promise<Answer> {
+  const [status, headers] = [response.statusCode ?? 0, headersOf(response.rawHeaders)];
+  const reader = isOwn && status === 200 ? new ListReader(isOwn) : undefined;
   const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  const [bytesMax, bytesKept] = reader ? [LIST_BYTES_MAX, LIST_BYTES_SHOWN] : [BODY_BYTES_MAX, BODY_BYTES_MAX];
+  let [bytes, isCut] = [0, false];
+  for await (const chunk of decoded(response, headers.get('content-encoding') ?? '')) {
+    if (bytes < bytesKept) chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`the answer is larger than ${ANSWER_BYTES_MAX} bytes`);
-    chunks.push(chunk);
+    isCut = bytes > bytesMax || reader?.write(chunk) === false;
+    // Leaving the loop ends the connection.
+    if (isCut) break;
   }
+  const body = Buffer.concat(chunks).toString();
+  return { status, headers, body, isCut: isCut && !reader, list: reader?.end() };
+}
+
+/** An answer without the content coding that it may have although none was asked for (RFC 9110, section 12.5.3). */
+function decoded(
+  response: IncomingMessage & { readonly req?: { readonly method: string } },
+  coding: string,
+): AsyncIterable<Buffer> {
+  const decoder = DECODERS[coding.trim().toLowerCase()]?.();
+  const hasBody = response.req?.method !== 'HEAD' && response.statusCode !== 304 && response.statusCode !== 204;
+  if (!decoder || !hasBody) return response;
+  return pipeline(response, decoder, () => {});
+}
+
+function headersOf(rawHeaders: readonly string[]): Map<string, string> {
   const headers = new Map<string, string>();
-  const { rawHeaders } = response;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toLowerCase() ?? '';
     const value = rawHeaders[i + 1] ?? '';
     const before = headers.get(name);
     headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }
-  return { status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks).toString() };
+  return headers;
 }

@@ -1,3 +1,6 @@
+import { printable } from '../verdict/writer.ts';
+import { type Listing, parseJson } from './list-reader.ts';
+
 /** A request as the referee sent it; the path is relative to the base address. */
 export interface Sent {
   readonly method: string;
@@ -10,22 +13,38 @@ export interface Sent {
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
+  /** Up to 8 MiB; of a list of categories, its beginning. */
   readonly body: string;
+  /** Whether there was more than `body` may hold. */
+  readonly isCut: boolean;
+  /** The list of categories, if this is its answer. */
+  readonly list: Listing | undefined;
 }
 
 /** One request and its answer. */
 export interface Exchange {
   readonly sent: Sent;
   readonly answer: Answer;
+  /** The time from request to answer. */
+  readonly seconds: number;
+}
+
+/** An exchange for a report: as lines of text, and as a command that sends the request again. */
+export interface Shown {
+  readonly request: string;
+  readonly response: string;
+  readonly curl: string;
 }
 
 /** A request that got no answer, or none that is HTTP. */
 export class NoAnswer extends Error {
   readonly sent: Sent;
+  readonly code: string;
 
-  constructor(sent: Sent, why: string) {
+  constructor(sent: Sent, why: string, code: string) {
     super(`no answer: ${why}`);
     this.sent = sent;
+    this.code = code;
   }
 }
 
@@ -38,7 +57,16 @@ export interface LimitHeaders {
 
 const BODY_CHARACTERS_SHOWN = 300;
 /** Headers that explain no failure. */
-const NOT_SHOWN: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'x-content-type-options', 'vary']);
+const NOT_SHOWN: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'keep-alive',
+  'x-content-type-options',
+  'vary',
+]);
+/** RFC 9110, section 5.6.7. */
+const IMF_FIXDATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const FILLED = /^( {1000,})(.*)$/s;
 
 /** The limit headers of an answer. */
 export function limitsOf({ headers }: Answer): LimitHeaders {
@@ -49,34 +77,37 @@ export function limitsOf({ headers }: Answer): LimitHeaders {
   return { limit: read('limit'), remaining: read('remaining'), reset: read('reset') };
 }
 
-/** When the server answered, by its `Date`, in Unix seconds; undefined without one. */
-export function dateOf({ headers }: Answer): number | undefined {
-  const seconds = Date.parse(headers.get('date') ?? '') / 1000;
-  return Number.isNaN(seconds) ? undefined : seconds;
+/** The moment of a date in HTTP, in Unix seconds; undefined if it is no IMF-fixdate. */
+export function momentOf(text: string | undefined): number | undefined {
+  if (text === undefined || !IMF_FIXDATE.test(text)) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms / 1000;
 }
 
-/** Seconds to wait by `Retry-After`, a number or a date (RFC 9110, section 10.2.3); undefined if it is neither. */
+/** When the server answered, by its `Date`, in Unix seconds; undefined without one. */
+export function dateOf({ headers }: Answer): number | undefined {
+  return momentOf(headers.get('date'));
+}
+
+/** Seconds to wait by `Retry-After`, digits or a date (RFC 9110, section 10.2.3); undefined if it is neither. */
 export function retryAfterOf(answer: Answer): number | undefined {
   const text = answer.headers.get('retry-after') ?? '';
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  const at = Date.parse(text) / 1000;
-  const now = dateOf(answer);
-  return Number.isNaN(at) || now === undefined ? undefined : Math.max(0, at - now);
+  const [at, now] = [momentOf(text), dateOf(answer)];
+  return at === undefined || now === undefined ? undefined : Math.max(0, at - now);
 }
 
-/** The JSON value of an answer, its large integers as BigInt; undefined if the body is no JSON. */
-export function jsonOf({ body }: Answer): unknown {
-  try {
-    return JSON.parse(body, keepLargeIntegers);
-  } catch {
-    return undefined;
-  }
+/** The JSON value of an answer; undefined if the body is no JSON. */
+export function jsonOf({ body, isCut }: Answer): unknown {
+  return isCut ? undefined : parseJson(body);
 }
 
-/** An int64 beyond 2^53 would lose its last digits. */
-function keepLargeIntegers(_name: string, value: unknown, context?: { source?: string }): unknown {
-  const { source = '' } = context ?? {};
-  return typeof value === 'number' && /^-?\d{16,}$/.test(source) ? BigInt(source) : value;
+/** Why a body is no JSON, in the words of a failure; undefined if it is. */
+export function bodyFault(answer: Answer): string | undefined {
+  if (jsonOf(answer) !== undefined) return undefined;
+  if (answer.isCut) return 'the body is larger than 8 MiB';
+  if (answer.body === '') return 'there is no body';
+  return /^\s*</.test(answer.body) ? 'the body is HTML or XML, not JSON' : 'the body is no JSON';
 }
 
 /** The members of a JSON object; none for any other value. */
@@ -84,22 +115,44 @@ export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/** An exchange as lines for people, shortened. */
-export function shown({ sent, answer }: Exchange): string {
-  const headers = [...answer.headers]
-    .filter(([name]) => !NOT_SHOWN.has(name))
-    .map(([name, value]) => `${name}: ${value}`);
-  return [...shownRequest(sent), `→ ${answer.status}`, ...headers, ...shortened(answer.body)].join('\n');
+/** An exchange for a report. `addressOf` completes paths. Keys still stand in it. */
+export function shown(sent: Sent, answer: Answer | undefined, addressOf: (path: string) => string): Shown {
+  return {
+    request: [
+      `${sent.method} ${sent.path}`,
+      ...headerLines(Object.entries(sent.headers)),
+      ...shortened(sent.body ?? ''),
+    ]
+      .map(printable)
+      .join('\n'),
+    response: answer
+      ? [`${answer.status}`, ...headerLines([...answer.headers]), ...shortened(answer.body)].map(printable).join('\n')
+      : 'no answer',
+    curl: curlOf(sent, addressOf(sent.path)),
+  };
 }
 
-/** A request as lines for people, shortened. */
-export function shownRequest({ method, path, headers, body }: Sent): string[] {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`${method} ${path}`, ...lines, ...shortened(body ?? '')];
+function headerLines(headers: readonly (readonly [string, string])[]): string[] {
+  return headers.filter(([name]) => !NOT_SHOWN.has(name)).map(([name, value]) => `${name}: ${value}`);
 }
 
 function shortened(body: string): string[] {
   if (body === '') return [];
-  const text = body.replaceAll(/[^\x20-\x7e\u00a0-\uffff]/g, ' ').trim();
+  const text = body.slice(0, 10 * BODY_CHARACTERS_SHOWN).trim();
   return [text.length > BODY_CHARACTERS_SHOWN ? `${text.slice(0, BODY_CHARACTERS_SHOWN)}… (${body.length})` : text];
+}
+
+function curlOf({ method, headers, body }: Sent, address: string): string {
+  const parts = ['curl -sS', method === 'HEAD' ? '--head' : `-i -X ${method}`, quoted(address)];
+  for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
+  if (body === undefined) return parts.join(' ');
+  const filled = FILLED.exec(body);
+  if (!filled) return [...parts, `--data-raw ${quoted(body)}`].join(' ');
+  const [, { length } = '', rest = ''] = filled;
+  return `printf '%${length}s%s' '' ${quoted(rest)} | ${[...parts, '--data-binary @-'].join(' ')}`;
+}
+
+/** A text for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

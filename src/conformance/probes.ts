@@ -1,12 +1,15 @@
 import { type Exchange, jsonOf, limitsOf, membersOf } from './exchange.ts';
+import type { Category, Listing } from './list-reader.ts';
 import { Skipped } from './rule.ts';
-import type { Trial, Wanted } from './trial.ts';
+import { creating, type Trial } from './trial.ts';
 
 /** One more than servers that cap a list by default give. */
 const LISTED_MIN = 21;
 const CREATED_MIN = 8;
 /** A body that is larger than any category, and would create none. */
 const LARGE_BODY = `${' '.repeat(300_000)}{}`;
+/** Larger than any id that a service has assigned. */
+export const CLIENTS_ID = 9_007_199_254_740_881;
 
 /** The answer to a create with a name alone. */
 export const create = (trial: Trial) => trial.post({ name: trial.newName() });
@@ -20,9 +23,27 @@ export async function list(trial: Trial): Promise<Exchange> {
 /** The answer to a create with a name and a description. */
 export const createDescribed = (trial: Trial) => trial.post({ name: trial.newName(), description: 'A species' });
 
-/** Requests without a key, and with an unknown one; a GET and a POST each. */
-export const withoutKey = (trial: Trial) => listAndCreate(trial, undefined);
-export const withUnknownKey = (trial: Trial) => listAndCreate(trial, `Bearer ${unknownKeyLike(trial.keys.key)}`);
+/** The answer to a create with characters that are often escaped, and with such that are not ASCII. */
+export const createUnicode = (trial: Trial) =>
+  trial.post({ name: `${trial.newName()} é ß 猫 🐕`, description: 'A "species"\\breed, <b>& more</b>' });
+
+/** The answer to a create with an id and an unknown member. */
+export const createWithId = (trial: Trial) => trial.post({ name: trial.newName(), id: CLIENTS_ID, extra: [] });
+
+/** A GET and a POST, without a key. */
+export const withoutKey = (trial: Trial) => trial.sendAll(listAndCreate(trial, undefined));
+
+/** A GET and a POST with a key that was never issued, then a GET with what is nearly the key. */
+export function withUnknownKey(trial: Trial): Promise<readonly Exchange[]> {
+  const { key } = trial.keys;
+  const middle = Math.floor(key.length / 2);
+  const changed = key.slice(0, middle) + (key[middle] === 'x' ? 'y' : 'x') + key.slice(middle + 1);
+  const near = [`${key}x`, key.slice(0, -1), changed];
+  return trial.sendAll([
+    ...listAndCreate(trial, `Bearer ${unknownKeyLike(key)}`),
+    ...near.map((each) => ({ authorization: `Bearer ${each}` })),
+  ]);
+}
 
 /** One answer of each kind of error that a client can provoke with a good key. */
 export const unknownPath = (trial: Trial) => trial.send({ path: '/conformance-nothing-is-here' });
@@ -30,8 +51,21 @@ export const unknownMethod = (trial: Trial) => trial.send({ method: 'PATCH' });
 export const withoutName = (trial: Trial) => trial.post({});
 export const withNumberAsName = (trial: Trial) => trial.post({ name: 1 });
 export const head = (trial: Trial) => trial.send({ method: 'HEAD' });
+export const options = (trial: Trial) => trial.send({ method: 'OPTIONS' });
 export const largeBody = (trial: Trial) => trial.post(LARGE_BODY);
 export const wrongMediaType = (trial: Trial) => trial.post({ name: trial.newName() }, { 'content-type': 'text/plain' });
+
+/** Creates with values that are not of their type. */
+export const invalidValues = (trial: Trial) =>
+  trial.sendAll([
+    ...[null, true, ['a'], { a: 'b' }].map((name) => creating({ name })),
+    ...[7, ['a']].map((description) => creating({ name: trial.newName(), description })),
+    ...[JSON.stringify([{ name: trial.newName() }]), 'null', '"text"'].map((body) => creating(body)),
+  ]);
+
+/** Creates with no JSON, and with nothing. */
+export const badJson = (trial: Trial) =>
+  trial.sendAll(['{"name":', `{"name":"${trial.newName()}"`, ''].map((body) => creating(body)));
 
 /** The answer to a list that the client has already. Skipped if lists have no `ETag`. */
 export async function notModified(trial: Trial): Promise<Exchange> {
@@ -50,23 +84,43 @@ export interface Crowd {
 /** Creates several categories at once, so many that the list has more than 20. */
 export async function createCrowd(trial: Trial): Promise<Crowd> {
   const before = await trial.send();
-  const count = Math.max(CREATED_MIN, LISTED_MIN - itemsOf(before).length);
+  const count = Math.max(CREATED_MIN, LISTED_MIN - (before.answer.list?.count ?? 0));
   const creates = Array.from({ length: count }, (_, index) => {
     const name = trial.newName();
-    const body = JSON.stringify(index % 2 === 0 ? { name } : { name, description: `The description of ${name}` });
-    return trial.sendOnce({ method: 'POST', headers: { 'content-type': 'application/json' }, body }, { isAlone: true });
+    const body = index % 2 === 0 ? { name } : { name, description: `The description of ${name}` };
+    return trial.send(creating(body), { isAlone: true });
   });
   return { before, creates: await Promise.all(creates) };
 }
 
-/** The items of a list; none if the body is no array. */
-export function itemsOf({ answer }: Exchange): readonly Readonly<Record<string, unknown>>[] {
-  const value = jsonOf(answer);
-  return Array.isArray(value) ? value.map(membersOf) : [];
+/** Independent probes, which a slow server gets at once. */
+export const FIRST_PROBES: readonly ((trial: Trial) => Promise<unknown>)[] = [
+  list,
+  createDescribed,
+  createUnicode,
+  createWithId,
+  withoutKey,
+  withUnknownKey,
+  unknownPath,
+  unknownMethod,
+  withoutName,
+  withNumberAsName,
+  largeBody,
+  wrongMediaType,
+  invalidValues,
+  badJson,
+];
+
+/** The list in an answer. Skipped if it is none, which is the matter of `list.200-array`. */
+export function listOf(exchange: Exchange): Listing {
+  const { list: listing, status } = exchange.answer;
+  if (listing === undefined) throw new Skipped(`a list was answered with ${status}`);
+  if (listing.fault !== undefined) throw new Skipped(`${listing.fault}, which list.200-array judges`);
+  return listing;
 }
 
 /** The category of a create. Skipped if there is none, which is the matter of another rule. */
-export function createdOf(exchange: Exchange): Readonly<Record<string, unknown>> {
+export function createdOf(exchange: Exchange): Category {
   const category = membersOf(jsonOf(exchange.answer));
   if (exchange.answer.status >= 300 || category.id === undefined) {
     throw new Skipped(`a create was answered with ${exchange.answer.status} and no category`);
@@ -92,9 +146,6 @@ export function unknownKeyLike(key: string): string {
   return `${key.slice(0, start)}${'unknown'.repeat(40).slice(0, Math.max(8, key.length - start))}`;
 }
 
-async function listAndCreate(trial: Trial, authorization: string | undefined): Promise<readonly [Exchange, Exchange]> {
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify({ name: trial.newName() });
-  const post: Wanted = { method: 'POST', headers, body, authorization };
-  return [await trial.send({ authorization }), await trial.send(post)];
+function listAndCreate(trial: Trial, authorization: string | undefined) {
+  return [{ authorization }, { ...creating({ name: trial.newName() }), authorization }];
 }

@@ -1,10 +1,14 @@
+import { printable } from '../verdict/writer.ts';
 import { Client } from './client.ts';
-import { NoAnswer, shown, shownRequest } from './exchange.ts';
+import { type Answer, NoAnswer, type Sent, type Shown } from './exchange.ts';
+import { FIRST_PROBES } from './probes.ts';
 import { Broken, type Level, type Report, type Rule, Skipped, type Verdict } from './rule.ts';
 import { RULES } from './rules.ts';
+import { refusals } from './spending.ts';
 import { type Keys, type Pace, Trial } from './trial.ts';
 
 const FIRST_ANSWER_MS_MAX = 10_000;
+const FIRST_TRIES = 5;
 
 export interface RefereeOptions extends Keys {
   /** The base address, `/v1` included. */
@@ -15,70 +19,201 @@ export interface RefereeOptions extends Keys {
   /** Whether to wait for windows and bans, about two minutes. */
   readonly isFull: boolean;
   readonly concurrency: number;
-  /** Judges this rule alone. */
-  readonly only?: string | undefined;
-  /** Told of each verdict as it is reached. */
-  readonly onVerdict?: (verdict: Verdict) => void;
+  /** The requests per minute and per day of the limited key, if its plan is known. */
+  readonly planLimits?: readonly number[] | undefined;
+  /** Judges these rules alone, whatever their level. */
+  readonly only?: readonly string[];
+  /** Leaves these rules out. */
+  readonly skip?: readonly string[];
+  /** Told of each verdict as it is reached, and of the error that it comes from. */
+  readonly onVerdict?: (verdict: Verdict, error?: unknown) => void;
 }
 
-/** No server is there, or none that speaks HTTP. */
+/** A report, and what kept the referee from judging as it should. */
+export interface Judgement {
+  readonly report: Report;
+  /** A failure of the referee, or of the way to the server; undefined without one. */
+  readonly failure: string | undefined;
+}
+
+/** No server is there, or none that can be judged. */
 export class NoServer extends Error {}
 
-/** Judges a server by every rule of the level. Throws `NoServer`. Creates at most 40 categories. */
-export async function judge(options: RefereeOptions): Promise<Report> {
-  const { url, level, key, only, onVerdict } = options;
+/** The rules that options select. */
+export function selected({ level, only = [], skip = [], planLimits }: Partial<RefereeOptions>): Rule[] {
+  return RULES.filter(({ id, level: own, needs }) => {
+    if (skip.includes(id)) return false;
+    if (only.length > 0) return only.includes(id);
+    return (level === 'ours' || own === 'published') && (needs !== 'plan' || planLimits !== undefined);
+  });
+}
+
+/** Judges a server by every rule that is selected. Throws `NoServer`. Creates at most 40 categories. */
+export async function judge(options: RefereeOptions): Promise<Judgement> {
+  const { url, level, key, limitedKey, otherEnvironmentKey, only = [], pace } = options;
+  const startedAt = pace.now();
   using client = new Client(url);
-  const { limitedKey, otherEnvironmentKey } = options;
-  const trial = new Trial(client, { ...options, keys: { key, limitedKey, otherEnvironmentKey } });
+  const keys = { key, limitedKey, otherEnvironmentKey };
+  const trial = new Trial(client, { ...options, keys, planLimits: options.planLimits });
   await requireServer(client, url);
-  const mask = masking([key, limitedKey, otherEnvironmentKey]);
-  const rules: Verdict[] = [];
-  for (const rule of RULES) {
-    if (only === undefined ? level === 'published' && rule.level === 'ours' : rule.id !== only) continue;
-    const verdict = await judgeRule(rule, trial, { options, mask });
-    rules.push(verdict);
-    onVerdict?.(verdict);
+  const rules = selected(options);
+  await trial.send().catch(() => undefined);
+  if (trial.isSlow && only.length === 0) await trial.atOnce([...FIRST_PROBES, ...(limitedKey ? [refusals] : [])]);
+  const judging = new Judging(trial, options);
+  const verdicts = new Map<string, Verdict>();
+  for (const rule of rules.toSorted((one, other) => rankOf(one) - rankOf(other))) {
+    verdicts.set(rule.id, await judging.judge(rule));
   }
-  return { url: url.href.replace(/\/$/, ''), level, rules };
+  const ordered = rules.map(({ id }) => verdicts.get(id)).filter((verdict) => verdict !== undefined);
+  const count = (wanted: Verdict['verdict']) => ordered.filter(({ verdict }) => verdict === wanted).length;
+  const report: Report = {
+    url: url.href.replace(/\/$/, ''),
+    level,
+    passed: count('passed'),
+    failed: count('failed'),
+    skipped: count('skipped'),
+    durationMs: Math.round((pace.now() - startedAt) * 1000),
+    rules: ordered,
+  };
+  const nothing = report.passed + report.failed === 0 ? 'nothing could be judged' : undefined;
+  return { report, failure: judging.failure ?? nothing };
+}
+
+/** The published rules come first, in case the time is short. */
+function rankOf({ level, place }: Rule): number {
+  if (place !== undefined) return place === 'waits' ? 2 : 3;
+  return level === 'published' ? 0 : 1;
 }
 
 async function requireServer(client: Client, url: URL): Promise<void> {
-  try {
-    await client.send({ method: 'GET', path: '/categories', headers: {}, body: undefined }, FIRST_ANSWER_MS_MAX);
-  } catch (error) {
-    throw new NoServer(`Nothing that speaks HTTP answers at ${url.href}: ${(error as Error).message}`);
-  }
-}
-
-async function judgeRule(
-  rule: Rule,
-  trial: Trial,
-  { options, mask }: { options: RefereeOptions; mask: (text: string) => string },
-): Promise<Verdict> {
-  const { id, level, sentence, expected, needs } = rule;
-  const about = { id, level, sentence, verdict: 'failed', expected, seen: null, reason: null } as const;
-  const missing = missingFor(needs, options);
-  if (missing) return { ...about, verdict: 'skipped', reason: missing };
-  try {
-    await rule.judge(trial);
-    return { ...about, verdict: 'passed' };
-  } catch (error) {
-    if (error instanceof Skipped) return { ...about, verdict: 'skipped', reason: error.message };
-    if (error instanceof Broken) {
-      return { ...about, seen: mask([error.message, ...error.exchanges.map(shown)].join('\n')) };
+  const sent: Sent = {
+    method: 'GET',
+    path: '/categories',
+    headers: { 'accept-encoding': 'identity' },
+    body: undefined,
+  };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const { status, headers } = await client.send(sent, { timeoutMs: FIRST_ANSWER_MS_MAX });
+      const target = headers.get('location');
+      if (status > 300 && status < 309 && status !== 304 && target !== undefined) {
+        throw new NoServer(`${url.href} redirects to ${printable(target)}; give the address that answers`);
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      const { message, code } = error;
+      if (/CERT|ISSUER|SIGNATURE|CHAIN|CRL/.test(code)) {
+        const advice = 'NODE_EXTRA_CA_CERTS=FILE names your own authority';
+        throw new NoServer(`The certificate of ${url.href} cannot be verified (${code}); ${advice}`);
+      }
+      if (tries === FIRST_TRIES || code !== 'ECONNRESET') {
+        throw new NoServer(`Nothing that speaks HTTP answers at ${url.href}: ${printable(message)}`);
+      }
     }
-    if (!(error instanceof NoAnswer)) throw error;
-    return { ...about, seen: mask([error.message, ...shownRequest(error.sent)].join('\n')) };
   }
 }
 
-function missingFor(needs: Rule['needs'], { limitedKey, otherEnvironmentKey, isFull }: RefereeOptions) {
-  if (needs === 'other-environment-key') return otherEnvironmentKey ? undefined : 'no --other-environment-key';
-  if (needs !== undefined && !limitedKey) return 'no --limited-key';
-  return needs === 'full' && !isFull ? 'it waits for a window; --full judges it' : undefined;
+/** Makes verdicts of what rules throw. A fault of the transport fails one rule; others that met it are skipped. */
+class Judging {
+  readonly #trial: Trial;
+  readonly #options: RefereeOptions;
+  readonly #keys: readonly (readonly [string | undefined, string])[];
+  readonly #faults = new Map<NoAnswer, string>();
+  #failure: string | undefined;
+  #isGone = false;
+
+  constructor(trial: Trial, options: RefereeOptions) {
+    this.#trial = trial;
+    this.#options = options;
+    const { key, limitedKey, otherEnvironmentKey } = options;
+    this.#keys = [
+      [limitedKey, '$LIMITED_KEY'],
+      [otherEnvironmentKey, '$OTHER_ENVIRONMENT_KEY'],
+      [key, '$KEY'],
+    ];
+  }
+
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  async judge(rule: Rule): Promise<Verdict> {
+    const [found, error] = await this.#found(rule);
+    const { id, level, sentence, source, expected } = rule;
+    const about = { id, level, sentence, source, verdict: 'passed', expected, seen: null, reason: null } as const;
+    const verdict: Verdict = { ...about, exchanges: [], ...found };
+    this.#options.onVerdict?.(verdict, error);
+    return verdict;
+  }
+
+  async #found(rule: Rule): Promise<[Partial<Verdict>, unknown?]> {
+    const missing = missingFor(rule.needs, this.#options);
+    if (missing) return [skipped(missing)];
+    if (this.#isGone && rule.place !== 'looks-back') return [skipped(this.#failure ?? '')];
+    try {
+      await rule.judge(this.#trial);
+      return [{}];
+    } catch (error) {
+      if (error instanceof Skipped) return [skipped(printable(error.message))];
+      if (error instanceof Broken) {
+        return [
+          this.#failed(
+            error.message,
+            error.exchanges.map(({ sent, answer }) => [sent, answer]),
+          ),
+          error,
+        ];
+      }
+      if (error instanceof NoAnswer) return [await this.#unanswered(rule, error), error];
+      this.#failure = `the referee failed at ${rule.id}: ${printable(`${error}`)}`;
+      return [skipped(this.#failure)];
+    }
+  }
+
+  async #unanswered({ id }: Rule, error: NoAnswer): Promise<Partial<Verdict>> {
+    const seen = `${error.message}, to ${error.sent.method} ${error.sent.path}`;
+    const cause = this.#faults.get(error);
+    if (cause !== undefined) return skipped(`${printable(seen)}; it is the failure of ${cause}`);
+    this.#faults.set(error, id);
+    try {
+      await this.#trial.send();
+    } catch (again) {
+      if (again instanceof Skipped) return skipped(again.message);
+      this.#isGone = true;
+      this.#failure = `the server no longer answers: ${printable((again as Error).message)}`;
+      return skipped(this.#failure);
+    }
+    return this.#failed(seen, [[error.sent, undefined]]);
+  }
+
+  #failed(seen: string, exchanges: readonly (readonly [Sent, Answer | undefined])[]): Partial<Verdict> {
+    const shown = exchanges.map(([sent, answer]): Shown => {
+      const { request, response, curl } = this.#trial.shown(sent, answer);
+      return { request: this.#masked(request), response: this.#masked(response), curl: this.#asCommand(curl) };
+    });
+    return { verdict: 'failed', seen: this.#masked(printable(seen)), exchanges: shown };
+  }
+
+  /** Replaces every key, wherever it stands. */
+  #masked(text: string): string {
+    return this.#keys.reduce((masked, [key]) => (key ? masked.replaceAll(key, '***') : masked), text);
+  }
+
+  /** Names each key by a variable, which the shell replaces outside of the single quotes. */
+  #asCommand(curl: string): string {
+    return this.#keys.reduce((line, [key, name]) => (key ? line.replaceAll(key, `'"${name}"'`) : line), curl);
+  }
 }
 
-/** Replaces every key, wherever it stands. */
-function masking(keys: readonly (string | undefined)[]): (text: string) => string {
-  return (text) => keys.reduce<string>((masked, key) => (key ? masked.replaceAll(key, '***') : masked), text);
+function skipped(reason: string): Partial<Verdict> {
+  return { verdict: 'skipped', reason };
+}
+
+function missingFor(needs: Rule['needs'], { limitedKey, otherEnvironmentKey, planLimits, isFull }: RefereeOptions) {
+  if (needs === undefined) return undefined;
+  if (needs === 'other-environment-key') return otherEnvironmentKey ? undefined : 'no --other-environment-key';
+  if (!limitedKey) return 'no --limited-key';
+  if (needs === 'plan') return planLimits ? undefined : 'no --plan';
+  return needs === 'full' && !isFull ? 'it waits for a window; --full judges it' : undefined;
 }

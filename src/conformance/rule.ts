@@ -1,4 +1,4 @@
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Shown } from './exchange.ts';
 import type { Trial } from './trial.ts';
 
 /** `published`: what the interface says, and nothing more. `ours`: also this project's decisions where it is silent. */
@@ -12,14 +12,16 @@ export interface Rule {
   readonly level: Level;
   /** The sentence of the interface that it comes from. */
   readonly sentence: string;
+  /** The clause of that sentence: a section of the interface, of an RFC or of this project's pages. */
+  readonly source: string;
   /** What is sent, and the answer that keeps the rule. */
   readonly expected: string;
-  /** An example of what breaks it. */
-  readonly brokenBy: string;
   /** What it cannot be judged without. */
-  readonly needs?: 'limited-key' | 'other-environment-key' | 'full';
+  readonly needs?: 'limited-key' | 'other-environment-key' | 'plan' | 'full';
+  /** Judged after the others: `waits` for a window to end, or `looks-back` at all answers. */
+  readonly place?: 'waits' | 'looks-back';
   /** Returns if the rule is kept. Throws `Broken` or `Skipped` if it is not, or cannot be judged here. */
-  judge(trial: Trial): Promise<void>;
+  judge(trial: Trial): Promise<void> | void;
 }
 
 /** A broken rule, with the exchanges that show it. */
@@ -43,7 +45,7 @@ export function expect(holds: boolean, seen: string, ...exchanges: readonly Exch
 /** Throws `Broken` unless the answer has this status. */
 export function expectStatus(exchange: Exchange, ...wanted: readonly number[]): void {
   const { status } = exchange.answer;
-  expect(wanted.includes(status), `the status is ${status}`, exchange);
+  expect(wanted.includes(status), `the status is ${status}, not ${wanted.join(' or ')}`, exchange);
 }
 
 /** Throws `Skipped` unless the value is known. */
@@ -52,22 +54,29 @@ export function known<T>(value: T | undefined, reason: string): T {
   return value;
 }
 
-/** A rule as it was judged. */
+/** A rule as it was judged. Keys are masked. */
 export interface Verdict {
   readonly id: string;
   readonly level: Level;
   readonly sentence: string;
+  readonly source: string;
   readonly verdict: 'passed' | 'failed' | 'skipped';
   readonly expected: string;
-  /** What was seen instead, with the exchange; keys are masked. */
+  /** What was seen instead. */
   readonly seen: string | null;
   /** Why it was skipped. */
   readonly reason: string | null;
+  /** What shows the failure. */
+  readonly exchanges: readonly Shown[];
 }
 
 /** All verdicts on a server. */
 export interface Report {
   readonly url: string;
   readonly level: Level;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly durationMs: number;
   readonly rules: readonly Verdict[];
 }

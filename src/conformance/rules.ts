@@ -4,11 +4,11 @@ import { BANS } from './rules/bans.ts';
 import { CATEGORIES } from './rules/categories.ts';
 import { ERRORS } from './rules/errors.ts';
 import { HTTP } from './rules/http.ts';
-import { LIMIT_HEADERS } from './rules/limit-headers.ts';
+import { ALL_LIMIT_HEADERS, LIMIT_HEADERS } from './rules/limit-headers.ts';
 import { LIMITS } from './rules/limits.ts';
 import { VALIDATION } from './rules/validation.ts';
 
-/** Every rule, in the order in which they are judged: what creates first, what waits last. */
+/** Every rule, by subject: what creates first, what waits last. */
 export const RULES: readonly Rule[] = [
   ...CATEGORIES,
   ...VALIDATION,
@@ -18,4 +18,5 @@ export const RULES: readonly Rule[] = [
   ...HTTP,
   ...LIMITS,
   ...BANS,
+  ...ALL_LIMIT_HEADERS,
 ];

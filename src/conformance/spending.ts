@@ -1,5 +1,4 @@
-import { type Exchange, limitsOf, retryAfterOf } from './exchange.ts';
-import { isUnixTime } from './probes.ts';
+import { dateOf, type Exchange, limitsOf, NoAnswer, retryAfterOf } from './exchange.ts';
 import { known, Skipped } from './rule.ts';
 import type { Trial } from './trial.ts';
 
@@ -7,58 +6,86 @@ import type { Trial } from './trial.ts';
 const LIMIT_MAX = 300;
 /** How many requests beyond the limit show that there is none. */
 const BEYOND = 40;
-/** A Reset that has moved by more belongs to another window. */
-const SAME_WINDOW_SECONDS = 30;
+const GROUP_MAX = 16;
+/** A key has to be spent well within its minute. */
+const SPENDING_SECONDS_MAX = 25;
+/** What the requests after the spending may take. */
+const RESERVED_SECONDS = 4;
+const MINUTE_SECONDS = 60;
 const REFUSALS = 3;
+const WINDOWS_MAX = 2;
 
-/** How a key was spent to its last request. */
-export interface Spent {
-  /** One after the other, in one window; the first is the first of the key. */
+/** Answers to the limited key that were asked for at once: one, or several. A failure of the server is none of them. */
+export interface Group {
   readonly admitted: readonly Exchange[];
-  /** At once, when one request was left. Empty if no answer told so, or if the window ended meanwhile. */
-  readonly volley: readonly Exchange[];
-  /** The first 429; undefined if there was none. */
-  readonly refused: Exchange | undefined;
-  readonly limit: number;
+  readonly refused: readonly Exchange[];
+  /** How many got a failure or no answer, and may have been counted or not. */
+  readonly unknown: number;
+  /** A 4xx that is no refusal by a limit. */
+  readonly other: Exchange | undefined;
 }
 
-/** Spends the limited key: one request after the other, and for the last one several at once. */
+/** The spending of a key in one window. */
+export interface Spent {
+  readonly limit: number;
+  /** In the order in which they were sent. */
+  readonly groups: readonly Group[];
+  /** The group that asked for the last token, if it was in one window; one of `groups`. */
+  readonly volley: Group | undefined;
+  /** The first 429; undefined if there was none. */
+  readonly refused: Exchange | undefined;
+  /** What came instead of a 429, if the key is answered with another 4xx. */
+  readonly other: Exchange | undefined;
+  /** Whether `groups` begins with the first request of its window, if the key was fresh. */
+  readonly isWhole: boolean;
+  /** Requests that may be admitted on top: what `Limit` allows meanwhile, or none in a window that stands still. */
+  readonly refilled: number;
+}
+
+/**
+ * Spends the limited key: one request after the other, or by groups where that would take too long, and for the last
+ * token several at once. Skipped if that takes too long, or if the key is of no use.
+ */
 export async function spend(trial: Trial): Promise<Spent> {
-  let admitted: Exchange[] = [];
-  let limit = 0;
-  let isSecondWindow = false;
-  for (let sent = 0; sent <= limit + BEYOND; sent += 1) {
-    const exchange = await askLimited(trial);
-    const { remaining } = limitsOf(exchange.answer);
-    if (sent === 0) limit = limitOf(exchange);
-    if (exchange.answer.status === 429) return { admitted, volley: [], refused: exchange, limit };
-    if (isLaterWindow(exchange, admitted.at(-1)) && !isSecondWindow) {
-      isSecondWindow = true;
-      admitted = [];
-      sent = 0;
+  let width = 0;
+  let groups: Group[] = [];
+  let volley: Group | undefined;
+  let isWhole = true;
+  for (let windows = 1; ; ) {
+    const [limit, used] = [limitOf(groups), countAdmitted(groups)];
+    width ||= groups.length > 0 ? widthFor(trial, limit) : 0;
+    const isLast = !volley && (limit - used === 1 || (isMoving(groups) && hasOneLeft(groups)));
+    // One is left for the volley.
+    const size = isLast ? trial.concurrency : Math.max(1, used < limit ? Math.min(width, limit - used - 1) : width);
+    const group = await ask(trial, size);
+    if (hasEnded(groups, group)) {
+      windows += 1;
+      if (windows > WINDOWS_MAX) throw new Skipped('the window of the limited key ended twice meanwhile');
+      // A group that straddles the end tells of neither window.
+      [groups, isWhole, volley] = [size === 1 ? [group] : [], size === 1, undefined];
+      continue;
     }
-    admitted.push(exchange);
-    if (remaining === 1) break;
+    groups.push(group);
+    if (isLast) volley = group;
+    const [refused] = group.refused;
+    const isOver = countAdmitted(groups) + countUnknown(groups) > limitOf(groups) + BEYOND;
+    const { other } = group;
+    if (other && used === 0) throw new Skipped(`the limited key is answered with ${other.answer.status}`);
+    if (refused || other || isOver) {
+      return { limit: limitOf(groups), groups, volley, refused, other, isWhole, refilled: refilledIn(groups) };
+    }
   }
-  const last = admitted.at(-1) as Exchange;
-  if (limitsOf(last.answer).remaining !== 1) return { admitted, volley: [], refused: undefined, limit };
-  const volley = await Promise.all(Array.from({ length: trial.concurrency }, () => askLimited(trial, true)));
-  const isRefused = ({ answer }: Exchange) => answer.status === 429;
-  let refused = volley.find(isRefused);
-  for (let sent = 0; sent <= limit + BEYOND && !refused; sent += 1) refused = [await askLimited(trial)].find(isRefused);
-  const isOneWindow = !volley.some((exchange) => isLaterWindow(exchange, last));
-  return { admitted, volley: isOneWindow ? volley : [], refused, limit };
 }
 
 /** Refusals of the spent key, a second apart. Skipped if it was never refused. */
 export async function refusals(trial: Trial): Promise<readonly Exchange[]> {
   const { refused } = await trial.once(spend);
   const found = [known(refused, 'the limited key was never refused')];
-  while (found.length < REFUSALS) {
+  for (let tries = 0; found.length < REFUSALS && tries < 2 * REFUSALS; tries += 1) {
     await trial.wait(1, 'the next refusal');
-    const next = await askLimited(trial);
-    if (next.answer.status !== 429) break;
-    found.push(next);
+    const next = await ask(trial, 1);
+    if (next.admitted.length > 0) break;
+    found.push(...next.refused);
   }
   return found;
 }
@@ -70,40 +97,120 @@ export interface Waited {
   readonly seconds: number;
 }
 
-/** Waits as a refusal of the spent key says. */
+/** Waits as the last refusal of the spent key says. */
 export async function waitOut(trial: Trial): Promise<Waited> {
   await trial.once(refusals);
   const refused = await askUntilRefused(trial);
   const seconds = known(retryAfterOf(refused.answer), 'there is no Retry-After');
-  await trial.wait(seconds, 'Retry-After of the limited key');
+  await trial.wait(seconds, 'Retry-After of the limited key lasts');
   return { refused, after: await askLimited(trial), seconds };
 }
 
 /** Spends what is left of the limited key, and returns the refusal. Skipped if there is none. */
 export async function askUntilRefused(trial: Trial): Promise<Exchange> {
-  for (let sent = 0; sent <= LIMIT_MAX; sent += 1) {
-    const exchange = await askLimited(trial);
-    if (exchange.answer.status === 429) return exchange;
+  const width = widthFor(trial, LIMIT_MAX / 2);
+  for (let sent = 0; sent <= LIMIT_MAX; sent += width) {
+    const [refused] = (await ask(trial, width)).refused;
+    if (refused) return refused;
   }
   throw new Skipped('the limited key was not refused again');
 }
 
-/** A list with the limited key. Skipped without one. */
-export function askLimited(trial: Trial, isAlone = false): Promise<Exchange> {
-  const key = known(trial.keys.limitedKey, 'no --limited-key');
-  return trial.sendOnce({ authorization: `Bearer ${key}` }, { isAlone });
+/** The answer to a list with the limited key. Skipped if the server fails again and again. */
+export async function askLimited(trial: Trial): Promise<Exchange> {
+  for (let tries = 0; tries < 5; tries += 1) {
+    const { admitted, refused } = await ask(trial, 1);
+    const exchange = admitted[0] ?? refused[0];
+    if (exchange) return exchange;
+    await trial.wait(0.2, 'the server is busy');
+  }
+  throw new Skipped('the server fails again and again');
 }
 
-function limitOf({ answer }: Exchange): number {
-  if (answer.status === 401) throw new Skipped('the limited key is not valid');
-  if (answer.status === 429) throw new Skipped('the limited key is spent already; give a fresh one');
-  const { limit = 60 } = limitsOf(answer);
+/** Asks for the list so many times at once with the limited key. Skipped without one, or if it is not valid. */
+export async function ask(trial: Trial, count: number): Promise<Group> {
+  const authorization = `Bearer ${known(trial.keys.limitedKey, 'no --limited-key')}`;
+  const sent = Array.from({ length: count }, () =>
+    trial.sendOnce({ authorization }, count > 1 ? { isAlone: true } : {}).catch((error: unknown) => {
+      if (!(error instanceof NoAnswer)) throw error;
+    }),
+  );
+  const answered = (await Promise.all(sent)).filter((exchange) => exchange !== undefined);
+  const refused = answered.filter(({ answer }) => answer.status === 429);
+  const admitted = answered.filter(({ answer }) => answer.status < 400);
+  const other = answered.find(({ answer }) => answer.status >= 400 && answer.status < 500 && answer.status !== 429);
+  return { admitted, refused, unknown: count - admitted.length - refused.length - (other ? 1 : 0), other };
+}
+
+/** The admitted requests of groups; of those that asked for the last token, at most one. */
+export function countAdmitted(groups: readonly Group[], volley?: Group): number {
+  return groups.reduce((sum, group) => {
+    return (
+      sum + (group === volley && group.refused.length > 0 ? Math.min(1, group.admitted.length) : group.admitted.length)
+    );
+  }, 0);
+}
+
+/** The requests whose outcome is not known. */
+export function countUnknown(groups: readonly Group[]): number {
+  return groups.reduce((sum, { unknown }) => sum + unknown, 0);
+}
+
+function limitOf(groups: readonly Group[]): number {
+  const [first] = groups.flatMap(({ admitted }) => admitted);
+  if (!first) {
+    if (groups.some(({ refused }) => refused.length > 0))
+      throw new Skipped('the limited key is spent; give a fresh one');
+    if (groups.length > 5) throw new Skipped('the server fails again and again');
+    return MINUTE_SECONDS;
+  }
+  const limit = limitsOf(first.answer).limit ?? MINUTE_SECONDS;
   if (limit > LIMIT_MAX) throw new Skipped(`the limited key has ${limit} requests; give one of the free plan`);
   return limit;
 }
 
-function isLaterWindow(exchange: Exchange, before: Exchange | undefined): boolean {
-  const [now, then] = [limitsOf(exchange.answer).reset, before && limitsOf(before.answer).reset];
-  if (now === undefined || then === undefined || !isUnixTime(now)) return false;
-  return now - then > SAME_WINDOW_SECONDS;
+/** Whether the last two answers counted down to 1: a `Remaining` that never changes tells nothing. */
+function hasOneLeft(groups: readonly Group[]): boolean {
+  const told = groups.slice(-2).map(({ admitted: [first, second] }) => {
+    return first && !second ? limitsOf(first.answer).remaining : undefined;
+  });
+  return told[0] === 2 && told[1] === 1;
+}
+
+/** How many requests have to be asked at once. Skipped if the time does not suffice. */
+function widthFor(trial: Trial, limit: number): number {
+  const seconds = Math.min(trial.secondsLeft - RESERVED_SECONDS - 3 * trial.latency, SPENDING_SECONDS_MAX);
+  const width = Math.ceil((limit * trial.latency) / Math.max(seconds, 0.001));
+  if (width > GROUP_MAX) {
+    throw new Skipped(`${limit} requests take too long at ${trial.latency.toFixed(1)} s for each answer; --full waits`);
+  }
+  return Math.max(1, width);
+}
+
+/** Whether a window that stood still ended: its `Reset` came, another one was sent, and the count began anew. */
+function hasEnded(groups: readonly Group[], { admitted, refused }: Group): boolean {
+  const before = groups.at(-1)?.admitted.at(-1);
+  if (!before || isMoving(groups)) return false;
+  const then = limitsOf(before.answer);
+  return [...admitted, ...refused].some((exchange) => {
+    const { reset, remaining } = limitsOf(exchange.answer);
+    if (reset === undefined || then.reset === undefined || reset <= then.reset) return false;
+    const now = dateOf(exchange.answer);
+    const isOver = now === undefined || now >= then.reset - 1;
+    return isOver && exchange.answer.status < 400 && (remaining ?? 0) > (then.remaining ?? 0);
+  });
+}
+
+function isMoving(groups: readonly Group[]): boolean {
+  return new Set(groups.flatMap(({ admitted }) => admitted).map(({ answer }) => limitsOf(answer).reset)).size > 1;
+}
+
+/** By the server's clock, plus a second, as a date has no fractions; without a date by the referee's clock. */
+function refilledIn(groups: readonly Group[]): number {
+  if (!isMoving(groups)) return 0;
+  const all = groups.flatMap(({ admitted, refused }) => [...admitted, ...refused]);
+  const dates = all.map(({ answer }) => dateOf(answer)).filter((date) => date !== undefined);
+  const seconds =
+    dates.length > 0 ? Math.max(...dates) - Math.min(...dates) : all.reduce((sum, each) => sum + each.seconds, 0);
+  return Math.ceil((limitOf(groups) * (seconds + 1)) / MINUTE_SECONDS);
 }

@@ -1,15 +1,25 @@
 import { randomBytes } from 'node:crypto';
-import type { Client } from './client.ts';
-import { type Exchange, jsonOf, membersOf, retryAfterOf, type Sent } from './exchange.ts';
+import type { Client, Sending } from './client.ts';
+import { type Exchange, jsonOf, membersOf, NoAnswer, retryAfterOf, type Sent, type Shown, shown } from './exchange.ts';
+import { parseJson } from './list-reader.ts';
 import { Skipped } from './rule.ts';
 
 const CREATES_MAX = 40;
 const REQUEST_SECONDS_MAX = 10;
 /** Without `full`; the answers to the last requests come within the rest of 30 s. */
 const SECONDS_MAX = 26;
+const FULL_SECONDS_MAX = 1_200;
 /** A server may keep the connection of malformed requests open. */
 const RAW_MS_MAX = 4_000;
-const SERVER_BUSY = 503;
+/** A request that met a failure of the server or of the connection is sent again so often. */
+const RETRIES_MAX = 4;
+const RETRY_SECONDS = 0.2;
+/** Failures that may pass; 501 and 505 never do. */
+const MAY_PASS: ReadonlySet<number> = new Set([500, 502, 503, 504]);
+/** A server that answers later gets independent requests at once. */
+const SLOW_SECONDS = 0.12;
+const REMEMBERED_MAX = 1_000;
+const REMEMBERED_BODY_CHARACTERS = 2_000;
 
 /** How time passes at the server. Tests turn its clock. */
 export interface Pace {
@@ -35,6 +45,8 @@ export interface TrialOptions {
   readonly isFull: boolean;
   /** How many requests ask for the last token at once. */
   readonly concurrency: number;
+  /** The requests per minute and per day of the limited key, if its plan is known. */
+  readonly planLimits?: readonly number[] | undefined;
 }
 
 /** A request to send; by default with the key. */
@@ -57,6 +69,9 @@ export interface RawTarget {
 export class Trial {
   readonly keys: Keys;
   readonly concurrency: number;
+  readonly planLimits?: readonly number[] | undefined;
+  /** The answers to the valid keys, in the order in which they came. */
+  readonly answered: Exchange[] = [];
   readonly #client: Client;
   readonly #pace: Pace;
   readonly #isFull: boolean;
@@ -67,14 +82,17 @@ export class Trial {
   #names = 0;
   #creates = 0;
   #retryAt = 0;
+  #latency = 0;
+  #isCrowded = false;
 
-  constructor(client: Client, { keys, pace, isFull, concurrency }: TrialOptions) {
+  constructor(client: Client, { keys, pace, isFull, concurrency, planLimits }: TrialOptions) {
     this.#client = client;
     this.keys = keys;
     this.concurrency = concurrency;
+    this.planLimits = planLimits;
     this.#pace = pace;
     this.#isFull = isFull;
-    this.#endsAt = pace.now() + SECONDS_MAX;
+    this.#endsAt = pace.now() + (isFull ? FULL_SECONDS_MAX : SECONDS_MAX);
   }
 
   /** Runs a probe for the first rule that asks for it, and gives its result to all. */
@@ -86,37 +104,95 @@ export class Trial {
     return started;
   }
 
+  /** Runs probes at once, each request on a connection of its own. A probe that fails then is run again when needed. */
+  async atOnce(probes: readonly ((trial: Trial) => Promise<unknown>)[]): Promise<void> {
+    this.#isCrowded = true;
+    await Promise.all(probes.map((probe) => this.once(probe).catch(() => this.#probes.delete(probe))));
+    this.#isCrowded = false;
+  }
+
   /** A name that no category has. */
   newName(): string {
     this.#names += 1;
     return `${this.#run}-${this.#names}`;
   }
 
-  /** Sends a request with the key; waits as `Retry-After` says, once. Rejects with `Skipped` if that takes too long. */
-  async send(wanted: Wanted = {}): Promise<Exchange> {
-    await this.#wait(this.#retryAt - this.#pace.now(), 'the key is over its limit');
-    const exchange = await this.sendOnce(wanted);
-    const { answer } = exchange;
-    const usesKey = !('authorization' in wanted);
-    const seconds = retryAfterOf(answer);
-    if (!usesKey || seconds === undefined || (answer.status !== 429 && answer.status !== SERVER_BUSY)) return exchange;
-    this.#retryAt = this.#pace.now() + seconds;
-    await this.#wait(seconds, answer.status === 429 ? 'the key is over its limit' : 'the server is busy');
-    return this.sendOnce(wanted);
+  /** The seconds that the slower of the first answers took. */
+  get latency(): number {
+    return this.#latency;
   }
 
-  /** Sends a request, whatever its answer. `isAlone`: on a connection of its own. */
-  async sendOnce(wanted: Wanted, { isAlone = false } = {}): Promise<Exchange> {
+  get isSlow(): boolean {
+    return this.#latency > SLOW_SECONDS;
+  }
+
+  /** The seconds that are left. */
+  get secondsLeft(): number {
+    return this.#endsAt - this.#pace.now();
+  }
+
+  /**
+   * Sends a request with the key. A refusal by a limit is waited for, a failure that may pass is tried again. Rejects
+   * with `Skipped` if that takes too long, with `NoAnswer` if none comes.
+   */
+  async send(wanted: Wanted = {}, { isAlone = this.#isCrowded } = {}): Promise<Exchange> {
+    const usesKey = !('authorization' in wanted);
+    for (let tries = 0; ; tries += 1) {
+      if (usesKey) await this.wait(this.#retryAt - this.#pace.now(), 'the key is over its limit');
+      const exchange = await this.sendOnce(wanted, { isAlone }).catch((error: unknown) => {
+        if (!(error instanceof NoAnswer) || error.code === 'LATE' || tries === RETRIES_MAX) throw error;
+      });
+      const status = exchange?.answer.status ?? 0;
+      if (exchange && status !== 429 && (!MAY_PASS.has(status) || tries === RETRIES_MAX)) return exchange;
+      const seconds = exchange && retryAfterOf(exchange.answer);
+      if (status !== 429) await this.wait(seconds ?? RETRY_SECONDS, 'the server is busy');
+      else if (tries === RETRIES_MAX || seconds === undefined) throw new Skipped(`${who(usesKey)} over its limit`);
+      else {
+        if (usesKey) this.#retryAt = this.#pace.now() + seconds;
+        await this.wait(seconds, `${who(usesKey)} over its limit`);
+      }
+    }
+  }
+
+  /** Sends requests that do not depend on each other: in turn, or at once to a slow server. */
+  async sendAll(wanted: readonly Wanted[]): Promise<readonly Exchange[]> {
+    if (this.isSlow) return Promise.all(wanted.map((each) => this.send(each, { isAlone: true })));
+    const exchanges: Exchange[] = [];
+    for (const each of wanted) exchanges.push(await this.send(each));
+    return exchanges;
+  }
+
+  /** Sends a request once, whatever its answer. `isAlone`: on a connection of its own. Rejects with `NoAnswer`. */
+  async sendOnce(wanted: Wanted = {}, { isAlone = this.#isCrowded } = {}): Promise<Exchange> {
     const { method = 'GET', path = '/categories', headers = {}, body } = wanted;
     const authorization = 'authorization' in wanted ? wanted.authorization : `Bearer ${this.keys.key}`;
-    const sent: Sent = { method, path, headers: { ...(authorization && { authorization }), ...headers }, body };
-    const mayCreate = method === 'POST';
+    const sent: Sent = {
+      method,
+      path,
+      headers: { ...(authorization !== undefined && { authorization }), 'accept-encoding': 'identity', ...headers },
+      body,
+    };
+    const mayCreate = method === 'POST' && path === '/categories';
     if (mayCreate && this.#creates >= CREATES_MAX) throw new Skipped(`${CREATES_MAX} categories were created`);
     this.#creates += mayCreate ? 1 : 0;
-    const timeoutMs = this.#requestMs();
-    const exchange = await (isAlone ? this.#client.sendAlone(sent, timeoutMs) : this.#client.send(sent, timeoutMs));
-    if (mayCreate && !hasCreated(exchange)) this.#creates -= 1;
+    const isList = method === 'GET' && path === '/categories';
+    const isOwn = isList ? (name: string) => name.startsWith(this.#run) : undefined;
+    const sending: Sending = { timeoutMs: this.#requestMs(), isAlone, isOwn };
+    const startedAt = this.#pace.now();
+    const answer = await this.#client.send(sent, sending).catch((error: unknown) => {
+      throw error instanceof NoAnswer && error.code === 'LATE' && this.secondsLeft <= 0 ? this.#over() : error;
+    });
+    const seconds = this.#pace.now() - startedAt;
+    if (this.answered.length < 2) this.#latency = Math.max(this.#latency, seconds);
+    const exchange = { sent, answer, seconds };
+    if (mayCreate && isRefused(exchange)) this.#creates -= 1;
+    if (answer.status !== 401 && this.#isValidKey(authorization)) this.#remember(exchange);
     return exchange;
+  }
+
+  /** The exchange as a report shows it, with its keys. */
+  shown(sent: Sent, answer?: Exchange['answer']): Shown {
+    return shown(sent, answer, (path) => this.addressOf(path));
   }
 
   /** The whole address of a path. */
@@ -126,42 +202,64 @@ export class Trial {
 
   /** Creates a category from a value or, as it is, a text. */
   post(body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Exchange> {
-    return this.send({
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
+    return this.send(creating(body, headers));
   }
 
   /** Writes bytes as they are, and returns the statuses of all answers until the server ends the connection. */
   async sendRaw(compose: (target: RawTarget) => string): Promise<number[]> {
-    await this.#wait(this.#retryAt - this.#pace.now(), 'the key is over its limit');
+    await this.wait(this.#retryAt - this.#pace.now(), 'the key is over its limit');
     const headers = `Host: ${this.#client.host}\r\nAuthorization: Bearer ${this.keys.key}\r\n`;
     const path = this.#client.pathOf('/categories');
     return this.#client.sendRaw(compose({ path, headers }), Math.min(this.#requestMs(), RAW_MS_MAX));
   }
 
   /** Lets seconds of the server pass. Rejects with `Skipped` if there is no time for them. */
-  wait(seconds: number, why: string): Promise<void> {
-    return this.#wait(seconds, why);
-  }
-
-  async #wait(seconds: number, why: string): Promise<void> {
+  async wait(seconds: number, why: string): Promise<void> {
     if (seconds <= 0) return;
-    if (!this.#isFull && this.#pace.now() + seconds > this.#endsAt) {
-      throw new Skipped(`${why} for ${Math.ceil(seconds)} s; --full waits`);
+    if (seconds > this.secondsLeft) {
+      throw new Skipped(`${why} for ${Math.ceil(seconds)} s${this.#isFull ? '' : '; --full waits'}`);
     }
     await this.#pace.wait(seconds, why);
   }
 
+  #isValidKey(authorization: string | undefined): boolean {
+    const { key, limitedKey } = this.keys;
+    return authorization === `Bearer ${key}` || (limitedKey !== undefined && authorization === `Bearer ${limitedKey}`);
+  }
+
+  #remember(exchange: Exchange): void {
+    if (this.answered.length >= REMEMBERED_MAX) return;
+    const { sent, answer, seconds } = exchange;
+    const body = answer.body.slice(0, REMEMBERED_BODY_CHARACTERS);
+    this.answered.push({ sent, answer: { ...answer, body, list: undefined }, seconds });
+  }
+
+  #over(): Skipped {
+    return new Skipped(this.#isFull ? 'the time is over' : 'the time is over; --full has more');
+  }
+
   #requestMs(): number {
-    if (this.#isFull) return REQUEST_SECONDS_MAX * 1000;
-    const left = this.#endsAt - this.#pace.now();
-    if (left <= 0) throw new Skipped('the time is over; --full has more');
+    const left = this.secondsLeft;
+    if (left <= 0) throw this.#over();
     return Math.min(left + 3, REQUEST_SECONDS_MAX) * 1000;
   }
 }
 
-function hasCreated({ answer }: Exchange): boolean {
-  return answer.status < 300 && membersOf(jsonOf(answer)).id !== undefined;
+/** A create of a value or, as it is, a text. */
+export function creating(body: unknown, headers: Readonly<Record<string, string>> = {}): Wanted {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  };
+}
+
+function who(usesKey: boolean): string {
+  return usesKey ? 'the key is' : 'a request without a valid key is';
+}
+
+/** A failure of the server may have created, if the body was valid. */
+function isRefused({ sent, answer }: Exchange): boolean {
+  if (answer.status >= 500) return typeof membersOf(parseJson(sent.body ?? '')).name !== 'string';
+  return answer.status >= 300 || membersOf(jsonOf(answer)).id === undefined;
 }

@@ -9,12 +9,12 @@ import { CatalogError } from '../catalog/error.ts';
 import type { Decision } from '../limits/limiter.ts';
 import { createApp } from './app.ts';
 import type { Authentication } from './authenticate.ts';
+import { Cors } from './cors.ts';
 import { refusal } from './errors.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
-import { Cors } from './transport/cors.ts';
 import type { Exchange } from './transport/exchange.ts';
+import { Ledger } from './transport/ledger.ts';
 import { openListener } from './transport/listener.ts';
-import { UnsentBytes } from './transport/unsent-bytes.ts';
 
 /** The gates before an operation, in their order, each of which the test plays. */
 
@@ -60,7 +60,7 @@ async function played(isLater = false) {
       return gates.decision;
     });
   };
-  const [events, unsent] = [recordedEvents(), new UnsentBytes()];
+  const [events, ledger] = [recordedEvents(), new Ledger()];
   const handle: Operation['handle'] = (catalog, exchange) => {
     assert.equal(catalog, CATALOG);
     asked.push('handle');
@@ -86,7 +86,7 @@ async function played(isLater = false) {
       last = exchange;
       return serve(exchange);
     },
-    { clock: manualClock().now, events, unsent },
+    { time: manualClock(), events, ledger },
     { host: '127.0.0.1', port: 0 },
   );
   const raw = await openRaw(`http://127.0.0.1:${listener.port}`);
@@ -94,7 +94,7 @@ async function played(isLater = false) {
     asked,
     gates,
     events,
-    unsent,
+    ledger,
     raw,
     /** The answer to a request, and which gates were asked for it. */
     async ask(line: string, ...headers: string[]) {
@@ -115,7 +115,7 @@ for (const isLater of [false, true]) {
 
   test(`gates that answer ${when} are asked in their order, and the first refusal is the answer`, async () => {
     await using at = await played(isLater);
-    const { gates, ask, unsent } = at;
+    const { gates, ask, ledger } = at;
     for (const [line, seen] of [
       ['GET /v1/one', '200 key charge handle'],
       ['HEAD /v1/one', '200 key charge handle'],
@@ -140,10 +140,11 @@ for (const isLater of [false, true]) {
     assert.equal((await ask('GET /v1/any')).seen, '200 key peek handle', 'what is free is served all the same');
     gates.decision = ADMITTED;
 
-    const held = { unsentBytes: 0, holder: KEY.id, cutOff: () => {} };
-    unsent.add(held, 8 * 1024 * 1024);
+    const account = { heldBytes: 0, cutOff: () => {} };
+    const held = { heldBytes: 0, account, keyId: KEY.id };
+    ledger.hold(held, 8 * 1024 * 1024);
     for (const path of ['/v1/two', '/v1/any']) assert.match((await ask(`GET ${path}`)).seen, /^503 key (charge|peek)$/);
-    unsent.delete(held);
+    ledger.hold(held, 0);
 
     gates.authentication = { refused: refusal('missing_api_key', 'No key') };
     gates.decision = REFUSED;

@@ -2,13 +2,13 @@ import type { Decision, Limiter } from '../limits/limiter.ts';
 import type { Events } from '../telemetry/events.ts';
 import { type Authentication, type Authenticator, insufficientScope } from './authenticate.ts';
 import { conclude } from './conclude.ts';
+import type { Cors } from './cors.ts';
 import { methodNotAllowed, overLimit, readAnswersFirst, refusal } from './errors.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
-import { readId } from './operations/paging.ts';
+import { checkQuery, readId } from './operations/paging.ts';
 import { type PageHandler, respondPage } from './pages.ts';
-import { createRouter, type Route } from './router.ts';
+import { createRouter, nearestPath, type Route } from './router.ts';
 import { readJson } from './transport/body.ts';
-import type { Cors } from './transport/cors.ts';
 import type { Answer, Exchange, Serve } from './transport/exchange.ts';
 
 export interface AppOptions {
@@ -40,7 +40,8 @@ export function createApp(options: AppOptions): Serve {
   };
 
   function respond(exchange: Exchange): Answer | Promise<Answer> {
-    if (!isUnderV1(exchange.path)) return respondPage(exchange, pages);
+    exchange.isUnderV1 = isUnderV1(exchange.path);
+    if (!exchange.isUnderV1) return respondPage(exchange, pages);
     return cors.preflight(exchange.request) ?? respondApi(exchange);
   }
 
@@ -58,6 +59,12 @@ export function createApp(options: AppOptions): Serve {
     return whenKnown(call.operation?.free ? limiter.peek(key) : limiter.charge(key), operate, call);
   }
 
+  function nothingAt(path: string): Answer {
+    const near = nearestPath(path.slice('/v1'.length), options.operations);
+    const advice = near ? `did you mean /v1${near}?` : '/openapi.json lists the paths';
+    return refusal('not_found', `There is nothing at this address; ${advice}`);
+  }
+
   function operate(decision: Decision, { exchange, route, operation }: Call): Answer | Promise<Answer> {
     exchange.decide(decision, limiter);
     if (decision.refusal && !operation?.free) {
@@ -65,11 +72,12 @@ export function createApp(options: AppOptions): Serve {
     }
     if (exchange.isKeyFull) return readAnswersFirst();
     const method = operationMethod(exchange);
-    if (!route) return refusal('not_found', 'There is nothing at this address; /openapi.json lists the paths');
+    if (!route) return nothingAt(exchange.path);
     if (method === 'OPTIONS') return { status: 204, headers: ['Allow', route.allow] };
     if (!operation) return methodNotAllowed(method, route.allow);
     const { scope } = operation;
     if (scope !== 'any' && !exchange.key.scopes.includes(scope)) return insufficientScope(scope);
+    if (exchange.query.size > 0) checkQuery(operation, exchange.query);
     if (!operation.body) {
       if (exchange.failure) throw exchange.failure;
       return operation.handle(catalog, exchange);

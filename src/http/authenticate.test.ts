@@ -21,7 +21,7 @@ function bench() {
   };
   const clock = manualClock(NOW);
   const storage = { keys: { findBySecret } } as unknown as Storage;
-  const authenticator = new Authenticator(storage, { environment: 'production', clock: clock.now });
+  const authenticator = new Authenticator(storage, { environment: 'production', time: clock });
   const send = async (headers: IncomingMessage['headers']) =>
     authenticator.authenticate({ headers } as IncomingMessage);
   const authenticate = (token = secret) => send({ authorization: `Bearer ${token}` });
@@ -140,6 +140,36 @@ test('the scheme is spelled in any case, with one space or more, and is nothing 
   assert.equal(lookUps.length, 1);
 });
 
+test('a request without a key is told what it has instead', async () => {
+  const { secret, authenticator } = bench();
+  for (const [sent, found] of [
+    [{}, 'No API key was sent'],
+    [{ url: '/v1/pets?limit=1' }, 'No API key was sent'],
+    [{ authorization: [`Bearer ${secret}`, `Bearer ${secret}`] }, 'There are several Authorization headers, of which'],
+    [{ authorization: ['Basic eA==', `Bearer ${secret}`] }, 'There are several Authorization headers, of which'],
+    [{ authorization: [secret] }, 'The Authorization header has a key without the word Bearer before it'],
+    [{ authorization: ['Basic eA=='] }, 'The Authorization header has another scheme than Bearer'],
+    [{ authorization: ['Token a, b'] }, 'The Authorization header has another scheme than Bearer'],
+    [{ apiKey: secret }, 'The API key was sent as X-API-Key, which is not read'],
+    [{ url: `/v1/pets?api_key=${secret}` }, 'A key in the address is not read'],
+    [{ url: '/v1/pets?limit=1&access_token=x' }, 'A key in the address is not read'],
+    [{ url: `/v1/pets?mine=${secret}` }, 'A key in the address is not read'],
+  ] as const) {
+    const { authorization, apiKey, url } = { authorization: [], apiKey: undefined, url: '/v1/pets', ...sent };
+    const headers = {
+      ...(authorization.length > 0 && { authorization: authorization.join(', ') }),
+      ...(apiKey && { 'x-api-key': apiKey }),
+    };
+    const request = { headers, headersDistinct: { authorization }, url } as unknown as IncomingMessage;
+    const { refused } = await authenticator.authenticate(request);
+    const { code, message } = JSON.parse(`${refused?.body}`);
+    assert.deepEqual([refused?.status, code], [401, 'missing_api_key']);
+    assert.ok(message.startsWith(found), message);
+    assert.match(message, /; send one header `Authorization: Bearer <API_KEY>`$/);
+    assert.doesNotMatch(message, /petcat_/);
+  }
+});
+
 test('each refusal challenges the client and says what to do', async () => {
   const { send } = bench();
   const realm = 'Bearer realm="pet-catalog"';
@@ -154,7 +184,7 @@ test('each refusal challenges the client and says what to do', async () => {
       [403, ['WWW-Authenticate', `${realm}, error="insufficient_scope", scope="orders:write"`]],
     ],
   );
-  assert.match(`${missing?.body}`, /send it as `Authorization: Bearer/);
+  assert.match(`${missing?.body}`, /send one header `Authorization: Bearer/);
   assert.match(`${invalid?.body}`, /ask the operator for another/);
   assert.match(`${scope.body}`, /lacks the scope orders:write/);
 });

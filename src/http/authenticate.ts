@@ -9,11 +9,13 @@ import {
 } from '../catalog/api-key.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
-import type { Clock } from '../stdx/clock.ts';
+import type { Time } from '../stdx/time.ts';
 import { refusal } from './errors.ts';
 import type { Answer } from './transport/exchange.ts';
 
 const REALM = 'Bearer realm="pet-catalog"';
+/** What an address holds that carries a key. */
+const KEY_IN_ADDRESS = /[?&](?:api[-_]?key|key|access_token|token|authorization)=|petcat_/i;
 /** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const BEARER_SCHEME = /^bearer( |$)/i;
@@ -27,12 +29,12 @@ export type Authentication =
   | { readonly key: ApiKey; readonly refused?: undefined }
   | { readonly key?: undefined; readonly refused: Answer };
 
-const MISSING_KEY: Authentication = {
-  refused: refusal('missing_api_key', 'No API key was sent; send it as `Authorization: Bearer <API_KEY>`', [
-    'WWW-Authenticate',
-    REALM,
-  ]),
-};
+const NO_HEADER = missingKey('No API key was sent');
+const SEVERAL_HEADERS = missingKey('There are several Authorization headers, of which none counts');
+const BARE_KEY = missingKey('The Authorization header has a key without the word Bearer before it');
+const OTHER_SCHEME = missingKey('The Authorization header has another scheme than Bearer');
+const IN_OTHER_HEADER = missingKey('The API key was sent as X-API-Key, which is not read');
+const IN_ADDRESS = missingKey('A key in the address is not read, and may be in logs by now');
 const INVALID_KEY: Authentication = {
   refused: refusal('invalid_api_key', 'The API key is not valid; check it, or ask the operator for another', [
     'WWW-Authenticate',
@@ -47,15 +49,19 @@ const INVALID_KEY: Authentication = {
 export class Authenticator {
   readonly #storage: Storage;
   readonly #environment: Environment;
-  readonly #clock: Clock;
+  readonly #time: Time;
   #found = new BoundedMap<FoundKey>(FOUND_KEYS_MAX);
+  /** The hashes of the cached secrets by the id of their key; it stays as long as one of them is cached. */
+  #hashes = new BoundedMap<readonly string[]>(FOUND_KEYS_MAX, (id) => !this.#isCached(id));
   /** Look-ups in flight, by hash: concurrent requests with the same key are coalesced into one query. */
   #finding = new Map<string, Promise<FoundKey | undefined>>();
+  /** For each look-up in flight the keys that changed since it began; undefined: any may have changed. */
+  readonly #changed = new Set<{ ids: Set<string> | undefined }>();
 
-  constructor(storage: Storage, { environment, clock }: { environment: Environment; clock: Clock }) {
+  constructor(storage: Storage, { environment, time }: { environment: Environment; time: Time }) {
     this.#storage = storage;
     this.#environment = environment;
-    this.#clock = clock;
+    this.#time = time;
   }
 
   /**
@@ -65,22 +71,36 @@ export class Authenticator {
   authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
     const { authorization = '' } = request.headers;
     const token = bearerToken(authorization);
-    if (token === undefined) return usesBearer(authorization) ? INVALID_KEY : MISSING_KEY;
+    if (token === undefined) return withoutToken(request);
     const hash = hashSecret(token);
     const found = this.#found.get(hash);
     if (found) return this.#open(found);
-    if (!couldBeSecret(token, this.#environment)) return INVALID_KEY;
+    if (!couldBeSecret(token, this.#environment)) return token.includes(',') ? withoutToken(request) : INVALID_KEY;
     return this.#findOnce(hash).then((late) => this.#open(late));
   }
 
-  /** Empties the cache after keys changed. The result of a look-up in flight is neither cached nor shared. */
-  forget(): void {
-    this.#found = new BoundedMap(FOUND_KEYS_MAX);
+  /**
+   * Drops keys from the cache after they changed, all of them if they are not named: the next request reads them anew.
+   * What a look-up in flight finds of them is neither cached nor shared.
+   */
+  forget(keyIds?: readonly string[]): void {
     this.#finding = new Map();
+    for (const changed of this.#changed) {
+      if (!keyIds) changed.ids = undefined;
+      for (const id of keyIds ?? []) changed.ids?.add(id);
+    }
+    if (!keyIds) {
+      this.#found.clear();
+      this.#hashes.clear();
+    }
+    for (const id of keyIds ?? []) {
+      for (const hash of this.#hashes.get(id) ?? []) this.#found.delete(hash);
+      this.#hashes.delete(id);
+    }
   }
 
   #open(found: FoundKey | undefined): Authentication {
-    return found && isUsable(found, this.#environment, this.#clock) ? found : INVALID_KEY;
+    return found && isUsable(found, this.#environment, this.#time) ? found : INVALID_KEY;
   }
 
   #findOnce(hash: string): Promise<FoundKey | undefined> {
@@ -93,11 +113,44 @@ export class Authenticator {
   }
 
   async #find(hash: string): Promise<FoundKey | undefined> {
-    const cache = this.#found;
-    const found = await this.#storage.keys.findBySecret(hash);
-    if (found) cache.set(hash, found);
-    return found;
+    const changed: { ids: Set<string> | undefined } = { ids: new Set() };
+    this.#changed.add(changed);
+    try {
+      const found = await this.#storage.keys.findBySecret(hash);
+      if (found && changed.ids && !changed.ids.has(found.key.id)) this.#cache(hash, found);
+      return found;
+    } finally {
+      this.#changed.delete(changed);
+    }
   }
+
+  #cache(hash: string, found: FoundKey): void {
+    const { id } = found.key;
+    const others = (this.#hashes.get(id) ?? []).filter((other) => other !== hash && this.#found.has(other));
+    this.#found.set(hash, found);
+    this.#hashes.set(id, [...others, hash]);
+  }
+
+  #isCached(id: string): boolean {
+    return this.#hashes.get(id)?.some((hash) => this.#found.has(hash)) === true;
+  }
+}
+
+/** Refuses a request that has no usable token, and says what it has instead; never quotes it. */
+function withoutToken({ headers, headersDistinct, url = '' }: IncomingMessage): Authentication {
+  const { authorization = '' } = headers;
+  // Node joins several headers with commas, so only a comma makes them worth counting.
+  if (authorization.includes(',') && (headersDistinct.authorization?.length ?? 0) > 1) return SEVERAL_HEADERS;
+  if (usesBearer(authorization)) return INVALID_KEY;
+  if (authorization.startsWith('petcat_')) return BARE_KEY;
+  if (authorization !== '') return OTHER_SCHEME;
+  if (headers['x-api-key'] !== undefined) return IN_OTHER_HEADER;
+  return KEY_IN_ADDRESS.test(url) ? IN_ADDRESS : NO_HEADER;
+}
+
+function missingKey(found: string): Authentication {
+  const message = `${found}; send one header \`Authorization: Bearer <API_KEY>\``;
+  return { refused: refusal('missing_api_key', message, ['WWW-Authenticate', REALM]) };
 }
 
 /** The token in an Authorization header; undefined if it has none. */

@@ -1,4 +1,3 @@
-import { CatalogError } from '../catalog/error.ts';
 import type { Events } from '../telemetry/events.ts';
 import { errorAnswer } from './errors.ts';
 import type { Answer, Exchange } from './transport/exchange.ts';
@@ -32,6 +31,7 @@ async function concludeLater(exchange: Exchange, events: Events, answer: Promise
 }
 
 function concludeFailed(exchange: Exchange, events: Events, error: unknown): void {
-  if (!(error instanceof CatalogError)) events.requestFailed(exchange.requestId, error);
-  exchange.answer(errorAnswer(error));
+  // An answer logs its cause.
+  if (exchange.status === undefined) exchange.answer(errorAnswer(error));
+  else events.requestFailed(exchange.requestId, error);
 }

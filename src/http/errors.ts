@@ -1,6 +1,6 @@
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { Decision } from '../limits/limiter.ts';
-import { utc } from '../stdx/clock.ts';
+import { utc } from '../stdx/time.ts';
 import type { Answer } from './transport/exchange.ts';
 
 const RETRY_AFTER_SECONDS = 1;
@@ -25,6 +25,7 @@ export const STATUS_OF: Readonly<Record<AnyErrorCode, number>> = {
   key_revoked: 409,
   category_in_use: 409,
   gone: 410,
+  precondition_failed: 412,
   payload_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
@@ -72,17 +73,18 @@ export function overLimit(decision: Decision, now: number): Answer {
   return refusal(code, `${describeLimit(decision)}; retry in ${seconds} s, at ${utc(reset)}`, ['Retry-After', seconds]);
 }
 
-/** The refusal for a key with too many unread bytes of answers. */
+/** The refusal for a key that holds too much memory. */
 export function readAnswersFirst(): Answer {
-  return refusal('unavailable', 'Too many bytes of answers to this key are unread; read them, then retry', [
-    'Retry-After',
-    `${RETRY_AFTER_SECONDS}`,
-  ]);
+  return refusal(
+    'unavailable',
+    'Too many bytes of bodies and unread answers of this key are held; finish and read them, then retry',
+    ['Retry-After', `${RETRY_AFTER_SECONDS}`],
+  );
 }
 
-function describeLimit({ refusal: code, limit, reset, ban }: Decision): string {
+function describeLimit({ refusal: code, limit, ban }: Decision): string {
   if (code === 'key_banned') {
-    return `The key is banned until ${utc(ban?.until ?? reset)} because it was ${ban?.reason ?? 'refused too often'}`;
+    return `The key is banned because it was ${ban?.reason ?? 'refused too often'}`;
   }
   if (code === 'daily_quota_exceeded') return `The quota of ${limit} requests per day is reached`;
   return `The limit of ${limit} requests per minute is reached`;
@@ -93,10 +95,12 @@ function describeLimit({ refusal: code, limit, reset, ban }: Decision): string {
  */
 export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof CatalogError)) {
-    return refusal('internal_error', 'The service failed; quote the X-Request-Id when you report it');
+    const message = 'The service failed; quote the X-Request-Id when you report it';
+    return { ...refusal('internal_error', message), cause: error };
   }
   const { code, message } = error;
-  return refusal(code, message, STATUS_OF[code] === 503 ? ['Retry-After', `${RETRY_AFTER_SECONDS}`] : []);
+  const answer = refusal(code, message, STATUS_OF[code] === 503 ? ['Retry-After', `${RETRY_AFTER_SECONDS}`] : []);
+  return answer.status < 500 ? answer : { ...answer, cause: error };
 }
 
 /** The 405, with the allowed methods. */

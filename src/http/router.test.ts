@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRouter } from './router.ts';
+import { OPERATIONS } from './operations.ts';
+import { createRouter, nearestPath } from './router.ts';
 import type { Exchange } from './transport/exchange.ts';
 
 const findRoute = createRouter(
@@ -60,4 +61,21 @@ test('there is no route at another address, with an empty parameter, or with a f
     assert.deepEqual(route(path), NOTHING, path);
   }
   for (const path of ['/v1/pets', '/v1/pets/7']) assert.deepEqual(route(path, `${path}#a`), NOTHING);
+});
+
+test('a path that is not there has the collection that it most probably means', () => {
+  for (const [path, near] of [
+    ['/orders', '/store/orders'],
+    ['/orders/7', '/store/orders'],
+    ['/store/order', '/store/orders'],
+    ['/store/inventory', '/inventory'],
+    ['/category', '/categories'],
+    ['/categories/', '/categories'],
+    ['//pets', '/pets'],
+    ['/rate-limit', '/rate_limit'],
+    ['/users', undefined],
+    ['/', undefined],
+  ] as const) {
+    assert.equal(nearestPath(path, OPERATIONS), near, path);
+  }
 });

@@ -1,4 +1,5 @@
 import findMyWay from 'find-my-way';
+import { nearest } from '../catalog/validate.ts';
 import type { Operation } from './operations/operation.ts';
 import type { Exchange } from './transport/exchange.ts';
 import { hasFragment, URL_CHARACTERS_MAX } from './transport/request-head.ts';
@@ -11,6 +12,15 @@ export interface Route<O extends Routed = Operation> {
 }
 
 type Routed = Pick<Operation, 'method' | 'path'>;
+
+/** The collection that a path below the base most probably means, such as `/store/orders` for `/orders/7`. */
+export function nearestPath(path: string, operations: readonly Routed[]): string | undefined {
+  const collections = new Map(
+    operations.filter((each) => !each.path.includes('{')).map((each) => [each.path.replace(/^.*\//, ''), each.path]),
+  );
+  const names = path.split('/').map((segment) => nearest(segment, [...collections.keys()]));
+  return collections.get(names.find((name) => name !== undefined) ?? '');
+}
 
 /** Creates a router for paths below a base. A path is one route for all methods, which distinguishes 405 from 404. */
 export function createRouter<O extends Routed>(

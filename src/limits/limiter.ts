@@ -10,11 +10,11 @@ export type LimiterState = 'ok' | 'degraded';
 export class LimiterNotOpened extends Error {}
 
 /**
- * Counts the requests of each key, by the rules of `window.ts`.
+ * Decides on the requests of each key, by the rules of `window.ts`.
  *
- * Exact: of simultaneous requests for the last token, one is admitted. Counts and bans survive the process: a graceful
- * stop loses nothing, a crash at most the last second of counts and never a ban. A plan change applies from the first
- * call with the changed key, a lifted ban within a second.
+ * Exact: of simultaneous requests for the last token, one is admitted. Counts survive the process: a graceful stop
+ * loses nothing, a crash at most their last second. A change of the key applies from the first call with the changed
+ * key.
  */
 export interface Limiter extends AsyncDisposable {
   readonly state: LimiterState;
@@ -30,6 +30,13 @@ export interface Limiter extends AsyncDisposable {
    * would get. Answers from memory, synchronously.
    */
   current(key: ApiKey, decision: Decision): Decision;
-  /** Reloads the bans, after another process may have lifted one. */
-  refreshBans(): Promise<void>;
+}
+
+/** Counts requests in both windows, and the refusals of each key. It knows of no bans. */
+export interface WindowLimiter extends Limiter {
+  /**
+   * The decision by the windows for a key that may not spend them now: from memory if this process has met the key,
+   * because nothing changes them meanwhile, else as `peek`.
+   */
+  recall(key: ApiKey): Decision | Promise<Decision>;
 }

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { manualClock, untilTrue } from '../../test/kit/clock.ts';
 import { recordedEvents } from '../../test/kit/service.ts';
 import { newApiKey } from '../catalog/api-key.ts';
-import type { Ban, BanOrigin, LimiterMemory, WindowCounts } from '../catalog/limit.ts';
+import type { WindowCounts } from '../catalog/limit.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { LocalLimiter } from './local-limiter.ts';
 
@@ -17,24 +17,20 @@ function bench(keysMax = 100) {
   const clock = manualClock(NOON - OFFSET);
   clock.step(OFFSET);
   const events = recordedEvents();
-  let memory: LimiterMemory = { counts: undefined, ban: undefined };
+  let stored: WindowCounts | undefined;
   let failure: Error | undefined;
   const reads: string[] = [];
   const saved: WindowCounts[][] = [];
-  const bans: [ban: Ban, attempt: string | undefined][] = [];
-  const moves: [seconds: number, attempt: string | undefined][] = [];
   const failing = async (work: () => void) => {
     work();
     if (failure) throw failure;
   };
   const limits = {
-    memory: async (keyId: string) => {
+    counts: async ([keyId = '']: string[]) => {
       await failing(() => reads.push(keyId));
-      return memory;
+      return [stored];
     },
     saveCounts: (counts: WindowCounts[]) => failing(() => saved.push(counts)),
-    insertBan: (ban: Ban, { attempt }: BanOrigin = {}) => failing(() => bans.push([ban, attempt])),
-    move: (seconds: number, attempt?: string) => failing(() => moves.push([seconds, attempt])),
   };
   const storage = { limits } as unknown as Storage;
   const { key } = newApiKey({ name: 'one', environment: 'production', plan: 'free' }, NOON);
@@ -43,25 +39,15 @@ function bench(keysMax = 100) {
     events,
     reads,
     saved,
-    bans,
-    moves,
     key,
-    limiter: new LocalLimiter({ storage, clock: clock.now, events, banAfter: 60, keysMax }),
-    remember: (next: LimiterMemory) => {
-      memory = next;
+    limiter: new LocalLimiter({ storage, time: clock, events, keysMax }),
+    store: (next: WindowCounts) => {
+      stored = next;
     },
     fail: (next: Error | undefined) => {
       failure = next;
     },
   };
-}
-
-type Bench = ReturnType<typeof bench>;
-
-async function hammer({ limiter, key, clock }: Bench) {
-  for (let i = 0; i < 61; i += 1) await limiter.charge(key);
-  clock.advance(2);
-  for (let i = 0; i < 61; i += 1) await limiter.charge(key);
 }
 
 test('counts are saved every half second if there are new ones, and when the limiter stops', async (t: TestContext) => {
@@ -117,79 +103,29 @@ test('requests that wait for a key share one read, and one that fails is repeate
   assert.deepEqual([reads.length, decisions.map(({ remaining }) => remaining)], [2, [59, 58, 58]]);
 });
 
-test('what storage remembers is resumed, in the seconds of the steady clock', async () => {
-  const { limiter, key, remember } = bench();
-  const day = Math.floor(NOON / 86_400);
-  const ban = { keyId: key.id, startedAt: NOON - 10, endsAt: NOON + 50, level: 2, reason: 'r' };
-  remember({ counts: { keyId: key.id, minuteEnds: NOON + 20, minuteUsed: 7, day, dayUsed: 70 }, ban });
-  const decision = await limiter.peek(key);
-  assert.deepEqual([decision.refusal, decision.reset], ['key_banned', NOON + 50]);
-  assert.deepEqual(decision.ban, { until: NOON + 50, reason: 'r' });
-  assert.equal(decision.day.remaining, 930);
-
-  const other = bench();
-  other.remember({ counts: { keyId: key.id, minuteEnds: NOON + 20, minuteUsed: 7, day, dayUsed: 70 }, ban: undefined });
-  assert.deepEqual((await other.limiter.peek(key)).minute, { limit: 60, remaining: 53, reset: NOON + 20 });
+test('what storage has is resumed, in the seconds of the steady clock', async () => {
+  const { limiter, key, store } = bench();
+  store({ keyId: key.id, minuteEnds: NOON + 20, minuteUsed: 7, day: Math.floor(NOON / 86_400), dayUsed: 70 });
+  const { minute, day } = await limiter.peek(key);
+  assert.deepEqual([minute, day.remaining], [{ limit: 60, remaining: 53, reset: NOON + 20 }, 930]);
 });
 
-test('a step of the clock is moved once, and one of unknown outcome is retried unchanged before the next', async () => {
-  const { limiter, key, clock, moves, saved, events, fail } = bench();
+test('when the clock is stepped, the open windows in memory are saved by the new time, and no others', async () => {
+  const { limiter, key, clock, saved } = bench();
+  await limiter.charge({ ...key, id: 'over' });
+  clock.advance(30);
   await limiter.charge(key);
   await limiter.save();
-  assert.deepEqual(moves, []);
-  clock.step(100);
-  fail(new Error('no answer'));
+  clock.advance(30);
   await limiter.save();
-  assert.deepEqual([events.failures.length, saved.length], [1, 1], 'no count is saved before the move');
-  clock.step(-30);
-  fail(undefined);
-  await limiter.charge(key);
-  await limiter.save();
-  const [first, retried, second] = moves;
-  assert.deepEqual([first?.[0], retried, second?.[0], moves.length], [100, first, -30, 3]);
-  assert.ok(first?.[1] && second?.[1] && first[1] !== second[1]);
-  assert.equal(saved.at(-1)?.[0]?.minuteEnds, NOON + 60 + 70);
-  await limiter.save();
-  assert.equal(moves.length, 3);
-});
-
-test('a ban is announced and stored with its Unix moments, once, and retried with its attempt', async () => {
-  const all = bench();
-  const { limiter, events, bans, fail } = all;
-  for (let i = 0; i < 61; i += 1) await limiter.charge(all.key);
-  fail(new Error('no answer'));
-  await hammer(all);
-  fail(undefined);
-  await limiter.save();
-  await limiter.save();
-  const startedAt = NOON + 2;
-  const [ban] = events.bans;
-  assert.deepEqual([ban?.keyId, ban?.startedAt, ban?.endsAt, ban?.level], [all.key.id, startedAt, startedAt + 60, 1]);
-  assert.deepEqual(bans, [bans[0], bans[0]]);
-  assert.deepEqual(bans[0]?.[0], ban);
-  assert.ok(bans[0]?.[1]);
-});
-
-test('stored bans are read again while they last, and a lifted one gives way to the ban before it', async () => {
-  const all = bench();
-  const { limiter, key, clock, reads, remember, saved } = all;
-  await hammer(all);
-  await limiter.save();
-  const saves = saved.length;
-  assert.equal((await limiter.charge(key)).refusal, 'key_banned');
-  await limiter.save();
-  assert.equal(saved.length, saves, 'a refusal in a ban changes nothing');
-  const last = { keyId: key.id, startedAt: NOON - 600, endsAt: NOON - 300, level: 2, reason: 'r' };
-  remember({ counts: undefined, ban: last });
-  await limiter.refreshBans();
-  assert.equal(reads.length, 2);
-  assert.equal((await limiter.peek(key)).refusal, 'rate_limit_exceeded', 'the window stays as it was');
-  await limiter.refreshBans();
-  assert.equal(reads.length, 2, 'a ban that is over is not read again');
-  clock.advance(60);
-  await hammer(all);
-  const { ban, now } = await limiter.peek(key);
-  assert.equal((ban?.until ?? 0) - now, 15 * 60, 'the ban is the third');
+  assert.equal(saved.length, 1);
+  for (const seconds of [100, -300]) {
+    clock.step(seconds);
+    await limiter.save();
+    await limiter.save();
+  }
+  const ends = saved.slice(1).map((counts) => counts.map(({ keyId, minuteEnds }) => [keyId, minuteEnds - NOON]));
+  assert.deepEqual(ends, [[[key.id, 190]], [[key.id, -110]]]);
 });
 
 test('saved keys are evicted, and read again when they call', async () => {
@@ -201,15 +137,6 @@ test('saved keys are evicted, and read again when they call', async () => {
   }
   await limiter.peek({ ...key, id: 'key_0' });
   assert.deepEqual([reads.length, reads.at(-1)], [21, 'key_0']);
-});
-
-test('a ban is over at its end', async () => {
-  const all = bench();
-  await hammer(all);
-  await all.limiter.save();
-  all.clock.advance(60);
-  await all.limiter.refreshBans();
-  assert.equal(all.reads.length, 1);
 });
 
 test('a decision is restated in a later second only, from the counts or, without them, from itself', async () => {

@@ -1,95 +1,157 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
+import { capped, type WindowCounts } from '../catalog/limit.ts';
+import type { Storage } from '../catalog/storage.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
-import { CountKeeper, type CountKeeperOptions } from './count-keeper.ts';
-import type { Limiter } from './limiter.ts';
-import { type BanState, charge, type Decision, later, look, type WindowState } from './window.ts';
+import { partsInKeyOrder } from '../stdx/key-order.ts';
+import { oneAtATime } from '../stdx/one-at-a-time.ts';
+import type { Moment, Time, Timer } from '../stdx/time.ts';
+import type { Events } from '../telemetry/events.ts';
+import type { WindowLimiter } from './limiter.ts';
+import { charge, countRefusal, type Decision, later, look, UNUSED, type WindowState } from './window.ts';
 
+/** Well under the second of counts that a crash may lose. */
+const SAVE_INTERVAL_MS = 500;
 /** Keys in memory. Beyond it the oldest saved one is evicted, and read again when it calls. */
 const KEYS_MAX = 200_000;
 
-export interface LocalLimiterOptions extends CountKeeperOptions {
-  /** The fewest refusals that lead to a ban; 0 disables bans. */
-  readonly banAfter: number;
+export interface LocalLimiterOptions {
+  readonly storage: Pick<Storage, 'limits'>;
+  readonly time: Time;
+  readonly events: Pick<Events, 'countsNotSaved'>;
   /** The most keys in memory; for tests. */
   readonly keysMax?: number;
 }
 
-/** Counts in process memory and saves to storage: exact while one process serves all requests. */
-export class LocalLimiter implements Limiter {
+/**
+ * Counts in process memory: exact while one process serves all requests. Saves what changed to storage twice a second
+ * and on disposal.
+ */
+export class LocalLimiter implements WindowLimiter {
   readonly state = 'ok';
   readonly #options: LocalLimiterOptions;
   readonly #states: BoundedMap<WindowState>;
+  readonly #reading = new Map<string, Promise<void>>();
   #changed = new Set<string>();
-  readonly #keeper: CountKeeper;
+  #unsaved = new Set<string>();
+  readonly #timer: Timer;
+  /** Unix time minus steady time, in seconds, with which the open windows were saved. */
+  #savedOffset: number;
+  /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
+  readonly save = oneAtATime(() => this.#save());
 
   constructor(options: LocalLimiterOptions) {
+    const { keysMax = KEYS_MAX, time } = options;
     this.#options = options;
-    this.#keeper = new CountKeeper(options, {
-      find: (keyId) => this.#states.get(keyId),
-      takeChanged: () => this.#takeChanged(),
-      bans: () => this.#bans(),
-      replaceBan: (keyId, ban, by) => this.#replaceBan(keyId, ban, by),
-    });
-    // Evict only what is saved.
-    const isSaved = (keyId: string) => !this.#changed.has(keyId) && this.#keeper.isSaved(keyId);
-    this.#states = new BoundedMap(options.keysMax ?? KEYS_MAX, isSaved);
+    this.#savedOffset = offset(time.now());
+    this.#states = new BoundedMap(keysMax, (keyId) => !this.#changed.has(keyId) && !this.#unsaved.has(keyId));
+    this.#timer = time.setInterval(() => this.save(), SAVE_INTERVAL_MS).unref();
   }
 
   charge(key: ApiKey): Decision | Promise<Decision> {
     const known = this.#states.get(key.id);
     // Start over after every wait: other calls may have counted, or evicted the key, meanwhile.
     if (!known) return this.#read(key.id).then(() => this.charge(key));
-    const { state, decision, newBan } = charge(known, key.limits, this.#options.clock(), this.#options.banAfter);
-    if (state === known) return decision;
+    const now = this.#options.time.now();
+    const { state, decision } = charge(known, key.limits, now);
+    if (decision.refusal) return this.#refuse(key, { state, decision, now });
     this.#states.set(key.id, state);
     this.#changed.add(key.id);
-    return newBan ? this.#keeper.keepBan(key, newBan).then(() => decision) : decision;
+    return decision;
   }
 
   peek(key: ApiKey): Decision | Promise<Decision> {
     const known = this.#states.get(key.id);
     if (!known) return this.#read(key.id).then(() => this.peek(key));
-    return look(known, key.limits, this.#options.clock());
+    return look(known, key.limits, this.#options.time.now());
+  }
+
+  recall(key: ApiKey): Decision | Promise<Decision> {
+    return this.peek(key);
   }
 
   current(key: ApiKey, decision: Decision): Decision {
-    const now = this.#options.clock();
+    const now = this.#options.time.now();
     if (now.unix === decision.now) return decision;
     const known = this.#states.get(key.id);
     return known ? look(known, key.limits, now) : later(decision, now);
   }
 
-  refreshBans(): Promise<void> {
-    return this.#keeper.refreshBans();
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer[Symbol.dispose]();
+    await this.save();
   }
 
-  /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
-  save(): Promise<void> {
-    return this.#keeper.save();
+  /** A refusal is nothing to save. */
+  #refuse(key: ApiKey, { state, decision, now }: { state: WindowState; decision: Decision; now: Moment }): Decision {
+    const refused = countRefusal(state, key.epoch, now);
+    this.#states.set(key.id, refused);
+    return { ...decision, refusals: refused.refusals };
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#keeper[Symbol.asyncDispose]();
-  }
-
+  /** Reads the state of a key, once for concurrent calls. Rejects with `unavailable`. */
   #read(keyId: string): Promise<void> {
-    return this.#keeper.read(keyId, (state) => {
-      this.#states.set(keyId, state);
-    });
+    const underWay = this.#reading.get(keyId);
+    if (underWay) return underWay;
+    const reading = this.#readState(keyId).finally(() => this.#reading.delete(keyId));
+    this.#reading.set(keyId, reading);
+    return reading;
   }
 
-  #takeChanged(): Set<string> {
+  async #readState(keyId: string): Promise<void> {
+    const [stored] = await this.#options.storage.limits.counts([keyId]);
+    const now = this.#options.time.now();
+    this.#states.set(keyId, stored ? fromStorage(stored, now) : UNUSED);
+  }
+
+  async #save(): Promise<void> {
+    try {
+      this.#followClock();
+      await this.#saveCounts();
+    } catch (error) {
+      this.#options.events.countsNotSaved(error);
+    }
+  }
+
+  /** When the system clock was stepped, the open windows are saved anew, by the new time. */
+  #followClock(): void {
+    const now = this.#options.time.now();
+    if (offset(now) === this.#savedOffset) return;
+    this.#savedOffset = offset(now);
+    for (const [keyId, { minuteEnds }] of this.#states) if (now.steady < minuteEnds) this.#changed.add(keyId);
+  }
+
+  async #saveCounts(): Promise<void> {
     const changed = this.#changed;
     this.#changed = new Set();
-    return changed;
+    // As one set: to move each key of many from set to set costs a sixth of saving it.
+    for (const keyId of this.#unsaved) changed.add(keyId);
+    this.#unsaved = changed;
+    for (const keyIds of partsInKeyOrder(changed)) {
+      const now = this.#options.time.now();
+      const counts: WindowCounts[] = [];
+      for (const keyId of keyIds) {
+        const state = this.#states.get(keyId);
+        if (state) counts.push(toStorage(keyId, state, now));
+      }
+      await this.#options.storage.limits.saveCounts(counts);
+      // Yields, so that requests are served in between.
+      await nextTurn();
+    }
+    // A state that changed during the save is in `#changed` again.
+    this.#unsaved = new Set();
   }
+}
 
-  *#bans(): Generator<[string, BanState]> {
-    for (const [keyId, { ban }] of this.#states) if (ban) yield [keyId, ban];
-  }
+function offset({ unix, steady }: Moment): number {
+  return unix - steady;
+}
 
-  #replaceBan(keyId: string, ban: BanState, by: BanState | undefined): void {
-    const state = this.#states.get(keyId);
-    if (state?.ban === ban) this.#states.set(keyId, { ...state, ban: by });
-  }
+function toStorage(keyId: string, { minuteEnds, minuteUsed, day, dayUsed }: WindowState, now: Moment): WindowCounts {
+  return { keyId, minuteEnds: minuteEnds + offset(now), minuteUsed, day, dayUsed };
+}
+
+function fromStorage(stored: WindowCounts, now: Moment): WindowState {
+  const { minuteEnds, minuteUsed, day, dayUsed } = capped(stored, now.unix);
+  return { ...UNUSED, minuteEnds: minuteEnds - offset(now), minuteUsed, day, dayUsed };
 }

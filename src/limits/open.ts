@@ -1,19 +1,17 @@
 import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
-import type { Clock } from '../stdx/clock.ts';
-import type { Timers } from '../stdx/timers.ts';
+import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
-import type { Limiter } from './limiter.ts';
+import { Bans } from './bans.ts';
+import type { Limiter, WindowLimiter } from './limiter.ts';
 import { LocalLimiter } from './local-limiter.ts';
 
 export interface LimiterOptions {
   readonly storage: Storage;
-  readonly clock: Clock;
+  readonly time: Time;
   readonly events: Events;
   /** Replaces the Redis server's clock; for tests. */
-  readonly time?: Clock;
-  /** What deadlines are measured with; for tests. */
-  readonly timers?: Timers;
+  readonly serverTime?: Pick<Time, 'now'>;
 }
 
 /**
@@ -22,16 +20,16 @@ export interface LimiterOptions {
  */
 export async function openLimiter(
   { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
-  { time, timers, ...options }: LimiterOptions,
+  options: LimiterOptions,
 ): Promise<Limiter> {
-  if (!redis) return new LocalLimiter({ ...options, banAfter: banAfterRefusals });
+  const withBans = (limiter: WindowLimiter) => new Bans(limiter, { ...options, banAfter: banAfterRefusals });
+  if (!redis) return withBans(new LocalLimiter(options));
   // Loaded on demand: the Redis client takes a third as long to load as everything else.
   const { RedisLimiter } = await import('./redis/limiter.ts');
-  const forTests = { ...(time && { time }), ...(timers && { timers }) };
-  const limiter = new RedisLimiter({ ...options, ...redis, banAfter: banAfterRefusals, ...forTests });
+  const limiter = new RedisLimiter({ ...options, ...redis });
   try {
     await limiter.connect();
-    return limiter;
+    return withBans(limiter);
   } catch (error) {
     await limiter[Symbol.asyncDispose]();
     throw error;

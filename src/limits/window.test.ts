@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyLimits, anySteps, LimiterModel } from '../../test/kit/limiter-model.ts';
-import { charge, later, look, UNUSED } from './window.ts';
+import { banned, charge, countRefusal, later, look, UNUSED } from './window.ts';
 
-const BAN_AFTER = 60;
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 
 test('in any sequence the windows hold, a refusal consumes nothing, and a client that waits is admitted', () => {
@@ -16,7 +15,7 @@ test('in any sequence the windows hold, a refusal consumes nothing, and a client
       const model = new LimiterModel();
       const pass = (seconds: number) => ({ unix: now.unix + seconds, steady: now.steady + seconds });
       const call = () => {
-        const result = charge(state, limits, now, BAN_AFTER);
+        const result = charge(state, limits, now);
         state = result.state;
         model.check(result.decision, limits, now);
         return result.decision;
@@ -27,8 +26,6 @@ test('in any sequence the windows hold, a refusal consumes nothing, and a client
         if (step.kind === 'wait') now = pass(step.seconds);
         if (step.kind === 'clock') now = { unix: now.unix + step.seconds, steady: now.steady };
         if (step.kind === 'plan') limits = step.limits;
-        // What a restart keeps: both windows and the ban, not the refusals counted so far.
-        if (step.kind === 'restart') state = { ...state, refusals: 0, refusalsEnd: 0 };
         if (step.kind === 'obey') {
           const refused = look(state, limits, now);
           if (!refused.refusal) continue;
@@ -41,49 +38,6 @@ test('in any sequence the windows hold, a refusal consumes nothing, and a client
     }),
     { numRuns: 500 },
   );
-});
-
-test('a key is banned when it is refused more often than its plan admits per minute, and at least 60 times', () => {
-  for (const [plan, refusalsNeeded] of [
-    [{ minute: 60, day: 1_000 }, 61],
-    [{ minute: 300, day: 10_000 }, 301],
-    [{ minute: 5, day: 1_000 }, 60],
-  ] as const) {
-    let state = UNUSED;
-    let now = { unix: NOON, steady: NOON };
-    const call = () => {
-      const result = charge(state, plan, now, BAN_AFTER);
-      state = result.state;
-      return result.decision;
-    };
-    for (let i = 0; i <= plan.minute; i += 1) call();
-    now = { unix: NOON + 2, steady: NOON + 2 };
-    for (let i = 1; i < refusalsNeeded; i += 1) assert.equal(call().refusal, 'rate_limit_exceeded');
-    assert.equal(call().refusal, 'key_banned');
-  }
-});
-
-test('with 0 as the refusals before a ban there are no bans', () => {
-  let state = UNUSED;
-  for (let i = 0; i < 10_000; i += 1) {
-    const now = { unix: NOON + Math.floor(i / 200), steady: NOON + Math.floor(i / 200) };
-    const result = charge(state, { minute: 1, day: 1_000 }, now, 0);
-    state = result.state;
-    assert.notEqual(result.decision.refusal, 'key_banned');
-  }
-});
-
-test('a ban counts for the length of the next until a day after its end', () => {
-  for (const [sinceEnd, minutes] of [
-    [86_399, 60],
-    [86_400, 1],
-  ] as const) {
-    const ends = NOON - sinceEnd;
-    const ban = { starts: ends - 3_600, ends, level: 4, reason: 'r' };
-    const state = { ...UNUSED, minuteEnds: NOON + 30, minuteUsed: 1, refusalsEnd: NOON + 30, refusals: 59, ban };
-    const { newBan } = charge(state, { minute: 1, day: 1_000 }, { unix: NOON, steady: NOON }, BAN_AFTER);
-    assert.deepEqual([newBan?.starts, newBan?.ends], [NOON, NOON + minutes * 60]);
-  }
 });
 
 test('with both windows spent the refusal names the day, and the wait covers both', () => {
@@ -103,37 +57,57 @@ test('with both windows spent the refusal names the day, and the wait covers bot
   }
 });
 
-test('refusals lead to a ban only from two seconds after the first and within its minute, and never in a ban', () => {
-  const now = { unix: NOON, steady: NOON - 1_000 };
-  const spent = { ...UNUSED, minuteEnds: now.steady + 30, minuteUsed: 1, day: NOON / 86_400, refusals: 59 };
-  const ban = { starts: now.steady - 10, ends: now.steady + 50, level: 1, reason: 'r' };
-  const refusedAfter = (seconds: number, more = {}) =>
-    charge({ ...spent, refusalsEnd: now.steady + 60 - seconds, ...more }, { minute: 1, day: 1_000 }, now, BAN_AFTER);
-  assert.equal(refusedAfter(1).newBan, undefined);
-  assert.equal(refusedAfter(2).newBan?.reason, 'refused 60 more times within a minute of a 429');
-  assert.ok(refusedAfter(59).newBan);
-  const afterMinute = refusedAfter(60);
-  assert.deepEqual([afterMinute.newBan, afterMinute.state.refusals], [undefined, 0]);
-  assert.equal(afterMinute.state.refusalsEnd, now.steady + 60);
-  const inBan = refusedAfter(30, { ban });
-  assert.deepEqual([inBan.newBan, inBan.state.refusals], [undefined, 59]);
-  assert.deepEqual(inBan.decision.ban, { until: NOON + 50, reason: 'r' });
+test('refusals count from two seconds after the first until its minute is over, within one epoch', () => {
+  const at = (seconds: number) => ({ unix: NOON + seconds, steady: NOON - 1_000 + seconds });
+  const refuse = (state = UNUSED, epoch: number, ...seconds: number[]) =>
+    seconds.reduce((known, second) => countRefusal(known, epoch, at(second)), state);
+  assert.deepEqual(refuse(UNUSED, 0, 0), { ...UNUSED, refusalsEnd: at(60).steady });
+  assert.equal(refuse(UNUSED, 0, 0, 0, 1, 1).refusals, 0, 'those in flight with the first do not count');
+  assert.equal(refuse(UNUSED, 0, 0, 1, 2, 2, 59).refusals, 3);
+  assert.equal(refuse(UNUSED, 0, 0, 2, 59, 60).refusals, 0, 'the next minute begins anew');
+  const counted = refuse(UNUSED, 1, 0, 2, 3);
+  assert.deepEqual([counted.refusals, counted.epoch], [2, 1]);
+  assert.deepEqual(refuse(counted, 2, 4), { ...UNUSED, refusalsEnd: at(64).steady, epoch: 2 }, 'a lift forgets');
+  assert.equal(refuse(counted, 0, 4), counted, 'a request of an earlier epoch counts nothing');
+});
+
+test('during a ban the wait covers the windows too, by the clock of the ban', () => {
+  const limits = { minute: 5, day: 9 };
+  const now = { unix: NOON, steady: NOON };
+  const open = { ...UNUSED, minuteEnds: NOON + 30, minuteUsed: 2, day: Math.floor(NOON / 86_400), dayUsed: 3 };
+  const ban = { until: NOON + 60, reason: 'r' };
+  for (const [state, reset] of [
+    [open, NOON + 60],
+    [{ ...open, minuteUsed: 5 }, NOON + 60],
+    [{ ...open, minuteEnds: NOON + 58, minuteUsed: 5 }, NOON + 63],
+    [{ ...open, dayUsed: 9 }, NOON + 43_200],
+  ] as const) {
+    const decision = banned(look(state, limits, now), ban, NOON + 5);
+    assert.deepEqual(
+      [decision.refusal, decision.limit, decision.remaining, decision.reset, decision.now, decision.ban],
+      ['key_banned', 5, 0, reset, NOON + 5, ban],
+    );
+    assert.deepEqual(decision.minute, { limit: 5, remaining: 0, reset });
+    assert.equal(decision.day.remaining, 9 - state.dayUsed);
+  }
 });
 
 test('a decision restated later is the one that a look would give then', () => {
   const limits = { minute: 5, day: 9 };
   const at = (seconds: number) => ({ unix: NOON + seconds, steady: NOON + seconds - 1_000 });
   const open = { ...UNUSED, minuteEnds: at(30).steady, minuteUsed: 2, day: Math.floor(NOON / 86_400), dayUsed: 3 };
-  const ban = { starts: at(-10).steady, ends: at(50).steady, level: 1, reason: 'r' };
   for (const state of [
     open,
     { ...open, minuteUsed: 5 },
     { ...open, dayUsed: 9 },
     { ...open, minuteEnds: 0, minuteUsed: 0 },
-    { ...open, ban },
   ]) {
-    for (const seconds of [0, 10, 29, ...('ban' in state && state.ban ? [] : [30, 43_199, 43_200])])
+    for (const seconds of [0, 10, 29, 30, 43_199, 43_200]) {
       assert.deepEqual(later(look(state, limits, at(0)), at(seconds)), look(state, limits, at(seconds)));
+      const ban = { until: NOON + 60, reason: 'r' };
+      const restated = later(banned(look(state, limits, at(0)), ban, NOON), at(seconds));
+      assert.equal(restated.refusal === 'key_banned', seconds < 60);
+    }
   }
   const { minute, day } = look(open, limits, at(30));
   assert.deepEqual(minute, { limit: 5, remaining: 5, reset: NOON + 90 });

@@ -24,7 +24,7 @@ export interface OperatorApp extends Disposable {
 /** Creates the request handler of the operator listener: API, console, metrics and health. */
 export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptions): OperatorApp {
   const { health, metrics } = rest;
-  const vitals = new Vitals(metrics);
+  const vitals = new Vitals(metrics, rest.time.machine);
   const options = { ...rest, vitals };
   // Loaded on their first requests: on most instances console and API are never used.
   let loading: Promise<ReturnType<typeof createConsole>> | undefined;

@@ -2,8 +2,8 @@ import { AUDIT_ACTIONS, type AuditEntry, type AuditQuery } from '../catalog/audi
 import { auditCsv } from '../catalog/operator/csv.ts';
 import { type Html, html } from '../http/docs/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
-import { utc } from '../stdx/clock.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
+import { utc } from '../stdx/time.ts';
 import { type ConsoleContext, type ConsoleRoute, numberIn, searchText } from './frame/context.ts';
 import { foreign, pager, utcMoment } from './frame/element.ts';
 import { page } from './frame/layout.ts';
@@ -32,14 +32,15 @@ export const auditRoutes: readonly ConsoleRoute[] = [
 /** The filters of a request, as they are in the address and as storage takes them. */
 function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
   const span = SPANS.find(({ value }) => value === query.get('since')) ?? DEFAULT_SPAN;
-  const [actor, target] = [searchText(query, 'actor'), searchText(query, 'target')];
+  const [actor, target, text] = ['actor', 'target', 'q'].map((name) => searchText(query, name));
   const action = AUDIT_ACTIONS.find((each) => each === query.get('action'));
-  const address: ListQuery = { since: span === DEFAULT_SPAN ? '' : span.value, actor, action, target };
+  const address: ListQuery = { since: span === DEFAULT_SPAN ? '' : span.value, q: text, actor, action, target };
   const filter: Omit<AuditQuery, 'limit'> = {
     since: Math.max(0, now - span.seconds),
     ...(actor && { actor }),
     ...(action && { action }),
     ...(target && { target }),
+    ...(text && { text }),
   };
   return { span, address, filter };
 }
@@ -52,6 +53,7 @@ async function listAudit(context: ConsoleContext): Promise<Answer> {
   const entries = found.slice(0, ENTRIES_PER_PAGE);
   const last = found.length > ENTRIES_PER_PAGE ? entries.at(-1) : undefined;
   const fields = [
+    textField('q', 'Changed from or to', address.q),
     textField('actor', 'Actor', address.actor),
     choiceField('action', 'Action', ACTIONS, address.action),
     textField('target', 'Target (id)', address.target),

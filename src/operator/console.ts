@@ -58,8 +58,8 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
   const login = createLogin(options);
   const busiest = createBusiest(options);
-  const { clock, machineClock, examine } = options;
-  const examination = examine && new Examination({ examine, clock: machineClock });
+  const { time, examine } = options;
+  const examination = examine && new Examination({ examine, time: time.machine });
   const imports = new Imports(options.storage);
   const find = createRouter([...ROUTES, ...(options.additions?.routes ?? [])]);
   return async (exchange) => {
@@ -69,7 +69,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     } catch (error) {
       // Sessions are in the database too.
       if (exchange.path !== '/console' || !(error instanceof CatalogError) || error.code !== 'unavailable')
-        return failurePage(exchange, error, barePage);
+        return failurePage(error, barePage);
       return concluded(barePage(overviewWithoutDatabase(options.vitals, error)), errorAnswer(error));
     }
   };
@@ -83,8 +83,8 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
       if (!LOGIN_METHODS.has(request.method)) return notAllowed(request.method, 'GET, HEAD, POST');
       return login(exchange);
     }
-    const { unix: now } = clock();
-    const { unix: machineNow } = machineClock();
+    const { unix: now } = time.now();
+    const { unix: machineNow } = time.machine.now();
     const found = await findSession(options.storage, request, machineNow);
     if (!found) return notSignedIn(exchange);
     const by = { actor: found.session.actor, via: 'console' } as const;
@@ -104,7 +104,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     try {
       return await handle(context, draw);
     } catch (error) {
-      return failurePage(exchange, error, draw);
+      return failurePage(error, draw);
     }
   }
 
@@ -121,8 +121,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     return route.handle({ ...context, form, file });
   }
 
-  function failurePage(exchange: Exchange, error: unknown, draw: Draw): Answer {
-    if (!(error instanceof CatalogError)) options.events.requestFailed(exchange.requestId, error);
+  function failurePage(error: unknown, draw: Draw): Answer {
     const message = error instanceof CatalogError ? error.message : 'The console failed; see the log';
     return errorPage(errorAnswer(error), message, draw);
   }

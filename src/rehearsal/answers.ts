@@ -1,13 +1,13 @@
 import type { Serve } from '../http/transport/exchange.ts';
-import type { Clock } from '../stdx/clock.ts';
-import { greased } from './script/grease.ts';
+import type { Time } from '../stdx/time.ts';
+import { greased, textOf } from './script/grease.ts';
 
-/** Wraps a request handler so that its answers have a `Date` by this clock; Node would write the machine's. */
-export function withDate(serve: Serve, clock: Clock): Serve {
+/** Wraps a request handler so that its answers have a `Date` by this time; Node would write the machine's. */
+export function withDate(serve: Serve, time: Time): Serve {
   return (exchange) => {
     const send = exchange.answer.bind(exchange);
     exchange.answer = (answer) => {
-      const date = new Date(clock().unix * 1000).toUTCString();
+      const date = new Date(time.now().unix * 1000).toUTCString();
       send({ ...answer, headers: [...(answer.headers ?? []), 'Date', date] });
     };
     return serve(exchange);
@@ -18,7 +18,10 @@ export function withDate(serve: Serve, clock: Clock): Serve {
 export function withGrease(serve: Serve, seed: string): Serve {
   return (exchange) => {
     const send = exchange.answer.bind(exchange);
-    exchange.answer = (answer) => send(exchange.isApi ? greased(answer, seed) : answer);
+    exchange.answer = (answer) => {
+      const { status, body = '' } = answer;
+      send(exchange.isApi ? greased(answer, `${seed}\n${status}\n${textOf(body)}`) : answer);
+    };
     return serve(exchange);
   };
 }

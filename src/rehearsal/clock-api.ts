@@ -1,9 +1,9 @@
 import { CatalogError } from '../catalog/error.ts';
 import { validator } from '../catalog/validate.ts';
-import { originOf } from '../http/operations/idempotency.ts';
+import { onceIdOf } from '../http/operations/idempotency.ts';
 import type { ApiOperation } from '../operator/api/operation.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
-import type { TurnedClock } from './clock.ts';
+import type { TurnedTime } from './turned-time.ts';
 import { type Turn, timeJson, turnTime } from './turns.ts';
 
 const TAG = 'clock';
@@ -33,7 +33,7 @@ const NewTurn = {
 const checkTurn = validator(NewTurn);
 
 /** The operations on the clock of a rehearsal. */
-export function clockOperations(transactions: Transactions, clock: TurnedClock): readonly ApiOperation[] {
+export function clockOperations(transactions: Transactions, time: TurnedTime): readonly ApiOperation[] {
   const success = { status: 200, description: 'The time', schema: Time, example: EXAMPLE } as const;
   const about = { path: '/clock', tag: TAG, role: 'admin', success, errors: [] } as const;
   return [
@@ -43,7 +43,7 @@ export function clockOperations(transactions: Transactions, clock: TurnedClock):
       method: 'GET',
       summary: 'Get the time',
       description: 'The time of a service in rehearsal, and by how much it is turned.',
-      handle: () => ({ status: 200, body: JSON.stringify(timeJson(clock.time)) }),
+      handle: () => ({ status: 200, body: JSON.stringify(timeJson(time.shown)) }),
     },
     {
       ...about,
@@ -54,10 +54,10 @@ export function clockOperations(transactions: Transactions, clock: TurnedClock):
       body: { schema: NewTurn, example: { advance: '24h' } },
       async handle({ exchange, token, by }) {
         const turn = turnOf(checkTurn(exchange.body));
-        const origin = originOf(exchange, token.id);
-        const { resource: time, isReplay } = await turnTime(transactions, turn, { machine: clock.machine, by, origin });
+        const id = onceIdOf(exchange, token.id);
+        const { resource: shown, isReplay } = await turnTime(transactions, turn, { machine: time.machine, by, id });
         const headers = isReplay ? ['Idempotency-Replayed', 'true'] : [];
-        return { status: 200, headers, body: JSON.stringify(timeJson(time)) };
+        return { status: 200, headers, body: JSON.stringify(timeJson(shown)) };
       },
     },
   ];

@@ -4,26 +4,26 @@ import type { Answer } from '../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../operator/frame/context.ts';
 import { count, duration, mistake, onlyFor, post } from '../operator/frame/element.ts';
 import { page } from '../operator/frame/layout.ts';
-import { utc } from '../stdx/clock.ts';
+import { utc } from '../stdx/time.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
-import type { TurnedClock } from './clock.ts';
+import type { TurnedTime } from './turned-time.ts';
 import { type Turn, turnTime } from './turns.ts';
 
 const MINUTES = 'yyyy-mm-ddThh:mm'.length;
 
 /** The page of the clock, and its forms. */
-export function clockRoutes(transactions: Transactions, clock: TurnedClock): readonly ConsoleRoute[] {
+export function clockRoutes(transactions: Transactions, time: TurnedTime): readonly ConsoleRoute[] {
   const turn = async (context: ConsoleContext, wanted: Turn) => {
     try {
-      await turnTime(transactions, wanted, { machine: clock.machine, by: context.by });
+      await turnTime(transactions, wanted, { machine: time.machine, by: context.by });
       return seeOther('/clock');
     } catch (error) {
       if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
-      return clockPage(context, clock, error.message);
+      return clockPage(context, time, error.message);
     }
   };
   return [
-    { method: 'GET', path: '/clock', handle: (context) => clockPage(context, clock) },
+    { method: 'GET', path: '/clock', handle: (context) => clockPage(context, time) },
     {
       method: 'POST',
       path: '/clock/advance',
@@ -42,8 +42,8 @@ function momentIn(local: string): string {
   return `${local}${local.length === MINUTES ? ':00' : ''}Z`;
 }
 
-function clockPage(context: ConsoleContext, clock: TurnedClock, wrong?: string): Answer {
-  const { now, turnedBy } = clock.time;
+function clockPage(context: ConsoleContext, time: TurnedTime, wrong?: string): Answer {
+  const { now, turnedBy } = time.shown;
   const advance = html`<div class="fields"><div><label for="advance">Duration</label>
 <input id="advance" name="advance" value="${field(context.form, 'advance') || '1h'}" required autocomplete="off" aria-describedby="advance-hint">
 <p class="hint" id="advance-hint">Such as 90s, 10m, 24h or 30d.</p></div>

@@ -1,14 +1,14 @@
 import sql from 'sql-template-tag';
 import type { Operator } from '../catalog/audit.ts';
 import { CatalogError } from '../catalog/error.ts';
-import type { Created, Origin } from '../catalog/idempotency.ts';
+import type { Once, OnceId } from '../catalog/idempotency.ts';
 import { quote } from '../catalog/validate.ts';
 import { momentOf } from '../operator/api/query.ts';
-import { type Clock, utc } from '../stdx/clock.ts';
 import { parseDuration } from '../stdx/duration.ts';
+import { type Time, utc } from '../stdx/time.ts';
 import { DatabaseNotOpened } from '../storage/engine.ts';
 import { recordAudit } from '../storage/sql/audit.ts';
-import { createOnce } from '../storage/sql/outcomes.ts';
+import { once } from '../storage/sql/once.ts';
 import { one } from '../storage/sql/statement.ts';
 import type { Tables } from '../storage/sql/tables.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
@@ -20,21 +20,21 @@ const UNIX_MAX = Date.UTC(9000, 0, 1) / 1000;
 export type Turn = { readonly advance: string } | { readonly set: string };
 
 /** The time in Unix seconds, and by how many seconds it is turned. */
-export interface TurnedTime {
+export interface ShownTime {
   readonly now: number;
   readonly turnedBy: number;
 }
 
 interface TurnContext {
-  /** The clock that is not turned. */
-  readonly machine: Clock;
+  /** The time that is not turned. */
+  readonly machine: Time;
   readonly by: Operator;
-  /** What a retry of the turn is recognised by. */
-  readonly origin?: Origin;
+  /** What a repeat of the turn is recognised by. */
+  readonly id?: OnceId;
 }
 
 /** The time as commands and API print it. */
-export function timeJson({ now, turnedBy }: TurnedTime) {
+export function timeJson({ now, turnedBy }: ShownTime) {
   return { now: utc(now), turnedBy };
 }
 
@@ -63,16 +63,16 @@ export function markRehearsed(transactions: Transactions): Promise<void> {
 export function turnTime(
   transactions: Transactions,
   turn: Turn,
-  { machine, by, origin = { keyId: by.actor } }: TurnContext,
-): Promise<Created<TurnedTime>> {
+  { machine, by, id = { keyId: by.actor } }: TurnContext,
+): Promise<Once<ShownTime>> {
   return transactions.change('clock', async (trx) => {
     const { turned_by: before } = await one<Pick<Tables['rehearsal'], 'turned_by'>>(
       trx,
       sql`select turned_by from rehearsal`,
     );
-    const { unix } = machine();
+    const { unix } = machine.now();
     const present = unix + before;
-    return createOnce(trx, { origin, now: present }, async () => {
+    return once(trx, { ...id, now: present }, async () => {
       const now = targetOf(turn, present);
       const turnedBy = now - unix;
       await trx.run(sql`update rehearsal set turned_by = ${turnedBy}, turned_at = ${unix}`);
@@ -102,11 +102,11 @@ function durationOf(text: string): number {
 }
 
 /** Reads by how many seconds the running service is to turn its clock, and notes that it has taken them. */
-export function takeTurn(transactions: Transactions, machine: Clock): Promise<number> {
+export function takeTurn(transactions: Transactions, machine: Time): Promise<number> {
   return transactions.transact(async (trx) => {
     const turn = await one<Tables['rehearsal']>(trx, sql`select * from rehearsal`);
     // The clocks of two processes differ by less than a second, and what a command said of the time must hold here.
-    const turned_by = turn.turned_by + Math.max(0, turn.turned_at - machine().unix);
+    const turned_by = turn.turned_by + Math.max(0, turn.turned_at - machine.now().unix);
     if (turned_by !== turn.turned_by || turned_by !== turn.taken_by) {
       await trx.run(sql`update rehearsal set turned_by = ${turned_by}, taken_by = ${turned_by}`);
     }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SYSTEM_TIMERS as timers } from './timers.ts';
+import { MACHINE as time } from './time.ts';
 import { within } from './within.ts';
 
 const lateness = () => new Error('late');
 
 test('work within its time settles unchanged', async () => {
-  assert.equal(await within(Promise.resolve(7), { ms: 60_000, lateness, timers }), 7);
-  await assert.rejects(within(Promise.reject(new Error('failed')), { ms: 60_000, lateness, timers }), /failed/);
+  assert.equal(await within(Promise.resolve(7), { ms: 60_000, lateness, time }), 7);
+  await assert.rejects(within(Promise.reject(new Error('failed')), { ms: 60_000, lateness, time }), /failed/);
 });
 
 test('work that takes too long is not waited for', async () => {
   const { promise } = Promise.withResolvers<void>();
-  await assert.rejects(within(promise, { ms: 1, lateness, timers }), /late/);
+  await assert.rejects(within(promise, { ms: 1, lateness, time }), /late/);
 });

@@ -2,17 +2,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Clock } from '../stdx/clock.ts';
+import { OWN_COMMAND } from '../shipped.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
+import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
+import { becameEmpty } from './sqlite/inspect.ts';
 
-const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
 const LOOK_INTERVAL_MS = 1_000;
 /** After a failure the next attempt waits this long at most. */
 const RETRY_SECONDS_MAX = 600;
 const PRIVATE_FOLDER_MODE = 0o700;
 const REASON_CHARACTERS_MAX = 1_000;
+/** A clock that moved by more since a backup was made was stepped, and the moment is told again. */
+const STEP_SECONDS_MIN = 60;
 /** The moment in the name of a backup, in UTC; names sort by it. */
 const NAME = /^pet-catalog-(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\dZ)\.db$/;
 const LEFT_OVER = /^pet-catalog-[\dTZ-]+\.db\.unfinished$/;
@@ -26,34 +28,47 @@ interface BackupSchedule {
 
 export interface BackupOptions extends BackupSchedule {
   readonly databaseFile: string;
-  readonly clock: Clock;
+  readonly time: Time;
   readonly events: Pick<Events, 'backupsScheduled' | 'backupMade' | 'backupFailed'>;
 }
 
 /** An existing backup. */
 interface Backup {
   readonly file: string;
-  /** Unix seconds. */
+  /** By its name, in Unix seconds. */
   readonly at: number;
+}
+
+/** The newest backup, in order of making. */
+interface Newest {
+  /** When it was made, as it was told last, in Unix seconds, and on the steady clock. */
+  readonly at: number;
+  readonly steady: number;
+  readonly bytes: number;
 }
 
 /**
  * Backs an embedded database up again and again. Each backup is made and checked by the command `backup`, in a process
  * of its own: the check reads all of it, and would hold up the event loop. It has its name only once it is sound. Older
  * ones are deleted after it. A backup that fails is reported, and tried again.
+ *
+ * A clock that was ahead leaves names in the future: such files are left alone and count as none. A database that
+ * became empty gives no backup, since it would take the place of good ones.
  */
 export class ScheduledBackups implements AsyncDisposable {
   readonly #options: BackupOptions;
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  #dueAt = 0;
+  /** On the steady clock, as all that waits here: the other one may be stepped. */
+  #dueAt: number;
+  #newest: Newest | undefined;
   /** Makes a backup if one is due. Never rejects. */
   readonly look = oneAtATime(() => this.#look());
 
   constructor(options: BackupOptions) {
     this.#options = options;
-    const newest = this.#prepare();
-    this.#dueAt = newest ? newest.at + options.everySeconds : 0;
+    this.#newest = this.#prepare();
+    this.#dueAt = this.#newest ? this.#newest.steady + options.everySeconds : 0;
     this.#timer = setInterval(() => this.look(), LOOK_INTERVAL_MS).unref();
     void this.look();
   }
@@ -65,46 +80,73 @@ export class ScheduledBackups implements AsyncDisposable {
   }
 
   /** Makes the folder, and tells what is in it already. */
-  #prepare(): Backup | undefined {
-    const { folder, everySeconds, events } = this.#options;
-    let newest: Backup | undefined;
+  #prepare(): Newest | undefined {
+    const { folder, everySeconds, events, time } = this.#options;
+    const { unix, steady } = time.now();
+    let found: Backup | undefined;
     try {
       mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-      [newest] = backupsIn(folder);
+      [found] = backupsIn(folder, unix);
     } catch (error) {
       events.backupFailed((error as Error).message);
     }
-    events.backupsScheduled(everySeconds, newest && { at: newest.at, bytes: statSync(newest.file).size });
+    const newest = found && {
+      at: found.at,
+      steady: steady - (unix - found.at),
+      bytes: statSync(found.file).size,
+    };
+    events.backupsScheduled(everySeconds, newest && { at: newest.at, bytes: newest.bytes });
     return newest;
   }
 
   async #look(): Promise<void> {
-    const { clock, everySeconds, events } = this.#options;
-    const { unix: now } = clock();
-    if (this.#stop.signal.aborted || now < this.#dueAt) return;
+    const { time, everySeconds, events } = this.#options;
+    const { unix, steady } = time.now();
+    this.#tellOfStep(unix - steady);
+    if (this.#stop.signal.aborted || steady < this.#dueAt) return;
     try {
-      await this.#make(now);
-      this.#dueAt = now + everySeconds;
+      this.#newest = { ...(await this.#make(unix)), steady };
+      this.#dueAt = steady + everySeconds;
     } catch (error) {
-      this.#dueAt = now + Math.min(everySeconds, RETRY_SECONDS_MAX);
+      this.#dueAt = steady + Math.min(everySeconds, RETRY_SECONDS_MAX);
       if (!this.#stop.signal.aborted) events.backupFailed((error as Error).message);
     }
   }
 
-  async #make(now: number): Promise<void> {
+  /** After a step of the clock, tells anew when the newest backup was made: its age would be wrong by the step. */
+  #tellOfStep(unixAheadOfSteady: number): void {
+    const newest = this.#newest;
+    if (!newest) return;
+    const at = newest.steady + unixAheadOfSteady;
+    if (Math.abs(at - newest.at) < STEP_SECONDS_MIN) return;
+    this.#newest = { ...newest, at };
+    this.#options.events.backupsScheduled(this.#options.everySeconds, { at, bytes: newest.bytes });
+  }
+
+  async #make(now: number): Promise<Omit<Newest, 'steady'>> {
     const { databaseFile, folder, keep, events } = this.#options;
     const startedMs = performance.now();
     mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
     for (const name of readdirSync(folder)) if (LEFT_OVER.test(name)) rmSync(join(folder, name), { force: true });
     const file = join(folder, nameAt(now));
+    const [before] = backupsIn(folder, now).filter((each) => each.file !== file);
     await this.#run(['backup', file, '--force', '--database-url', `sqlite:${databaseFile}`]);
-    events.backupMade({ file, at: now, bytes: statSync(file).size, durationMs: performance.now() - startedMs });
-    for (const old of backupsIn(folder).slice(keep)) rmSync(old.file, { force: true });
+    if (before && becameEmpty(before.file, file)) {
+      rmSync(file);
+      throw new Error(
+        `The database ${databaseFile} is empty, and its last backup ${before.file} is not: restore that, or move the backups elsewhere if it is to be empty`,
+      );
+    }
+    const { size: bytes } = statSync(file);
+    events.backupMade({ file, at: now, bytes, durationMs: performance.now() - startedMs });
+    for (const old of backupsIn(folder, now).slice(keep)) rmSync(old.file, { force: true });
+    return { at: now, bytes };
   }
 
   /** Runs a command. Rejects with what it says if it fails. */
   async #run(args: readonly string[]): Promise<void> {
-    const child = spawn(process.execPath, [COMMAND, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const [program, ...first] = OWN_COMMAND;
+    const child = spawn(program, [...first, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
     const stop = () => child.kill();
     this.#stop.signal.addEventListener('abort', stop);
     let said = '';
@@ -120,13 +162,14 @@ export class ScheduledBackups implements AsyncDisposable {
   }
 }
 
-/** The backups in a folder, newest first. */
-function backupsIn(folder: string): Backup[] {
+/** The backups in a folder up to a moment, newest first. */
+function backupsIn(folder: string, now: number): Backup[] {
   const names = readdirSync(folder).filter((name) => NAME.test(name));
   return names
     .sort()
     .reverse()
-    .map((name) => ({ file: join(folder, name), at: Date.parse(name.replace(NAME, '$1$2:$3:$4')) / 1_000 }));
+    .map((name) => ({ file: join(folder, name), at: Date.parse(name.replace(NAME, '$1$2:$3:$4')) / 1_000 }))
+    .filter(({ at }) => at <= now);
 }
 
 function nameAt(unixSeconds: number): string {

@@ -1,4 +1,5 @@
 import type { Sql } from 'sql-template-tag';
+import type { Fullness } from '../catalog/storage.ts';
 import type { Tables } from './sql/tables.ts';
 
 /**
@@ -54,6 +55,10 @@ export interface Engine {
   readAll(trx: Transaction, table: keyof Tables): AsyncIterable<Readonly<Record<string, unknown>>[]>;
   /** Calls `look` whenever other processes may have made changes. Returns the function that stops it. */
   watch(look: () => Promise<void>): () => Promise<void>;
+  /** Measures the database. */
+  size(): Promise<Pick<Fullness, 'databaseBytes' | 'logBytes' | 'diskFreeBytes'>>;
+  /** Throws if what is written would be lost, because the files of the database were removed or replaced. */
+  assertInPlace?(): void;
 }
 
 /** A database cannot be opened. The message says which, why, and what to do. */

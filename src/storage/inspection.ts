@@ -1,16 +1,18 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { type DatabaseAddress, withoutPassword } from '../config.ts';
+import { type Config, withoutPassword } from '../config.ts';
 import { compareClocks, type Finding } from '../telemetry/finding.ts';
+import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
 import { NUMBERS } from './postgres/connection.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
-import { isDiskFull } from './sqlite/failure.ts';
-import { findDamagedRows, findReadOnlyMount } from './sqlite/soundness.ts';
-import { inspectLog } from './sqlite/wal.ts';
+import { sizeOf } from './sqlite/disk.ts';
+import { DatabaseDamaged, findObstacle, findOtherOwner, findReadOnlyMount, notOpened } from './sqlite/failure.ts';
+import { appliedIn, findDamagedRows } from './sqlite/inspect.ts';
+import { openToRead } from './sqlite/read.ts';
+import { assertNothingLeft, findOtherNames } from './sqlite/write.ts';
 
 const DATABASE = 'database';
 /** Below this the log of the database may find no room, and creates are refused. */
@@ -23,22 +25,28 @@ const ROWS_AT_ONCE = 1_000;
 const OTHERS_MODE = 0o077;
 
 const MARK = 'select turned_by from rehearsal';
+const COUNTER = 'select count, bytes from category_counter';
+/** From this share on the catalog is nearly full. */
+const FULL_SHARE = 0.9;
 const MARKED_SINCE = '011-rehearsal';
+
+type Counter = Pick<Tables['category_counter'], 'count' | 'bytes'>;
 
 interface Mark {
   readonly turned_by: number;
 }
 
-/** Checks a database without changing anything in it; `rehearsal`: whether its service is to rehearse clients. */
-export function inspectDatabase(database: DatabaseAddress, rehearsal: boolean): Promise<Finding[]> {
-  return database.engine === 'sqlite' ? inspectFile(database.file, rehearsal) : inspectServer(database.url, rehearsal);
+/** What the settings say of the database: whether clients are rehearsed, and how full the catalog may become. */
+type Expected = Pick<Config, 'rehearsal' | 'categoriesMax' | 'categoriesBytesMax'>;
+
+/** Checks the database of a service without changing anything in it. */
+export function inspectDatabase({ database, ...expected }: Expected & Pick<Config, 'database'>): Promise<Finding[]> {
+  return database.engine === 'sqlite' ? inspectFile(database.file, expected) : inspectServer(database.url, expected);
 }
 
-async function inspectFile(file: string, rehearsal: boolean): Promise<Finding[]> {
-  if (!existsSync(file)) {
-    return [missingFile(file)];
-  }
-  return [...fileContent(file, rehearsal), filePermissions(file), freeSpace(file)];
+async function inspectFile(file: string, expected: Expected): Promise<Finding[]> {
+  if (!existsSync(file)) return [missingFile(file)];
+  return [...fileContent(file, expected), ...writing(file), filePermissions(file), freeSpace(file)];
 }
 
 function missingFile(file: string): Finding {
@@ -46,43 +54,49 @@ function missingFile(file: string): Finding {
   let folder = dirname(resolve(file));
   while (!existsSync(folder)) folder = dirname(folder);
   try {
+    assertNothingLeft(file);
     accessSync(folder, constants.W_OK);
     return { check, status: 'ok', finding: `There is no ${file} yet; \`pet-catalog serve\` creates it` };
-  } catch {
+  } catch (error) {
+    if (error instanceof DatabaseNotOpened) return notRead(file, error);
     const advice = 'set DATABASE_URL to a writable place';
     return { check, status: 'problem', finding: `${file} cannot be created in ${folder}`, advice };
   }
 }
 
-function fileContent(file: string, rehearsal: boolean): Finding[] {
-  const problem = (finding: string, advice: string): Finding[] => [
-    { check: DATABASE, status: 'problem', finding, advice },
-  ];
-  const mount = findReadOnlyMount(file);
-  if (mount) return problem(mount.finding, mount.advice);
-  const restore = 'stop the service and run `pet-catalog restore FILE` with your last backup';
-  const { damage: logDamage } = inspectLog(file);
-  if (logDamage)
-    return problem(
-      `${file} is damaged: ${logDamage}`,
-      `see what is left by \`pet-catalog doctor --repair\`, or ${restore}`,
-    );
+function fileContent(file: string, expected: Expected): Finding[] {
   try {
-    using database = new DatabaseSync(file, { readOnly: true, timeout: 1_000 });
-    const [damage] = database.prepare('PRAGMA quick_check(1)').all() as { quick_check: string }[];
-    if (damage?.quick_check !== 'ok') return problem(`${file} is damaged: ${damage?.quick_check}`, restore);
-    const names = (database.prepare('SELECT name FROM kysely_migration').all() as { name: string }[]).map(
-      ({ name }) => name,
-    );
-    const sound: Finding = { check: DATABASE, status: 'ok', finding: `${file} is sound` };
+    using reader = openToRead(file);
+    const { database } = reader;
+    const names = appliedIn(database, file);
     const marks = names.includes(MARKED_SINCE) ? (database.prepare(MARK).all() as unknown as Mark[]) : [];
-    return [sound, tables(names), ...marked(marks, rehearsal), rows(findDamagedRows(database))];
+    const sound: Finding = { check: DATABASE, status: 'ok', finding: `${file} is sound` };
+    const counters = missingOf(names).length === 0 ? database.prepare(COUNTER).all() : [];
+    const full = catalogs(counters as unknown as Counter[], expected);
+    return [sound, tables(names), ...marked(marks, expected.rehearsal), rows(findDamagedRows(database)), ...full];
   } catch (error) {
-    const { message } = error as Error;
-    if (/no such table/.test(message)) return problem(`${file} holds no catalog`, 'set DATABASE_URL to the right file');
-    if (isDiskFull(file, error)) return problem(`${file} cannot be read: its disk is full`, 'make room');
-    return problem(`${file} cannot be read: ${message}`, `check its permissions; if it is damaged, ${restore}`);
+    return [notRead(file, notOpened(file, error))];
   }
+}
+
+function notRead(file: string, error: DatabaseNotOpened): Finding {
+  const problem = { check: DATABASE, status: 'problem' } as const;
+  if (!(error instanceof DatabaseDamaged)) {
+    return { ...problem, finding: error.message, advice: 'do what it says; nothing is known to be damaged' };
+  }
+  const advice =
+    'see what is left by `pet-catalog doctor --repair`, or stop the service and run `pet-catalog restore FILE` with your last backup';
+  return { ...problem, finding: `${file} is damaged: ${error.damage}`, advice };
+}
+
+/** Whether a service that is started as this command was could write. */
+function writing(file: string): Finding[] {
+  const check = 'writing';
+  const mount = findReadOnlyMount(file);
+  if (mount) return [{ check, status: 'problem', ...mount }];
+  const obstacle = findObstacle(file) ?? findOtherOwner(file) ?? findOtherNames(file);
+  if (obstacle) return [{ check, status: 'problem', ...obstacle }];
+  return [{ check, status: 'ok', finding: `${file} and its folder may be written to` }];
 }
 
 function tables(names: readonly string[]): Finding {
@@ -122,6 +136,22 @@ function marked([mark]: readonly Mark[], rehearsal: boolean): Finding[] {
   return [{ check, status: 'problem', finding, advice }];
 }
 
+/** How full the catalog is of its bounds. */
+function catalogs(counters: readonly Counter[], { categoriesMax, categoriesBytesMax }: Expected): Finding[] {
+  return counters.map(({ count, bytes }) => {
+    const check = 'catalog';
+    const finding = `${count} of ${categoriesMax} categories, in ${inMib(bytes)} of ${inMib(categoriesBytesMax)} MiB`;
+    if (count < FULL_SHARE * categoriesMax && bytes < FULL_SHARE * categoriesBytesMax)
+      return { check, status: 'ok', finding };
+    const advice = 'raise CATEGORIES_MAX or CATEGORIES_BYTES_MAX, or delete categories: a full catalog refuses creates';
+    return { check, status: 'warning', finding, advice };
+  });
+}
+
+function inMib(bytes: number): number {
+  return Math.ceil(bytes / 1024 / 1024);
+}
+
 function filePermissions(file: string): Finding {
   const check = 'permissions';
   if ((statSync(file).mode & OTHERS_MODE) === 0 || (statSync(dirname(resolve(file))).mode & OTHERS_MODE) === 0) {
@@ -133,9 +163,8 @@ function filePermissions(file: string): Finding {
 
 function freeSpace(file: string): Finding {
   const check = 'disk';
-  const { bavail, bsize } = statfsSync(dirname(resolve(file)));
-  const free = bavail * bsize;
-  const finding = `${Math.floor(free / 1024 / 1024)} MiB are free beside ${file}`;
+  const { databaseBytes, logBytes, diskFreeBytes: free } = sizeOf(file);
+  const finding = `${Math.floor(free / 1024 / 1024)} MiB are free beside ${file} (${inMib(databaseBytes)} MiB, and ${inMib(logBytes)} MiB of log)`;
   if (free >= FREE_BYTES_MIN) return { check, status: 'ok', finding };
   const status = free < FREE_BYTES_NEEDED ? 'problem' : 'warning';
   return { check, status, finding, advice: 'make room: when the disk is full, creates are refused' };
@@ -150,7 +179,7 @@ interface Server {
   readonly migrated: boolean;
 }
 
-async function inspectServer(url: string, rehearsal: boolean): Promise<Finding[]> {
+async function inspectServer(url: string, expected: Expected): Promise<Finding[]> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'pet-catalog doctor',
@@ -180,8 +209,10 @@ async function inspectServer(url: string, rehearsal: boolean): Promise<Finding[]
       ...durability(server),
       compareClocks('the database', Number(server.now), Date.now() / 1000),
       tables(migrations),
-      ...marked(marks, rehearsal),
-      ...(missingOf(migrations).length === 0 ? [rows(await damagedRowsOf(client))] : []),
+      ...marked(marks, expected.rehearsal),
+      ...(missingOf(migrations).length === 0
+        ? [rows(await damagedRowsOf(client)), ...catalogs((await client.query<Counter>(COUNTER)).rows, expected)]
+        : []),
     ];
   } catch (error) {
     const finding = `${withoutPassword(url)} cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;

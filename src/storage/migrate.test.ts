@@ -12,7 +12,7 @@ import { MIGRATION_NAMES } from './migrate.ts';
 import { openEngine, openStorage } from './open.ts';
 import type { Tables } from './sql/tables.ts';
 
-const OPTIONS = { clock: manualClock().now, categoriesMax: 3_000, categoriesBytesMax: 1_000_000 };
+const OPTIONS = { time: manualClock(), categoriesMax: 3_000, categoriesBytesMax: 1_000_000 };
 
 interface Place extends AsyncDisposable {
   readonly address: DatabaseAddress;
@@ -69,10 +69,11 @@ for (const [engine, place, skip] of [
   test(`tables that lack the last migration alone get it, on ${engine}`, { skip }, async () => {
     await using database = await place();
     await (await openEngine(database.address)).db.close();
-    await database.execute('drop table route_usage');
+    await database.execute('alter table api_keys drop column epoch');
+    await database.execute('drop table key_changes');
     await database.execute(`delete from kysely_migration where name = '${MIGRATION_NAMES.at(-1)}'`);
     await (await openEngine(database.address)).db.close();
-    assert.deepEqual(await database.execute('select * from route_usage'), []);
+    assert.deepEqual(await database.execute('select epoch, key_id from api_keys, key_changes'), []);
   });
 
   test(`tables that need a later release are refused and left alone, on ${engine}`, { skip }, async () => {
@@ -132,6 +133,41 @@ test('SQLite tables that are up to date are opened while another process writes'
   await (await openEngine(database.address)).db.close();
 });
 
+for (const [engine, place, skip] of [
+  ['SQLite', sqlitePlace, false],
+  ['PostgreSQL', postgresPlace, noPostgres],
+] as const) {
+  test(`of two bans that instances imposed in one second the migration keeps one, on ${engine}`, { skip }, async () => {
+    await using database = await place();
+    await (await openEngine(database.address)).db.close();
+    await database.execute(
+      "insert into api_keys (id, name, environment, plan, per_minute, per_day, scopes, created_at) values ('k', 'n', 'production', 'free', 60, 1000, 's', 1)",
+    );
+    for (const values of [
+      "100, 160, 1, 'r', null",
+      "100, 160, 1, 'r', null",
+      "100, 400, 2, 'r', null",
+      "900, 960, 1, 'r', 930",
+    ])
+      await database.execute(`insert into bans values ('k', ${values})`);
+    await database.execute('alter table api_keys drop column epoch');
+    await database.execute('drop table key_changes');
+    await database.execute(`delete from kysely_migration where name like '%key-bans%'`);
+    await (await openEngine(database.address)).db.close();
+    const bans = await database.execute('select ends_at, lifted_at from bans order by started_at');
+    assert.deepEqual(
+      (bans as { ends_at: number; lifted_at: number | null }[]).map(({ ends_at, lifted_at }) => [
+        Number(ends_at),
+        lifted_at && Number(lifted_at),
+      ]),
+      [
+        [400, null],
+        [960, 930],
+      ],
+    );
+  });
+}
+
 test('every number in PostgreSQL has 64 bits', { skip: noPostgres }, async () => {
   await using database = await postgresPlace();
   await (await openEngine(database.address)).db.close();
@@ -163,9 +199,11 @@ async function undo(address: DatabaseAddress): Promise<void> {
   for (const index of ['pets_by_category_and_status', 'orders_by_pet', ...keyIndexes, ...auditIndexes])
     await db.run(sql`drop index ${raw(index)}`);
   const rehearsalTables = ['rehearsal', 'rehearsed_keys', 'rehearsal_notes'];
-  for (const table of ['category_changes', 'attempts', 'route_usage', 'operator_tokens', ...rehearsalTables])
+  for (const table of ['category_changes', 'key_changes', 'route_usage', 'operator_tokens', ...rehearsalTables])
     await db.run(sql`drop table ${raw(table)}`);
+  await db.run(sql`alter table outcomes rename to create_outcomes`);
   await db.run(sql`alter table api_keys drop column owner`);
+  await db.run(sql`alter table api_keys drop column epoch`);
   await db.run(sql`alter table console_logins drop column role`);
   await db.run(sql`alter table console_sessions drop column role`);
   await db.run(sql`alter table category_counter drop column bytes`);

@@ -21,6 +21,9 @@ const MIGRATIONS = {
   '010-operators': async () => (await import('./migrations/010-operators.ts')).operators,
   '011-rehearsal': async () => (await import('./migrations/011-rehearsal.ts')).rehearsal,
   '012-route-usage': async () => (await import('./migrations/012-route-usage.ts')).routeUsage,
+  '013-rehearsal-turns': async () => (await import('./migrations/013-rehearsal-turns.ts')).rehearsalTurns,
+  '014-outcomes@0.2.0': async () => (await import('./migrations/014-outcomes.ts')).outcomes,
+  '015-key-bans@0.2.0': async () => (await import('./migrations/015-key-bans.ts')).keyBans,
 };
 
 /** The names under which a database records the migrations applied to it. */
@@ -32,19 +35,39 @@ export function releaseNeeded(applied: readonly string[]): string | undefined {
   return later.map((name) => name.split('@')[1]).findLast((release) => release !== undefined);
 }
 
+/**
+ * What a database is opened for. `read` changes nothing, `change` writes to one that is there, `create` makes one that
+ * is missing, `migrate` brings its tables up to date as well, and `serve` does so under a claim.
+ */
+export type Purpose = 'read' | 'change' | 'create' | 'migrate' | 'serve';
+
+/** The codes of SQLite and PostgreSQL for a table that is not there. */
+const NO_TABLE = new Set<unknown>([1, '42P01']);
+
 interface MigrateOptions {
   readonly int64: Int64;
+  readonly purpose: Purpose;
   /** That of the engine. */
   lockWriters(trx: Transaction): Promise<void>;
 }
 
-/** Brings the tables up to date, in one transaction. Throws what the engine throws. */
-export async function migrate(db: Database, { int64, lockWriters }: MigrateOptions): Promise<void> {
-  // Empty if unreadable: either there are no tables yet, or the migration fails for the same reason and reports it.
-  const applied = await appliedMigrations(db).catch(() => []);
+/**
+ * Brings the tables up to date, in one transaction, or throws that they are not if that is not the purpose. Throws what
+ * the engine throws.
+ */
+export async function migrate(db: Database, { int64, purpose, lockWriters }: MigrateOptions): Promise<void> {
+  const applied = await appliedMigrations(db).catch((error) => {
+    if (NO_TABLE.has(error.errcode ?? error.code)) return [];
+    throw error;
+  });
   // Lock nothing if nothing is pending, so that a database can be opened while another process writes.
   const pending = pendingAfter(applied);
   if (pending.length === 0) return;
+  const isNew = applied.length === 0;
+  if (isNew && (purpose === 'read' || purpose === 'change')) throw new Error('it holds no catalog');
+  if (!isNew && purpose !== 'migrate' && purpose !== 'serve') {
+    throw new Error('its tables are of an earlier release; run `pet-catalog migrate`');
+  }
   // Loaded before the lock, for which writers wait.
   for (const [, load] of pending) await load();
   await db.transaction(async (trx) => {

@@ -1,20 +1,35 @@
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import type { Engine } from './engine.ts';
+import type { Purpose } from './migrate.ts';
 import type { ServerWait } from './postgres/connection.ts';
 import { SqlStorage, type SqlStorageOptions } from './sql/storage.ts';
+import { claimFile, isClaimed } from './sqlite/claim.ts';
 import { openSqlite } from './sqlite/engine.ts';
-import { claimFile, isClaimed } from './sqlite/file.ts';
 
-/** Opens the configured database and migrates its tables. Throws `DatabaseNotOpened`. */
-export async function openStorage(database: DatabaseAddress, options: SqlStorageOptions): Promise<SqlStorage> {
-  return new SqlStorage(await openEngine(database), options);
+/** Opens the configured database for a purpose. Throws `DatabaseNotOpened`. */
+export async function openStorage(
+  database: DatabaseAddress,
+  options: SqlStorageOptions,
+  purpose?: Purpose,
+): Promise<SqlStorage> {
+  return new SqlStorage(await openEngine(database, { purpose }), options);
 }
 
-/** Opens an engine and migrates its tables; `patient` disables deadlines. Throws `DatabaseNotOpened`. */
-export async function openEngine(database: DatabaseAddress, { patient = false } = {}): Promise<Engine> {
-  if (database.engine === 'sqlite') return openSqlite(database.file);
+interface EngineOptions {
+  /** `migrate` unless told otherwise. */
+  readonly purpose?: Purpose | undefined;
+  /** Disables deadlines. */
+  readonly patient?: boolean;
+}
+
+/** Opens an engine. Throws `DatabaseNotOpened`. */
+export async function openEngine(
+  database: DatabaseAddress,
+  { purpose = 'migrate', patient = false }: EngineOptions = {},
+): Promise<Engine> {
+  if (database.engine === 'sqlite') return openSqlite(database.file, purpose);
   const { openPostgres } = await import('./postgres/engine.ts');
-  return openPostgres(database.url, { patient });
+  return openPostgres(database.url, { purpose, patient });
 }
 
 /** Waits for a database server that is restarting. Throws `DatabaseNotOpened` if it stays down. */

@@ -23,7 +23,7 @@ async function openPlaces(categories = MANY) {
   const [from, to] = ['from.db', 'to.db'].map((name) => ({ engine: 'sqlite' as const, file: join(folder.path, name) }));
   assert.ok(from && to);
   await using storage = await openStorage(from, {
-    clock: manualClock().now,
+    time: manualClock(),
     categoriesMax: MANY,
     categoriesBytesMax: 1_000_000,
   });
@@ -149,7 +149,7 @@ test('a target that keeps other rows than were written is noticed, and left empt
   await (await openEngine(to)).db.close();
   for (const [table, change] of [
     ['pets', "UPDATE pets SET name = 'Rey'"],
-    ['create_outcomes', 'DELETE FROM create_outcomes'],
+    ['outcomes', 'DELETE FROM outcomes'],
     ['audit_entries', 'DELETE FROM audit_entries WHERE id = 1'],
   ] as const) {
     using database = new DatabaseSync(to.file);

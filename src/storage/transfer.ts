@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql, { raw } from 'sql-template-tag';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
 import { type Connection, type Database, DatabaseNotOpened, type Engine, type Transaction } from './engine.ts';
+import type { Purpose } from './migrate.ts';
 import { claimForTransfer, openEngine } from './open.ts';
 import { insertInto, one } from './sql/statement.ts';
 import type { Tables } from './sql/tables.ts';
@@ -16,6 +17,7 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   categories: 'empty',
   category_counter: 'made with rows',
   category_changes: 'empty',
+  key_changes: 'empty',
   pets: 'empty',
   orders: 'empty',
   last_ids: 'made with rows',
@@ -23,8 +25,7 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   api_key_secrets: 'empty',
   window_counts: 'empty',
   bans: 'empty',
-  create_outcomes: 'empty',
-  attempts: 'empty',
+  outcomes: 'empty',
   usage: 'empty',
   route_usage: 'empty',
   audit_entries: 'empty',
@@ -67,8 +68,8 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
   await using _claims = new AsyncDisposableStack();
   _claims.use(await claimForTransfer(from));
   _claims.use(await claimForTransfer(to));
-  await using source = await open(from);
-  await using target = await open(to);
+  await using source = await open(from, 'read');
+  await using target = await open(to, 'serve');
   try {
     return await target.db.transaction(async (into) => {
       await target.engine.lockWriters(into);
@@ -103,8 +104,8 @@ interface Opened extends AsyncDisposable {
   readonly db: Database;
 }
 
-async function open(database: DatabaseAddress): Promise<Opened> {
-  const engine = await openEngine(database, { patient: true });
+async function open(database: DatabaseAddress, purpose: Purpose): Promise<Opened> {
+  const engine = await openEngine(database, { purpose, patient: true });
   return { engine, db: engine.db, [Symbol.asyncDispose]: () => engine.db.close() };
 }
 

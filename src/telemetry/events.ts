@@ -1,14 +1,23 @@
+import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { AuditEntry } from '../catalog/audit.ts';
+import type { KeyBan } from '../catalog/ban.ts';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
-import type { Ban } from '../catalog/limit.ts';
 import type { PlanName } from '../catalog/plan.ts';
+import type { Fullness } from '../catalog/storage.ts';
+import { DAY_SECONDS } from '../stdx/duration.ts';
+import { utc } from '../stdx/time.ts';
+import { FailureLog } from './failure-log.ts';
 import type { Metrics } from './metrics.ts';
+import type { Side } from './request-metrics.ts';
 
-/** Which responses are logged: all, those with 500 and above or slower than a second, or none. */
+/** Which responses have an access line: all, slow ones, or none. Those of 500 and above are logged as errors anyway. */
 export const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
 export type AccessLog = (typeof ACCESS_LOGS)[number];
 
 const SLOW_MS = 1_000;
+/** A certificate that ends sooner is warned of. */
+export const CERTIFICATE_SECONDS_MIN = 14 * DAY_SECONDS;
 
 /** What the limiter said of a request. */
 interface CountedWindows {
@@ -19,7 +28,7 @@ interface CountedWindows {
   readonly ban?: { readonly reason: string };
 }
 
-export interface AnsweredRequest {
+export interface AnsweredRequest extends Side {
   readonly requestId: string;
   readonly keyId: string | undefined;
   readonly plan: PlanName | undefined;
@@ -32,6 +41,8 @@ export interface AnsweredRequest {
   readonly durationMs: number;
   /** Both windows of the key after the request, if it was counted. */
   readonly windows: CountedWindows | undefined;
+  /** The thrown error, with a status of 500 and above. */
+  readonly cause?: unknown;
   /** The client's trace, or the one started for the request. */
   readonly traceId: string | undefined;
 }
@@ -62,9 +73,9 @@ interface StartedService {
 /** One function per event of the service, feeding log and metrics. Nothing else writes to the log. */
 export interface Events {
   requestAnswered(answered: AnsweredRequest): void;
-  /** A defect: an unexpected error was thrown. */
+  /** A defect outside any answer: an unexpected error was thrown. */
   requestFailed(requestId: string, error: unknown): void;
-  keyBanned(ban: Ban, plan: PlanName): void;
+  keyBanned(ban: KeyBan, plan: PlanName): void;
   /** A batch of writes became durable. */
   batchStored(batch: StoredBatch): void;
   /** A read went to storage; reads from memory are not reported. */
@@ -95,7 +106,7 @@ export interface Events {
   outcomesNotPurged(error: unknown): void;
   /** A change could not be reloaded; it is retried. */
   changeNotRead(error: unknown): void;
-  /** A connection was closed because unread answers and waiting requests hold too much; its key, if known. */
+  /** A connection was closed because its requests and unread answers hold too much; its key, if known. */
   connectionCutOff(keyId: string | undefined): void;
   /** No file or connection can be opened from now on, until `descriptorsFreed`. */
   descriptorsExhausted(error: unknown): void;
@@ -109,6 +120,11 @@ export interface Events {
   certificateReloaded(): void;
   /** The previous certificate stays in use. */
   certificateNotReloaded(error: unknown): void;
+  fullnessMeasured(measured: Fullness & { categoriesMax: number; categoriesBytesMax: number }): void;
+  /** A certificate (PEM) is in use from now on (Unix seconds). Logged if it ends within 14 days. */
+  certificateUsed(certificate: string, now: number): void;
+  /** An operator made a change. */
+  operatorChanged(entry: AuditEntry): void;
   serviceStarted(started: StartedService): void;
   serviceStopping(): void;
   serviceStopped(): void;
@@ -120,42 +136,42 @@ export interface EventSinks {
   readonly write: (line: string) => void;
   readonly accessLog: AccessLog;
   readonly metrics: Metrics;
+  /** The address of Redis without its password, if there is one. */
+  readonly redis?: string | undefined;
 }
 
 /** Creates the events, which feed the log and the metrics. */
 export function createEvents(sinks: EventSinks): Events {
-  return { ...requestEvents(sinks), ...limitEvents(sinks), ...storageEvents(sinks), ...lifeEvents(sinks) };
+  const failures = new FailureLog((line) => sinks.log.error(line));
+  return {
+    ...requestEvents(sinks, failures),
+    ...limitEvents(sinks),
+    ...storageEvents(sinks),
+    ...lifeEvents(sinks, failures),
+  };
 }
 
-function requestEvents({ log, write, accessLog, metrics }: EventSinks) {
+function requestEvents({ log, write, accessLog, metrics }: EventSinks, failures: FailureLog) {
+  const logsAnswers = accessLog !== 'none' && log.isLevelEnabled('info');
   return {
-    requestAnswered: answerRecorder({ write, accessLog: log.isLevelEnabled('info') ? accessLog : 'none', metrics }),
+    requestAnswered(answered) {
+      const { listener, api, status, code, plan = 'none', durationMs } = answered;
+      metrics.requests.observe(answered, durationMs / 1000);
+      if (status === 429) metrics.refusals.inc(plan, code ?? '');
+      if (status === 401) metrics.failedAuthentications.inc({ listener, api, reason: code ?? '' });
+      if (status >= 500) failures.report(failureLine(answered));
+      if (!logsAnswers) return;
+      if (accessLog === 'errors' && (status >= 500 || durationMs < SLOW_MS)) return;
+      write(accessLine(answered));
+    },
     requestFailed(requestId, error) {
-      log.error({ event: 'request_failed', requestId, err: error });
+      failures.report({ requestId, err: error });
     },
   } satisfies Partial<Events>;
 }
 
-/** Where answers are counted and logged. */
-export interface AnswerSinks {
-  readonly write: (line: string) => void;
-  readonly accessLog: AccessLog;
-  readonly metrics: Pick<Metrics, 'requests' | 'refusals'> & {
-    readonly failedAuthentications: { inc(labels: { reason: string }): void };
-  };
-}
-
-/** Creates the function that counts every answer, and logs those that the setting asks for. */
-export function answerRecorder({ write, accessLog, metrics }: AnswerSinks): Events['requestAnswered'] {
-  return (answered) => {
-    const { status, code, plan = 'none', durationMs } = answered;
-    metrics.requests.observe(answered, durationMs / 1000);
-    if (status === 429) metrics.refusals.inc(plan, code ?? '');
-    if (status === 401) metrics.failedAuthentications.inc({ reason: code ?? '' });
-    if (accessLog === 'none') return;
-    if (accessLog === 'errors' && status < 500 && durationMs < SLOW_MS) return;
-    write(accessLine(answered));
-  };
+function failureLine({ windows: _, listener: _listener, api: _api, cause, ...line }: AnsweredRequest) {
+  return { ...line, err: cause ?? line.code };
 }
 
 /**
@@ -171,11 +187,12 @@ export function accessLine(answered: AnsweredRequest): string {
   return `{"level":30,"time":${Date.now()},"event":"request","requestId":"${requestId}"${key},"method":"${method}","route":"${route}","status":${status}${error}${trace},"durationMs":${took}}\n`;
 }
 
-function limitEvents({ log, metrics }: EventSinks) {
+function limitEvents({ log, metrics, redis }: EventSinks) {
   return {
     keyBanned(ban, plan) {
       metrics.bans.inc({ plan });
-      log.warn({ event: 'key_banned', plan, ...ban });
+      const { keyId, startedAt, endsAt, level, reason } = ban;
+      log.warn({ event: 'key_banned', plan, keyId, startedAt, endsAt, level, reason });
     },
     countsNotSaved(error) {
       metrics.unsavedCounts.inc();
@@ -195,11 +212,11 @@ function limitEvents({ log, metrics }: EventSinks) {
     },
     limiterDegraded(error) {
       metrics.limiterDegraded.set(1);
-      log.error({ event: 'limiter_degraded', err: error });
+      log.error({ event: 'limiter_degraded', redis, err: error });
     },
     limiterRecovered() {
       metrics.limiterDegraded.set(0);
-      log.warn({ event: 'limiter_recovered' });
+      log.warn({ event: 'limiter_recovered', redis });
     },
   } satisfies Partial<Events>;
 }
@@ -242,12 +259,17 @@ function storageEvents({ log, metrics }: EventSinks) {
   } satisfies Partial<Events>;
 }
 
+/** When a certificate (PEM) ends, in Unix seconds. */
+export function certificateEnd(certificate: string | Buffer): number {
+  return Math.floor(new X509Certificate(certificate).validToDate.getTime() / 1_000);
+}
+
 /** Whether `storageFailing` told of it already: what is tried twice a second would fill the log. */
 function isReported(error: unknown): boolean {
   return error instanceof CatalogError;
 }
 
-function lifeEvents({ log, metrics }: EventSinks) {
+function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
   return {
     connectionCutOff(keyId) {
       metrics.connectionsCutOff.inc();
@@ -255,9 +277,11 @@ function lifeEvents({ log, metrics }: EventSinks) {
     },
     descriptorsExhausted(error) {
       metrics.descriptorExhaustions.inc();
+      metrics.descriptorsExhausted.set(1);
       log.error({ event: 'descriptors_exhausted', err: error });
     },
     descriptorsFreed() {
+      metrics.descriptorsExhausted.set(0);
       log.warn({ event: 'descriptors_freed' });
     },
     backupsScheduled(everySeconds, newest) {
@@ -275,11 +299,30 @@ function lifeEvents({ log, metrics }: EventSinks) {
       metrics.backupFailures.inc();
       log.error({ event: 'backup_failed', reason });
     },
+    fullnessMeasured(measured) {
+      metrics.categories.set(measured.categories);
+      metrics.categoriesMax.set(measured.categoriesMax);
+      metrics.listBytes.set(measured.listBytes);
+      metrics.listBytesMax.set(measured.categoriesBytesMax);
+      metrics.databaseBytes.set(measured.databaseBytes);
+      metrics.databaseLogBytes.set(measured.logBytes);
+      metrics.diskFreeBytes.set(measured.diskFreeBytes);
+    },
+    certificateUsed(certificate, now) {
+      const endsAt = certificateEnd(certificate);
+      metrics.certificateExpires.set(endsAt);
+      const line = { event: 'certificate_expires', endsAt: utc(endsAt) };
+      if (endsAt <= now) log.error({ ...line, event: 'certificate_expired' });
+      else if (endsAt - now <= CERTIFICATE_SECONDS_MIN) log.warn(line);
+    },
     certificateReloaded() {
       log.info({ event: 'certificate_reloaded' });
     },
     certificateNotReloaded(error) {
       log.error({ event: 'certificate_not_reloaded', err: error });
+    },
+    operatorChanged({ operator, action, target }) {
+      log.info({ event: 'operator_change', ...operator, action, target });
     },
     serviceStarted(started) {
       const { version, environment } = started;
@@ -290,6 +333,7 @@ function lifeEvents({ log, metrics }: EventSinks) {
       log.info({ event: 'stopping' });
     },
     serviceStopped() {
+      failures.flush();
       log.info({ event: 'stopped' });
     },
   } satisfies Partial<Events>;

@@ -3,18 +3,18 @@ import type { AnyErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
 import { DURATION_BOUNDS } from '../catalog/usage.ts';
 import { Counter, collectProcessMetrics, Gauge, Histogram, Registry } from './prometheus.ts';
-import { Refusals, RequestDurations } from './request-metrics.ts';
+import { API_SIDE, Refusals, RequestDurations, type Side } from './request-metrics.ts';
 
 const DURATION_BUCKETS = [...DURATION_BOUNDS];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-const AUTHENTICATION_FAILURES: readonly AnyErrorCode[] = [
-  'missing_api_key',
-  'invalid_api_key',
-  'missing_token',
-  'invalid_token',
+const AUTHENTICATION_FAILURES: readonly (Side & { readonly reason: AnyErrorCode })[] = [
+  { ...API_SIDE, reason: 'missing_api_key' },
+  { ...API_SIDE, reason: 'invalid_api_key' },
+  { listener: 'operator', api: 'false', reason: 'missing_token' },
+  { listener: 'operator', api: 'false', reason: 'invalid_token' },
 ];
 /** The tables whose rows have checksums. */
 const CHECKED_TABLES = ['categories', 'pets', 'orders', 'api_keys', 'api_key_secrets'];
@@ -32,8 +32,9 @@ export function createMetrics() {
     ...limitMetrics(registers),
     ...storageMetrics(registers),
     ...backupMetrics(registers),
+    ...fullnessMetrics(registers),
   };
-  for (const reason of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ reason }, 0);
+  for (const labels of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ ...labels }, 0);
   for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
   for (const table of CHECKED_TABLES) metrics.damagedRows.set({ table }, 0);
   for (const work of ['read', 'write']) metrics.storageFailing.set({ work }, 0);
@@ -51,7 +52,7 @@ function requestMetrics(registers: PromClient.Registry[]) {
     requests: registered(new RequestDurations(), registers),
     connectionsCutOff: new Counter({
       name: 'pet_catalog_connections_cut_off_total',
-      help: 'Connections closed because unread answers and waiting requests held too much memory',
+      help: 'Connections closed because requests and unread answers held too much memory',
       registers,
     }),
     descriptorExhaustions: new Counter({
@@ -59,10 +60,15 @@ function requestMetrics(registers: PromClient.Registry[]) {
       help: 'Times that no file descriptor was left, so that connections were closed unanswered',
       registers,
     }),
+    descriptorsExhausted: new Gauge({
+      name: 'pet_catalog_descriptors_exhausted',
+      help: '1 while no file descriptor is left',
+      registers,
+    }),
     failedAuthentications: new Counter({
       name: 'pet_catalog_failed_authentications_total',
       help: 'Requests answered with 401, by error code',
-      labelNames: ['reason'],
+      labelNames: ['listener', 'api', 'reason'],
       registers,
     }),
   };
@@ -173,6 +179,23 @@ function backupMetrics(registers: PromClient.Registry[]) {
       help: 'Scheduled backups that were not made, or found damaged',
       registers,
     }),
+  };
+}
+
+function fullnessMetrics(registers: PromClient.Registry[]) {
+  const gauge = (name: string, help: string) => new Gauge({ name: `pet_catalog_${name}`, help, registers });
+  return {
+    categories: gauge('categories', 'Categories in the catalog'),
+    categoriesMax: gauge('categories_max', 'The most categories there may be (CATEGORIES_MAX)'),
+    listBytes: gauge('list_bytes', 'Bytes of the list of all categories, as it is sent'),
+    listBytesMax: gauge('list_bytes_max', 'The most bytes of that list (CATEGORIES_BYTES_MAX)'),
+    databaseBytes: gauge('database_bytes', 'The size of the database'),
+    databaseLogBytes: gauge('database_log_bytes', 'The size of the log beside an embedded database'),
+    diskFreeBytes: gauge('disk_free_bytes', 'Free on the disk of an embedded database; NaN for PostgreSQL'),
+    certificateExpires: gauge(
+      'certificate_expires_timestamp_seconds',
+      'When the certificate of the public listener ends, in Unix seconds; 0 without one',
+    ),
   };
 }
 

@@ -5,26 +5,26 @@ import type * as PromClient from 'prom-client';
  * The parts of prom-client that are used, each from its own file: the package as a whole loads a client of HTTP, one of
  * TLS, quantiles and an API for traces besides, 70 modules that would stay in memory. Its version is pinned for that.
  */
-const part = createRequire(import.meta.url);
+const require = createRequire(import.meta.url);
 
-export const Counter: typeof PromClient.Counter = part('prom-client/lib/counter.js');
-export const Gauge: typeof PromClient.Gauge = part('prom-client/lib/gauge.js');
-export const Histogram: typeof PromClient.Histogram = part('prom-client/lib/histogram.js');
-export const Registry: typeof PromClient.Registry = part('prom-client/lib/registry.js');
+export const Counter: typeof PromClient.Counter = require('prom-client/lib/counter.js');
+export const Gauge: typeof PromClient.Gauge = require('prom-client/lib/gauge.js');
+export const Histogram: typeof PromClient.Histogram = require('prom-client/lib/histogram.js');
+export const Registry: typeof PromClient.Registry = require('prom-client/lib/registry.js');
 
 /** Those of prom-client's own that are exposed, but for processor time, which loads the API for traces there. */
-const NODE_METRICS = [
-  'processStartTime',
-  'osMemoryHeap',
-  'processOpenFileDescriptors',
-  'processMaxFileDescriptors',
-  'eventLoopLag',
-  'processResources',
-  'processHandles',
-  'heapSizeAndUsed',
-  'heapSpacesSizeAndUsed',
-  'version',
-  'gc',
+const NODE_METRICS: readonly ((registry: PromClient.Registry, config: object) => void)[] = [
+  require('prom-client/lib/metrics/processStartTime.js'),
+  require('prom-client/lib/metrics/osMemoryHeap.js'),
+  require('prom-client/lib/metrics/processOpenFileDescriptors.js'),
+  require('prom-client/lib/metrics/processMaxFileDescriptors.js'),
+  require('prom-client/lib/metrics/eventLoopLag.js'),
+  require('prom-client/lib/metrics/processResources.js'),
+  require('prom-client/lib/metrics/processHandles.js'),
+  require('prom-client/lib/metrics/heapSizeAndUsed.js'),
+  require('prom-client/lib/metrics/heapSpacesSizeAndUsed.js'),
+  require('prom-client/lib/metrics/version.js'),
+  require('prom-client/lib/metrics/gc.js'),
 ];
 /** Gauges with the suffix of a counter; others of Node's say the same by type. */
 const LEFT_OUT = ['nodejs_active_handles_total', 'nodejs_active_resources_total'];
@@ -57,12 +57,7 @@ export function collectProcessMetrics(registry: PromClient.Registry): void {
       },
     });
   }
-  for (const name of NODE_METRICS) {
-    const register: (registry: PromClient.Registry, config: object) => void = part(
-      `prom-client/lib/metrics/${name}.js`,
-    );
-    register(registry, { eventLoopMonitoringPrecision: 10 });
-  }
+  for (const register of NODE_METRICS) register(registry, { eventLoopMonitoringPrecision: 10 });
   for (const name of LEFT_OUT) registry.removeSingleMetric(name);
   const collections = registry.getSingleMetric('nodejs_gc_duration_seconds') as PromClient.Histogram<'kind'>;
   for (const kind of GC_KINDS) collections.zero({ kind });

@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import type { AnsweredRequest } from './events.ts';
 import { type RecentQuery, RecentRequests } from './recent-requests.ts';
+import { API_SIDE } from './request-metrics.ts';
 
 const MIB = 1024 * 1024;
 
@@ -31,6 +32,32 @@ test('each key has its last 200 failures and its last 200 other answers, and the
     }
   });
   fc.assert(property, { numRuns: 3, endOnFailure: true });
+});
+
+test('of the refusals of a key within a minute the first ten and the last ten are kept, among its other requests', () => {
+  const statuses = fc.array(fc.constantFrom(429, 429, 429, 429, 404), { minLength: 1, maxLength: 90 });
+  const property = fc.property(fc.array(statuses, { minLength: 1, maxLength: 12 }), (minutes) => {
+    const recent = new RecentRequests();
+    const all: { id: string; status: number; minute: number }[] = [];
+    for (const [minute, answers] of minutes.entries()) {
+      for (const status of answers) {
+        const id = `r${all.length}`;
+        recent.record(answered(id, status), 'key_1', 600 + minute * 60);
+        recent.record(answered(`other ${id}`, 429), `other_${all.length}`, 600 + minute * 60);
+        all.push({ id, status, minute });
+      }
+    }
+    const listed = new Set(recent.list({ keyId: 'key_1', limit: 200 }).map(({ requestId }) => requestId));
+    // What the bound of 200 leaves is a tail of what the rule of the minutes leaves.
+    const kept = all.filter(({ status, minute }, index) => {
+      if (status !== 429) return true;
+      const same = (each: { status: number; minute: number }) => each.status === 429 && each.minute === minute;
+      return all.slice(0, index).filter(same).length < 10 || all.slice(index + 1).filter(same).length < 10;
+    });
+    if (kept.length <= 200) assert.deepEqual([...listed].sort(), kept.map(({ id }) => id).sort());
+    else assert.ok(listed.size <= 200 && kept.slice(-20).every(({ id }) => listed.has(id)));
+  });
+  fc.assert(property, { numRuns: 60 });
 });
 
 test('requests are selected by status, class, route and key, newest first, and found by id', () => {
@@ -61,7 +88,6 @@ test('a refusal is kept with what both windows had left, and its reason', () => 
   recent.record(refused, 'key_1', 5);
   const { requestId, method, route, status, code } = refused;
   assert.deepEqual(recent.find('a'), {
-    order: 1,
     requestId,
     method,
     route,
@@ -121,6 +147,7 @@ async function memoryUsed(): Promise<number> {
 
 function answered(requestId: string, status: number): AnsweredRequest {
   return {
+    ...API_SIDE,
     requestId,
     keyId: undefined,
     plan: 'free',

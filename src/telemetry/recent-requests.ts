@@ -1,17 +1,19 @@
 import type { AnyErrorCode } from '../catalog/error.ts';
 import { type Outcome, outcomeOf } from '../catalog/usage.ts';
+import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { AnsweredRequest } from './events.ts';
 
 /** How many refusals and errors are kept, and how many other answers. */
 const KEPT_MAX = 10_000;
 /** How many of these one key has at most, so that its flood pushes out no other's. */
 const KEPT_OF_KEY_MAX = 200;
+/** Of one key and minute the first refusals are kept, and as many of the last. */
+const REFUSALS_MAX = 10;
+const REFUSED = 429;
 const NONE = -1;
 
 /** A request with a key as it was answered: no body, query, header or address of the caller. */
 export interface RecentRequest {
-  /** Ascends from request to request. */
-  readonly order: number;
   readonly requestId: string;
   /** Unix seconds. */
   readonly at: number;
@@ -40,37 +42,24 @@ export interface RecentQuery {
   readonly route?: string | undefined;
 }
 
-/** Finds the latest requests with a key, also those that other threads of this instance answered. */
-export interface RecentAnswers {
-  /** The newest request with this id. */
-  find(requestId: string): RecentRequest | undefined | Promise<RecentRequest | undefined>;
-  /** The requests that a query selects, newest first. */
-  list(query: RecentQuery): readonly RecentRequest[] | Promise<readonly RecentRequest[]>;
-}
-
 /**
  * The latest requests with a key that this instance answered. It is bounded by number, in all and for each key; with
  * the longest request ids, each from another key, it takes 8 MB.
  */
-export class RecentRequests implements RecentAnswers {
+export class RecentRequests {
   readonly #failed = new Requests();
   readonly #others = new Requests();
-  readonly #nextOrder: () => number;
-
-  /** `nextOrder` ascends, also from thread to thread if there are several. */
-  constructor(nextOrder = counter()) {
-    this.#nextOrder = nextOrder;
-  }
+  #count = 0;
 
   /** Keeps a request; `at` in Unix seconds. */
   record(answered: AnsweredRequest, keyId: string, at: number): void {
-    const order = this.#nextOrder();
-    (answered.status >= 400 ? this.#failed : this.#others).add(answered, { keyId, at, order });
+    this.#count += 1;
+    (answered.status >= 400 ? this.#failed : this.#others).add(answered, { keyId, at, order: this.#count });
   }
 
   /** The newest request with this id. */
   find(requestId: string): RecentRequest | undefined {
-    const isSought = (request: RecentRequest) => request.requestId === requestId;
+    const isSought = (request: Kept) => request.requestId === requestId;
     return this.#newest([this.#failed.newestFirst(), this.#others.newestFirst()], isSought, 1)[0];
   }
 
@@ -89,40 +78,35 @@ export class RecentRequests implements RecentAnswers {
     );
   }
 
-  #newest(
-    found: readonly Iterable<RecentRequest>[],
-    isSought: (request: RecentRequest) => boolean,
-    limit: number,
-  ): RecentRequest[] {
+  #newest(found: readonly Iterable<Kept>[], isSought: (request: Kept) => boolean, limit: number): RecentRequest[] {
     return found
       .flatMap((requests) => [...take(requests, isSought, limit)])
       .sort((one, other) => other.order - one.order)
-      .slice(0, limit);
+      .slice(0, limit)
+      .map(({ order: _, ...request }) => request);
   }
 }
 
-function counter(): () => number {
-  let count = 0;
-  return () => {
-    count += 1;
-    return count;
-  };
+interface Kept extends RecentRequest {
+  /** Ascends with every request. */
+  readonly order: number;
 }
 
 /**
  * A bounded number of requests, as columns: objects would take twice the memory. A request has a slot; slots are linked
- * by age, and those of one key among themselves. The oldest request of a full key makes room for its next one, else the
- * oldest of all.
+ * by age, and those of one key among themselves. Of the refusals of a key within a minute the oldest that is not one of
+ * the first ten makes room for the next one, of other requests the oldest of a full key, else the oldest of all.
  */
 class Requests {
+  // Slots and keys fit into 16 bits.
   /** The number of each key that has a request; those below belong to it. */
   readonly #keys = new Map<string, number>();
   readonly #keyIds = [] as (string | undefined)[];
-  readonly #countOfKey = new Int32Array(KEPT_MAX);
-  readonly #oldestOfKey = new Int32Array(KEPT_MAX);
-  readonly #newestOfKey = new Int32Array(KEPT_MAX);
+  readonly #countOfKey = new Int16Array(KEPT_MAX);
+  readonly #oldestOfKey = new Int16Array(KEPT_MAX);
+  readonly #newestOfKey = new Int16Array(KEPT_MAX);
   /** The numbers that keys had whose requests are gone; the first `#freed` count. */
-  readonly #freeKeys = new Int32Array(KEPT_MAX);
+  readonly #freeKeys = new Int16Array(KEPT_MAX);
   #freed = 0;
   #usedKeys = 0;
   readonly #requestIds = [] as (string | undefined)[];
@@ -137,16 +121,22 @@ class Requests {
   readonly #minuteRemaining = new Int32Array(KEPT_MAX);
   readonly #dayRemaining = new Int32Array(KEPT_MAX);
   readonly #limit = new Int32Array(KEPT_MAX);
-  readonly #older = new Int32Array(KEPT_MAX);
-  readonly #newer = new Int32Array(KEPT_MAX);
-  readonly #key = new Int32Array(KEPT_MAX);
-  readonly #newerOfKey = new Int32Array(KEPT_MAX);
+  readonly #older = new Int16Array(KEPT_MAX);
+  readonly #newer = new Int16Array(KEPT_MAX);
+  readonly #key = new Int16Array(KEPT_MAX);
+  readonly #newerOfKey = new Int16Array(KEPT_MAX);
+  readonly #olderOfKey = new Int16Array(KEPT_MAX);
+  /** By key: the minute of its last refusal, the refusals in it, and the oldest one after the first ten. */
+  readonly #minuteOfKey = new Uint32Array(KEPT_MAX);
+  readonly #refusalsOfKey = new Int16Array(KEPT_MAX);
+  readonly #lastsOfKey = new Int16Array(KEPT_MAX);
   #used = 0;
   #oldest = NONE;
   #newest = NONE;
 
   add(request: AnsweredRequest, { keyId, at, order }: { keyId: string; at: number; order: number }): void {
-    const slot = this.#freeSlot(this.#keys.get(keyId));
+    const isRefusal = request.status === REFUSED;
+    const slot = this.#freeSlot(this.#keys.get(keyId), isRefusal ? minuteOf(at) : undefined);
     const key = this.#keys.get(keyId) ?? this.#newKey(keyId);
     const { windows } = request;
     this.#requestIds[slot] = request.requestId;
@@ -162,14 +152,15 @@ class Requests {
     this.#dayRemaining[slot] = windows ? windows.day.remaining : NONE;
     this.#limit[slot] = windows ? windows.limit : NONE;
     this.#append(slot, key);
+    if (isRefusal) this.#countRefusal(slot, key);
   }
 
-  *newestFirst(): Generator<RecentRequest> {
+  *newestFirst(): Generator<Kept> {
     for (let slot = this.#newest; slot !== NONE; slot = this.#older[slot] ?? NONE) yield this.#read(slot);
   }
 
-  ofKey(keyId: string): RecentRequest[] {
-    const found: RecentRequest[] = [];
+  ofKey(keyId: string): Kept[] {
+    const found: Kept[] = [];
     const key = this.#keys.get(keyId) ?? NONE;
     for (let slot = this.#oldestOfKey[key] ?? NONE; slot !== NONE; slot = this.#newerOfKey[slot] ?? NONE) {
       found.push(this.#read(slot));
@@ -177,14 +168,40 @@ class Requests {
     return found.reverse();
   }
 
-  #freeSlot(key = NONE): number {
+  /** A slot for the next request of a key; `minute` is that of a refusal. */
+  #freeSlot(key = NONE, minute?: number): number {
+    const lasts = this.#lastsOfKey[key] ?? NONE;
+    const isFull = (this.#refusalsOfKey[key] ?? 0) >= 2 * REFUSALS_MAX;
+    if (minute !== undefined && minute === this.#minuteOfKey[key] && isFull && lasts !== NONE)
+      return this.#remove(lasts);
     if (this.#countOfKey[key] === KEPT_OF_KEY_MAX) return this.#remove(this.#oldestOfKey[key] ?? NONE);
     if (this.#used === KEPT_MAX) return this.#remove(this.#oldest);
     this.#used += 1;
     return this.#used - 1;
   }
 
-  /** Unlinks the oldest request of its key. */
+  #countRefusal(slot: number, key: number): void {
+    const minute = minuteOf(this.#at[slot] ?? 0);
+    if (this.#minuteOfKey[key] !== minute) {
+      this.#minuteOfKey[key] = minute;
+      this.#refusalsOfKey[key] = 0;
+      this.#lastsOfKey[key] = NONE;
+    }
+    const count = Math.min((this.#refusalsOfKey[key] ?? 0) + 1, 2 * REFUSALS_MAX);
+    this.#refusalsOfKey[key] = count;
+    if (count > REFUSALS_MAX && this.#lastsOfKey[key] === NONE) this.#lastsOfKey[key] = slot;
+  }
+
+  /** The next refusal of the key within the same minute; a key has few other requests between them. */
+  #nextRefusal(slot: number): number {
+    const minute = minuteOf(this.#at[slot] ?? 0);
+    let next = this.#newerOfKey[slot] ?? NONE;
+    while (next !== NONE && (this.#status[next] !== REFUSED || minuteOf(this.#at[next] ?? 0) !== minute))
+      next = this.#newerOfKey[next] ?? NONE;
+    return next;
+  }
+
+  /** Unlinks a request. */
   #remove(slot: number): number {
     const older = this.#older[slot] ?? NONE;
     const newer = this.#newer[slot] ?? NONE;
@@ -193,7 +210,13 @@ class Requests {
     if (newer === NONE) this.#newest = older;
     else this.#older[newer] = older;
     const key = this.#key[slot] ?? NONE;
-    this.#oldestOfKey[key] = this.#newerOfKey[slot] ?? NONE;
+    if (this.#lastsOfKey[key] === slot) this.#lastsOfKey[key] = this.#nextRefusal(slot);
+    const olderOfKey = this.#olderOfKey[slot] ?? NONE;
+    const newerOfKey = this.#newerOfKey[slot] ?? NONE;
+    if (olderOfKey === NONE) this.#oldestOfKey[key] = newerOfKey;
+    else this.#newerOfKey[olderOfKey] = newerOfKey;
+    if (newerOfKey === NONE) this.#newestOfKey[key] = olderOfKey;
+    else this.#olderOfKey[newerOfKey] = olderOfKey;
     const count = (this.#countOfKey[key] ?? 0) - 1;
     this.#countOfKey[key] = count;
     if (count === 0) this.#freeKey(key);
@@ -208,6 +231,9 @@ class Requests {
     }
     const key = this.#freeKeys[this.#freed] ?? NONE;
     this.#keys.set(keyId, key);
+    this.#minuteOfKey[key] = 0;
+    this.#refusalsOfKey[key] = 0;
+    this.#lastsOfKey[key] = NONE;
     this.#keyIds[key] = keyId;
     return key;
   }
@@ -221,9 +247,13 @@ class Requests {
   #append(slot: number, key: number): void {
     this.#key[slot] = key;
     this.#newerOfKey[slot] = NONE;
+    this.#olderOfKey[slot] = NONE;
     const count = this.#countOfKey[key] ?? 0;
     if (count === 0) this.#oldestOfKey[key] = slot;
-    else this.#newerOfKey[this.#newestOfKey[key] ?? NONE] = slot;
+    else {
+      this.#olderOfKey[slot] = this.#newestOfKey[key] ?? NONE;
+      this.#newerOfKey[this.#newestOfKey[key] ?? NONE] = slot;
+    }
     this.#newestOfKey[key] = slot;
     this.#countOfKey[key] = count + 1;
     this.#older[slot] = this.#newest;
@@ -233,7 +263,7 @@ class Requests {
     this.#newest = slot;
   }
 
-  #read(slot: number): RecentRequest {
+  #read(slot: number): Kept {
     const code = this.#codes[slot];
     const remaining = (column: Int32Array) => (column[slot] === NONE ? undefined : column[slot]);
     return {
@@ -254,6 +284,10 @@ class Requests {
   }
 }
 
+function minuteOf(at: number): number {
+  return Math.floor(at / MINUTE_SECONDS);
+}
+
 function reasonOf(
   code: AnyErrorCode | undefined,
   { limit, ban }: { limit: number; ban: string | undefined },
@@ -263,11 +297,7 @@ function reasonOf(
   return code === 'daily_quota_exceeded' ? `the quota of ${limit} requests per day was reached` : undefined;
 }
 
-function* take(
-  requests: Iterable<RecentRequest>,
-  isSought: (request: RecentRequest) => boolean,
-  limit: number,
-): Generator<RecentRequest> {
+function* take(requests: Iterable<Kept>, isSought: (request: Kept) => boolean, limit: number): Generator<Kept> {
   let taken = 0;
   for (const request of requests) {
     if (!isSought(request)) continue;

@@ -3,11 +3,22 @@ import type { ErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
 import { DURATION_BOUNDS } from '../catalog/usage.ts';
 
+/** Methods with a label of their own. Callers may send many others, and each would stay for ever. */
+const METHODS: ReadonlySet<string> = new Set(['', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const REFUSAL_REASONS: readonly ErrorCode[] = ['rate_limit_exceeded', 'daily_quota_exceeded', 'key_banned'];
+
+/** The listener that answered a request, and whether its path was under `/v1` there. */
+export interface Side {
+  readonly listener: 'public' | 'operator';
+  readonly api: 'true' | 'false';
+}
+
+/** The labels of requests to the API. */
+export const API_SIDE = { listener: 'public', api: 'true' } as const satisfies Side;
 
 /** The requests of one method, route and status. */
 export interface RequestSeries {
-  readonly labels: { readonly method: string; readonly route: string; readonly status: number };
+  readonly labels: Side & { readonly method: string; readonly route: string; readonly status: number };
   /** Requests per bucket, not cumulative; the last is +Inf. */
   readonly counts: number[];
   secondsSum: number;
@@ -31,13 +42,6 @@ export class RequestDurations {
     series.secondsSum += seconds;
   }
 
-  /** Adds what was counted elsewhere. */
-  add({ labels, counts, secondsSum }: RequestSeries): void {
-    const series = this.#find(labels);
-    for (const [bucket, count] of counts.entries()) series.counts[bucket] = (series.counts[bucket] ?? 0) + count;
-    series.secondsSum += secondsSum;
-  }
-
   /** Every series at this moment; counting continues. */
   *series(): Generator<Readonly<RequestSeries>> {
     for (const ofRoute of this.#series.values()) yield* ofRoute;
@@ -48,13 +52,16 @@ export class RequestDurations {
     this.#find(labels);
   }
 
-  #find({ method, route, status }: RequestSeries['labels']): RequestSeries {
+  #find({ listener, api, method: sent, route, status }: RequestSeries['labels']): RequestSeries {
+    const method = METHODS.has(sent) ? sent : 'other';
     const ofRoute = this.#series.get(route) ?? [];
     for (const series of ofRoute) {
-      if (series.labels.status === status && series.labels.method === method) return series;
+      const { labels } = series;
+      if (labels.status !== status || labels.method !== method) continue;
+      if (labels.api === api && labels.listener === listener) return series;
     }
     const counts = Array.from({ length: DURATION_BOUNDS.length + 1 }, () => 0);
-    const series = { labels: { method, route, status }, counts, secondsSum: 0 };
+    const series = { labels: { listener, api, method, route, status }, counts, secondsSum: 0 };
     this.#series.set(route, [...ofRoute, series]);
     return series;
   }
@@ -67,32 +74,22 @@ export class RequestDurations {
   }
 }
 
-/** The refusals of keys on one plan, for one reason. */
-export interface RefusalSeries {
-  readonly labels: { readonly plan: string; readonly reason: string };
-  readonly value: number;
-}
-
 /** A counter of refusals that builds no string of the labels, because refusals come in floods. */
 export class Refusals {
   readonly name = 'pet_catalog_refusals_total';
   readonly help = 'Requests answered with 429, by the plan of the key and the reason';
-  readonly #values: { readonly labels: RefusalSeries['labels']; value: number }[] = PLAN_NAMES.flatMap((plan) =>
-    REFUSAL_REASONS.map((reason) => ({ labels: { plan, reason }, value: 0 })),
-  );
+  readonly #values: { readonly labels: Side & { readonly plan: string; readonly reason: string }; value: number }[] =
+    PLAN_NAMES.flatMap((plan) =>
+      REFUSAL_REASONS.map((reason) => ({ labels: { ...API_SIDE, plan, reason }, value: 0 })),
+    );
 
-  inc(plan: string, reason: string, by = 1): void {
+  inc(plan: string, reason: string): void {
     for (const series of this.#values) {
       if (series.labels.plan !== plan || series.labels.reason !== reason) continue;
-      series.value += by;
+      series.value += 1;
       return;
     }
-    this.#values.push({ labels: { plan, reason }, value: by });
-  }
-
-  /** Every series as it is now. */
-  get series(): readonly RefusalSeries[] {
-    return this.#values;
+    this.#values.push({ labels: { ...API_SIDE, plan, reason }, value: 1 });
   }
 
   /** The counter in prom-client's format. */

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../test/kit/clock.ts';
 import type { RouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
 import { createMetrics } from './metrics.ts';
+import { API_SIDE, type Side } from './request-metrics.ts';
 import { RouteCounts, UsageRecorder } from './usage.ts';
 
 /** A recorder on a storage that notes what it is given, with copies of each attempt unless there are too many. */
@@ -39,7 +40,7 @@ function bench({ copies = true, takeRoutes = (): RouteUsage[] => [] } = {}) {
   };
   const recorder = new UsageRecorder({
     storage: { usage },
-    clock: clock.now,
+    time: clock,
     takeRoutes,
     onFailure: (error) => failures.push(error),
   });
@@ -163,14 +164,20 @@ test('the usage of routes since the last flush goes to its minute, and a failed 
   const metrics = createMetrics();
   const routes = new RouteCounts(metrics);
   const { clock, triedRoutes, recorder, goDown } = bench({ takeRoutes: () => routes.take() });
-  const answer = (route: string, status: number, seconds: number, method = 'GET') =>
-    metrics.requests.observe({ method, route, status }, seconds);
+  const operator = { listener: 'operator', api: 'false' } as const;
+  const answer = (
+    route: string,
+    status: number,
+    seconds: number,
+    { side = API_SIDE, method = 'GET' }: { side?: Side; method?: string } = {},
+  ) => metrics.requests.observe({ ...side, method, route, status }, seconds);
   answer('/v1/pets', 200, 0.0004);
   answer('/v1/pets', 304, 0.02);
   answer('/v1/pets', 429, 99);
-  answer('/v1/pets', 201, 0.0004, 'POST');
-  answer('unmatched', 404, 0.0004, 'BREW');
-  for (const route of ['/console', '/api/v1/keys', '/metrics', '/docs', '/healthz']) answer(route, 200, 1);
+  answer('/v1/pets', 201, 0.0004, { method: 'POST' });
+  answer('unmatched', 404, 0.0004, { method: 'BREW' });
+  for (const route of ['/console', '/api/v1/keys', '/metrics', '/docs', '/healthz'])
+    answer(route, 200, 1, { side: operator });
   const noon = clock.now().unix;
   goDown(true);
   await recorder.flush();

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ALL_KEYS, outcomeOf, type RouteUsage, type UsageRecord, type UsageStorage } from '../catalog/usage.ts';
-import type { Clock } from '../stdx/clock.ts';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
-import { SYSTEM_TIMERS, type Timer, type Timers } from '../stdx/timers.ts';
+import type { Time, Timer } from '../stdx/time.ts';
 import type { Metrics } from './metrics.ts';
 import type { RequestSeries } from './request-metrics.ts';
 
@@ -25,12 +24,11 @@ type Part = {
 
 export interface UsageRecorderOptions {
   readonly storage: { readonly usage: UsageStorage };
-  readonly clock: Clock;
+  readonly time: Time;
   /** Tells the usage of routes since its last call, which is added to the minute of the flush. */
   readonly takeRoutes?: () => readonly RouteUsage[];
   /** Called when usage could not be stored; it is kept for the next flush. */
   readonly onFailure: (error: unknown) => void;
-  readonly timers?: Timers;
 }
 
 /**
@@ -48,11 +46,11 @@ export class UsageRecorder implements AsyncDisposable {
   readonly flush = oneAtATime(() => this.#flush());
 
   constructor(options: UsageRecorderOptions) {
-    const { timers = SYSTEM_TIMERS } = options;
+    const { time } = options;
     this.#options = options;
     this.#timers = [
-      timers.setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref(),
-      timers.setInterval(() => this.#purge(), PURGE_INTERVAL_MS).unref(),
+      time.setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref(),
+      time.setInterval(() => this.#purge(), PURGE_INTERVAL_MS).unref(),
     ];
   }
 
@@ -80,9 +78,9 @@ export class UsageRecorder implements AsyncDisposable {
     }
     this.#minutes = new Map();
     this.#keys = 0;
-    const { clock, takeRoutes } = this.#options;
+    const { time, takeRoutes } = this.#options;
     const routes = takeRoutes?.() ?? [];
-    if (routes.length > 0) this.#parts.push({ minute: minuteOf(clock().unix), routes, attempt: randomUUID() });
+    if (routes.length > 0) this.#parts.push({ minute: minuteOf(time.now().unix), routes, attempt: randomUUID() });
     await this.#storeParts();
   }
 
@@ -128,7 +126,7 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   #purge(): void {
-    this.#options.storage.usage.purge(this.#options.clock().unix).catch(this.#options.onFailure);
+    this.#options.storage.usage.purge(this.#options.time.now().unix).catch(this.#options.onFailure);
   }
 }
 
@@ -138,14 +136,6 @@ function minuteOf(moment: number): number {
 
 /** The route of requests to addresses at which nothing is. */
 const UNMATCHED = 'unmatched';
-
-/** The series of requests to the API: neither pages beside it nor those of operators. */
-export function* apiSeries(requests: Metrics['requests']): Generator<Readonly<RequestSeries>> {
-  for (const series of requests.series()) {
-    const { route } = series.labels;
-    if (route.startsWith('/v1/') || route === UNMATCHED) yield series;
-  }
-}
 
 /** Tells the usage of each route since it was last taken, from the metrics: requests pay for one count, not for two. */
 export class RouteCounts {
@@ -159,7 +149,8 @@ export class RouteCounts {
   /** The routes that were used since the last call. */
   take(): RouteUsage[] {
     const routes = new Map<string, RouteUsage>();
-    for (const series of apiSeries(this.#requests)) {
+    for (const series of this.#requests.series()) {
+      if (series.labels.api === 'false') continue;
       const { method, route, status } = series.labels;
       const before = this.#taken.get(series);
       const added = series.counts.map((count, index) => count - (before?.[index] ?? 0));

@@ -156,11 +156,139 @@ describe('the client', () => {
     assert.deepEqual(statuses, [200, 200, 200, 304, 304, 200, 304]);
   });
 
-  test('converts every id to a number', async () => {
+  test('sends nothing for an id that is no whole number from 1', async () => {
     const { requests, fetch } = answering();
-    const id = '../rate_limit' as unknown as number;
-    await assert.rejects(client({ fetch }).categories.get(id), { code: 'not_found' });
-    assert.equal(requests[0]?.url, `${service.url}/categories/NaN`);
+    const { categories, pets, orders, inventory } = client({ fetch });
+    for (const wrong of [undefined, null, '1', '../rate_limit', 0, -1, 1.5, Number.NaN, 2 ** 53, {}]) {
+      const id = wrong as number;
+      const calls = [
+        () => categories.get(id),
+        () => pets.get(id),
+        () => pets.update(id, { name: 'x' }),
+        () => orders.get(id),
+        () => orders.cancel(id),
+        () => inventory.get(id),
+        () => inventory.update(id, { quantity: 1 }),
+      ];
+      const shown = typeof wrong === 'number' ? `${wrong}` : `of type ${typeof wrong}`;
+      for (const call of calls) {
+        await assert.rejects(call, {
+          name: 'TypeError',
+          message: new RegExp(`^\\w+: the id is ${shown}; pass a whole number from 1$`),
+        });
+      }
+    }
+    assert.deepEqual(requests, []);
+  });
+
+  test('an option that is missing, unknown or malformed is named, and no text of it is quoted', async () => {
+    const key = 'petcat_test_secret';
+    for (const [options, message] of [
+      [undefined, /^apiKey is missing|^baseUrl is missing/],
+      [{ baseUrl: undefined }, /^baseUrl is missing: pass the address of the service, which ends in \/v1$/],
+      [{ baseUrl: '127.0.0.1:8080/v1' }, /^baseUrl must begin with http/],
+      [{ baseUrl: 'localhost:8080/v1' }, /^baseUrl must begin with http/],
+      [{ baseUrl: 'ftp://h/v1' }, /^baseUrl must begin with http/],
+      [{ baseUrl: `http://u:${key}@h/v1` }, /^baseUrl must have no user or password/],
+      [{ baseUrl: `http://h/v1?key=${key}` }, /^baseUrl must have neither a query nor a fragment$/],
+      [{ baseUrl: 'http://h/v1#a' }, /^baseUrl must have neither a query nor a fragment$/],
+      [{ baseUrl: 'http://h/v2' }, /^baseUrl must end in \/v1: http:\/\/h\/v2$/],
+      [{ timeoutMS: 1 }, /^timeoutMS is no option; there are baseUrl, apiKey, timeoutMs, /],
+      [{ toString: 1 }, /^toString is no option/],
+      [{ timeoutMs: Number.NaN }, /^timeoutMs is NaN; pass a number from 0$/],
+      [{ maxRetries: -1 }, /^maxRetries is -1; pass a number from 0$/],
+      [{ attemptTimeoutMs: '5' }, /^attemptTimeoutMs is of type string; pass a number from 0$/],
+      [{ pace: 1 }, /^pace is 1; pass a boolean$/],
+      [{ onResponse: 'log' }, /^onResponse is of type string; pass a function$/],
+      [{ clock: null }, /^clock is null; pass an object$/],
+      [{ apiKey: { key } }, /^apiKey is of type object; pass a string$/],
+    ] as const) {
+      const sent = options && { baseUrl: 'http://h/v1', apiKey: key, ...(options as object) };
+      const create = () => new PetCatalog(sent as PetCatalogOptions);
+      assert.throws(create, (error: Error) => {
+        assert.equal(error.name, 'TypeError');
+        assert.match(error.message, message);
+        assert.doesNotMatch(error.message, new RegExp(key));
+        return true;
+      });
+    }
+    const { requests, fetch } = answering();
+    const options = { idempotencykey: 'mine' } as object;
+    await assert.rejects(client({ fetch }).categories.create({ name: 'x' }, options), {
+      name: 'TypeError',
+      message:
+        /^idempotencykey is no option; there are signal, timeoutMs, maxRetries, headers, idempotencyKey, ifMatch$/,
+    });
+    await assert.rejects(client({ fetch }).pets.list({}, { timeoutMs: Number.NaN }), TypeError);
+    assert.deepEqual(requests, []);
+  });
+
+  test('no ids give no pets, and nothing is sent', async () => {
+    const { requests, fetch } = answering();
+    const { pets } = client({ fetch });
+    const { data, limits } = await pets.list({ ids: [], status: 'sold' }).withResponse();
+    assert.deepEqual([data, data.next, limits], [[], undefined, undefined]);
+    assert.deepEqual(await Array.fromAsync(pets.all({ ids: [] })), []);
+    assert.deepEqual(requests, []);
+  });
+
+  test('an error has the frames of the caller, and a JSON that says everything', async () => {
+    const { fetch } = answering(new Error('refused'));
+    async function reserveEverything() {
+      await client({ fetch, maxRetries: 0 }).pets.update(7, { status: 'pending' });
+    }
+    const failed = await reserveEverything().catch((error) => error);
+    assert.match(failed.stack, /^ConnectionError: updatePet: refused\n +at Pets\.update .*\n +at reserveEverything /);
+    const missing = await client()
+      .categories.get(999_999)
+      .catch((error) => error);
+    assert.match(
+      missing.stack,
+      /^ApiError: getCategory: There is no category "999999" \(not_found\)\n +at Categories\.get /,
+    );
+    assert.deepEqual(JSON.parse(JSON.stringify(missing)), {
+      name: 'ApiError',
+      message: 'getCategory: There is no category "999999" (not_found)',
+      code: 'not_found',
+      status: 404,
+      requestId: missing.requestId,
+      operation: 'getCategory',
+    });
+    assert.ok(missing.requestId);
+  });
+
+  test('an operation that it does not know yet is called with its manners', async () => {
+    const { waits, clock } = noWaits();
+    const { requests, fetch } = answering(unavailable({ 'retry-after': '2' }));
+    const catalog = client({ fetch, clock });
+    const body = { name: 'By request' };
+    const made = await catalog.request<{ id: number; name: string }>('POST', '/categories', { body });
+    assert.deepEqual([made.name, waits.length], ['By request', 1]);
+    const keys = requests.map(({ headers }) => headers.get('idempotency-key'));
+    assert.ok(keys[0] && keys[0] === keys[1]);
+    const path = `/categories/${made.id}` as const;
+    const { headers, data } = await catalog.request('GET', path).withResponse();
+    assert.deepEqual(data, made);
+    assert.ok(headers.get('ETag'));
+    const page = await catalog.request<{ next?: string }>('GET', '/categories', {
+      query: { limit: 1, cursor: undefined },
+    });
+    assert.match(page.next ?? '', /^after_/);
+    assert.match(requests.at(-1)?.url ?? '', /\/v1\/categories\?limit=1$/);
+    await assert.rejects(catalog.request('PATCH', '/pets/1234567/x/8', { body }), {
+      name: 'ApiError',
+      operation: 'PATCH /pets/{id}/x/{id}',
+      code: 'not_found',
+    });
+    const count = requests.length;
+    for (const wrong of ['/../x', '/a?b=1', '/a#b', 'a', '/%2e%2e/x'] as `/${string}`[]) {
+      const { message } = await catalog.request('GET', wrong).then(
+        () => assert.fail(wrong),
+        (error) => error,
+      );
+      if (requests.length > count) assert.fail(`${wrong}: ${requests.at(-1)?.url}`);
+      assert.match(message, /the path must begin/, wrong);
+    }
   });
 
   test('repeats after a 503 when its Retry-After is over, with the same key', async () => {

@@ -26,20 +26,20 @@ const CALLS: Record<Operation, (catalog: PetCatalog) => Promise<unknown>> = {
   },
   createPet: ({ pets }) => pets.create({ name: 'Rex', categoryId: 1 }),
   getPet: ({ pets }) => twice(() => pets.get(7)),
-  updatePet: ({ pets }) => pets.update(7, { name: 'Rex', categoryId: 1, status: 'sold' }),
+  updatePet: ({ pets }) => pets.update(7, { name: 'Rex', categoryId: 1, status: 'sold' }, { ifMatch: '"7"' }),
   listOrders: async ({ orders }) => {
     await twice(() => orders.list());
     await orders.list({ petId: 1, limit: 1, cursor: 'after_1' });
   },
   placeOrder: ({ orders }) => orders.place({ petId: 1, quantity: 1 }),
   getOrder: ({ orders }) => twice(() => orders.get(7)),
-  cancelOrder: ({ orders }) => orders.cancel(7),
+  cancelOrder: ({ orders }) => orders.cancel(7, { ifMatch: '"7"' }),
   listInventory: async ({ inventory }) => {
     await twice(() => inventory.list());
     await inventory.list({ limit: 1, cursor: 'after_1' });
   },
   getInventory: ({ inventory }) => twice(() => inventory.get(7)),
-  updateInventory: ({ inventory }) => inventory.update(7, { quantity: 1 }),
+  updateInventory: ({ inventory }) => inventory.update(7, { quantity: 1 }, { ifMatch: '"7"' }),
   getRateLimit: (catalog) => catalog.rateLimit(),
 };
 
@@ -103,7 +103,8 @@ async function record(operation: string, call: (catalog: PetCatalog) => Promise<
     paths.add(pathname.replace('/v1', '').replace(/7$/, `{${id}}`));
     if (id) found.add(`path ${id}`.toLowerCase());
     for (const name of searchParams.keys()) found.add(`query ${name}`.toLowerCase());
-    for (const name of ['if-none-match', 'idempotency-key']) if (headers.has(name)) found.add(`header ${name}`);
+    for (const name of ['if-none-match', 'if-match', 'idempotency-key'])
+      if (headers.has(name)) found.add(`header ${name}`);
     assert.equal(headers.get('authorization'), 'Bearer petcat_test_key');
   }
   assert.equal(paths.size, 1);

@@ -145,11 +145,11 @@ test('a lifted ban is noticed by asking for the limits, which is always sent', a
     // As `keys unban` does it, in a process of its own.
     const { clock, config } = service;
     await using storage = await openStorage(config.database, {
-      clock: clock.now,
+      time: clock,
       categoriesMax: config.categoriesMax,
       categoriesBytesMax: config.categoriesBytesMax,
     });
-    await storage.limits.liftBan(key.id, clock.now().unix, OPERATOR);
+    await storage.keys.lift(key.id, clock.now().unix, OPERATOR);
   }
   service.clock.advance(58);
   await untilTrue(async () => (await time.run(catalog.rateLimit())).minute.remaining > 0);

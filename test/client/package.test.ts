@@ -13,7 +13,7 @@ import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** The package as it would be published: packed, looked at, installed in an empty project, used and type-checked. */
 
-const GZIPPED_BYTES_MAX = 6_300;
+const GZIPPED_BYTES_MAX = 7_300;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TYPES = join(ROOT, 'node_modules/@types');
 const DOCUMENTED_URL = 'http://127.0.0.1:8080/v1';
@@ -31,7 +31,7 @@ const project = join(folder.path, 'project');
 const installed = join(project, 'node_modules/@pet-catalog/client');
 const checkout = copyCheckout(folder.path);
 const { version } = JSON.parse(readFileSync(join(ROOT, 'client/package.json'), 'utf8'));
-const tarball = join(checkout, `pet-catalog-client-${version}.tgz`);
+const tarball = join(checkout, '..', `pet-catalog-client-${version}.tgz`);
 
 before(async () => {
   const [pack = '', install = '', ...others] = commands;
@@ -60,7 +60,7 @@ test('the package holds one file for import, one for require, a map, declaration
   assert.deepEqual(readdirSync(join(project, 'node_modules')).sort(), ['.package-lock.json', '@pet-catalog']);
 });
 
-test('the JavaScript, gzipped as it is shipped, is at most 6.3 kB', () => {
+test('the JavaScript, gzipped as it is shipped, is at most 7.3 kB', () => {
   const scripts = readdirSync(join(installed, 'dist')).filter((file) => file.endsWith('.js'));
   const sizes = scripts.map((file) => gzipSync(readFileSync(join(installed, 'dist', file)), { level: 9 }).length);
   const bytes = sizes.reduce((sum, size) => sum + size, 0);

@@ -100,7 +100,7 @@ describe('a call of the client', () => {
     const { catalog, requests } = recording();
     const { id: categoryId } = await catalog.categories.create({ name: 'Bird' });
     const birds = Array.from({ length: 101 }, async (_, index) => {
-      const { id: petId } = await catalog.pets.create({ name: `bird ${index}`, categoryId, status: 'pending' });
+      const { id: petId } = await catalog.pets.create({ name: `bird ${index}`, categoryId, status: 'available' });
       await catalog.orders.place({ petId, quantity: 1 });
       return petId;
     });

@@ -23,7 +23,7 @@ const refused = (seconds: number, code = 'rate_limit_exceeded') =>
 /** Begins calls, and notes of each how it ends. */
 async function begin({ catalog }: Bench, count: number, options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
   const ends: ({ code?: string; message: string; retryAfter?: number; retryAt?: Date } | 'done')[] = [];
-  for (let id = 0; id < count; id += 1) {
+  for (let id = 1; id <= count; id += 1) {
     void catalog.categories.get(id, { timeoutMs, ...options }).then(
       () => ends.push('done'),
       (error) => ends.push(error),
@@ -230,7 +230,7 @@ test('with pacing an answer that shows less room ends the calls whose turn comes
   await at.pass(30_000);
   assert.deepEqual(
     at.sent.map(({ path }) => path),
-    ['/categories/0', '/categories/0'],
+    ['/categories/1', '/categories/1'],
   );
 });
 
@@ -266,7 +266,7 @@ test('with pacing a retry goes before the calls that were never sent', async () 
   await at.pass(29_500);
   assert.deepEqual(
     at.sent.map(({ path }) => path),
-    ['/categories/0', '/pets/7', '/pets/7'],
+    ['/categories/1', '/pets/7', '/pets/7'],
   );
   await at.sent[2]?.answer(good());
   await retried;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
@@ -141,7 +142,7 @@ test('the minutes in which a key was refused have their reason, also of what is 
   await add(now - 600, 1, 30);
   await add(now - 86_400, 300, 50);
   const ban = { keyId: key.id, startedAt: now - 590, endsAt: now - 530, level: 1, reason: 'refused 61 more times' };
-  await service.storage.limits.insertBan(ban);
+  await storeBan(service.storage, ban);
   await service.call(secret, '/pets');
   await service.call(secret, '/pets');
   const operator = await signIn(service);

@@ -113,7 +113,7 @@ async function stateOf({ storage, clock }: TestService) {
   const audit = await storage.audit.list({ since: 0, limit: 1_000 });
   return {
     keys: await storage.keys.list(),
-    bans: await storage.limits.listBans(now),
+    bans: await storage.keys.bans(now),
     categories: await storage.categories.list(),
     tokens: await storage.tokens.list(),
     audit: audit.filter(({ action }) => action !== 'console.open'),

@@ -79,7 +79,7 @@ function fill(file: string, now: number): void {
   const into = 'insert or ignore into usage ';
   database.exec('begin');
   database.exec(
-    `insert into api_keys ${numbers(KEYS)} select ${id('i')}, 'shop ' || i, 'production', 'free', 60, 1000, 'categories:read', ${now} - i, null, null, null, null from n`,
+    `insert into api_keys ${numbers(KEYS)} select ${id('i')}, 'shop ' || i, 'production', 'free', 60, 1000, 'categories:read', ${now} - i, null, null, null, null, 0 from n`,
   );
   database.exec(
     `insert into api_key_secrets ${numbers(KEYS)} select 'hash' || i, ${id('i')}, 'petcat_live_' || i, ${now} - i, null, null from n`,

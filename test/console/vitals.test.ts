@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Vitals } from '../../src/operator/overview/vitals.ts';
+import { systemTime } from '../../src/stdx/time.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { API_SIDE, type Side } from '../../src/telemetry/request-metrics.ts';
 
 test('rates are those of the last ten seconds, and durations those of the last minute', async () => {
   const metrics = createMetrics();
   let nowMs = 0;
-  using vitals = new Vitals(metrics, () => nowMs);
-  const answer = (times: number, status: number, seconds: number, route = '/v1/categories') => {
-    for (let time = 0; time < times; time += 1) metrics.requests.observe({ method: 'GET', route, status }, seconds);
+  using vitals = new Vitals(metrics, { ...systemTime(), steadyMs: () => nowMs });
+  const answer = (times: number, status: number, seconds: number, side: Side = API_SIDE) => {
+    const labels = { ...side, method: 'GET', route: 'unmatched', status };
+    for (let time = 0; time < times; time += 1) metrics.requests.observe(labels, seconds);
   };
   const pass = async (seconds: number) => {
     for (let second = 0; second < seconds; second += 5) {
@@ -24,9 +27,8 @@ test('rates are those of the last ten seconds, and durations those of the last m
   answer(8, 404, 0.0007);
   answer(20, 429, 0.0007);
   answer(2, 503, 2);
-  answer(500, 200, 0.0007, '/console/keys/{id}');
-  answer(500, 200, 0.0007, '/metrics');
-  answer(500, 200, 0.0007, '/api/v1/keys');
+  answer(500, 200, 0.0007, { listener: 'public', api: 'false' });
+  answer(500, 200, 0.0007, { listener: 'operator', api: 'false' });
   await pass(10);
   const signs = vitals.signs();
   const { p50: _p50, p99: _p99, ...rates } = signs;

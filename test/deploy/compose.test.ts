@@ -85,7 +85,11 @@ test('the service runs unprivileged on a read-only root and has time to stop', (
 });
 
 test('the single instance listens on the loopback only, and of several only the proxy is published', () => {
-  assert.deepEqual(single.services['pet-catalog']?.ports, ['127.0.0.1:8080:8080']);
+  const { ports, environment = {}, volumes = [] } = single.services['pet-catalog'] ?? {};
+  assert.deepEqual(ports, ['127.0.0.1:8080:8080', '127.0.0.1:8081:8081']);
+  const { operatorHost, backups } = readConfig({ flags: {}, env: environment, file: {} });
+  assert.equal(operatorHost, '0.0.0.0', 'the published port reaches the console');
+  assert.ok(volumes.includes(`backups:${backups?.folder}`), 'backups outlive the container');
   const published = Object.entries(scaled.services).filter(([, { ports }]) => ports);
   assert.deepEqual(
     published.map(([name, { ports }]) => [name, ports]),

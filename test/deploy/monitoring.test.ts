@@ -171,7 +171,7 @@ test('every alert has a severity, and a page of the runbook that is there', () =
   for (const { alert, labels, annotations } of rules) {
     assert.match(labels.severity, /^(page|ticket)$/, alert);
     const [page, anchor = ''] = annotations.runbook_url.split('#');
-    assert.equal(page, 'docs/operations.md', alert);
+    assert.equal(page, '{{ $externalLabels.pet_catalog_runbook }}', alert);
     assert.ok(anchors.includes(anchor), `${alert}: the runbook has no #${anchor}`);
     assert.ok(annotations.summary.length < 100, alert);
   }
@@ -188,19 +188,22 @@ test('no panels overlap, and each has its own id', () => {
   for (const { gridPos } of panels) assert.ok(gridPos.x + gridPos.w <= 24);
 });
 
-test('Prometheus asks the operator listener, under the name that alerts and dashboard use', () => {
+test('Prometheus asks the operator listener, and knows where the runbook is', () => {
   const {
+    global,
     scrape_configs: [scrape],
     rule_files: files,
   } = readYaml<{
     scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
     rule_files: string[];
+    global: { external_labels: { pet_catalog_runbook: string } };
   }>('prometheus/prometheus.yaml');
   assert.deepEqual(files, ['alerts.yaml']);
   assert.deepEqual(scrape?.static_configs[0]?.targets, [
     `${SETTINGS.OPERATOR_HOST.default}:${SETTINGS.OPERATOR_PORT.default}`,
   ]);
   assert.equal(scrape?.job_name, 'pet-catalog');
+  assert.match(global.external_labels.pet_catalog_runbook, /^https:/);
 });
 
 function readYaml<T>(file: string): T {

@@ -110,7 +110,7 @@ suite('the nginx of deploy/nginx', { skip }, () => {
       headers: { ...bearer(secret), 'x-request-id': 'an-id.of_mine' },
     });
     assert.equal(headers['x-request-id'], 'an-id.of_mine');
-    assert.match(nginx.log(), /"GET \/v1\/categories" 200 .* id=an-id\.of_mine/);
+    assert.match(nginx.log(), /"GET \/v1\/categories" 400 .* id=an-id\.of_mine/);
     assert.doesNotMatch(nginx.log(), new RegExp(secret));
   });
 

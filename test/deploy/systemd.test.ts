@@ -17,7 +17,8 @@ const skip = missingPrograms('systemd-analyze');
 
 test('the unit runs the packed service in its folder, and leaves it time to stop', () => {
   const unit = read('pet-catalog.service');
-  assert.equal(setting(unit, 'ExecStart'), '/usr/bin/node node_modules/pet-catalog/bin/pet-catalog.js serve');
+  assert.equal(setting(unit, 'ExecStart'), '/usr/local/bin/pet-catalog serve');
+  assert.equal(setting(unit, 'RestartPreventExitStatus'), '2', 'wrong settings end it');
   const home = setting(unit, 'WorkingDirectory');
   assert.equal(setting(unit, 'ReadWritePaths'), `${home}/data ${home}/backups`);
   assert.ok(
@@ -57,14 +58,15 @@ function setting(unit: string, name: string): string {
   return new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 }
 
-/** Looks at copies of the units, with a stand-in for /usr/bin/node, which is not on every machine. */
+/** Looks at copies of the units, with a stand-in for the command. */
 function analyze(folder: string, args: string[], change = (text: string) => text, files = units) {
-  const node = join(folder, 'node');
-  writeFileSync(node, '');
-  chmodSync(node, 0o755);
+  const command = join(folder, 'pet-catalog');
+  writeFileSync(command, '');
+  chmodSync(command, 0o755);
   const copies = join(folder, 'units');
   mkdirSync(copies);
-  for (const file of files) writeFileSync(join(copies, file), change(read(file).replace('/usr/bin/node', node)));
+  for (const file of files)
+    writeFileSync(join(copies, file), change(read(file).replace('/usr/local/bin/pet-catalog', command)));
   return spawnSync('systemd-analyze', [...args, ...files.map((file) => join(copies, file))], {
     encoding: 'utf8',
     env: { ...process.env, SYSTEMD_COLORS: '0', SYSTEMD_PAGER: '' },

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { CategoryList } from '../../src/catalog/category-list.ts';
 import { createApp } from '../../src/http/app.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
+import { Cors } from '../../src/http/cors.ts';
 import type { Operation } from '../../src/http/operations/operation.ts';
-import { Cors } from '../../src/http/transport/cors.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
@@ -66,17 +66,17 @@ async function openDoor(service: TestService, handle: Operation['handle']) {
     },
     success: { status: 200, description: '' },
   };
-  const limiter = new LocalLimiter({ storage, clock: clock.now, events, banAfter: 0 });
+  const limiter = new LocalLimiter({ storage, time: clock, events });
   const serve = createApp({
     operations: [operation],
     pages: new Map(),
     catalog: { storage, categories: new CategoryList(), catchUp: async () => {} },
-    authenticator: new Authenticator(storage, { environment: config.environment, clock: clock.now }),
+    authenticator: new Authenticator(storage, { environment: config.environment, time: clock }),
     limiter,
     events,
     cors: new Cors([]),
   });
-  const listener = await openListener(serve, { clock: clock.now, events }, { host: '127.0.0.1', port: 0 });
+  const listener = await openListener(serve, { time: clock, events }, { host: '127.0.0.1', port: 0 });
   const { secret } = await service.issue();
   return {
     call: (path: string, headers: Record<string, string>) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Ban } from '../../src/catalog/limit.ts';
+import type { DecidedBan } from '../../src/catalog/ban.ts';
 import { post } from '../kit/edge/corpus.ts';
 import { openRaw } from '../kit/edge/raw.ts';
 import { type TestService, testService } from '../kit/service.ts';
@@ -50,11 +50,11 @@ describe('limit headers of delayed answers', () => {
   ] as const) {
     test(`a ban that takes ${seconds} s to store: Retry-After counts from the second of the answer`, async (t) => {
       const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 1_000 } });
-      const { limits } = service.storage;
-      const insertBan = limits.insertBan.bind(limits);
-      t.mock.method(limits, 'insertBan', (ban: Ban) => {
+      const { keys } = service.storage;
+      const ban = keys.ban.bind(keys);
+      t.mock.method(keys, 'ban', (id: string, epoch: number, decided: DecidedBan) => {
         service.clock.advance(seconds);
-        return insertBan(ban);
+        return ban(id, epoch, decided);
       });
       const call = () => service.call(secret, '/pets');
       await call();

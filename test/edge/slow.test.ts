@@ -259,6 +259,6 @@ function openImpatient(timeouts: Timeouts): Promise<Listener> {
   const serve = async (exchange: Exchange) => {
     exchange.answer(await respond(exchange).catch(errorAnswer));
   };
-  const context = { clock: manualClock().now, events: recordedEvents() };
+  const context = { time: manualClock(), events: recordedEvents() };
   return openListener(serve, context, { host: '127.0.0.1', port: 0, timeouts });
 }

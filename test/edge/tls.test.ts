@@ -7,12 +7,19 @@ import { connect as connectPlainly } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
-import { untilTrue } from '../kit/clock.ts';
+import type { Exchange } from '../../src/http/transport/exchange.ts';
+import { openListener } from '../../src/http/transport/listener.ts';
+import { manualClock, untilTrue } from '../kit/clock.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
-import { temporaryFolder } from '../kit/service.ts';
+import { recordedEvents, temporaryFolder } from '../kit/service.ts';
 
 /** TLS without a proxy: TLS_CERT_FILE and TLS_KEY_FILE. */
+
+const MEBIBYTE = 1024 * 1024;
+const UNREAD = 20;
+/** A part with its head. */
+const PART_BYTES_MAX = 65 * 1024;
 
 const skip = spawnSync('openssl', ['version']).status === 0 || process.env.CI ? false : 'openssl is not installed';
 
@@ -169,4 +176,46 @@ test('a missing or invalid certificate is reported in one line', { skip }, async
   const swapped = await serve({ TLS_CERT_FILE: 'server.key', TLS_KEY_FILE: 'server.crt' });
   assert.equal(swapped.code, 1);
   assert.match(swapped.stderr, /pet-catalog: TLS_CERT_FILE and TLS_KEY_FILE do not hold a certificate and its key: /);
+});
+
+test('an unread body is encrypted a part at a time, and comes whole once it is read', { skip }, async () => {
+  using folder = temporaryFolder();
+  makeCertificate(folder.path, 'server');
+  const [cert = '', key = ''] = ['crt', 'key'].map((ending) =>
+    readFileSync(join(folder.path, `server.${ending}`), 'utf8'),
+  );
+  const shared = Buffer.alloc(8 * MEBIBYTE, 'x');
+  const exchanges: Exchange[] = [];
+  const listener = await openListener(
+    (exchange) => {
+      exchanges.push(exchange);
+      exchange.answer({ status: 200, body: [shared] });
+    },
+    { time: manualClock(), events: recordedEvents() },
+    { host: '127.0.0.1', port: 0, certificate: { cert, key } },
+  );
+  const sockets = Array.from({ length: UNREAD }, () => {
+    const socket = connect({ host: '127.0.0.1', port: listener.port, ca: cert });
+    socket.pause().write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    return socket;
+  });
+  try {
+    await untilTrue(() => exchanges.length === UNREAD, 'all requests');
+    const unsent = exchanges.map(({ request }) => request.socket.writableLength);
+    assert.ok(
+      unsent.every((bytes) => bytes > 0 && bytes <= PART_BYTES_MAX),
+      unsent.join(),
+    );
+    assert.ok(exchanges.every(({ heldBytes }, index) => heldBytes >= (unsent[index] ?? 0)));
+    const [first = assert.fail()] = sockets;
+    let received = 0;
+    first.on('data', ({ length }) => {
+      received += length;
+    });
+    await once(first.resume(), 'end');
+    assert.ok(received > shared.length);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await listener.stop(0);
+  }
 });

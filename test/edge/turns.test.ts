@@ -61,7 +61,7 @@ for (const [manner, pause] of [
 /** Notes the order in which requests are served. */
 async function pathsListener(work: () => Promise<void> | void) {
   const paths: string[] = [];
-  const context = { clock: manualClock().now, events: recordedEvents() };
+  const context = { time: manualClock(), events: recordedEvents() };
   const listener = await openListener(
     (exchange) => {
       paths.push(exchange.request.url ?? '');

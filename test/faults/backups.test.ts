@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConfigMistakes, readConfig } from '../../src/config.ts';
 import { ScheduledBackups } from '../../src/storage/backups.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
+import { OPERATOR } from '../kit/operator.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
@@ -26,8 +27,8 @@ function bench() {
     backupMade: (one: (typeof made)[number]) => made.push(one),
     backupFailed: (reason: string) => failures.push(reason),
   };
-  const options = { folder: backups, everySeconds: DAY, keep: 2, databaseFile, clock: clock.now, events };
-  const open = () => openStorage({ engine: 'sqlite', file: databaseFile }, { clock: clock.now, ...BOUNDS });
+  const options = { folder: backups, everySeconds: DAY, keep: 2, databaseFile, time: clock, events };
+  const open = () => openStorage({ engine: 'sqlite', file: databaseFile }, { time: clock, ...BOUNDS });
   const start = () => new ScheduledBackups(options);
   const names = () => readdirSync(backups).sort();
   return { folder, clock, databaseFile, backups, made, failures, scheduled, open, start, names };
@@ -60,7 +61,7 @@ test('a backup is made at the start and when one is due, each sound and private,
   const newest = join(backups, names().at(-1) ?? '');
   assert.deepEqual([statSync(newest).mode & 0o777, statSync(backups).mode & 0o777], [0o600, 0o700]);
   assert.equal(made[2]?.bytes, statSync(newest).size);
-  const copy = await openStorage({ engine: 'sqlite', file: newest }, { clock: clock.now, ...BOUNDS });
+  const copy = await openStorage({ engine: 'sqlite', file: newest }, { time: clock, ...BOUNDS });
   assert.deepEqual(
     (await copy.categories.list()).map(({ name }) => name),
     ['first', 'second'],
@@ -77,6 +78,77 @@ test('a backup is made at the start and when one is due, each sound and private,
   clock.advance(DAY);
   await again.look();
   assert.deepEqual(names(), ['mine.db', 'pet-catalog-2026-01-03T120000Z.db', 'pet-catalog-2026-01-04T120000Z.db']);
+});
+
+test('a clock that was ahead stops no backup, and its files count as none', async () => {
+  const { folder, clock, made, failures, scheduled, start, names, open } = bench();
+  using _folder = folder;
+  await using storage = await open();
+  await storage.categories.insert({ name: 'first' }, { keyId: 'key_1' });
+  const HOUR = 3_600;
+  {
+    await using schedule = start();
+    await schedule.look();
+    clock.step(10 * DAY);
+    clock.advance(DAY);
+    await schedule.look();
+    assert.deepEqual(names(), ['pet-catalog-2026-01-01T120000Z.db', 'pet-catalog-2026-01-12T120000Z.db']);
+    clock.advance(HOUR);
+    clock.step(-10 * DAY);
+    await schedule.look();
+    // The alert goes by the age: the newest was made an hour ago, whatever the clock showed then.
+    assert.deepEqual(scheduled.at(-1), [DAY, { at: clock.now().unix - HOUR, bytes: made[1]?.bytes }]);
+    clock.advance(DAY - HOUR);
+    await schedule.look();
+    clock.advance(DAY);
+    await schedule.look();
+    assert.equal(made.length, 4);
+  }
+  assert.deepEqual(names(), [
+    'pet-catalog-2026-01-03T120000Z.db',
+    'pet-catalog-2026-01-04T120000Z.db',
+    'pet-catalog-2026-01-12T120000Z.db',
+  ]);
+  // A start goes by those of the past.
+  clock.advance(DAY);
+  await using again = start();
+  await again.look();
+  assert.deepEqual([made.length, failures], [5, []]);
+  assert.deepEqual(names(), [
+    'pet-catalog-2026-01-04T120000Z.db',
+    'pet-catalog-2026-01-05T120000Z.db',
+    'pet-catalog-2026-01-12T120000Z.db',
+  ]);
+});
+
+test('a database that became empty is not rotated over good backups', async () => {
+  const { folder, clock, databaseFile, made, failures, start, names, open } = bench();
+  using _folder = folder;
+  {
+    await using storage = await open();
+    await storage.categories.insert({ name: 'first' }, { keyId: 'key_1' });
+  }
+  await using schedule = start();
+  await schedule.look();
+  const good = names();
+  for (const part of ['', '-wal', '-shm']) rmSync(databaseFile + part, { force: true });
+  const anew = await open();
+  for (let day = 0; day < 3; day += 1) {
+    clock.advance(DAY);
+    await schedule.look();
+  }
+  assert.deepEqual([names(), made.length, failures.length], [good, 1, 3]);
+  assert.match(
+    failures[0] ?? '',
+    /^The database .*x\.db is empty, and its last backup .*120000Z\.db is not: restore that/,
+  );
+  // One whose categories were all deleted is another matter: it is known to have had some.
+  await anew.categories.insert({ name: 'second' }, { keyId: 'key_1' });
+  assert.equal(await anew.categories.delete(1, OPERATOR), 'deleted');
+  clock.advance(DAY);
+  await schedule.look();
+  assert.equal(made.length, 2);
+  await anew[Symbol.asyncDispose]();
 });
 
 test('a backup that fails is reported, keeps the earlier ones and is tried again', async () => {

@@ -56,6 +56,17 @@ test('a second signal ends it at once', async () => {
   hanging.destroy();
 });
 
+test('a SIGHUP ends nothing where there is no certificate to read again', async () => {
+  using folder = temporaryFolder();
+  const secret = await issueKey(folder.path);
+  await using service = await serveProcess([], { cwd: folder.path });
+  process.kill(service.pid, 'SIGHUP');
+  const agent = new Agent({ keepAlive: true });
+  for (let i = 0; i < 20; i += 1) assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200);
+  agent.destroy();
+  assert.equal(await service.end('SIGTERM'), 0);
+});
+
 test('the operator listener has health and metrics, and the API is not there', async () => {
   using folder = temporaryFolder();
   const secret = await issueKey(folder.path);
@@ -64,14 +75,19 @@ test('the operator listener has health and metrics, and the API is not there', a
   await send(new Agent(), `${service.url}/categories`, secret);
   await send(new Agent(), `${service.url}/categories`, secret, { name: 'Dog' });
   await send(new Agent(), `${service.url}/categories`, 'petcat_live_wrong');
+  await send(new Agent(), `${service.url}/nothing`, secret);
+  await send(new Agent(), new URL('/docs', service.url).href, secret);
   assert.equal((await fetch(`${operatorUrl}/livez`)).status, 200);
   assert.equal((await fetch(`${operatorUrl}/readyz`)).status, 200);
   assert.equal((await fetch(`${operatorUrl}/v1/categories`)).status, 404);
   const metrics = await (await fetch(`${operatorUrl}/metrics`)).text();
   for (const line of [
-    'pet_catalog_request_duration_seconds_count{method="GET",route="/v1/categories",status="200"} 1',
-    'pet_catalog_request_duration_seconds_count{method="POST",route="/v1/categories",status="201"} 1',
-    'pet_catalog_failed_authentications_total{reason="invalid_api_key"} 1',
+    'pet_catalog_request_duration_seconds_count{listener="public",api="true",method="GET",route="/v1/categories",status="200"} 1',
+    'pet_catalog_request_duration_seconds_count{listener="public",api="true",method="POST",route="/v1/categories",status="201"} 1',
+    'pet_catalog_request_duration_seconds_count{listener="public",api="true",method="GET",route="unmatched",status="404"} 1',
+    'pet_catalog_request_duration_seconds_count{listener="public",api="false",method="GET",route="/docs",status="200"} 1',
+    'pet_catalog_request_duration_seconds_count{listener="operator",api="false",method="GET",route="unmatched",status="404"} 1',
+    'pet_catalog_failed_authentications_total{listener="public",api="true",reason="invalid_api_key"} 1',
     'pet_catalog_commit_batch_size_count 1',
     'pet_catalog_waiting_writes 0',
   ]) {

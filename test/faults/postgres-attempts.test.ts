@@ -1,42 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import { Bans } from '../../src/limits/bans.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
-import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { UsageRecorder } from '../../src/telemetry/usage.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { openCommitProxy } from '../kit/faults/commit-proxy.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
-import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { recordedEvents } from '../kit/service.ts';
 
 /** Background writes whose COMMIT answer is lost: a retry must not repeat them. */
 
 const options = { skip: noPostgres };
 
-test('windows move once with a stepped clock, though the outcome was lost', options, async () => {
-  await using bench = await attemptsBench();
-  const { storage, clock, proxy, key, events } = bench;
-  await using limiter = new LocalLimiter({ storage, clock: clock.now, events, banAfter: 60 });
-  await limiter.charge(key);
-  await limiter.save();
-  const before = (await storage.limits.memory(key.id)).counts?.minuteEnds ?? 0;
-  clock.step(3_000);
-  proxy.breakNext('after', 'update window_counts');
-  await limiter.save();
-  bench.assertUnknown();
-  // The clock goes on being corrected meanwhile; what is retried is the move as it was, and then the rest.
-  clock.step(40);
-  await limiter.save();
-  assert.equal((await storage.limits.memory(key.id)).counts?.minuteEnds, before + 3_040);
-});
-
 test('usage is added once, though the outcome was lost, and so is what was counted meanwhile', options, async () => {
   await using bench = await attemptsBench();
   const { storage, clock, proxy, key } = bench;
-  await using recorder = new UsageRecorder({ storage, clock: clock.now, onFailure: bench.events.usageNotStored });
+  await using recorder = new UsageRecorder({ storage, time: clock, onFailure: bench.events.usageNotStored });
   recorder.record(key.id, 200, clock.now().unix);
   proxy.breakNext('after', 'insert into usage');
   await recorder.flush();
@@ -48,31 +30,20 @@ test('usage is added once, though the outcome was lost, and so is what was count
   assert.deepEqual([used?.served, used?.refused], [1, 1]);
 });
 
-test('a ban is inserted once, though the outcome was lost', options, async () => {
+test('a ban is imposed once, though the outcome was lost', options, async () => {
   await using bench = await attemptsBench();
-  const { storage, clock, key, events } = bench;
-  await using limiter = new LocalLimiter({ storage, clock: clock.now, events, banAfter: 60 });
-  await bench.hammer((each) => limiter.charge(each));
-  await limiter.save();
-  assert.equal((await storage.limits.banHistory(key.id, 10)).length, 1);
-});
-
-test('a ban shared by instances is inserted once, though the outcome was lost', {
-  ...options,
-  skip: noPostgres || redisServerMissing(),
-}, async () => {
-  await using bench = await attemptsBench();
-  await using redis = await startRedis();
-  const { storage, clock, key, events } = bench;
-  const time = { clock: clock.now, time: clock.now };
-  // A busy machine must not turn a slow answer into an outage, in which this instance would count its share.
-  const counting = { banAfter: 60, url: redis.url, instances: 1, answerMs: 20_000 };
-  await using limiter = new RedisLimiter({ storage, ...time, events, ...counting });
-  await limiter.connect();
-  await untilTrue(() => limiter.state === 'ok');
-  await bench.hammer((each) => limiter.charge(each));
-  await limiter.save();
-  assert.equal((await storage.limits.banHistory(key.id, 10)).length, 1);
+  const { storage, clock, key, events, proxy } = bench;
+  const limiter = new LocalLimiter({ storage, time: clock, events });
+  await using bans = new Bans(limiter, { storage, time: clock, events, banAfter: 60 });
+  for (let i = 0; i < 2; i += 1) await bans.charge(key);
+  clock.advance(2);
+  for (let i = 0; i < 59; i += 1) await bans.charge(key);
+  proxy.breakNext('after', 'insert into bans');
+  assert.equal((await bans.charge(key)).refusal, 'key_banned', 'it is enforced, though it may not be stored');
+  assert.ok(proxy.hasBroken, 'the statement never came');
+  await untilTrue(async () => (await storage.keys.banHistory(key.id, 10)).length > 0);
+  await bans[Symbol.asyncDispose]();
+  assert.equal((await storage.keys.banHistory(key.id, 10)).length, 1);
 });
 
 test('attempts are forgotten after a day, and not before', options, async () => {
@@ -102,7 +73,7 @@ async function attemptsBench() {
   const clock = manualClock();
   const postgres = { engine: 'postgres', url: server.href } as const;
   const storage = stack.use(
-    await openStorage(postgres, { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 1_000_000 }),
+    await openStorage(postgres, { time: clock, categoriesMax: 10, categoriesBytesMax: 1_000_000 }),
   );
   const limits = { minute: 1, day: 1_000 };
   const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
@@ -118,15 +89,6 @@ async function attemptsBench() {
   const running = stack.move();
   return {
     ...{ storage, clock, proxy, key, events, assertUnknown },
-    /** Brings a ban on, whose COMMIT is the one without an answer. */
-    async hammer(charge: (key: ApiKey) => unknown) {
-      for (let i = 0; i < 2; i += 1) await charge(key);
-      clock.advance(2);
-      for (let i = 0; i < 59; i += 1) await charge(key);
-      proxy.breakNext('after', 'insert into bans');
-      for (let i = 0; i < 2; i += 1) await charge(key);
-      assertUnknown();
-    },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

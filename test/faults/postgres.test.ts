@@ -103,7 +103,7 @@ test(
     await using postgres = await startPostgres();
     await using service = await testService({ DATABASE_URL: postgres.url });
     await using other = await openStorage(service.config.database, {
-      clock: service.clock.now,
+      time: service.clock,
       categoriesMax: 100_000,
       categoriesBytesMax: 100_000_000,
     });

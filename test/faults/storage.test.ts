@@ -91,7 +91,10 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   assert.equal(await operator('/readyz'), '{"status":"ready","database":"ok","writes":"failing"}');
   const doctor = await run(['doctor'], options);
   assert.equal(doctor.code, 1);
-  assert.match(doctor.stdout, /PROBLEM disk: 0 MiB are free beside \.\/data\/pet-catalog\.db\n +→ make room/);
+  assert.match(
+    doctor.stdout,
+    /PROBLEM disk: 0 MiB are free beside \.\/data\/pet-catalog\.db \(\d+ MiB, and \d+ MiB of log\)\n +→ make room/,
+  );
   const command = await run(['keys', 'create', '--name', 'late'], options);
   assert.deepEqual([command.code, command.stdout], [1, '']);
   assert.match(command.stderr, /^pet-catalog: .*disk is full.*\n$/);
@@ -102,7 +105,7 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   const problems = service.output.stderr.split('\n').filter((line) => /"level":[45]0/.test(line));
   assert.deepEqual(
     problems.map((line) => JSON.parse(line).event),
-    ['storage_failing', 'storage_recovered'],
+    ['storage_failing', 'request_failed', 'storage_recovered'],
   );
   assert.match(problems[0] ?? '', /"database":"\.\/data\/pet-catalog\.db","reason":"the disk is full; make room"\}$/);
   agent.destroy();
@@ -113,7 +116,7 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   assert.deepEqual(names, [...acknowledged, 'last']);
 });
 
-test('commands that fail on a full disk name the disk in one line', async (t) => {
+test('on a full disk commands read, and those that write name the disk in one line', async (t) => {
   using folder = temporaryFolder();
   using disk = smallDisk(t, folder.path);
   if (!disk) return;
@@ -121,17 +124,15 @@ test('commands that fail on a full disk name the disk in one line', async (t) =>
   fill(join(disk.path, 'filler'));
   for (const command of [
     ['serve', '--port', '0'],
-    ['keys', 'list'],
+    ['keys', 'create', '--name', 'late'],
     ['backup', 'data/copy.db'],
   ]) {
     const { code, stdout, stderr } = await run(command, { cwd: folder.path });
     assert.deepEqual([code, stdout], [1, ''], stderr);
     assert.match(stderr, /^pet-catalog: .*\.db: its disk is full; make room.*\n$/);
   }
-  assert.match(
-    (await run(['doctor'], { cwd: folder.path })).stdout,
-    /PROBLEM database: .* its disk is full\n +→ make room/,
-  );
+  assert.match((await run(['keys', 'list'], { cwd: folder.path })).stdout, /load/);
+  assert.match((await run(['doctor'], { cwd: folder.path })).stdout, /PROBLEM disk: 0 MiB are free .*\n +→ make room/);
 });
 
 test('the service refuses a damaged database; the message names it and how to restore a backup', async () => {

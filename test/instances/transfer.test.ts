@@ -13,6 +13,7 @@ import { DatabaseNotOpened } from '../../src/storage/engine.ts';
 import { openEngine, openStorage } from '../../src/storage/open.ts';
 import { insertInto } from '../../src/storage/sql/statement.ts';
 import { TRANSFERRED, transfer as transferDatabase } from '../../src/storage/transfer.ts';
+import { storeBan } from '../kit/bans.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgres, temporaryDatabase } from '../kit/postgres.ts';
@@ -136,7 +137,7 @@ test('of the writes during a transfer none is in it, and those that are locked o
   await using target = await temporaryDatabase();
   const [from, to] = [databaseUrl(source.url), databaseUrl(target.url)];
   const clock = manualClock();
-  const bounds = { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 10_000 };
+  const bounds = { time: clock, categoriesMax: 10, categoriesBytesMax: 10_000 };
   await using storage = await openStorage(from, bounds);
   await using another = await openStorage(to, bounds);
   await using held = await heldTransfer(source.url, { from, to, onProgress: () => {} });
@@ -267,7 +268,7 @@ async function fill(url: string): Promise<string> {
   const { storage } = service;
   await storage.keys.revoke(gone.id, now, OPERATOR);
   await storage.categories.rename(2, 'é', OPERATOR);
-  await storage.limits.insertBan({ keyId: key.id, startedAt: now - 120, endsAt: now - 60, level: 1, reason: 'r' });
+  await storeBan(storage, { keyId: key.id, startedAt: now - 120, endsAt: now - 60, level: 1, reason: 'r' });
   await storage.sessions.offer('login', { endsAt: now + 600, actor: 'ops', role: 'viewer' });
   await storage.sessions.offer('other', { endsAt: now + 600, actor: 'ops', role: 'admin' });
   await issueToken({ storage, now, by: OPERATOR }, { name: 'billing', role: 'keys' });
@@ -294,6 +295,8 @@ async function fill(url: string): Promise<string> {
           is_delivered: 1,
           is_done: 1,
           has_created: 0,
+          retry_after_ms: null,
+          turned_by: 60,
         },
       ]),
     );

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Limits } from '../../src/catalog/plan.ts';
 import type { Decision } from '../../src/limits/window.ts';
-import type { Moment } from '../../src/stdx/clock.ts';
+import type { Moment } from '../../src/stdx/time.ts';
 
 /** Published plans, and tiny ones that reach their limits often. */
 export const anyLimits = fc.oneof(
@@ -43,6 +43,8 @@ export class LimiterModel {
   #inDay = 0;
   /** The last day that a refusal told of. A limiter may forget it when the clock is set back: nothing was counted. */
   #refusedOn = 0;
+  /** Which day the last one counted may be taken for since a restart. */
+  #cappedDay: number | undefined;
 
   /** Compares a decision with the model, and counts it. Throws when they disagree. */
   check(decision: Decision, limits: Limits, now: Moment): void {
@@ -66,9 +68,19 @@ export class LimiterModel {
     assert.deepEqual([decision.minute.remaining, decision.day.remaining], remaining);
   }
 
+  /**
+   * A limiter that begins anew takes a stored day later than today for today, and its count stays. One that counts
+   * elsewhere goes on.
+   */
+  restart({ unix }: Moment): void {
+    this.#cappedDay = Math.min(this.#day, Math.floor(unix / 86_400));
+  }
+
   /** The day that a decision is of: today, unless requests were counted, or refused, on a later one. */
   #dayOf({ day }: Decision, { unix }: Moment): number {
     const told = day.reset / 86_400 - 1;
+    if (told < this.#day && this.#cappedDay !== undefined) this.#day = this.#cappedDay;
+    this.#cappedDay = undefined;
     const today = Math.max(this.#day, Math.floor(unix / 86_400));
     assert.ok(told === today || told === Math.max(today, this.#refusedOn), `told day ${told} on day ${today}`);
     return told;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
 /** A missing server refuses at once: only a machine that is very busy takes a while. */
-const CONNECT_MS_MAX = 60_000;
+const CONNECT_MS_MAX = 10_000;
 const ADMIN_URL = process.env.TEST_DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 /** Why tests that need PostgreSQL are skipped, or false; on CI a missing server is a failure instead. */

@@ -54,7 +54,7 @@ export async function redis(url: string, command: readonly string[]): Promise<un
     url,
     RESP: 2,
     maintNotifications: 'disabled',
-    socket: { reconnectStrategy: false, connectTimeout: 60_000 },
+    socket: { reconnectStrategy: false, connectTimeout: 10_000 },
   });
   client.on('error', () => {});
   await client.connect();

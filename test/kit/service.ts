@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiKey, type NewApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
-import type { Ban } from '../../src/catalog/limit.ts';
+import type { KeyBan } from '../../src/catalog/ban.ts';
+import { CatalogError } from '../../src/catalog/error.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
-import { TurnedClock } from '../../src/rehearsal/clock.ts';
 import { defectsNamed } from '../../src/rehearsal/defects/defects.ts';
 import { openRehearsal, type RehearsalOptions } from '../../src/rehearsal/rehearsal.ts';
+import { TurnedTime } from '../../src/rehearsal/turned-time.ts';
 import { type ServiceOptions, startService } from '../../src/service.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { SqlStorage } from '../../src/storage/sql/storage.ts';
 import type { AnsweredRequest, Events } from '../../src/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import { Threads } from '../../src/threads/threads.ts';
 import { type ManualClock, manualClock } from './clock.ts';
 import { OPERATOR } from './operator.ts';
 
@@ -21,17 +21,22 @@ import { OPERATOR } from './operator.ts';
 export interface RecordedEvents extends Events {
   readonly answered: AnsweredRequest[];
   readonly failures: unknown[];
-  readonly bans: Ban[];
+  readonly bans: KeyBan[];
   /** The keys of the connections that were cut off. */
   readonly cutOff: (string | undefined)[];
   /** How many requests were refused without asking Redis. */
   readonly fromMemory: () => number;
 }
 
+/** Whether a request failed by an unexpected error. */
+export function isDefect(cause: unknown): boolean {
+  return cause instanceof Error && !(cause instanceof CatalogError);
+}
+
 export function recordedEvents(): RecordedEvents {
   const answered: AnsweredRequest[] = [];
   const failures: unknown[] = [];
-  const bans: Ban[] = [];
+  const bans: KeyBan[] = [];
   const cutOff: (string | undefined)[] = [];
   let fromMemory = 0;
   return {
@@ -40,7 +45,10 @@ export function recordedEvents(): RecordedEvents {
     bans,
     cutOff,
     fromMemory: () => fromMemory,
-    requestAnswered: (request) => answered.push(request),
+    requestAnswered: (request) => {
+      answered.push(request);
+      if (isDefect(request.cause)) failures.push(request.cause);
+    },
     requestFailed: (_requestId, error) => failures.push(error),
     keyBanned: (ban) => bans.push(ban),
     batchStored: () => {},
@@ -69,6 +77,9 @@ export function recordedEvents(): RecordedEvents {
     backupFailed: (reason) => failures.push(reason),
     certificateReloaded: () => {},
     certificateNotReloaded: (error) => failures.push(error),
+    fullnessMeasured: () => {},
+    certificateUsed: () => {},
+    operatorChanged: () => {},
     serviceStarted: () => {},
     serviceStopping: () => {},
     serviceStopped: () => {},
@@ -102,8 +113,7 @@ export interface TestService extends AsyncDisposable {
 function answeredTo(events: RecordedEvents, metrics: Metrics): Events['requestAnswered'] {
   return (answered) => {
     events.requestAnswered(answered);
-    const { method, route, status, durationMs } = answered;
-    metrics.requests.observe({ method, route, status }, durationMs / 1_000);
+    metrics.requests.observe(answered, answered.durationMs / 1_000);
   };
 }
 
@@ -125,26 +135,8 @@ async function place(): Promise<AsyncDisposable & { readonly settings: Record<st
     const { sharedRedis } = await import('./redis-server.ts');
     Object.assign(settings, { REDIS_URL: (await sharedRedis()).url, INSTANCES: '1' });
   }
-  if (TEST_ON.includes('threads')) settings.THREADS = '2';
   const made = stack.move();
   return { settings, [Symbol.asyncDispose]: () => made.disposeAsync() };
-}
-
-/** Threads that read the manual clock, and tell of every answer by its line in the log. */
-function testThreads(
-  config: Config,
-  { clock, events, metrics }: { clock: ManualClock; events: RecordedEvents; metrics: Metrics },
-): Threads {
-  return new Threads({
-    count: config.threads,
-    metrics,
-    accessLog: 'all',
-    write: (lines) => {
-      for (const line of lines.trim().split('\n')) events.requestAnswered(JSON.parse(line));
-    },
-    clock: { now: clock.now, memory: { startMs: 0, stepped: clock.readings } },
-    module: new URL('./threads/thread.ts', import.meta.url).href,
-  });
 }
 
 /** The real service on a real port and a real database, with a manual clock. */
@@ -154,28 +146,23 @@ export async function testService(
   { examine, ...rehearsed }: Pick<ServiceOptions, 'examine'> & RehearsalOptions = {},
 ): Promise<TestService> {
   const standing = await place();
-  const flags: Record<string, string> = { PORT: '0', ...standing.settings, ...settings };
-  if (TEST_ON.includes('threads') && (flags.REHEARSAL === 'on' || flags.REDIS_URL)) delete flags.THREADS;
+  const flags = { PORT: '0', ...standing.settings, ...settings };
   const config = readConfig({ flags, env: {}, file: {} });
   const events = recordedEvents();
   const start = async () => {
-    const metrics = createMetrics();
-    const threads = config.threads > 1 ? testThreads(config, { clock, events, metrics }) : undefined;
-    const turned = config.rehearsal ? new TurnedClock(clock.now) : undefined;
-    const now = turned?.now ?? clock.now;
+    const turned = config.rehearsal ? new TurnedTime(clock) : undefined;
+    const time = turned ?? clock;
     const storage = await openStorage(config.database, {
-      clock: now,
+      time,
       categoriesMax: config.categoriesMax,
       categoriesBytesMax: config.categoriesBytesMax,
     });
     const defects = defectsNamed(config.defects);
     const rehearsal = turned && (await openRehearsal(storage, turned, { ...rehearsed, defects }));
-    const deadlines = clock.timers && { timers: clock.timers };
-    const limiter =
-      threads?.openLimiter({ storage, clock: now, events, banAfter: config.banAfterRefusals }) ??
-      (await openLimiter(config, { storage, clock: now, events, time: now, ...deadlines }));
+    const limiter = await openLimiter(config, { storage, time, events, serverTime: time });
+    const metrics = createMetrics();
     const told = { ...events, requestAnswered: answeredTo(events, metrics) };
-    const parts = { storage, limiter, rehearsal, threads, clock: now, machineClock: clock.now, events: told, metrics };
+    const parts = { storage, limiter, rehearsal, time, events: told, metrics };
     const service = await startService(config, { ...parts, ...(examine && { examine }) });
     return { storage, limiter, metrics, service };
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
-import { systemClock } from '../../src/stdx/clock.ts';
+import { systemTime } from '../../src/stdx/time.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
@@ -63,18 +63,16 @@ test('a clock that is set back at the server locks out no client that is refused
 async function clockBench(port: number) {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(temporaryFolder());
-  const clock = systemClock();
+  const time = systemTime();
   const storage = stack.use(
     await openStorage(
       { engine: 'sqlite', file: join(folder.path, 'test.db') },
-      { clock, categoriesMax: 10, categoriesBytesMax: 10_000 },
+      { time, categoriesMax: 10, categoriesBytesMax: 10_000 },
     ),
   );
   const events = recordedEvents();
   const url = `redis://127.0.0.1:${port}`;
-  const limiter = stack.use(
-    new RedisLimiter({ storage, clock, events, banAfter: 0, url, instances: 1, answerMs: ANSWER_MS }),
-  );
+  const limiter = stack.use(new RedisLimiter({ storage, time, events, url, instances: 1, answerMs: ANSWER_MS }));
   await limiter.connect();
   const running = stack.move();
   return {

@@ -14,18 +14,17 @@ import { openProxy } from '../kit/proxy.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { recordedEvents, temporaryFolder } from '../kit/service.ts';
 
-/** A Redis that returns with older data: no token is spent twice, and no ban is lost. */
+/** A Redis that returns with older data: no token is spent twice. */
 
 const SPENT: Limits = { minute: 40, day: 1_000 };
 const SPENT_DAY: Limits = { minute: 1_000, day: 40 };
-const BANNED: Limits = { minute: 5, day: 1_000 };
 
 /** Redis is lost when a test cuts it off, and not when a busy machine makes it miss a deadline. */
 const ANSWER_MS = 20_000;
 
 const options = { skip: redisServerMissing() };
 
-test('a snapshot from before re-opens no window and lifts no ban', options, async () => {
+test('a snapshot from before re-opens no window', options, async () => {
   await using bench = await oldDataBench();
   const keys = await bench.spendSome();
   await bench.redis.command('SAVE');
@@ -38,7 +37,7 @@ test('a snapshot from before re-opens no window and lifts no ban', options, asyn
   await bench.assertNothingIsGivenAgain(keys);
 });
 
-test('a replica that lagged and was promoted re-opens no window and lifts no ban', options, async () => {
+test('a replica that lagged and was promoted re-opens no window', options, async () => {
   await using bench = await oldDataBench();
   await using lagging = await openProxy({ host: '127.0.0.1', port: bench.redis.port });
   await using replica = await startRedis('--replicaof', `127.0.0.1 ${lagging.port}`);
@@ -63,7 +62,7 @@ test('another server on the same connection is noticed within a second', options
   await bench.spendTheRest(keys);
   await bench.saveAll();
   // What it begins with is older than what was counted.
-  for (const key of Object.values(keys)) await other.command('SET', `pet-catalog:{${key.id}}`, '0 0 0 0 0 0 ');
+  for (const key of Object.values(keys)) await other.command('SET', `pet-catalog:{${key.id}}`, '0 0 0 0');
   await bench.proxy.turnTo(other.port);
   await untilTrue(() => bench.refuses(keys));
   await bench.assertNothingIsGivenAgain(keys);
@@ -111,12 +110,12 @@ test('what was read for the last server does not count as merged on the next', o
   await bench.saveAll();
   await using fresh = await bench.start();
   const { limits } = bench.storage;
-  const memories = limits.memories.bind(limits);
+  const counts = limits.counts.bind(limits);
   const isRead = Promise.withResolvers<void>();
   const mayGoOn = Promise.withResolvers<void>();
-  limits.memories = async (keyIds) => {
-    limits.memories = memories;
-    const read = await memories(keyIds);
+  limits.counts = async (keyIds) => {
+    limits.counts = counts;
+    const read = await counts(keyIds);
     isRead.resolve();
     await mayGoOn.promise;
     return read;
@@ -137,7 +136,6 @@ test('what was read for the last server does not count as merged on the next', o
 interface Keys {
   readonly spent: ApiKey;
   readonly spentDay: ApiKey;
-  readonly banned: ApiKey;
 }
 
 /** Two instances on one database and a Redis of their own, which can be exchanged, by a clock that stands still. */
@@ -149,14 +147,14 @@ async function oldDataBench(database?: DatabaseAddress) {
   const proxy = stack.use(await openSwitchProxy(redis.port));
   const file = { engine: 'sqlite', file: join(folder.path, 'test.db') } as const;
   const storage = stack.use(
-    await openStorage(database ?? file, { clock: clock.now, categoriesMax: 10, categoriesBytesMax: 1_000_000 }),
+    await openStorage(database ?? file, { time: clock, categoriesMax: 10, categoriesBytesMax: 1_000_000 }),
   );
   const lost: unknown[] = [];
   const events = { ...recordedEvents(), limiterDegraded: (error: unknown) => lost.push(error) };
   const start = async () => {
     const url = `redis://127.0.0.1:${proxy.port}`;
-    const time = { clock: clock.now, time: clock.now };
-    const counting = { banAfter: 60, url, instances: 2, answerMs: ANSWER_MS };
+    const time = { time: clock, serverTime: clock };
+    const counting = { url, instances: 2, answerMs: ANSWER_MS };
     const limiter = new RedisLimiter({ storage, ...time, events, ...counting });
     await limiter.connect();
     // Connecting has a deadline of its own.
@@ -164,7 +162,7 @@ async function oldDataBench(database?: DatabaseAddress) {
     return limiter;
   };
   const limiters = [stack.use(await start()), stack.use(await start())] as const;
-  const [one, two] = limiters;
+  const [one] = limiters;
   const issue = async (limits: Limits) => {
     const { key, secret } = newApiKey({ name: 'test', environment: 'production', plan: 'enterprise', limits }, 0);
     await storage.keys.insert(key, secretRecord(secret), OPERATOR);
@@ -173,8 +171,8 @@ async function oldDataBench(database?: DatabaseAddress) {
   const spend = async (key: ApiKey, requests: number) => {
     for (let i = 0; i < requests; i += 1) assert.equal((await one.charge(key)).refusal, undefined);
   };
-  const refuses = async ({ spent, spentDay, banned }: Keys) => {
-    const peeks = limiters.flatMap((limiter) => [spent, spentDay, banned].map((key) => limiter.peek(key)));
+  const refuses = async ({ spent, spentDay }: Keys) => {
+    const peeks = limiters.flatMap((limiter) => [spent, spentDay].map((key) => limiter.peek(key)));
     const decisions = await Promise.all(peeks);
     return decisions.every(({ refusal }) => refusal !== undefined);
   };
@@ -184,25 +182,19 @@ async function oldDataBench(database?: DatabaseAddress) {
     until: (state: string) => untilTrue(() => limiters.every((limiter) => limiter.state === state)),
     saveAll: () => Promise.all(limiters.map((limiter) => limiter.save())),
     async spendSome(): Promise<Keys> {
-      const keys = { spent: await issue(SPENT), spentDay: await issue(SPENT_DAY), banned: await issue(BANNED) };
+      const keys = { spent: await issue(SPENT), spentDay: await issue(SPENT_DAY) };
       for (const key of Object.values(keys)) await spend(key, 3);
       return keys;
     },
-    async spendTheRest({ spent, spentDay, banned }: Keys) {
+    async spendTheRest({ spent, spentDay }: Keys) {
       await spend(spent, 37);
       await spend(spentDay, 37);
-      // The other instance bans, so that the first one knows nothing of it.
-      for (let i = 0; i < 3; i += 1) await two.charge(banned);
-      clock.advance(2);
-      for (let i = 0; i < 60; i += 1) await two.charge(banned);
-      assert.equal((await two.charge(banned)).refusal, 'key_banned');
     },
-    async assertNothingIsGivenAgain({ spent, spentDay, banned }: Keys) {
+    async assertNothingIsGivenAgain({ spent, spentDay }: Keys) {
       await using fresh = await start();
-      for (const limiter of [one, two, fresh]) {
+      for (const limiter of [...limiters, fresh]) {
         assert.equal((await limiter.charge(spent)).refusal, 'rate_limit_exceeded');
         assert.equal((await limiter.charge(spentDay)).refusal, 'daily_quota_exceeded');
-        assert.equal((await limiter.charge(banned)).refusal, 'key_banned');
       }
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { OPERATOR_ERROR_CODES } from '../../src/catalog/error.ts';
 import { operatorOpenApiDocument } from '../../src/operator/api/openapi.ts';
 import { API_OPERATIONS } from '../../src/operator/api/operations.ts';
+import { storeBan } from '../kit/bans.ts';
 import { readContract } from '../kit/contract.ts';
 import { apiClient } from '../kit/operator.ts';
 import { json, testService } from '../kit/service.ts';
@@ -78,7 +79,7 @@ test('answers are of the schemas of the contract', async () => {
     assert.ok(isValid, `${id}: ${JSON.stringify(ajv.errors)} ${JSON.stringify(found)}`);
   };
   await check('createKey', '/keys', { name: 'x', plan: 'pro', expiresAt: '2099-01-01T00:00:00Z', owner: 'o' });
-  await service.storage.limits.insertBan({ keyId: key.id, startedAt: now, endsAt: now + 60, level: 1, reason: 'r' });
+  await storeBan(service.storage, { keyId: key.id, startedAt: now, endsAt: now + 60, level: 1, reason: 'r' });
   await check('listKeys', '/keys');
   await check('getKey', `/keys/${key.id}`);
   await check('updateKey', `/keys/${key.id}`, { plan: 'pro' });

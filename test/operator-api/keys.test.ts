@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql, { raw } from 'sql-template-tag';
+import { storeBan } from '../kit/bans.ts';
 import { apiClient } from '../kit/operator.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
@@ -24,7 +25,7 @@ interface Key {
 test('a key is issued, upgraded, rotated and revoked, each at once, and the audit names the token', async () => {
   await using service = await testService();
   const billing = await apiClient(service, 'keys', 'billing');
-  const issued = await billing.send('POST', '/keys', { name: 'shop', plan: 'free', owner: 'cus_1', unknown: true });
+  const issued = await billing.send('POST', '/keys', { name: 'shop', plan: 'free', owner: 'cus_1' });
   const made = await json<Key>(issued);
   assert.equal(issued.status, 201);
   assert.equal(issued.headers.get('location'), `/api/v1/keys/${made.id}`);
@@ -198,7 +199,7 @@ test('a ban is listed and lifted once', async () => {
   const others = [(await service.issue()).key.id, (await service.issue()).key.id];
   const ids = [key.id, ...others].sort().reverse();
   for (const keyId of ids)
-    await service.storage.limits.insertBan({ keyId, startedAt: now, endsAt: now + 60, level: 2, reason: 'r' });
+    await storeBan(service.storage, { keyId, startedAt: now, endsAt: now + 60, level: 2, reason: 'r' });
   await service.restart();
   assert.equal((await service.call(secret, '/categories')).status, 429);
   const [ban] = await json<object[]>(client.send('GET', '/bans?limit=1'));
@@ -231,10 +232,87 @@ async function contents({ config }: TestService): Promise<string> {
   const { openEngine } = await import('../../src/storage/open.ts');
   const { db } = await openEngine(config.database);
   try {
-    const tables = ['create_outcomes', 'api_keys', 'api_key_secrets', 'audit_entries', 'operator_tokens'];
+    const tables = ['outcomes', 'api_keys', 'api_key_secrets', 'audit_entries', 'operator_tokens'];
     const rows = await Promise.all(tables.map((table) => db.all(sql`select * from ${raw(table)}`)));
     return JSON.stringify(rows);
   } finally {
     await db.close();
   }
 }
+
+test('an unknown member or parameter is refused with the nearest known name, and until before since', async () => {
+  await using service = await testService();
+  const admin = await apiClient(service, 'admin');
+  const { key } = await service.issue();
+  for (const [method, path, body, said] of [
+    ['POST', '/keys', { name: 'x', plan: 'pro', scope: ['pets:read'] }, /"scope" is no member .*did you mean scopes\?/],
+    ['POST', '/keys', { name: 'x', plan: 'enterprise', limits: { minute: 1, days: 1 } }, /did you mean day\?|limits/],
+    ['PATCH', `/keys/${key.id}`, { expiresat: null }, /did you mean expiresAt\?/],
+    ['POST', `/keys/${key.id}/rotate`, { graces: '0' }, /did you mean grace\?/],
+    ['PATCH', '/categories/1', { names: 'x' }, /name/],
+    ['GET', '/keys?stat=revoked', undefined, /stat is no parameter of listKeys; did you mean state\?/],
+    ['GET', '/audit?until=1h', undefined, /until is no parameter of listAudit/],
+    ['GET', '/usage?since=1h&until=2h', undefined, /until is .*, before since/],
+    ['GET', '/usage?ownr=x', undefined, /did you mean owner\?/],
+  ] as const) {
+    const answer = await admin.send(method, path, body);
+    const { code, message } = await json<{ code: string; message: string }>(answer);
+    assert.deepEqual([answer.status, code], [400, 'validation_failed'], path);
+    assert.match(message, said);
+  }
+  assert.equal((await service.storage.keys.list()).length, 1);
+});
+
+test('a key shows the graces of its old secrets, and they can be ended at once', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'keys');
+  const { key, secret } = await service.issue();
+  assert.ok(!('graces' in (await json<object>(client.send('GET', `/keys/${key.id}`)))));
+  await client.send('POST', `/keys/${key.id}/rotate`, { grace: '1h' });
+  const endsAt = new Date((service.clock.now().unix + 3_600) * 1_000).toISOString().replace('.000', '');
+  const shown = await json<{ graces: object[] }>(client.send('GET', `/keys/${key.id}`));
+  assert.deepEqual(shown.graces, [{ prefix: key.prefix, endsAt }]);
+  assert.deepEqual((await json<{ graces: object[] }[]>(client.send('GET', '/keys')))[0]?.graces, shown.graces);
+  assert.equal((await service.call(secret, '/rate_limit')).status, 200);
+  for (let time = 0; time < 2; time += 1)
+    assert.equal((await client.send('DELETE', `/keys/${key.id}/graces`)).status, 204);
+  assert.equal((await service.call(secret, '/rate_limit')).status, 401);
+  assert.ok(!('graces' in (await json<object>(client.send('GET', `/keys/${key.id}`)))));
+  assert.equal((await client.send('DELETE', '/keys/key_none/graces')).status, 404);
+  await client.send('POST', `/keys/${key.id}/revoke`);
+  assert.equal((await client.send('DELETE', `/keys/${key.id}/graces`)).status, 409);
+  const viewer = await apiClient(service, 'viewer');
+  assert.equal((await viewer.send('DELETE', `/keys/${key.id}/graces`)).status, 403);
+});
+
+test('If-Match guards keys and categories, and using a key does not change its validator', async () => {
+  await using service = await testService();
+  const admin = await apiClient(service, 'admin');
+  const { key, secret } = await service.issue();
+  const path = `/keys/${key.id}`;
+  const etagOf = async () => (await admin.send('GET', path)).headers.get('etag') ?? '';
+  const etag = await etagOf();
+  assert.match(etag, /^".{22}"$/);
+  await service.call(secret, '/categories');
+  assert.equal(await etagOf(), etag);
+  const renamed = await admin.send('PATCH', path, { name: 'one' }, { 'if-match': etag });
+  assert.equal(renamed.status, 200);
+  assert.equal(renamed.headers.get('etag'), await etagOf());
+  const late = await admin.send('PATCH', path, { name: 'two' }, { 'if-match': etag });
+  assert.deepEqual([late.status, (await json<{ code: string }>(late)).code], [412, 'precondition_failed']);
+  assert.equal((await service.storage.keys.find(key.id))?.name, 'one');
+
+  await service.storage.categories.insert({ name: 'Dog' }, { keyId: key.id });
+  const seen = (await service.call(secret, '/categories/1')).headers.get('etag') ?? '';
+  for (const [tag, status] of [
+    ['"other"', 412],
+    [seen, 200],
+    [seen, 412],
+  ] as const) {
+    const answer = await admin.send('PATCH', '/categories/1', { name: 'Dogs' }, { 'if-match': tag });
+    assert.equal(answer.status, status, tag);
+  }
+  assert.equal((await admin.send('DELETE', '/categories/1', undefined, { 'if-match': seen })).status, 412);
+  const now = (await service.call(secret, '/categories/1')).headers.get('etag') ?? '';
+  assert.equal((await admin.send('DELETE', '/categories/1', undefined, { 'if-match': now })).status, 204);
+});

@@ -26,7 +26,7 @@ test('the program of the page issues, upgrades, rotates and revokes', {
   const key = 'petcat_live_[0-9A-Za-z]{36}';
   const [, first, second] = new RegExp(`^(${key}) pro (${key}) \\d{4}-\\d\\d-\\d\\dT[\\d:]+Z$`).exec(printed) ?? [];
   assert.ok(first && second && first !== second, printed);
-  const audit = JSON.parse(await machine.prepare('npx pet-catalog audit --json')) as {
+  const audit = JSON.parse(await machine.prepare('pet-catalog audit --json')) as {
     action: string;
     actor: string;
   }[];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueToken, ROLES, revokeToken } from '../../src/catalog/operator/token.ts';
 import { API_OPERATIONS } from '../../src/operator/api/operations.ts';
+import { storeBan } from '../kit/bans.ts';
 import { apiClient, callApi, OPERATOR } from '../kit/operator.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
@@ -131,10 +132,12 @@ async function targetOf(service: TestService, id: string): Promise<Target> {
       return { path: `/keys/${key.id}`, body: { plan: 'pro' } };
     case 'rotateKey':
       return { path: `/keys/${key.id}/rotate` };
+    case 'endGraces':
+      return { path: `/keys/${key.id}/graces` };
     case 'revokeKey':
       return { path: `/keys/${key.id}/revoke` };
     case 'liftBan':
-      await storage.limits.insertBan({ keyId: key.id, startedAt: now, endsAt: now + 60, level: 1, reason: 'r' });
+      await storeBan(storage, { keyId: key.id, startedAt: now, endsAt: now + 60, level: 1, reason: 'r' });
       return { path: `/keys/${key.id}/ban` };
     case 'renameCategory':
       return { path: `/categories/${await category()}`, body: { name: `Dogs ${await category()}` } };
@@ -154,7 +157,7 @@ async function targetOf(service: TestService, id: string): Promise<Target> {
 
 async function everything({ storage, clock }: TestService): Promise<string> {
   const keys = await storage.keys.list();
-  const bans = await storage.limits.listBans(clock.now().unix);
+  const bans = await storage.keys.bans(clock.now().unix);
   const audit = await storage.audit.list({ since: 0, limit: 10_000 });
   return JSON.stringify([keys, bans, audit, await storage.categories.list()]);
 }

@@ -68,6 +68,22 @@ test('usage is summed by key, of an owner and of a range, and as a series', asyn
     both.map(({ id }) => id),
     ids.toSorted(),
   );
+  await use(service, now - 40 * DAY, { [one]: 1_000 });
+  const months = await get('by=month&owner=cus_1&since=60d');
+  assert.deepEqual(
+    months.map(({ at, served }) => [at, served]),
+    [now - 40 * DAY, now].map((moment, index) => [
+      `${new Date(moment * 1_000).toISOString().slice(0, 7)}-01T00:00:00Z`,
+      [1_000, 112][index],
+    ]),
+  );
+  const csv = await client.send('GET', '/usage?limit=1', undefined, { accept: 'text/csv' });
+  assert.equal(csv.headers.get('link'), null);
+  const rows = (await csv.text()).trim().split('\n');
+  assert.deepEqual(
+    rows.slice(1).map((row) => row.split(',').slice(0, 3)),
+    both.map(({ id = '', name = '' }) => [id, name, name]),
+  );
   for (const query of ['by=week', 'since=x', 'limit=1001', 'until=2026-13-01T00:00:00Z', 'since=1h&since=2h'])
     assert.equal((await client.send('GET', `/usage?${query}`)).status, 400, query);
 });
@@ -82,8 +98,8 @@ test('usage comes as CSV that no spreadsheet runs', async () => {
   const answer = await client.send('GET', '/usage', undefined, accept);
   assert.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
   const [header, row] = (await answer.text()).split('\n');
-  assert.equal(header, 'id,name,served,refused,clientErrors,serverErrors,first,last');
-  assert.match(row ?? '', new RegExp(`^${key.id},'=cmd\\(\\),3,0,0,0,`));
+  assert.equal(header, 'id,name,owner,served,refused,clientErrors,serverErrors,first,last');
+  assert.match(row ?? '', new RegExp(`^${key.id},'=cmd\\(\\),,3,0,0,0,`));
   const series = await client.send('GET', '/usage?by=minute', undefined, accept);
   assert.match(await series.text(), /^at,served,refused,clientErrors,serverErrors\n\d{4}.*Z,3,0,0,0\n$/);
   const plain = await client.send('GET', '/usage', undefined, { accept: 'application/json, text/csv;q=0' });

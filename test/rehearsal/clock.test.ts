@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
-import { TurnedClock } from '../../src/rehearsal/clock.ts';
 import { openRehearsal } from '../../src/rehearsal/rehearsal.ts';
+import { TurnedTime } from '../../src/rehearsal/turned-time.ts';
 import { turnTime } from '../../src/rehearsal/turns.ts';
 import { startService } from '../../src/service.ts';
 import { openStorage } from '../../src/storage/open.ts';
@@ -236,16 +236,16 @@ test('a turn that comes while the service starts is taken', async () => {
   using folder = temporaryFolder();
   const flags = { PORT: '0', DATABASE_URL: `sqlite:${folder.path}/x.db`, ENVIRONMENT: 'staging', REHEARSAL: 'on' };
   const config = readConfig({ flags, env: {}, file: {} });
-  const { now: machine } = manualClock();
-  const turned = new TurnedClock(machine);
+  const machine = manualClock();
+  const turned = new TurnedTime(machine);
   const events = recordedEvents();
-  await using storage = await openStorage(config.database, { ...config, clock: turned.now });
+  await using storage = await openStorage(config.database, { ...config, time: turned });
   const rehearsal = await openRehearsal(storage, turned);
   await turnTime(storage.transactions, { advance: '1h' }, { machine, by: OPERATOR });
-  await using limiter = await openLimiter(config, { storage, clock: turned.now, events });
-  const parts = { storage, limiter, rehearsal, clock: turned.now, machineClock: machine, events };
+  await using limiter = await openLimiter(config, { storage, time: turned, events });
+  const parts = { storage, limiter, rehearsal, time: turned, events };
   await using _service = await startService(config, { ...parts, metrics: createMetrics() });
-  assert.equal(turned.time.turnedBy, HOUR);
+  assert.equal(turned.shown.turnedBy, HOUR);
 });
 
 test('the contract of the operator API has the clock in rehearsal, and the committed one does not', async () => {

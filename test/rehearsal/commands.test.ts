@@ -28,6 +28,9 @@ async function follow(script: string): Promise<{ id: string; get(path?: string):
   return { id, get: (path = '/categories') => fetch(`${service.url}${path}`, { headers }) };
 }
 
+/** A request that is answered 400. */
+const REFUSED = '/categories?limit=none';
+
 const report = (id: string, ...flags: string[]) => run(['rehearse', 'report', id, ...flags], options);
 
 test('a report exits with 3 until every step was reached, then with 0, and with 1 once a rule is broken', async () => {
@@ -37,9 +40,9 @@ test('a report exits with 3 until every step was reached, then with 0, and with 
   assert.equal(begun.code, 3);
   assert.match(begun.stdout, /^The rehearsal of key_\w+: ok\*2\n1 of 2 steps were reached, by 1 requests\n/);
   assert.equal(begun.stderr, '');
-  assert.equal((await get('/nowhere')).status, 404);
+  assert.equal((await get(REFUSED)).status, 400);
   assert.equal((await report(id)).code, 0);
-  assert.equal((await get('/nowhere')).status, 404);
+  assert.equal((await get(REFUSED)).status, 400);
   const broken = await report(id, '--json');
   assert.equal(broken.code, 1);
   const { keyId, script, reached, steps, requests, rules } = JSON.parse(broken.stdout);
@@ -50,7 +53,7 @@ test('a report exits with 3 until every step was reached, then with 0, and with 
       {
         rule: 'stops',
         verdict: 'broken',
-        evidence: ['Request 3 (GET unmatched) repeats request 2 (GET unmatched), which was answered 404'],
+        evidence: ['Request 3 (GET /v1/categories) repeats request 2 (GET /v1/categories), which was answered 400'],
       },
     ],
   );
@@ -66,20 +69,21 @@ test('time that is turned takes a limit to its end, and the client has waited', 
   assert.match(stdout, /^ {2}waits +kept$/m);
 });
 
-test('as JUnit a broken rule is a failure, one that was not met is skipped, an unreached step is an error', async () => {
+test('as JUnit and TAP a broken rule is a failure, one that was not met is skipped, an unreached step is an error', async () => {
   const { id, get } = await follow('ok*2');
-  await get('/nowhere');
-  await get('/nowhere');
+  await get(REFUSED);
+  await get(REFUSED);
   const { stdout } = await report(id, '--junit');
-  assert.match(stdout, /^<\?xml version="1.0" encoding="UTF-8"\?>\n<testsuites>\n<testsuite name="rehearsal\.key_/);
-  assert.match(stdout, / tests="8" failures="1" errors="0" skipped="6">/);
-  assert.match(stdout, /name="stops"><failure message="What cannot succeed is not repeated unchanged">Request 2/);
-  assert.match(stdout, /name="waits"><skipped message="The script never led there"\/>/);
-  const unreached = await follow('lost');
+  assert.match(stdout, /<testsuite name="rehearsal ok\*2" tests="8" failures="1" errors="0" skipped="6">/);
   assert.match(
-    (await report(unreached.id, '--junit')).stdout,
-    /<error message="0 of 1 steps were reached">lost<\/error>/,
+    stdout,
+    /name="stops"><failure message="Request 2 .* repeats request 1 .*">A request that cannot succeed/,
   );
+  assert.match(stdout, /name="waits"><skipped message="The script never led there"\/>/);
+  assert.match((await report(id, '--tap')).stdout, /^TAP version 14\n1\.\.8\n# rehearsal ok\*2\nok 1 - script\n/);
+  const unreached = await follow('lost');
+  const { stdout: none } = await report(unreached.id, '--junit');
+  assert.match(none, /name="script"><error message="0 of 1 steps were reached">/);
 });
 
 test('every answer of a service with --grease is greased', async () => {

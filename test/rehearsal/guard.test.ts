@@ -37,6 +37,12 @@ test('a database that was used in rehearsal is served in rehearsal alone', async
   };
   const reason = /was used in rehearsal.*start it with ENVIRONMENT=staging and REHEARSAL=on/;
   assert.match(await refusal(), reason);
+  const key = await run(['keys', 'create', '--name', 'late'], {
+    ...options,
+    env: { DATABASE_URL: options.env.DATABASE_URL },
+  });
+  assert.equal(key.code, 2);
+  assert.match(key.stderr, /was used in rehearsal and takes no key of production/);
   // A backup is marked as well, and so is what is restored from it.
   for (const args of [
     ['backup', 'copy.db'],

@@ -81,7 +81,7 @@ test('the pages are accessible and fit a phone', needsBrowser, async () => {
   for (let call = 0; call < 2; call += 1) await service.call(key.secret, '/categories');
   await using browsing = await browseSignedIn(browser(), service);
   const { page, complaints } = browsing;
-  for (const [name, path] of Object.entries({ list: '', form: '/new', timeline: `/${key.id}` })) {
+  for (const [name, path] of Object.entries({ list: '', form: '/new', report: '/report', timeline: `/${key.id}` })) {
     for (const size of [DESKTOP, PHONE]) {
       await page.setViewportSize(size);
       await page.goto(`${service.operatorUrl}/console/rehearsals${path}`);
@@ -113,4 +113,48 @@ test('without rehearsal there is no such page', async () => {
   const operator = await signIn(service);
   assert.doesNotMatch(await operator.page(''), /Rehearsals/);
   assert.equal((await operator.get('/rehearsals')).status, 404);
+});
+
+test('a report of a run is shown as a timeline, before a service or any other API', async () => {
+  const { service } = rehearsed;
+  const key = await rehearsed.follow('limit:2,ok', { name: 'run' });
+  await service.call(key.secret, '/categories');
+  await rehearsed.time.run(rehearsed.time.clock.sleep(1_500, new AbortController().signal));
+  await service.call(key.secret, '/categories');
+  const report = await key.report();
+  const command = { exit: 1, timedOut: false };
+  const foreign = { ...report, keyId: null, script: 'ok*2', command, remarks: ['upstream: made twice <it>'] };
+  const viewer = await signIn(service, 'viewer');
+  assert.match(await viewer.page('/rehearsals'), /href="\/console\/rehearsals\/report"/);
+  const send = async (file: unknown) => {
+    const body = new FormData();
+    body.set('csrf', viewer.csrf);
+    body.set('file', new Blob([typeof file === 'string' ? file : JSON.stringify(file)]), 'report.json');
+    const answer = await fetch(`${service.operatorUrl}/console/rehearsals/report`, {
+      method: 'POST',
+      body,
+      headers: { cookie: viewer.cookie },
+    });
+    return [answer.status, await answer.text()] as const;
+  };
+  const [status, text] = await send([report, foreign]);
+  assert.equal(status, 200, text);
+  const [, first = '', second = ''] = text.split('<dl class="facts">');
+  assert.match(first, /<code>limit:2,ok<\/code><\/dd>\s*<dt>Reached<\/dt><dd>1 of 2 steps/);
+  assert.match(first, /<dd>unknown<\/dd>/);
+  assert.match(first, /<h2>Verdict under 1\. limit:2,ok<\/h2>/);
+  assert.match(first, /<code>waits<\/code><\/th><td><span class="badge danger">broken[\s\S]*href="#1-request-2"/);
+  assert.match(first, /<tr id="1-request-2">[\s\S]*1\.50 s/);
+  assert.match(second, /<dd>exited with 1<\/dd>[\s\S]*upstream: made twice &lt;it&gt;\.[\s\S]*<tr id="2-request-1">/);
+  assert.equal((await send(report))[0], 200);
+  for (const [file, wrong] of [
+    ['{', /This is no report of a rehearsal: the file is not JSON/],
+    [[{ script: 'ok' }], /keyId is missing/],
+    [[{ ...report, requests: [{ at: 'x' }] }], /is missing|send a number/],
+    [[{ ...report, script: 'okk' }], /Step 1 of the script, &quot;okk&quot;/],
+  ] as const) {
+    const [code, page] = await send(file);
+    assert.equal(code, 400);
+    assert.match(page, wrong);
+  }
 });

@@ -12,7 +12,7 @@ import { runProcess } from '../kit/process.ts';
 import { type Database, readRecorded, restored, VERSIONS } from '../kit/releases/database.ts';
 import { assertCreates, assertKeys, assertLimits, assertPrinted, assertRead } from '../kit/releases/meaning.ts';
 import { laterRelease, type Program } from '../kit/releases/programs.ts';
-import { type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
+import { printedBy, type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
 import { testService } from '../kit/service.ts';
 
 /**
@@ -97,6 +97,7 @@ async function completes({ command }: Program, database: Database, version: stri
   });
   const beside = { cwd: database.folder, env: { DATABASE_URL: database.url } };
   assert.deepEqual(await laterMigrations(database), []);
+  await printedBy('migrate', beside);
   await assertPrinted(recorded, beside);
   const upgraded = await runProcess(['migrate'], { ...beside, command });
   assert.equal(upgraded.code, 0, upgraded.stderr);

@@ -1,5 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { manualClock } from '../kit/clock.ts';
+import { inMilliseconds } from '../kit/rehearsal/service.ts';
 import { ENGINES, type EngineName, emptyDatabase, keep } from '../kit/releases/database.ts';
 import { LIFE_SECONDS, liveThrough } from '../kit/releases/life.ts';
 import { COMMANDS, printedBy, SETTINGS } from '../kit/releases/recorded.ts';
@@ -8,11 +12,19 @@ import { testService } from '../kit/service.ts';
 
 /**
  * Makes the databases of the release that is checked out, in `test/releases/VERSION/`: for each engine one of a service
- * in production and one in rehearsal, with what their clients hold and what it answered them. Needs PostgreSQL.
+ * in production and one in rehearsal, with what their clients hold and what it answered them; and its package. Needs
+ * PostgreSQL.
  */
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-mkdirSync(new URL(`${version}/`, import.meta.url), { recursive: true });
+const folder = fileURLToPath(new URL(`${version}/`, import.meta.url));
+mkdirSync(folder, { recursive: true });
+execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { stdio: 'inherit' });
+const packed = `pet-catalog-${version}.tgz`;
+const digest = createHash('sha256')
+  .update(readFileSync(folder + packed))
+  .digest('hex');
+writeFileSync(`${folder}SHA256SUMS`, `${digest}  ${packed}\n`);
 for (const engine of ENGINES) {
   await makeProduction(engine);
   await makeRehearsal(engine);
@@ -36,7 +48,7 @@ async function makeRehearsal(engine: EngineName): Promise<void> {
   const settings = { DATABASE_URL: database.url, ...REHEARSAL_SETTINGS };
   const clock = manualClock(Math.floor(Date.now() / 1_000));
   const recorded = await (async () => {
-    await using service = await testService(settings, clock, { machineMs: () => clock.now().unix * 1_000 });
+    await using service = await testService(settings, inMilliseconds(clock));
     return await rehearse(service, { cwd: database.folder, env: settings });
   })();
   await keep(database, { version, engine, life: 'rehearsal' }, recorded);

@@ -6,37 +6,94 @@ import { query } from '../kit/postgres-server.ts';
 import { type RunOptions, runProcess, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { type Load, loadInstances } from '../kit/releases/load.ts';
-import { laterRelease, type Program, releaseBefore } from '../kit/releases/programs.ts';
+import { COLUMNS, READS, WRITES } from '../kit/releases/next.ts';
+import { laterRelease, type Program, presentRelease, releaseBefore } from '../kit/releases/programs.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /**
- * Four instances under load are upgraded one by one, and rolled back: the release before, packed, and a later one whose
- * migrations add to the tables that every request reads or writes.
+ * Four instances under load are upgraded one by one, and rolled back: from the release before, as it was published, to
+ * this one, and from this one to a pretended next one, which adds a column, a table and a version of checksums.
  */
 
 const INSTANCES = 4;
-const TABLES = ['api_keys', 'api_key_secrets', 'bans', 'categories', 'create_outcomes', 'usage', 'window_counts'];
-const ADDS = {
-  name: '901-adds',
-  // At once: requests wait for it, and they wait 0.9 s at most.
-  statements: [
-    [
-      ...TABLES.map((table) => `alter table ${table} add column later text default 'x'`),
-      'create table later (id text primary key)',
-      'create index later_by_name on categories (name)',
-    ].join('; '),
-  ],
-};
 const REMOVES = { name: '902-removes@99.0.0', statements: ['alter table usage drop column first_at'] };
 const UNLIMITED = '--plan enterprise --per-minute 1000000000 --per-day 1000000000';
+const NEEDS_LATER = /its tables need (\d+\.\d+\.\d+) or later; install that, or restore a backup from before it/;
 const skip = noPostgres || (redisServerMissing() ?? false);
 
-test('four instances under load go to the next release and back, and no request fails', { skip }, async (t) => {
+test('four instances go from the release before to this one', { skip }, async (t) => {
+  await using place = await openPlace();
+  const [before, present] = [releaseBefore(place.folder), presentRelease()];
+  if (!(await refusesTablesOf(present, before))) return await rolled(t, place, { before, next: present });
+
+  // The tables of the two cannot be used side by side: docs/operations.md has all instances stopped first.
+  const { fleet, options } = place;
+  const secret = await startAll(place, before);
+  await using load = loadInstances(() => fleet.urls, secret);
+  await served(load, async () => {});
+  await load.stop();
+  await fleet.stop();
+  await fleet.put(0, present);
+  const { code, stderr } = await runProcess(['serve'], { ...options, command: before.command });
+  assert.deepEqual([code, NEEDS_LATER.test(stderr)], [1, true], stderr);
+  for (const each of [1, 2, 3]) await fleet.put(each, present);
+  await assertServed(t, { load, url: fleet.urls[3] ?? '', secret });
+});
+
+test('four instances go from this release to the next one and back, and no request fails', { skip }, async (t) => {
+  await using place = await openPlace();
+  const present = presentRelease();
+  // It even writes what this one does not know yet, which the recipe leaves to the release after.
+  const next = laterRelease(place.folder, '98.0.0', [COLUMNS], [...READS, ...WRITES]);
+  const later = laterRelease(place.folder, '99.0.0', [COLUMNS, REMOVES], READS);
+  await rolled(t, place, { before: present, next });
+  assert.match((await appliedMigrations(place.options.env.DATABASE_URL)).join(), /901-colours/);
+  await t.test('migrations that do not only add are refused by both, with the release to use', async () => {
+    await place.fleet.stop();
+    await succeeds(later, 'migrate', place.options);
+    for (const { command } of [present, next]) {
+      const { code, stderr } = await runProcess(['serve'], { ...place.options, command });
+      assert.deepEqual([code, NEEDS_LATER.exec(stderr)?.[1]], [1, '99.0.0'], stderr);
+    }
+    await place.fleet.put(0, later);
+  });
+});
+
+interface Rolled {
+  readonly before: Program;
+  readonly next: Program;
+}
+
+/** Rolls all instances from a release to the next one and back, under load, and looks what became of that. */
+async function rolled(t: TestContext, place: Place, { before, next }: Rolled): Promise<void> {
+  const { fleet } = place;
+  const secret = await startAll(place, before);
+  await using load = loadInstances(() => fleet.urls, secret);
+  await t.test('one is upgraded, which migrates while the others run on', () => served(load, () => fleet.put(0, next)));
+  await t.test('one of the release before restarts on the migrated tables', () =>
+    served(load, () => fleet.put(1, before)),
+  );
+  await t.test('the others are upgraded', async () => {
+    for (const each of [1, 2, 3]) await served(load, () => fleet.put(each, next));
+  });
+  await t.test('all of them are rolled back', async () => {
+    for (let each = 0; each < INSTANCES; each += 1) await served(load, () => fleet.put(each, before));
+  });
+  await load.stop();
+  await t.test('no request failed, no create was lost, and none was doubled', () =>
+    assertServed(t, { load, url: fleet.urls[0] ?? '', secret }),
+  );
+}
+
+interface Place extends AsyncDisposable {
+  readonly folder: string;
+  readonly fleet: Fleet;
+  readonly options: RunOptions & { readonly env: { readonly DATABASE_URL: string } };
+}
+
+async function openPlace(): Promise<Place> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(temporaryFolder());
-  const before = await releaseBefore(folder.path);
-  const next = laterRelease(folder.path, '98.0.0', [ADDS]);
-  const later = laterRelease(folder.path, '99.0.0', [ADDS, REMOVES]);
   const database = started.use(await temporaryDatabase());
   const redis = started.use(await startRedis());
   const env = {
@@ -46,39 +103,28 @@ test('four instances under load go to the next release and back, and no request 
     CATEGORIES_MAX: '1000000',
   };
   const options = { cwd: folder.path, env };
-  const secret = await succeeds(before, `keys create --name load ${UNLIMITED}`, options);
   const fleet = started.use(new Fleet(options));
-  for (let place = 0; place < INSTANCES; place += 1) await fleet.put(place, before);
-  const load = loadInstances(() => fleet.urls, secret);
+  const opened = started.move();
+  return { folder: folder.path, fleet, options, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
 
-  await t.test('one is upgraded, which migrates while the others run on', async () => {
-    await served(load, () => fleet.put(0, next));
-    assert.match((await appliedMigrations(database.url)).join(), /901-adds/);
-  });
-  await t.test('one of the release before restarts on the migrated tables', () =>
-    served(load, () => fleet.put(1, before)),
-  );
-  await t.test('the others are upgraded', async () => {
-    for (const place of [1, 2, 3]) await served(load, () => fleet.put(place, next));
-  });
-  await t.test('all of them are rolled back', async () => {
-    for (let place = 0; place < INSTANCES; place += 1) await served(load, () => fleet.put(place, before));
-  });
-  await load.stop();
-  await t.test('no request failed, no create was lost, and none was doubled', async () => {
-    await assertServed(t, { load, url: fleet.urls[0] ?? '', secret });
-  });
-  await t.test('migrations that do not only add are refused by both, with the release to use', async () => {
-    await fleet.stop();
-    await succeeds(later, 'migrate', options);
-    for (const { command } of [before, next]) {
-      const { code, stderr } = await runProcess(['serve'], { ...options, command });
-      assert.equal(code, 1, stderr);
-      assert.match(stderr, /its tables need 99\.0\.0 or later; install that, or restore a backup from before it/);
-    }
-    await fleet.put(0, later);
-  });
-});
+/** Starts all instances of a release, and returns a key. */
+async function startAll({ fleet, options }: Place, program: Program): Promise<string> {
+  const secret = await succeeds(program, `keys create --name load ${UNLIMITED}`, options);
+  for (let each = 0; each < INSTANCES; each += 1) await fleet.put(each, program);
+  return secret;
+}
+
+/** Whether a release refuses the tables that another one makes. */
+async function refusesTablesOf(one: Program, other: Program): Promise<boolean> {
+  await using database = await temporaryDatabase();
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path, env: { DATABASE_URL: database.url } };
+  await succeeds(one, 'migrate', options);
+  const { code, stderr } = await runProcess(['keys', 'list'], { ...options, command: other.command });
+  assert.ok(code === 0 || NEEDS_LATER.test(stderr), stderr);
+  return code !== 0;
+}
 
 /** Instances by their place behind a proxy. */
 class Fleet implements AsyncDisposable {
@@ -120,22 +166,30 @@ class Fleet implements AsyncDisposable {
 async function served(load: Load, work: () => Promise<void>): Promise<void> {
   await work();
   const answered = load.answered();
-  await untilTrue(() => load.answered() > answered + 100, 'a hundred answers');
+  await untilTrue(() => load.answered() > answered + 10, 'ten answers');
 }
 
-async function assertServed(
-  t: TestContext,
-  { load, url, secret }: { load: Load; url: string; secret: string },
-): Promise<void> {
+interface Served {
+  readonly load: Load;
+  readonly url: string;
+  readonly secret: string;
+}
+
+async function assertServed(t: TestContext, { load, url, secret }: Served): Promise<void> {
   assert.deepEqual(load.failed, []);
-  assert.ok(load.created.size > 500, `${load.created.size} creates`);
-  const response = await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${secret}` } });
-  const listed = (await response.json()) as { id: number; name: string }[];
-  const ids = listed.map(({ id }) => id);
-  assert.equal(new Set(ids).size, ids.length);
-  assert.deepEqual(new Map(listed.map(({ id, name }) => [name, id])), load.created);
-  assert.equal(listed.length, load.created.size);
+  assert.ok(load.created.size > 20, `${load.created.size} creates`);
+  assert.deepEqual(await namesAt(url, secret), load.created);
   t.diagnostic(`${load.answered()} answers, ${load.repeated()} repeated, ${load.created.size} creates`);
+}
+
+/** The ids of all categories by their names, each of which is there once. */
+async function namesAt(url: string, secret: string): Promise<Map<string, number>> {
+  const response = await fetch(`${url}/categories`, { headers: { authorization: `Bearer ${secret}` } });
+  assert.equal(response.status, 200);
+  const listed = (await response.json()) as { id: number; name: string }[];
+  const names = new Map(listed.map(({ id, name }) => [name, id]));
+  assert.deepEqual([names.size, new Set(names.values()).size], [listed.length, listed.length]);
+  return names;
 }
 
 async function succeeds({ command }: Program, args: string, options: RunOptions): Promise<string> {

@@ -10,6 +10,8 @@ import type { World, WorldKey } from './world.ts';
 const KEPT_SECONDS = 86_400;
 /** A step of the clock is noticed within a second, and saved half a second later. */
 const MOVED_MS = 3_000;
+/** How often an operator lifts the ban of a key that has none. */
+const LIFTS_OF_NOTHING = 0.3;
 const FAULTS: Readonly<Record<Fault, number>> = { slow: 3, lossy: 3, silent: 1, down: 2 };
 const STORAGE_UNAVAILABLE = ['unavailable', 'outcome_unknown', 'catalog_full'];
 
@@ -84,7 +86,10 @@ export class Actions {
   }
 
   #start(server: Server): void {
+    const { hasSteps, redis, limits, time } = this.#world;
     this.#world.note(`${server.name} starts`);
+    // A stored day that lies ahead is taken for today.
+    if (hasSteps && !redis) limits.shift(undefined, time.nowMs);
     server.start().catch((error) => this.#world.fail(error));
   }
 
@@ -111,7 +116,7 @@ export class Actions {
     revoke: () => {
       if (this.#world.keys.length >= 6) return;
       this.#operate((life, key) => {
-        const now = life.clock().unix;
+        const now = life.clock.now().unix;
         return { ...key.model.current, isRevoked: true, work: life.storage.keys.revoke(key.id, now, OPERATOR) };
       });
       this.#onAny((server) => void this.#world.issue(server, this.anyLimits()).catch(expected(this.#world)));
@@ -151,7 +156,7 @@ export class Actions {
     purge: () =>
       this.#onAny(({ life }) => {
         if (!life) return;
-        this.#world.catalog.purge(life.clock().unix);
+        this.#world.catalog.purge(life.clock.now().unix);
         life.storage.purgeOutcomes().catch(() => {});
       }),
     kill: () =>
@@ -249,24 +254,22 @@ export class Actions {
   }
 
   #liftBan(): void {
-    const { time, limits, redis } = this.#world;
+    const { time, limits, dice } = this.#world;
     this.#onAny(({ life }, key) => {
-      if (!life || limits.bans.all.every(({ keyId, ends }) => keyId !== key.id || ends < time.nowMs / 1_000)) return;
+      if (!life || !(limits.bans.isOn(key.id, time.nowMs) || dice.chance(LIFTS_OF_NOTHING))) return;
       const end = limits.bans.beginLift(key.id, time.nowMs);
       limits.lifted(key.id, time.nowMs);
-      const callOff = this.#world.onDeath(life, () => end({ nowMs: time.nowMs, wasMade: false }));
-      // Bans that are shared go by the clock of Redis; the operator's machine has the right time.
-      const now = redis ? Math.floor(time.nowMs / 1_000) : life.clock().unix;
-      life.storage.limits
-        .liftBan(key.id, now, OPERATOR)
+      const callOff = this.#world.onDeath(life, () => end({ nowMs: time.nowMs, isDone: false }));
+      life.storage.keys
+        .lift(key.id, life.clock.now().unix, OPERATOR)
         .then((wasMade) => {
           this.#world.note(`${key.id}: ${wasMade ? 'the ban was lifted' : 'there was no ban to lift'}`);
           limits.lifted(key.id, time.nowMs);
-          end({ nowMs: time.nowMs, wasMade });
+          end({ nowMs: time.nowMs, isDone: true });
         })
         .catch((error) => {
           expected(this.#world)(error);
-          end({ nowMs: time.nowMs, wasMade: false });
+          end({ nowMs: time.nowMs, isDone: false });
         })
         .finally(callOff);
     });
@@ -319,13 +322,14 @@ export class Actions {
 
   #stepClock(): void {
     const server = this.#anyServer;
-    const { time, limits } = this.#world;
+    const { time, limits, hasSteps, redis } = this.#world;
+    if (!hasSteps) return;
     if (server.state !== 'up' && server.state !== 'down') return;
     const seconds = this.#dice.between(-7_200, 7_200);
     this.#world.note(`${server.name}: the clock is stepped by ${seconds} s`);
     server.skewMs += seconds * 1_000;
     this.#steppedMs = time.nowMs;
-    if (server.state === 'down' && !this.#world.redis) limits.shift();
+    if (!redis) limits.shift(server.life, time.nowMs);
   }
 
   /** To where something ends, or a second beside it. */
@@ -333,7 +337,7 @@ export class Actions {
     const { time, limits, servers } = this.#world;
     if (servers.some(({ state }) => state === 'starting' || state === 'stopping')) return;
     const seconds = time.nowMs / 1_000;
-    const bans = limits.bans.all.flatMap(({ ends }) => [ends, ends, ends + 86_400]);
+    const bans = limits.bans.all.flatMap(({ endsMs }) => [0, 0, 86_400].map((later) => endsMs / 1_000 + later));
     const midnight = Math.ceil(seconds / 86_400) * 86_400;
     const expiry = (this.#dice.pick(this.#retriable)?.sentMs ?? 0) / 1_000 + KEPT_SECONDS;
     const later = [...bans, expiry].filter((end) => end > seconds);

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import sql, { raw } from 'sql-template-tag';
-import type { Timers } from '../../src/stdx/timers.ts';
+import type { Time } from '../../src/stdx/time.ts';
 import type { Database, Engine, Failure, Statement, Transaction } from '../../src/storage/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -66,6 +66,7 @@ export class SimulatedDatabase implements Disposable {
       lockWriters: async () => {},
       finishLarge: async () => {},
       announce: async () => db.announce(),
+      size: async () => ({ databaseBytes: 0, logBytes: 0, diskFreeBytes: Number.NaN }),
       readAll: () => {
         throw new Error('Nothing reads whole tables here');
       },
@@ -87,13 +88,9 @@ export class SimulatedDatabase implements Disposable {
     for (const look of this.#looks) if (look !== own) look();
   }
 
-  #watch(
-    look: () => Promise<void>,
-    pool: SimulatedPool,
-    { timers, time, weather }: DatabaseProcess,
-  ): () => Promise<void> {
+  #watch(look: () => Promise<void>, pool: SimulatedPool, { own, time, weather }: DatabaseProcess): () => Promise<void> {
     const lookNow = () => void look().catch(() => {});
-    const polling = timers.setInterval(lookNow, LOOK_INTERVAL_MS);
+    const polling = own.setInterval(lookNow, LOOK_INTERVAL_MS);
     const notified = () => {
       if (weather.fault !== undefined) return;
       time.after(weather.legMs(), () => !pool.isDead && lookNow());
@@ -132,7 +129,8 @@ export async function newDatabaseStatements(): Promise<readonly NewStatement[]> 
 /** The process that opens the database. */
 interface DatabaseProcess {
   readonly time: VirtualTime;
-  readonly timers: Timers;
+  /** The time of the process. */
+  readonly own: Pick<Time, 'setInterval'>;
   readonly weather: Weather;
 }
 

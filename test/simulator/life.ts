@@ -1,24 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApiKey } from '../../src/catalog/api-key.ts';
+import type { Ban, KeyBan } from '../../src/catalog/ban.ts';
 import { CategoryList } from '../../src/catalog/category-list.ts';
 import { type AnyErrorCode, CatalogError } from '../../src/catalog/error.ts';
-import type { Ban } from '../../src/catalog/limit.ts';
 import { follow } from '../../src/follow.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
 import { STATUS_OF } from '../../src/http/errors.ts';
 import { createCategory, listCategories } from '../../src/http/operations/categories.ts';
 import type { Answer, Exchange } from '../../src/http/transport/exchange.ts';
+import { Bans } from '../../src/limits/bans.ts';
 import type { Decision, Limiter } from '../../src/limits/limiter.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
-import { type Clock, systemClock } from '../../src/stdx/clock.ts';
 import { SqlStorage } from '../../src/storage/sql/storage.ts';
 import type { Events } from '../../src/telemetry/events.ts';
 import { UsageRecorder } from '../../src/telemetry/usage.ts';
-import { recordedEvents } from '../kit/service.ts';
+import { isDefect, recordedEvents } from '../kit/service.ts';
 import type { SimulatedDatabase } from './database.ts';
 import type { Connection, SimulatedRedis } from './redis.ts';
-import type { ProcessTimers, VirtualTime } from './virtual-time.ts';
+import type { ProcessTime, VirtualTime } from './virtual-time.ts';
 import type { Weather } from './weather.ts';
 
 /** What an instance stands on. */
@@ -35,7 +35,7 @@ export interface Place {
 
 /** What the models are told of an instance as it happens. */
 export interface Observer {
-  onBan(life: Life, ban: Ban): void;
+  onBan(life: Life, ban: Ban & KeyBan): void;
   onDefect(error: unknown): void;
   /** It counts without Redis from now on, or with it again. */
   onDegraded(life: Life, isDegraded: boolean): void;
@@ -66,7 +66,7 @@ export interface Charged {
 
 /** One process from its start to its end: the real parts, wired as the service wires them. */
 export class Life implements AsyncDisposable {
-  readonly clock: Clock;
+  readonly clock: ProcessTime;
   readonly storage: SqlStorage;
   readonly limiter: Limiter;
   readonly usage: UsageRecorder;
@@ -74,7 +74,6 @@ export class Life implements AsyncDisposable {
   readonly bornMs: number;
   /** How far its steady seconds are ahead of true time. */
   readonly aheadSeconds: number;
-  readonly #timers: ProcessTimers;
   readonly #engine: ReturnType<SimulatedDatabase['engine']>;
   readonly #authenticator: Authenticator;
   readonly #events: Events;
@@ -83,45 +82,28 @@ export class Life implements AsyncDisposable {
   #catchUp: () => Promise<void> = async () => {};
   #fromMemory = 0;
   isDead = false;
-  /** Whether it has learned the time of Redis. */
-  knowsTime = false;
-  /** Since when it counts without Redis. */
-  degradedMs: number | undefined;
-  /** Until when it counted without Redis. */
-  apartUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(place: Place, ways: { database: Weather; redis: Weather; skewMs: () => number }, observer: Observer) {
     const { time, database, redis, banAfter, instances, categoriesMax, categoriesBytesMax } = place;
     this.bornMs = time.nowMs;
     this.aheadSeconds = ways.skewMs() / 1_000;
-    this.#timers = time.process();
-    const timers = this.#timers;
-    this.clock = systemClock(timers, () => time.nowMs + ways.skewMs());
-    this.#engine = database.engine({ time, timers, weather: ways.database });
+    this.clock = time.process(ways.skewMs);
+    this.#engine = database.engine({ time, own: this.clock, weather: ways.database });
     this.#events = {
       ...recordedEvents(),
-      keyBanned: (ban) => observer.onBan(this, ban),
+      keyBanned: (ban) => observer.onBan(this, ban as Ban & KeyBan),
       requestFailed: (_id, error) => observer.onDefect(error),
+      requestAnswered: ({ cause }) => {
+        if (isDefect(cause)) observer.onDefect(cause);
+      },
       refusedFromMemory: () => {
         this.#fromMemory += 1;
       },
-      requestCounted: () => {
-        this.knowsTime = true;
-      },
-      limiterDegraded: () => {
-        this.degradedMs = time.nowMs;
-        this.apartUntilMs = Number.POSITIVE_INFINITY;
-        observer.onDegraded(this, true);
-      },
-      limiterRecovered: () => {
-        this.degradedMs = undefined;
-        this.apartUntilMs = time.nowMs;
-        observer.onDegraded(this, false);
-      },
+      limiterDegraded: () => observer.onDegraded(this, true),
+      limiterRecovered: () => observer.onDegraded(this, false),
     };
-    const { clock } = this;
     const events = this.#events;
-    this.storage = new SqlStorage(this.#engine, { clock, categoriesMax, categoriesBytesMax, events, timers });
+    this.storage = new SqlStorage(this.#engine, { time: this.clock, categoriesMax, categoriesBytesMax, events });
     const { storage } = this;
     if (redis) {
       const url = 'redis://simulated';
@@ -130,24 +112,24 @@ export class Life implements AsyncDisposable {
         this.#clients.push(client);
         return client;
       };
-      const limiter = new RedisLimiter({ storage, clock, events, banAfter, url, instances, newClient, timers });
-      this.limiter = limiter;
+      const limiter = new RedisLimiter({ storage, time: this.clock, events, url, instances, newClient });
+      this.limiter = new Bans(limiter, { storage, time: this.clock, events, banAfter });
       this.#connect = () => limiter.connect();
     } else {
-      this.limiter = new LocalLimiter({ storage, clock, events, banAfter, timers });
+      const limiter = new LocalLimiter({ storage, time: this.clock, events });
+      this.limiter = new Bans(limiter, { storage, time: this.clock, events, banAfter });
       this.#connect = async () => {};
     }
-    this.#authenticator = new Authenticator(storage, { environment: 'production', clock });
-    this.usage = new UsageRecorder({ storage, clock, timers, onFailure: () => {} });
+    this.#authenticator = new Authenticator(storage, { environment: 'production', time: this.clock });
+    this.usage = new UsageRecorder({ storage, time: this.clock, onFailure: () => {} });
   }
 
   /** Rejects if the database cannot be read now. */
   async start(): Promise<void> {
     await this.#connect();
-    const { storage, limiter, categories } = this;
+    const { storage, categories } = this;
     this.#catchUp = await follow({
       storage,
-      limiter,
       categories,
       authenticator: this.#authenticator,
       events: this.#events,
@@ -165,7 +147,7 @@ export class Life implements AsyncDisposable {
   /** `kill -9`: nothing of it happens from now on. */
   kill(): void {
     this.isDead = true;
-    this.#timers.kill();
+    this.clock.kill();
     for (const client of this.#clients) client.sever();
     this.#engine.kill();
   }

@@ -1,42 +1,28 @@
-import { DAY_SECONDS } from '../../src/stdx/duration.ts';
+import { type Counts, merged } from '../../src/catalog/limit.ts';
+import { DAY_SECONDS, MINUTE_SECONDS } from '../../src/stdx/duration.ts';
 
-/** The value of a key in Redis: `minuteEnds minuteUsed day dayUsed banStarts banEnds ban`. */
-const VALUE = /^(\d+) (\d+) (\d+) (\d+) (\d+) (\d+) (.*)$/s;
-
-type Value = [
-  minuteEnds: number,
-  minuteUsed: number,
-  day: number,
-  dayUsed: number,
-  banStarts: number,
-  banEnds: number,
-  ban: string,
-];
-
-/** What `REPLACE_BAN` leaves, and what it returns. `value` is undefined if nothing was set. */
-export interface Ran {
-  readonly value: string | undefined;
-  readonly reply: string | number | null;
-}
-
-function parse(text: string | undefined): Value | undefined {
-  const [, ...parts] = VALUE.exec(text ?? '') ?? [];
-  if (parts.length === 0) return undefined;
-  const [minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds] = parts.map(Number) as number[] as Value;
-  return [minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, parts[6] ?? ''];
-}
-
-function format(value: Value): string {
-  return value.join(' ');
-}
-
-/** The arguments of `COUNT` for each of its keys, after the two of its time. */
-const ARGUMENTS = 5;
+/** The value of a key in Redis: `minuteEnds minuteUsed day dayUsed`, and what an earlier release wrote behind it. */
+const VALUE = /^(\d+) (\d+) (\d+) (\d+)/;
 
 interface Moment {
   readonly unix: number;
   readonly steady: number;
 }
+
+/** The counts in a value, with a minute that ends in time. */
+function parse(text: string | undefined, { steady }: Moment): Counts | undefined {
+  const [, ...parts] = VALUE.exec(text ?? '') ?? [];
+  if (parts.length === 0) return undefined;
+  const [ends = 0, minuteUsed = 0, day = 0, dayUsed = 0] = parts.map(Number);
+  return { minuteEnds: Math.min(ends, steady + MINUTE_SECONDS), minuteUsed, day, dayUsed };
+}
+
+function format({ minuteEnds, minuteUsed, day, dayUsed }: Counts): string {
+  return `${minuteEnds} ${minuteUsed} ${day} ${dayUsed}`;
+}
+
+/** The arguments of `COUNT` for each of its keys, after the two of its time. */
+const ARGUMENTS = 5;
 
 /**
  * The script `COUNT`, as Redis runs it on its values at a moment of its own clock; sets what the script sets. `counted`
@@ -66,45 +52,29 @@ export function count(
 function countOne(
   kept: string | undefined,
   argv: readonly string[],
-  { unix, steady }: Moment,
+  now: Moment,
 ): { before: string | null; afters: readonly string[] } {
   const [minuteLimit, dayLimit, requests] = argv.slice(0, 3).map(Number) as [number, number, number];
-  let before = kept;
-  const found = parse(kept);
+  const found = parse(kept, now);
   if (!found && argv[4] !== '1') return { before: null, afters: [] };
-  let [minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban] = found ?? [0, 0, 0, 0, 0, 0, ''];
-  const remembered = parse(argv[3]);
-  if (remembered) {
-    const [ends, used, lastDay, usedInDay, starts, over, record] = remembered;
-    if (ends > minuteEnds || (ends === minuteEnds && used > minuteUsed)) [minuteEnds, minuteUsed] = [ends, used];
-    if (lastDay > day || (lastDay === day && usedInDay > dayUsed)) [day, dayUsed] = [lastDay, usedInDay];
-    if (starts > banStarts) [banStarts, banEnds, ban] = [starts, over, record];
-    before = format([minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban]);
-  }
-  if (minuteEnds > steady + 60 || banStarts > steady) {
-    minuteEnds = Math.min(minuteEnds, steady + 60);
-    if (banStarts > steady) [banStarts, banEnds] = [steady, steady + banEnds - banStarts];
-    before = format([minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban]);
-  }
+  const today = Math.floor(now.unix / DAY_SECONDS);
+  const remembered = parse(argv[3], now);
+  const none = { minuteEnds: 0, minuteUsed: 0, day: 0, dayUsed: 0 };
+  const before = remembered
+    ? merged(found ?? none, { ...remembered, day: Math.min(remembered.day, today) })
+    : (found ?? none);
+  // What nothing changed stays as it was written.
+  const isChanged = remembered !== undefined || before.minuteEnds === now.steady + MINUTE_SECONDS;
+  const value = isChanged ? format(before) : (kept ?? null);
 
-  const today = Math.floor(unix / DAY_SECONDS);
+  let { minuteEnds, minuteUsed, day, dayUsed } = before;
   if (today > day) [day, dayUsed] = [today, 0];
-  if (steady >= minuteEnds) [minuteEnds, minuteUsed] = [steady + 60, 0];
+  if (now.steady >= minuteEnds) [minuteEnds, minuteUsed] = [now.steady + MINUTE_SECONDS, 0];
   const afters: string[] = [];
-  while (afters.length < requests && steady >= banEnds && minuteUsed < minuteLimit && dayUsed < dayLimit) {
+  while (afters.length < requests && minuteUsed < minuteLimit && dayUsed < dayLimit) {
     minuteUsed += 1;
     dayUsed += 1;
-    afters.push(format([minuteEnds, minuteUsed, day, dayUsed, banStarts, banEnds, ban]));
+    afters.push(format({ minuteEnds, minuteUsed, day, dayUsed }));
   }
-  return { before: before ?? null, afters };
-}
-
-/** The script `REPLACE_BAN`, likewise, on the value of its key. */
-export function replaceBan(kept: string | undefined, argv: readonly string[]): Ran {
-  const found = parse(kept);
-  if (kept === undefined || !found) return { value: undefined, reply: null };
-  const [minuteEnds, minuteUsed, day, dayUsed, , , ban] = found;
-  const [expected, starts, ends, record] = argv as [string, string, string, string];
-  if (ban !== expected) return { value: undefined, reply: kept };
-  return { value: format([minuteEnds, minuteUsed, day, dayUsed, Number(starts), Number(ends), record]), reply: 1 };
+  return { before: value, afters };
 }

@@ -1,7 +1,7 @@
 import type { RedisClient } from '../../src/limits/redis/link.ts';
-import { COUNT, REPLACE_BAN } from '../../src/limits/redis/scripts.ts';
+import { COUNT } from '../../src/limits/redis/scripts.ts';
 import type { Dice } from './dice.ts';
-import { count, type Ran, replaceBan } from './redis-scripts.ts';
+import { count } from './redis-scripts.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { Weather } from './weather.ts';
 
@@ -10,9 +10,8 @@ const NOSCRIPT = 'NOSCRIPT No matching script.';
 /** Of what was sent on a connection that is then closed, how much reaches the server all the same. */
 const ARRIVES_ANYWAY = 0.5;
 
-/** A value that the server set. */
+/** A value that the server set when it counted a request. */
 export interface SetInRedis {
-  readonly did: 'count' | 'replace ban';
   readonly keyId: string;
   /** Seconds of the server's clock. */
   readonly now: number;
@@ -24,7 +23,7 @@ interface ServerOptions {
   readonly dice: Dice;
   /** How far its clock is ahead of true time. */
   readonly skewMs: number;
-  /** A request was counted, or a ban replaced. */
+  /** A request was counted. */
   readonly onSet: (set: SetInRedis) => void;
 }
 
@@ -34,7 +33,7 @@ export class SimulatedRedis {
   readonly #connections = new Set<Connection>();
   #values = new Map<string, string>();
   #snapshot = new Map<string, string>();
-  #loaded = new Set<string>();
+  #isLoaded = false;
   #runs = 1;
   #steppedMs = 0;
   isUp = true;
@@ -82,7 +81,7 @@ export class SimulatedRedis {
   start(data: 'all' | 'old' | 'none'): void {
     if (data === 'old') this.#values = new Map(this.#snapshot);
     if (data === 'none') this.#values = new Map();
-    this.#loaded = new Set();
+    this.#isLoaded = false;
     this.#runs += 1;
     this.isUp = true;
   }
@@ -98,7 +97,7 @@ export class SimulatedRedis {
   }
 
   flushScripts(): void {
-    this.#loaded = new Set();
+    this.#isLoaded = false;
   }
 
   /** Runs a command; what it throws is an error reply. */
@@ -106,38 +105,26 @@ export class SimulatedRedis {
     if (name === 'INFO') return `run_id:${this.#runs}\r\nrole:master\r\ncluster_enabled:0\r\n`;
     if (name === 'SCRIPT') return this.#load(args[1] ?? '');
     const [script = '', keyCount = '', ...rest] = args;
-    const known = [COUNT, REPLACE_BAN].find(({ source, sha }) => script === (name === 'EVAL' ? source : sha));
-    if (!known) throw new Error(`The simulated Redis knows no ${name} ${script}`);
-    if (name === 'EVAL') this.#loaded.add(known.sha);
-    else if (!this.#loaded.has(known.sha)) throw new Error(NOSCRIPT);
-    const [keys, argv] = [rest.slice(0, Number(keyCount)), rest.slice(Number(keyCount))];
-    return known === COUNT ? this.#count(keys, argv) : this.#replaceBan(keys[0] ?? '', argv);
+    const isKnown = script === (name === 'EVAL' ? COUNT.source : COUNT.sha);
+    if (!isKnown) throw new Error(`The simulated Redis knows no ${name} ${script}`);
+    if (name === 'EVAL') this.#isLoaded = true;
+    else if (!this.#isLoaded) throw new Error(NOSCRIPT);
+    return this.#count(rest.slice(0, Number(keyCount)), rest.slice(Number(keyCount)));
   }
 
   #load(source: string): string {
-    const script = [COUNT, REPLACE_BAN].find((each) => each.source === source);
-    if (!script) throw new Error('The simulated Redis does not know this script');
-    this.#loaded.add(script.sha);
-    return script.sha;
+    if (source !== COUNT.source) throw new Error('The simulated Redis does not know this script');
+    this.#isLoaded = true;
+    return COUNT.sha;
   }
 
   #count(keys: readonly string[], argv: readonly string[]): (string | null)[] {
     const { reply, counted } = count(this.#values, { keys, argv, serverMs: this.nowMs });
-    for (const { key, value } of counted) this.#tell('count', key, value);
+    for (const { key, value } of counted) {
+      const keyId = /\{(.*)\}$/.exec(key)?.[1] ?? '';
+      this.#options.onSet({ keyId, now: Math.floor(this.nowMs / 1_000), value });
+    }
     return reply;
-  }
-
-  #replaceBan(key: string, argv: readonly string[]): Ran['reply'] {
-    const { value, reply } = replaceBan(this.#values.get(key), argv);
-    if (value === undefined) return reply;
-    this.#values.set(key, value);
-    this.#tell('replace ban', key, value);
-    return reply;
-  }
-
-  #tell(did: SetInRedis['did'], key: string, value: string): void {
-    const keyId = /\{(.*)\}$/.exec(key)?.[1] ?? '';
-    this.#options.onSet({ did, keyId, now: Math.floor(this.nowMs / 1_000), value });
   }
 }
 

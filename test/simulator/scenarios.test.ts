@@ -14,49 +14,87 @@ import { VirtualTime } from './virtual-time.ts';
 
 const START_MS = Date.UTC(2026, 0, 1, 12);
 const LIMITS = { minute: 2, day: 1_000 };
-const BAN_SECONDS = 60;
 
-test('of two bans that instances imposed at once, a client is told of the later one', async () => {
-  using world = await startInstances(3);
-  const key = await world.issue();
-  await world.charge(2, key);
-  const first = await world.ban(0, key);
-  assert.equal((await world.charge(1, key)).ban?.until, first);
-  await world.time.pass(5_000);
-  const { storage, limiter } = world.life(1);
-  const startedAt = world.now;
-  const later = { keyId: key.id, startedAt, endsAt: startedAt + BAN_SECONDS, level: 1, reason: 'refused' };
-  await world.settle(storage.limits.insertBan(later));
-  assert.equal((await world.charge(2, key)).ban?.until, later.endsAt, 'who meets the earlier one in Redis');
-  await world.settle(limiter.refreshBans());
-  assert.equal((await world.charge(1, key)).ban?.until, later.endsAt, 'who had the earlier one in memory');
-});
-
-test('a ban that was lifted before Redis was told that it is stored is over everywhere', async () => {
+test('an instance without the database answers and enforces a ban alone, and stores it as it answered it', async () => {
   using world = await startInstances(2);
   const key = await world.issue();
-  const [one] = world.servers;
-  world.onBan = () => one?.ways.redis.start('silent', 3_000);
-  await world.ban(0, key);
-  while (world.database.read('select 1 from bans')?.length !== 1) await world.time.pass(10);
+  await world.refuse(1, key);
+  world.servers[1]?.ways.database.start('down', 2_000);
+  const { refusal, ban } = await world.charge(1, key);
+  assert.equal(refusal, 'key_banned');
+  assert.equal((await world.charge(0, key)).refusal, 'rate_limit_exceeded', 'no other instance knows of it');
+  await world.time.pass(5_000);
+  const [row] = world.database.read<{ ends_at: number }>('select ends_at from bans') ?? [];
+  assert.equal(row?.ends_at, ban?.until);
+  for (const server of [0, 1]) assert.deepEqual((await world.charge(server, key)).ban, ban);
+});
+
+test('of two bans decided apart, one stands, and each instance enforces the later end that it knows', async () => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  for (const server of [0, 1]) await world.refuse(server, key);
+  world.servers[1]?.ways.database.start('down', 4_000);
+  const first = await world.charge(0, key);
   await world.time.pass(1_000);
-  assert.match(world.redis.value(key.id) ?? '', /"isStored":false/);
-  await world.lift(key);
-  await world.time.pass(5_000);
-  for (const server of [0, 1]) assert.equal((await world.charge(server, key)).refusal, 'rate_limit_exceeded');
+  const later = await world.charge(1, key);
+  assert.ok(first.ban && later.ban && later.ban.until > first.ban.until);
+  await world.time.pass(6_000);
+  assert.equal(world.database.read('select 1 from bans')?.length, 1);
+  assert.deepEqual((await world.charge(0, key)).ban, first.ban);
+  assert.deepEqual((await world.charge(1, key)).ban, later.ban);
 });
 
-test('a ban that was believed while storage failed ends once storage says that it was lifted', async () => {
+test('a lift voids the ban that an instance without the database had decided by then', async () => {
   using world = await startInstances(2);
   const key = await world.issue();
-  await world.charge(1, key);
-  await world.ban(0, key);
-  await world.lift(key);
-  await world.time.pass(1_500);
+  await world.refuse(1, key);
   world.servers[1]?.ways.database.start('down', 2_000);
   assert.equal((await world.charge(1, key)).refusal, 'key_banned');
+  assert.equal(await world.lift(key), false, 'storage has none');
   await world.time.pass(5_000);
+  assert.equal(world.database.read('select 1 from bans')?.length, 0);
   assert.equal((await world.charge(1, key)).refusal, 'rate_limit_exceeded');
+});
+
+test('after a lift every instance counts refusals anew', async () => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  await world.refuse(1, key);
+  await world.ban(0, key);
+  await world.lift(key);
+  await world.time.pass(1_200);
+  for (let refused = 0; refused <= LIMITS.minute; refused += 1)
+    assert.equal((await world.charge(1, key)).refusal, 'rate_limit_exceeded');
+});
+
+test('a running ban holds everywhere, whatever becomes of Redis', async () => {
+  using world = await startInstances(4);
+  const key = await world.issue();
+  for (const server of [0, 1, 2, 3]) await world.charge(server, key);
+  world.redis.takeSnapshot();
+  const until = await world.ban(0, key);
+  await world.time.pass(1_200);
+  const assertBanned = async () => {
+    for (const server of [0, 1, 2, 3]) assert.equal((await world.charge(server, key)).ban?.until, until);
+  };
+  await assertBanned();
+  for (const server of world.servers) server.ways.redis.start('silent', 3_000);
+  await assertBanned();
+  await world.time.pass(5_000);
+  world.redis.failOver();
+  await assertBanned();
+  world.redis.flush();
+  await assertBanned();
+});
+
+test('a storage that hangs delays a ban by a quarter of a second at most', async () => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  await world.refuse(1, key);
+  world.servers[1]?.ways.database.start('silent', 20_000);
+  const sinceMs = world.time.nowMs;
+  assert.equal((await world.charge(1, key)).refusal, 'key_banned');
+  assert.ok(world.time.nowMs - sinceMs <= 260, `it took ${world.time.nowMs - sinceMs} ms`);
 });
 
 test('a process that was suspended keeps no lifted ban, and tells no moment long past', async () => {
@@ -82,101 +120,6 @@ test('a process that was suspended keeps no lifted ban, and tells no moment long
   }
 });
 
-test('after a lift every instance counts refusals anew', async () => {
-  using world = await startInstances(2);
-  const key = await world.issue();
-  await world.refuse(1, key);
-  await world.ban(0, key);
-  await world.lift(key);
-  await world.time.pass(1_200);
-  for (let refused = 0; refused <= LIMITS.minute; refused += 1)
-    assert.equal((await world.charge(1, key)).refusal, 'rate_limit_exceeded');
-});
-
-test('a lift ends the bans that other instances had decided by then, whenever they are stored', async () => {
-  using world = await startInstances(2);
-  const key = await world.issue();
-  for (const server of [0, 1]) await world.refuse(server, key);
-  assert.equal((await world.charge(0, key)).refusal, 'key_banned');
-  // The other instance learns of that neither from Redis nor from storage.
-  world.redis.flush();
-  world.servers[1]?.ways.database.start('down', 2_000);
-  assert.equal((await world.charge(1, key)).refusal, 'key_banned');
-  await world.lift(key);
-  await world.time.pass(5_000);
-  assert.equal(world.database.read('select 1 from bans')?.length, 2);
-  for (const server of [0, 1]) assert.equal((await world.charge(server, key)).refusal, 'rate_limit_exceeded');
-});
-
-test('a storage that hangs delays a ban by two seconds at most', async () => {
-  using world = await startInstances(2);
-  const key = await world.issue();
-  await world.refuse(1, key);
-  world.redis.flush();
-  world.servers[1]?.ways.database.start('silent', 20_000);
-  const sinceMs = world.time.nowMs;
-  assert.equal((await world.charge(1, key)).refusal, 'key_banned');
-  assert.ok(world.time.nowMs - sinceMs < 2_100, `it took ${world.time.nowMs - sinceMs} ms`);
-});
-
-test('an instance that met a ban in Redis learns that it was lifted by the time it is stored', async () => {
-  using world = await startInstances(3);
-  const key = await world.issue();
-  for (const server of [0, 1]) await world.refuse(server, key);
-  world.redis.takeSnapshot();
-  assert.equal((await world.charge(0, key)).refusal, 'key_banned');
-  await world.time.pass(1_000);
-  world.redis.failOver();
-  world.servers[1]?.ways.database.start('down', 4_000);
-  assert.equal((await world.charge(1, key)).refusal, 'key_banned');
-  await world.lift(key);
-  await world.time.pass(1_500);
-  assert.equal((await world.charge(2, key)).refusal, 'key_banned', 'storage does not have it yet');
-  while (world.database.read('select 1 from bans')?.length !== 2) await world.time.pass(10);
-  await world.time.pass(1_200);
-  for (const server of [0, 1, 2]) assert.notEqual((await world.charge(server, key)).refusal, 'key_banned');
-});
-
-test('a ban soon after a lift that its instance followed holds, even if the clock of Redis is behind', async () => {
-  using world = await startInstances(2);
-  const key = await world.issue();
-  world.redis.step(-500);
-  await world.ban(0, key);
-  // In the first half of a second, which has not begun in Redis.
-  await world.time.pass(100 - (world.time.nowMs % 1_000) + 1_000);
-  const lifted = world.now;
-  await world.lift(key);
-  await world.time.pass(300);
-  await world.charge(1, key);
-  await world.time.pass(1_200);
-  for (let refused = 0; refused < LIMITS.minute; refused += 1) await world.charge(1, key);
-  const { refusal, ban } = await world.charge(1, key);
-  assert.deepEqual([refusal, ban?.until], ['key_banned', lifted + 1 + BAN_SECONDS]);
-  await world.time.pass(1_000);
-  for (const server of [0, 1]) assert.equal((await world.charge(server, key)).refusal, 'key_banned');
-});
-
-test('of two readings of the bans that overlap, an instance without Redis believes the later one', async () => {
-  using world = await startInstances(2);
-  const key = await world.issue();
-  await world.ban(0, key);
-  world.servers[1]?.ways.redis.start('down', 10_000);
-  await world.time.pass(2_000);
-  const { storage, limiter } = world.life(1);
-  const listBans = storage.limits.listBans.bind(storage.limits);
-  storage.limits.listBans = async (now) => {
-    storage.limits.listBans = listBans;
-    const bans = await listBans(now);
-    await world.time.wait(1_000);
-    return bans;
-  };
-  const early = limiter.refreshBans();
-  await world.lift(key);
-  await world.settle(early);
-  await world.time.pass(500);
-  assert.equal((await world.charge(1, key)).refusal, undefined);
-});
-
 /** A client's key, with its secret. */
 interface Issued {
   readonly id: string;
@@ -190,8 +133,7 @@ async function startInstances(count: number) {
   const redis = new SimulatedRedis({ time, dice, skewMs: 0, onSet: () => {} });
   const bounds = { categoriesMax: 10, categoriesBytesMax: 10_000 };
   const place = { time, database, redis, instances: count, banAfter: 2, ...bounds };
-  const events: { onBan: () => void } = { onBan: () => {} };
-  const observer = { onBan: () => events.onBan(), onDefect: assert.ifError, onDegraded: () => {} };
+  const observer = { onBan: () => {}, onDefect: assert.ifError, onDegraded: () => {} };
   const servers = Array.from({ length: count }, (_, index) => new Server(`s${index}`, place, { dice, observer }));
   let issued = 0;
 
@@ -233,9 +175,6 @@ async function startInstances(count: number) {
     get now() {
       return Math.floor(time.nowMs / 1_000);
     },
-    set onBan(happens: () => void) {
-      events.onBan = happens;
-    },
     async issue(): Promise<Issued> {
       const made = newApiKey(
         { name: 'client', environment: 'production', plan: 'enterprise', limits: LIMITS },
@@ -254,7 +193,7 @@ async function startInstances(count: number) {
         if (ban) return ban.until;
       }
     },
-    lift: ({ id }: Issued) => settle(life(0).storage.limits.liftBan(id, Math.floor(time.nowMs / 1_000), OPERATOR)),
+    lift: ({ id }: Issued) => settle(life(0).storage.keys.lift(id, Math.floor(time.nowMs / 1_000), OPERATOR)),
     /** All processes are suspended while a question to Redis, or its answer, is on its way. */
     async suspendDuring(ms: number, server: number, key: Issued): Promise<void> {
       servers[server]?.ways.redis.start('slow', 1_000);

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Timer, Timers } from '../../src/stdx/timers.ts';
+import { systemTime, type Time, type Timer } from '../../src/stdx/time.ts';
 
 interface Event {
   atMs: number;
@@ -7,8 +7,8 @@ interface Event {
   readonly run: () => void;
 }
 
-/** The timers of one process. */
-export interface ProcessTimers extends Timers {
+/** The time of one process. */
+export interface ProcessTime extends Time {
   /** The process is gone: nothing that it waits for happens. */
   kill(): void;
 }
@@ -50,8 +50,8 @@ export class VirtualTime {
     });
   }
 
-  /** The timers of a process that starts now. */
-  process(): ProcessTimers {
+  /** The time of a process that starts now, on a machine whose system clock is ahead by `skewMs`. */
+  process(skewMs = () => 0): ProcessTime {
     const waiting = new Set<() => void>();
     const startedMs = this.#nowMs;
     const start = (run: () => void, { ms, repeats }: { ms: number; repeats: boolean }): Timer => {
@@ -72,10 +72,14 @@ export class VirtualTime {
       const timer: Timer = { unref: () => timer, [Symbol.dispose]: cancel };
       return timer;
     };
-    return {
-      now: () => this.#nowMs - startedMs,
+    const time = systemTime({
+      monotonicMs: () => this.#nowMs - startedMs,
+      systemMs: () => this.#nowMs + skewMs(),
       setTimeout: (run, ms) => start(run, { ms, repeats: false }),
       setInterval: (run, ms) => start(run, { ms, repeats: true }),
+    });
+    return {
+      ...time,
       kill: () => {
         for (const cancel of waiting) cancel();
       },

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
-import type { Ban } from '../../src/catalog/limit.ts';
+import type { Ban, KeyBan } from '../../src/catalog/ban.ts';
 import type { Limits } from '../../src/catalog/plan.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type NewStatement, SimulatedDatabase } from './database.ts';
 import { Dice } from './dice.ts';
 import type { Answered, Call, Charged, Life, Place } from './life.ts';
-import type { BanMoment, StoredBan } from './models/bans.ts';
+import type { StoredBan } from './models/bans.ts';
 import { SafePoint } from './models/calm.ts';
 import { type Between, CatalogModel } from './models/catalog.ts';
 import { KeyModel } from './models/keys.ts';
@@ -68,6 +68,8 @@ export class World implements Disposable {
   readonly usage = new UsageModel();
   readonly categoriesMax: number;
   readonly banAfter: number;
+  /** Whether clocks are stepped in it. */
+  readonly hasSteps: boolean;
   readonly trace: string[] = [];
   readonly #pending = new Set<Pending>();
   readonly #countsSafe: SafePoint;
@@ -87,29 +89,31 @@ export class World implements Disposable {
     this.database = new SimulatedDatabase(`world-${seed}`, statements);
     const instances = dice.chance(0.4) ? 1 : dice.between(2, 4);
     this.banAfter = dice.between(2, 6);
+    this.hasSteps = dice.chance(0.3);
     this.categoriesMax = dice.between(5, 30);
     const skewMs = dice.between(-400, 400);
     const onSet = (set: SetInRedis) =>
-      this.limits.setInRedis(set, { ...this.#banMoment, mayMiss: this.#knowledge.mayMiss });
+      this.limits.setInRedis(set, { nowMs: time.nowMs, mayMiss: this.#knowledge.mayMiss });
     this.redis = instances === 1 ? undefined : new SimulatedRedis({ time, dice, skewMs, onSet });
     const runningMs = (fromMs: number, toMs: number) => time.runningMs(fromMs, toMs);
     this.limits = new LimitsModel({ banAfter: this.banAfter, shared: this.redis && { instances, skewMs }, runningMs });
+    this.limits.bans.isDated = !this.hasSteps;
     const { database, redis, banAfter, categoriesMax } = this;
     const bounds = { categoriesMax, categoriesBytesMax: LISTED_BYTES_MAX };
     const place: Place = { time, database, redis, instances, banAfter, ...bounds };
     const observer = {
-      onBan: (life: Life, ban: Ban) =>
+      onBan: (life: Life, ban: Ban & KeyBan) =>
         this.#attempt(() => {
           this.note(`${this.#nameOf(life)} bans ${ban.keyId} at level ${ban.level}`);
           const limits = this.keys.find(({ id }) => id === ban.keyId)?.model.limits ?? [];
-          this.limits.banned({ life, ban, limits, ...this.#banMoment });
+          this.limits.banned({ life, ban, limits, nowMs: time.nowMs, roughUntilMs: this.roughUntilMs });
         }),
       onDefect: (error: unknown) => this.fail(error),
       onDegraded: (life: Life, isDegraded: boolean) =>
         this.note(`${this.#nameOf(life)} counts ${isDegraded ? 'without' : 'with'} Redis`),
     };
     this.servers = Array.from({ length: instances }, (_, index) => new Server(`s${index}`, place, { dice, observer }));
-    this.#knowledge = new Knowledge({ time, servers: this.servers, roughUntilMs: () => this.roughUntilMs });
+    this.#knowledge = new Knowledge({ time, roughUntilMs: () => this.roughUntilMs });
     this.#countsSafe = new SafePoint(START_MS, COUNTS_LOST_MS);
     this.#usageSafe = new SafePoint(START_MS, USAGE_LOST_MS);
     this.#flushSafe = new SafePoint(START_MS, FLUSHED_MS);
@@ -169,7 +173,7 @@ export class World implements Disposable {
   send(server: Server, key: WorldKey, call: Omit<Call, 'secret'>): void {
     const { life } = server;
     if (!life) return;
-    const asked = life.clock().unix;
+    const asked = life.clock.now().unix;
     const pending = { life, key, call: { ...call, secret: key.secret }, askedMs: this.time.nowMs, asked };
     this.#pending.add(pending);
     if (call.name !== undefined) this.catalog.begin(call.name);
@@ -209,11 +213,6 @@ export class World implements Disposable {
   /** The counts in Redis are older now, or gone; some processes may notice that only after a while. */
   loseRedis({ isNoticed = true } = {}): void {
     this.#knowledge.lose({ isNoticed });
-    for (const ban of this.limits.bans.all) {
-      if (ban.storedMs !== undefined) continue;
-      ban.mayBeLost = true;
-      this.limits.lifted(ban.keyId, this.time.nowMs);
-    }
     const inRedis = (keyId: string) => this.redis?.value(keyId) ?? '';
     this.#attempt(() => this.limits.lose({ atMs: this.time.nowMs, safeMs: this.#flushSafe.ms, inRedis }));
     if (isNoticed) return;
@@ -244,6 +243,7 @@ export class World implements Disposable {
       const usage = this.#usageRows();
       promise(usage !== undefined, () => 'the lock of the database was never released');
       this.usage.check(usage, { isAll: true });
+      this.limits.bans.checkEnd();
     });
   }
 
@@ -269,21 +269,17 @@ export class World implements Disposable {
       if (name !== undefined) this.catalog.failed(name, { isUnknown: true }, spanOf(pending));
     }
     this.usage.lose(life, this.#usageSafe.ms);
-    for (const ban of this.limits.bans.all) {
-      if (ban.life === life && ban.storedMs === undefined && !this.redis) ban.mayBeLost = true;
-    }
     const atMs = this.time.nowMs;
     const safeMs = this.redis ? this.#flushSafe.ms : this.#countsSafe.ms;
     this.#attempt(() => {
       if (!this.redis) this.limits.lose({ atMs, safeMs });
       this.limits.forget(life, { atMs, safeMs });
+      this.limits.bans.forget(life);
     });
   }
 
   #charged(server: Server, { life, call, askedMs }: Pending, { key, decision, isFromMemory }: Charged): void {
     const { nowMs } = this.time;
-    const { degradedMs } = life;
-    const isAstray = server.skewMs !== 0 && !life.knowsTime;
     const { minute, day, refusal = 'admitted' } = decision;
     const until = decision.ban ? ` until ${decision.ban.until}` : '';
     this.note(`${server.name} ${key.id}: ${refusal}${until}, ${minute.remaining}/${day.remaining} of ${minute.limit}`);
@@ -293,12 +289,9 @@ export class World implements Disposable {
       decision,
       isPeek: call.operation === 'peek',
       isFromMemory,
-      isAstray,
       askedMs,
       nowMs,
       roughUntilMs: this.roughUntilMs,
-      knows: (ban, counter) =>
-        this.#knowledge.mustKnow({ bornMs: life.bornMs, degradedMs, nowMs, isAstray }, ban, counter),
     });
   }
 
@@ -308,7 +301,7 @@ export class World implements Disposable {
     const { status, code = '' } = answered;
     this.note(`${server.name} ${key.id}: ${status} ${code} ${call.operation} ${call.name ?? ''}`);
     if (answered.key) {
-      life.usage.record(key.id, status, life.clock().unix);
+      life.usage.record(key.id, status, life.clock.now().unix);
       this.usage.record(key.id, status, { atMs: nowMs, life });
     }
     if (status === 401 || answered.key) {
@@ -335,10 +328,6 @@ export class World implements Disposable {
     return this.servers.find((server) => server.life === life)?.name ?? 'a process that ended';
   }
 
-  get #banMoment(): BanMoment {
-    return { nowMs: this.time.nowMs, roughUntilMs: this.roughUntilMs, mayBeNew: this.#knowledge.mayBeNew };
-  }
-
   /** False while they cannot be read. */
   #checkTables(): boolean {
     const { database, catalog, time } = this;
@@ -357,13 +346,8 @@ export class World implements Disposable {
       const version = { limits: { minute: per_minute, day: per_day }, isRevoked: revoked_at !== null };
       key.model.change(version, { begunMs: 0, doneMs: time.nowMs, madeBy: undefined });
     }
-    this.limits.bans.see({
-      nowMs: time.nowMs,
-      stored: database.read<StoredBan>('select key_id, started_at, level from bans') ?? [],
-      ahead: this.redis ? 0 : (this.servers[0] as Server).skewMs / 1_000,
-      slack: this.redis ? 0 : 1,
-      inRedis: (keyId) => this.redis?.value(keyId) ?? '',
-    });
+    const bans = database.read<StoredBan>('select key_id, started_at, ends_at, level, lifted_at from bans') ?? [];
+    this.limits.bans.see(bans, { nowMs: time.nowMs, roughUntilMs: this.roughUntilMs });
     return true;
   }
 
@@ -385,7 +369,7 @@ export class World implements Disposable {
 
 /** How long a request took until now, by the clock of its process, which may be stepped in between. */
 function spanOf({ life, asked }: Pending): Between {
-  const { unix } = life.clock();
+  const { unix } = life.clock.now();
   return { least: Math.min(asked, unix), most: Math.max(asked, unix) };
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
-import type { KeyFilter } from '../api-key.ts';
+import type { KeyFilter, KeyPosition } from '../api-key.ts';
 import type { AuditQuery } from '../audit.ts';
 import { asText } from '../category-file.ts';
 import type { Storage } from '../storage.ts';
@@ -29,7 +29,7 @@ const AUDIT_COLUMNS = ['at', 'actor', 'via', 'action', 'target', 'before', 'afte
 type Row = Readonly<Record<string, string | number | null>>;
 
 /** Usage as CSV, with a header unless it is empty. Names cannot run as formulas of a spreadsheet. */
-export function usageCsv(rows: readonly Readonly<Record<string, string | number>>[]): string {
+export function usageCsv(rows: readonly Row[]): string {
   return stringify([...rows], { header: true, cast: { string: asText } });
 }
 
@@ -39,7 +39,7 @@ export async function keysCsv(
   filter: KeyFilter,
 ): Promise<string> {
   const parts = [headerOf(KEY_COLUMNS)];
-  for (let behind: { createdAt: number; id: string } | undefined; ; ) {
+  for (let behind: KeyPosition | undefined; ; ) {
     const { keys, last } = await storage.keys.page({ ...filter, now, behind, limit: ROWS_AT_ONCE });
     parts.push(rowsOf((await keysJson({ storage, now }, keys)).map(keyRow), KEY_COLUMNS));
     if (!last) return parts.join('');
@@ -71,7 +71,7 @@ export async function auditCsv(
   }
 }
 
-function keyRow({ limits, scopes, ban, ...key }: KeyJson): Row {
+function keyRow({ limits, scopes, ban, graces: _, ...key }: KeyJson): Row {
   return {
     ...key,
     perMinute: limits.minute,

@@ -1,7 +1,7 @@
-import { utc } from '../../stdx/clock.ts';
-import type { ApiKey } from '../api-key.ts';
+import { utc } from '../../stdx/time.ts';
+import type { ApiKey, Grace } from '../api-key.ts';
 import type { AuditEntry } from '../audit.ts';
-import type { Ban } from '../limit.ts';
+import { banAt, type KeyBan } from '../ban.ts';
 import type { Storage } from '../storage.ts';
 import type { KeyUsage, UsagePoint } from '../usage.ts';
 import type { OperatorToken } from './token.ts';
@@ -10,34 +10,38 @@ import type { OperatorToken } from './token.ts';
 
 export type KeyJson = ReturnType<typeof keyJson>;
 
-/** Reported with a key: its running ban, and when it was last used (Unix seconds). */
+/** Reported with a key: the moment of the report and its last use (Unix seconds), and its secrets in their grace. */
 export interface KeyDetails {
-  readonly ban?: Ban | undefined;
+  readonly now: number;
   readonly lastUsedAt?: number | undefined;
+  readonly graces?: readonly Grace[] | undefined;
 }
 
-/** Keys with their bans that are on, and when they were last used. */
+/** Keys with when they were last used. */
 export async function keysJson(
-  { storage, now }: { storage: Pick<Storage, 'limits' | 'usage'>; now: number },
+  { storage, now }: { storage: Pick<Storage, 'keys' | 'usage'>; now: number },
   keys: readonly ApiKey[],
 ): Promise<KeyJson[]> {
-  const ids = keys.map(({ id }) => id);
-  const detailsOf = await keyDetails({ storage, now }, ids);
+  const detailsOf = await keyDetails(
+    { storage, now },
+    keys.map(({ id }) => id),
+  );
   return keys.map((key) => keyJson(key, detailsOf(key.id)));
 }
 
 /** Reads the details of keys. */
 export async function keyDetails(
-  { storage, now }: { storage: Pick<Storage, 'limits' | 'usage'>; now: number },
+  { storage, now }: { storage: Pick<Storage, 'keys' | 'usage'>; now: number },
   ids: readonly string[],
 ): Promise<(id: string) => KeyDetails> {
-  const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
   const lastUses = await storage.usage.lastUses(ids);
-  return (id) => ({ ban: bans.get(id), lastUsedAt: lastUses.get(id) });
+  const graces = await storage.keys.graces(ids, now);
+  return (id) => ({ now, lastUsedAt: lastUses.get(id), graces: graces.get(id) });
 }
 
-/** A key with its details. */
-export function keyJson(key: ApiKey, { ban, lastUsedAt }: KeyDetails) {
+/** A key as it is at a moment, with its ban if that runs. */
+export function keyJson(key: ApiKey, { now, lastUsedAt, graces }: KeyDetails) {
+  const ban = banAt(key, now);
   return {
     id: key.id,
     name: key.name,
@@ -52,17 +56,22 @@ export function keyJson(key: ApiKey, { ban, lastUsedAt }: KeyDetails) {
     owner: key.owner,
     lastUsedAt: utcOrNull(lastUsedAt ?? null),
     ban: ban ? { until: utc(ban.endsAt), reason: ban.reason } : null,
+    ...(graces && { graces: graces.map(({ prefix, endsAt }) => ({ prefix, endsAt: utc(endsAt) })) }),
   };
 }
 
 /** A ban that is on. */
-export function banJson({ keyId, startedAt, endsAt, level, reason }: Ban) {
+export function banJson({ keyId, startedAt, endsAt, level, reason }: KeyBan) {
   return { keyId, startedAt: utc(startedAt), endsAt: utc(endsAt), level, reason };
 }
 
 /** The usage of a key that may have been deleted by hand since. */
-export function usageJson({ keyId, first, last, ...counts }: KeyUsage, name = '') {
-  return { id: keyId, name, ...counts, first: utc(first), last: utc(last) };
+export function usageJson(
+  { keyId, first, last, served, refused, clientErrors, serverErrors }: KeyUsage,
+  { name = '', owner = null }: Partial<Pick<ApiKey, 'name' | 'owner'>> = {},
+) {
+  const counts = { served, refused, clientErrors, serverErrors };
+  return { id: keyId, name, owner, ...counts, first: utc(first), last: utc(last) };
 }
 
 /** The usage within one period. */

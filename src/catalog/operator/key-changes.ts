@@ -12,24 +12,19 @@ import {
 } from '../api-key.ts';
 import type { Operator } from '../audit.ts';
 import { CatalogError } from '../error.ts';
-import type { Origin, Retry } from '../idempotency.ts';
+import type { Precondition } from '../precondition.ts';
 import type { Storage } from '../storage.ts';
 
 /** What operators do with keys: one function for each change, called by the commands, the console and the API. */
 
 /** Who makes a change, when (Unix seconds), and on what. */
 export interface ChangeContext {
-  readonly storage: Pick<Storage, 'keys' | 'limits'>;
+  readonly storage: Pick<Storage, 'keys'>;
   readonly environment: Environment;
   readonly now: number;
   readonly by: Operator;
-  /** How a retry of the change is recognised, and what is kept for it. */
-  readonly once?: Once;
-}
-
-interface Once {
-  readonly origin: Origin;
-  outcome(key: ApiKey, secret: string | undefined): unknown;
+  /** What must hold of a key for a change of its members. */
+  readonly precondition?: Precondition<ApiKey> | undefined;
 }
 
 /** A key with its new secret, which exists nowhere else. */
@@ -40,11 +35,11 @@ export interface IssuedKey {
 
 /** Issues a key. Throws `validation_failed`. */
 export async function issueKey(
-  { storage, environment, now, by, once }: ChangeContext,
+  { storage, environment, now, by }: ChangeContext,
   wanted: Omit<NewApiKey, 'environment'>,
 ): Promise<IssuedKey> {
   const { key, secret } = newApiKey({ ...wanted, environment }, now);
-  await storage.keys.insert(key, secretRecord(secret), by, retryOf(once, secret));
+  await storage.keys.insert(key, secretRecord(secret), by);
   return { key, secret };
 }
 
@@ -53,18 +48,18 @@ export async function keyWithId({ storage }: Pick<ChangeContext, 'storage'>, id:
   return found(await storage.keys.find(id), id);
 }
 
-/** Changes a key. Throws `validation_failed`, `not_found` or `key_revoked`. */
+/** Changes a key. Throws `validation_failed`, `not_found`, `key_revoked` or `precondition_failed`. */
 export async function changeKey(context: ChangeContext, id: string, wanted: KeyChanges): Promise<ApiKey> {
-  const { storage, now, by } = context;
+  const { storage, now, by, precondition } = context;
   const changes = checkedChanges(await keyWithId(context, id), wanted, now);
-  return usable(await storage.keys.update(id, changes, by), id);
+  return usable(await storage.keys.update(id, changes, by, precondition), id);
 }
 
 /**
  * Gives a key a new secret; earlier ones end after the grace. Throws `validation_failed`, `not_found` or `key_revoked`.
  */
 export async function rotateKey(context: ChangeContext, id: string, graceSeconds: number): Promise<IssuedKey> {
-  const { storage, environment, now, by, once } = context;
+  const { storage, environment, now, by } = context;
   if (graceSeconds > ROTATION_GRACE_MAX_SECONDS) {
     throw new CatalogError('validation_failed', `The grace is ${graceSeconds} s; at most 30d are possible`);
   }
@@ -76,24 +71,25 @@ export async function rotateKey(context: ChangeContext, id: string, graceSeconds
     );
   }
   const secret = mintSecret(environment);
-  const rotation = { now, oldEndAt: now + graceSeconds, by, retry: retryOf(once, secret) };
+  const rotation = { now, oldEndAt: now + graceSeconds, by };
   // A revoked key stays as it was, so the new secret is useless.
   return { key: usable(await storage.keys.rotate(id, secretRecord(secret), rotation), id), secret };
 }
 
+/** Ends the old secrets of a key that are in their grace. Throws `not_found` or `key_revoked`. */
+export async function endGraces({ storage, now, by }: ChangeContext, id: string): Promise<void> {
+  usable(await storage.keys.endGraces(id, now, by), id);
+}
+
 /** Revokes a key permanently; a second time changes nothing. Throws `not_found`. */
-export async function revokeKey({ storage, now, by, once }: ChangeContext, id: string): Promise<ApiKey> {
-  return found(await storage.keys.revoke(id, now, by, retryOf(once)), id);
+export async function revokeKey({ storage, now, by }: ChangeContext, id: string): Promise<ApiKey> {
+  return found(await storage.keys.revoke(id, now, by), id);
 }
 
 /** Lifts the ban of a key; false without one. Throws `not_found`. */
 export async function liftBan(context: ChangeContext, id: string): Promise<boolean> {
   await keyWithId(context, id);
-  return context.storage.limits.liftBan(id, context.now, context.by);
-}
-
-function retryOf(once: Once | undefined, secret?: string): Retry<ApiKey> | undefined {
-  return once && { origin: once.origin, outcome: (key) => once.outcome(key, secret) };
+  return context.storage.keys.lift(id, context.now, context.by);
 }
 
 function usable(key: ApiKey | undefined, id: string): ApiKey {

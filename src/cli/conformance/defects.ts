@@ -10,7 +10,7 @@ export function addDefectsCommand(program: Command, invocation: Invocation): voi
     .description('List the defects that `serve --defect` gives a service in rehearsal, with the rule that each breaks')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: true }) => {
-      const defects = DEFECTS.map(({ name, rule, description }) => ({ name, rule, description }));
+      const defects = DEFECTS.map(({ name, rule, description, waits = false }) => ({ name, rule, description, waits }));
       const rows = defects.map(({ name, rule, description }) => [name, rule, description]);
       invocation.print(json ? JSON.stringify(defects) : table(['NAME', 'RULE', 'WHAT IT DOES'], rows));
     });

@@ -1,77 +1,106 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { judge, NoServer } from '../../conformance/referee.ts';
-import { COLOURED, junitOf, listOf, PLAIN, textOf } from '../../conformance/report.ts';
+import { PLANS } from '../../catalog/plan.ts';
+import { type Judgement, judge, NoServer, type RefereeOptions, selected } from '../../conformance/referee.ts';
+import { listOf, suiteOf, worstOf } from '../../conformance/report.ts';
 import { LEVELS, type Level, type Report } from '../../conformance/rule.ts';
 import { RULES } from '../../conformance/rules.ts';
 import type { Pace } from '../../conformance/trial.ts';
+import { COLOURED, junitOf, PLAIN, tapOf, textOf } from '../../verdict/writer.ts';
 import { type Invocation, UsageError } from '../invocation.ts';
 
 const CONCURRENCY_MAX = 200;
+const REPEAT_MAX = 100;
 const PROGRESS_SECONDS = 1;
+const WORDS = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'not judged' };
 
 interface Options {
   readonly key?: string;
   readonly limitedKey?: string;
   readonly otherEnvironmentKey?: string;
+  readonly plan?: string;
   readonly full?: true;
-  readonly only?: string;
-  readonly level: string;
+  readonly only?: readonly string[];
+  readonly skip?: readonly string[];
+  readonly level: Level;
+  readonly strict?: true;
   readonly concurrency: string;
+  readonly repeat: string;
   readonly json?: true;
   readonly junit?: true;
+  readonly tap?: true;
   readonly list?: true;
 }
 
 /** Adds `conformance`. */
 export function addConformanceCommand(program: Command, invocation: Invocation): void {
+  const collect = (value: string, before: readonly string[] = []) => [...before, value];
   program
     .command('conformance [url]')
     .description('Judge any server that claims the published interface, over HTTP, by its base address')
     .option('--key <key>', 'a key of the server (required)')
     .option('--limited-key <key>', 'a fresh key of the free plan, to be used up; without it limits are not judged')
     .option('--other-environment-key <key>', 'a key of the other environment')
+    .option('--plan <plan>', 'the plan of the limited key (free, pro or business); its Limit is judged then')
     .option('--full', 'also judge what must wait for a window or a ban, about two minutes')
-    .option('--only <id>', 'judge one rule')
-    .option('--level <level>', 'published: the interface alone; ours: also what it leaves open', 'ours')
+    .option('--only <id>', 'judge this rule alone; repeatable', collect)
+    .option('--skip <id>', 'leave this rule out; repeatable', collect)
+    .option('--level <level>', 'published: the interface alone; ours: also what it leaves open', 'published')
+    .option('--strict', 'exit with 3 if a rule could not be judged')
     .option('--concurrency <count>', 'how many requests ask for the last token at once', '16')
+    .option('--repeat <count>', 'judge so many times, and report the worst verdict on each rule', '1')
     .option('--json', 'print JSON')
     .option('--junit', 'print JUnit XML')
+    .option('--tap', 'print TAP')
     .option('--list', 'list the rules, and judge nothing')
     .action(async (address: string | undefined, options: Options) => {
-      if (options.list) return invocation.print(listed(options));
-      const report = await run(readAddress(address), options, invocation);
+      const wanted = readSelection(options);
+      if (options.list) return invocation.print(options.json ? JSON.stringify(wanted) : listOf(wanted));
+      const { report, failure } = await run(readAddress(address), options, invocation);
       invocation.print(printed(report, options, invocation));
-      if (report.rules.some(({ verdict }) => verdict === 'failed')) throw new UsageError('', 1);
+      if (failure !== undefined) throw new UsageError(failure);
+      if (report.failed > 0) throw new UsageError('', 1);
+      // What needs --full is judged with it only.
+      const isOpen = report.rules.some(({ id, verdict }) => {
+        return verdict === 'skipped' && (options.full || RULES.find((rule) => rule.id === id)?.place !== 'waits');
+      });
+      if (options.strict && isOpen) throw new UsageError('', 3);
     });
 }
 
-async function run(url: URL, options: Options, invocation: Invocation): Promise<Report> {
-  const { key, limitedKey, otherEnvironmentKey, full, only } = options;
+async function run(url: URL, options: Options, invocation: Invocation): Promise<Judgement> {
+  const { key, limitedKey, otherEnvironmentKey, full, level, only, skip } = options;
   if (!key) throw new UsageError('--key is missing; give a key of the server');
-  if (only !== undefined && !RULES.some(({ id }) => id === only)) {
-    throw new UsageError(`--only is "${only}"; --list names the rules`);
-  }
-  const level = readLevel(options.level);
-  const total = RULES.filter((rule) => (only ? rule.id === only : level === 'ours' || rule.level === level)).length;
+  const repeat = readCount(options.repeat, '--repeat', { min: 1, max: REPEAT_MAX });
+  const wanted = readSelection(options);
+  const total = repeat * wanted.length;
   let judged = 0;
   invocation.progress('Judging', judged, total);
+  const settings: RefereeOptions = {
+    url,
+    key,
+    limitedKey,
+    otherEnvironmentKey,
+    level,
+    planLimits: planLimits(options),
+    ...(only && { only }),
+    ...(skip && { skip }),
+    isFull: full === true,
+    concurrency: readCount(options.concurrency, '--concurrency', { min: 2, max: CONCURRENCY_MAX }),
+    pace: realPace(invocation),
+    onVerdict: () => {
+      judged += 1;
+      invocation.progress('Judging', judged, total);
+    },
+  };
   try {
-    return await judge({
-      url,
-      key,
-      limitedKey,
-      otherEnvironmentKey,
-      level,
-      only,
-      isFull: full === true,
-      concurrency: readConcurrency(options.concurrency),
-      pace: realPace(invocation),
-      onVerdict: () => {
-        judged += 1;
-        invocation.progress('Judging', judged, total);
-      },
-    });
+    let { report, failure } = await judge(settings);
+    const reports: [Report, ...Report[]] = [report];
+    for (let times = 1; times < repeat && failure === undefined; times += 1) {
+      ({ report, failure } = await judge(settings));
+      reports.push(report);
+    }
+    return { report: worstOf(reports), failure };
   } catch (error) {
     throw error instanceof NoServer ? new UsageError(error.message) : error;
   }
@@ -90,16 +119,32 @@ function realPace(invocation: Invocation): Pace {
   };
 }
 
-function printed(report: Report, { json, junit }: Options, { env }: Invocation): string {
+function printed(report: Report, { json, junit, tap }: Options, { env }: Invocation): string {
   if (json) return JSON.stringify(report);
-  if (junit) return junitOf(report);
-  return textOf(report, process.stdout.isTTY && !env.NO_COLOR ? COLOURED : PLAIN);
+  if (junit) return junitOf([suiteOf(report)]);
+  if (tap) return tapOf([suiteOf(report)]);
+  const style = process.stdout.isTTY && !env.NO_COLOR ? COLOURED : PLAIN;
+  return textOf(suiteOf(report), { style, words: WORDS });
 }
 
-function listed({ json, level: text }: Options): string {
-  const level = readLevel(text);
-  const rules = RULES.filter((rule) => level === 'ours' || rule.level === level);
-  return json ? JSON.stringify(rules) : listOf(rules);
+function planLimits({ plan, list }: Options): readonly number[] | undefined {
+  if (plan === undefined) return list && [];
+  const limits = Object.hasOwn(PLANS, plan) && PLANS[plan as keyof typeof PLANS];
+  if (!limits) throw new UsageError(`--plan is "${plan}"; write ${Object.keys(PLANS).join(', ')}`);
+  return [limits.minute, limits.day];
+}
+
+/** The rules that the options select. Throws `UsageError`. */
+function readSelection(options: Options) {
+  const { level, only = [], skip = [] } = options;
+  if (!LEVELS.includes(level)) throw new UsageError(`--level is "${level}"; write ${LEVELS.join(' or ')}`);
+  for (const [option, ids] of [['--only', only] as const, ['--skip', skip] as const]) {
+    const unknown = ids.find((id) => !RULES.some((rule) => rule.id === id));
+    if (unknown !== undefined) throw new UsageError(`${option} is "${unknown}"; --list names the rules`);
+  }
+  const rules = selected({ level, only, skip, planLimits: planLimits(options) });
+  if (rules.length === 0) throw new UsageError('--skip and --only leave no rule');
+  return rules;
 }
 
 function readAddress(text: string | undefined): URL {
@@ -110,16 +155,9 @@ function readAddress(text: string | undefined): URL {
   return url;
 }
 
-function readLevel(text: string): Level {
-  const level = LEVELS.find((each) => each === text);
-  if (!level) throw new UsageError(`--level is "${text}"; write ${LEVELS.join(' or ')}`);
-  return level;
-}
-
-function readConcurrency(text: string): number {
+function readCount(text: string, option: string, { min, max }: { min: number; max: number }): number {
   const count = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(count >= 2 && count <= CONCURRENCY_MAX)) {
-    throw new UsageError(`--concurrency is "${text}"; write a number from 2 to ${CONCURRENCY_MAX}`);
-  }
+  if (!(count >= min && count <= max))
+    throw new UsageError(`${option} is "${text}"; write a number from ${min} to ${max}`);
   return count;
 }

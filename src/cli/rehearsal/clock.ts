@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
-import { isTaken, markRehearsed, type Turn, type TurnedTime, timeJson, turnTime } from '../../rehearsal/turns.ts';
+import { isTaken, markRehearsed, type ShownTime, type Turn, timeJson, turnTime } from '../../rehearsal/turns.ts';
+import type { Purpose } from '../../storage/migrate.ts';
 import { isServed } from '../../storage/open.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from '../invocation.ts';
-import { type CommandDatabase, openDatabase, requireDatabase } from '../running.ts';
+import { type CommandDatabase, openDatabase } from '../running.ts';
 
 /** How long a running service may take to turn its clock. It looks several times a second. */
 const TAKEN_MS_MAX = 10_000;
@@ -22,28 +23,29 @@ export function addClockCommand(program: Command, invocation: Invocation): void 
     ]);
 
   add('show', 'Show the time, and by how much it is turned').action((_options: unknown, self: Command) =>
-    run(self, async ({ storage, clock }) => {
+    run(self, 'read', async ({ storage, time }) => {
       const turnedBy = (await storage.turnedBy()) ?? 0;
-      return { now: clock().unix, turnedBy };
+      return { now: time.now().unix, turnedBy };
     }),
   );
 
   add('advance <duration>', 'Put the time forward by a duration, such as 90s, 10m, 24h or 30d').action(
     (advance: string, _options: unknown, self: Command) =>
-      run(self, (opened, config) => turn({ advance }, opened, config)),
+      run(self, 'change', (opened, config) => turn({ advance }, opened, config)),
   );
 
   add('set <time>', 'Put the time forward to a moment, such as 2030-12-05T00:00:00Z').action(
-    (set: string, _options: unknown, self: Command) => run(self, (opened, config) => turn({ set }, opened, config)),
+    (set: string, _options: unknown, self: Command) =>
+      run(self, 'change', (opened, config) => turn({ set }, opened, config)),
   );
 
   async function run(
     self: Command,
-    work: (opened: CommandDatabase, config: Config) => Promise<TurnedTime>,
+    purpose: Purpose,
+    work: (opened: CommandDatabase, config: Config) => Promise<ShownTime>,
   ): Promise<void> {
     const config = settings(self, invocation);
-    requireDatabase(config.database);
-    await using opened = await openDatabase(config, invocation);
+    await using opened = await openDatabase(config, invocation, purpose);
     const { now, turnedBy } = timeJson(await work(opened, config));
     const text = turnedBy === 0 ? `${now}, not turned` : `${now}, turned by ${turnedBy} s`;
     invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify({ now, turnedBy }) : text);
@@ -51,10 +53,10 @@ export function addClockCommand(program: Command, invocation: Invocation): void 
 }
 
 /** Turns the time, and waits until the running service has taken it. */
-async function turn(wanted: Turn, { storage, machineClock }: CommandDatabase, config: Config): Promise<TurnedTime> {
+async function turn(wanted: Turn, { storage, time }: CommandDatabase, config: Config): Promise<ShownTime> {
   const { transactions } = storage;
   await markForRehearsal(storage, config);
-  const { resource } = await turnTime(transactions, wanted, { machine: machineClock, by: systemOperator() });
+  const { resource } = await turnTime(transactions, wanted, { machine: time.machine, by: systemOperator() });
   const startedMs = performance.now();
   while (!(await isTaken(transactions, resource.turnedBy)) && (await isServed(config.database))) {
     if (performance.now() - startedMs > TAKEN_MS_MAX) {

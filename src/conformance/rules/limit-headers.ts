@@ -1,4 +1,4 @@
-import { dateOf, type Exchange, limitsOf } from '../exchange.ts';
+import { dateOf, type Exchange, limitsOf, NoAnswer, retryAfterOf } from '../exchange.ts';
 import {
   create,
   head,
@@ -6,6 +6,7 @@ import {
   largeBody,
   list,
   notModified,
+  options,
   unknownMethod,
   unknownPath,
   withNumberAsName,
@@ -19,6 +20,9 @@ import type { Trial } from '../trial.ts';
 /** The sentence of the published interface that several rules check. */
 export const EVERY =
   'Every API response carries the headers X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.';
+/** The clauses of limits. */
+export const LIMITS_1 = 'Limits, rule 1';
+const LIMITS_2 = 'Limits, rule 2';
 /** How far a window may reach into the future: a year, for plans with a month. */
 const RESET_SECONDS_MAX = 366 * 86_400;
 /** How far the clocks of a server and of a gateway before it may differ. */
@@ -28,6 +32,8 @@ const SKEW_SECONDS = 5;
 const ANSWERS: readonly {
   readonly on: string;
   readonly level?: Level;
+  /** Whether the interface says nothing of such an answer, so that none need come. */
+  readonly isOptional?: true;
   readonly probe: (trial: Trial) => Promise<readonly Exchange[]>;
 }[] = [
   { on: '200', probe: async (trial) => [await trial.once(list)] },
@@ -35,59 +41,88 @@ const ANSWERS: readonly {
   { on: '304', probe: async (trial) => [await trial.once(notModified)] },
   { on: '400', probe: async (trial) => [await trial.once(withNumberAsName)] },
   { on: '401', probe: async (trial) => [...(await trial.once(withoutKey)), ...(await trial.once(withUnknownKey))] },
-  { on: '404', probe: async (trial) => [await trial.once(unknownPath)] },
-  { on: '405', probe: async (trial) => [await trial.once(unknownMethod)] },
-  { on: '413', probe: async (trial) => [await trial.once(largeBody)] },
-  { on: '415', probe: async (trial) => [await trial.once(wrongMediaType)] },
+  { on: '404', isOptional: true, probe: async (trial) => [await trial.once(unknownPath)] },
+  { on: '405', isOptional: true, probe: async (trial) => [await trial.once(unknownMethod)] },
+  { on: '413', isOptional: true, probe: async (trial) => [await trial.once(largeBody)] },
+  { on: '415', isOptional: true, probe: async (trial) => [await trial.once(wrongMediaType)] },
   { on: 'HEAD', level: 'ours', probe: async (trial) => [await trial.once(head)] },
-  { on: 'OPTIONS', level: 'ours', probe: async (trial) => [await trial.send({ method: 'OPTIONS' })] },
+  { on: 'OPTIONS', level: 'ours', probe: async (trial) => [await trial.once(options)] },
+  {
+    on: 'pets',
+    level: 'ours',
+    probe: (trial) => trial.sendAll(['/pets', '/store/orders', '/inventory'].map((path) => ({ path }))),
+  },
 ];
+
+/** The statuses that have a rule of their own. */
+const JUDGED: ReadonlySet<number> = new Set([200, 201, 304, 400, 401, 404, 405, 413, 415, 429]);
 
 /** Rules of the three headers, whatever their values count. */
 export const LIMIT_HEADERS: readonly Rule[] = [
   ...ANSWERS.map(
-    ({ on, level = 'published', probe }): Rule => ({
+    ({ on, level = 'published', isOptional, probe }): Rule => ({
       id: `limits.headers-on-${on.toLowerCase()}`,
       level,
       sentence: EVERY,
+      source: LIMITS_1,
       expected: `the three headers, each one whole number, on an answer to ${on === '413' ? 'a large body' : on}`,
-      brokenBy: `a gate that answers ${on} before the headers are known, or a gateway that strips them`,
-      judge: async (trial) => {
-        for (const exchange of await probe(trial)) expectLimits(exchange);
+      async judge(trial) {
+        const exchanges = await probe(trial).catch((error: unknown) => {
+          throw isOptional && error instanceof NoAnswer ? new Skipped(error.message) : error;
+        });
+        const [first] = exchanges;
+        const isOther = isOptional && first && `${first.answer.status}` !== on && JUDGED.has(first.answer.status);
+        if (isOther) throw new Skipped(`the answer is a ${first.answer.status}, which is judged elsewhere`);
+        for (const exchange of exchanges) expectLimits(exchange);
       },
     }),
   ),
   {
-    id: 'limits.reset-unix-time',
-    level: 'published',
-    sentence: 'X-RateLimit-Reset is a Unix timestamp of the moment the limit resets.',
-    expected: 'a number of seconds since 1970 that is not before Date',
-    brokenBy: 'seconds from now, or milliseconds',
-    async judge(trial) {
-      const exchange = await trial.once(list);
-      const { reset } = limitsOf(exchange.answer);
-      if (reset === undefined) throw new Skipped('there is no X-RateLimit-Reset');
-      expect(isUnixTime(reset), `${reset} is no Unix time in seconds`, exchange);
-      const now = dateOf(exchange.answer);
-      if (now === undefined) return;
-      const isNear = reset >= now - SKEW_SECONDS && reset <= now + RESET_SECONDS_MAX;
-      expect(isNear, `it is ${reset - now} s after Date`, exchange);
-    },
-  },
-  {
     id: 'limits.401-no-quota',
     level: 'ours',
     sentence: 'Without a valid key there is no quota: Limit: 0, Remaining: 0, Reset = the present second.',
+    source: 'limits.md, Headers',
     expected: '0, 0 and the present second, and no RateLimit',
-    brokenBy: 'the limits of the address on a 401',
     async judge(trial) {
       for (const exchange of [...(await trial.once(withoutKey)), ...(await trial.once(withUnknownKey))]) {
+        if (exchange.answer.status !== 401) continue;
         const { limit, remaining, reset } = limitsOf(exchange.answer);
         const now = dateOf(exchange.answer);
-        if (limit === undefined || reset === undefined || now === undefined) throw new Skipped('a header is missing');
-        expect(limit === 0 && remaining === 0, 'there is a quota', exchange);
+        if (limit === undefined || remaining === undefined || reset === undefined || now === undefined)
+          throw new Skipped('a header is missing');
+        expect(limit === 0, `without a key, Limit is ${limit}`, exchange);
+        expect(remaining === 0, `without a key, Remaining is ${remaining}`, exchange);
         expect(Math.abs(reset - now) <= SKEW_SECONDS, `Reset is ${reset - now} s after Date`, exchange);
         expect(!exchange.answer.headers.has('ratelimit'), 'there is a RateLimit', exchange);
+      }
+    },
+  },
+  {
+    id: 'limits.every-operation',
+    level: 'ours',
+    sentence: 'The limits cover every operation under /v1; authenticated 4xx answers consume quota.',
+    source: 'limits.md, Plans',
+    expected: 'a Remaining smaller by one after a list, a create, a 400 and a 404, and none after getRateLimit',
+    async judge(trial) {
+      const exchanges = [
+        await trial.send(),
+        await create(trial),
+        await trial.post({}),
+        await trial.send({ path: '/conformance-nothing-is-here' }),
+        await trial.send({ path: '/rate_limit' }),
+      ];
+      const told = exchanges.map(({ answer }) => limitsOf(answer));
+      if (told.some(({ remaining }) => remaining === undefined)) throw new Skipped('a header is missing');
+      if (new Set(told.map(({ reset }) => reset)).size > 1) throw new Skipped('the window ended meanwhile');
+      for (const [index, name] of ['a list', 'a create', 'a 400', 'a 404', 'getRateLimit'].entries()) {
+        if (index === 0) continue;
+        const [before, now] = [told[index - 1]?.remaining ?? 0, told[index]?.remaining ?? 0];
+        const wanted = index === 4 ? 0 : 1;
+        expect(
+          before - now === wanted,
+          `${name} took ${before - now} of the quota`,
+          ...exchanges.slice(index - 1, index + 1),
+        );
       }
     },
   },
@@ -95,26 +130,93 @@ export const LIMIT_HEADERS: readonly Rule[] = [
     id: 'limits.ietf-pair',
     level: 'ours',
     sentence: 'With a valid key also RateLimit-Policy and RateLimit (IETF draft), consistent with them.',
-    expected: 'RateLimit-Policy and RateLimit with the windows minute and day; the smaller r is Remaining',
-    brokenBy: 'two counters that disagree',
+    source: 'limits.md, Headers',
+    expected: 'RateLimit-Policy and RateLimit with the windows minute and day; the smaller r and its q and t are told',
     async judge(trial) {
-      const exchange = await trial.once(list);
-      const { headers } = exchange.answer;
-      const { remaining } = limitsOf(exchange.answer);
-      if (remaining === undefined) throw new Skipped('there is no X-RateLimit-Remaining');
-      const policy = headers.get('ratelimit-policy') ?? '';
-      expect(/^"minute";q=\d+;w=60, "day";q=\d+;w=86400$/.test(policy), 'the RateLimit-Policy is another', exchange);
-      const left = /^"minute";r=(\d+);t=\d+, "day";r=(\d+);t=\d+$/.exec(headers.get('ratelimit') ?? '');
-      expect(left !== null, 'the RateLimit is another', exchange);
-      const smaller = Math.min(Number(left[1]), Number(left[2]));
-      expect(smaller === remaining, 'RateLimit and Remaining differ', exchange);
+      for (const exchange of [await trial.once(list), await trial.once(create), await trial.once(unknownPath)]) {
+        const { headers } = exchange.answer;
+        const { limit, remaining, reset } = limitsOf(exchange.answer);
+        const now = dateOf(exchange.answer);
+        const isWhole = limit !== undefined && remaining !== undefined && reset !== undefined && now !== undefined;
+        if (!isWhole) throw new Skipped('a header is missing');
+        const policy = /^"minute";q=(\d+);w=60, "day";q=(\d+);w=86400$/.exec(headers.get('ratelimit-policy') ?? '');
+        expect(policy !== null, 'the RateLimit-Policy is another', exchange);
+        const left = /^"minute";r=(\d+);t=(\d+), "day";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '');
+        expect(left !== null, 'the RateLimit is another', exchange);
+        const [minute, minuteLeft, day, dayLeft] = left.slice(1).map(Number) as [number, number, number, number];
+        const isMinute = minute <= day;
+        expect(Math.min(minute, day) === remaining, 'RateLimit and Remaining differ', exchange);
+        expect(Number(policy[isMinute ? 1 : 2]) === limit, 'RateLimit-Policy and Limit differ', exchange);
+        // In another unit it is another rule's matter.
+        if (!isUnixTime(reset)) return;
+        const seconds = isMinute ? minuteLeft : dayLeft;
+        expect(Math.abs(now + seconds - reset) <= SKEW_SECONDS, 'RateLimit and Reset differ', exchange);
+      }
     },
   },
 ];
 
+/** Rules of the three headers on whatever was answered to a valid key. */
+export const ALL_LIMIT_HEADERS: readonly Rule[] = [
+  {
+    id: 'limits.headers-on-every',
+    level: 'published',
+    sentence: EVERY,
+    source: LIMITS_1,
+    expected: 'the three headers on every other answer to a valid key',
+    place: 'looks-back',
+    judge(trial) {
+      requireAdmitted(trial);
+      const others = trial.answered.filter(({ sent, answer: { status } }) => {
+        return sent.method !== 'OPTIONS' && !JUDGED.has(status) && !GATEWAYS.has(status);
+      });
+      for (const exchange of others) expectLimits(exchange);
+    },
+  },
+  {
+    id: 'limits.reset-unix-time',
+    level: 'published',
+    sentence: 'X-RateLimit-Reset is a Unix timestamp of the moment the limit resets.',
+    source: LIMITS_2,
+    expected: 'a number of seconds since 1970 on every answer to a valid key, and not before the request was sent',
+    place: 'looks-back',
+    judge(trial) {
+      requireAdmitted(trial);
+      for (const exchange of trial.answered) expectAhead(exchange);
+    },
+  },
+];
+
+/** Answers of a gateway that had none of the server's. */
+const GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504]);
+
 /** Throws `Broken` unless an answer has the three headers. */
 export function expectLimits(exchange: Exchange): void {
-  const { limit, remaining, reset } = limitsOf(exchange.answer);
-  const isThere = limit !== undefined && remaining !== undefined && reset !== undefined;
-  expect(isThere, 'a header is missing, or no whole number', exchange);
+  const { headers } = exchange.answer;
+  for (const [name, value] of Object.entries(limitsOf(exchange.answer))) {
+    const header = `X-RateLimit-${name[0]?.toUpperCase()}${name.slice(1)}`;
+    const isThere = headers.has(header.toLowerCase());
+    expect(value !== undefined, isThere ? `${header} is no whole number` : `${header} is missing`, exchange);
+  }
+}
+
+function requireAdmitted({ answered }: Trial): void {
+  if (answered.every(({ answer }) => answer.status === 429))
+    throw new Skipped('no request with a valid key was admitted');
+}
+
+function expectAhead(exchange: Exchange): void {
+  const { answer, seconds } = exchange;
+  const { reset } = limitsOf(answer);
+  if (reset === undefined) return;
+  expect(isUnixTime(reset), `${reset} is no Unix time in seconds`, exchange);
+  const now = dateOf(answer);
+  if (now === undefined) return;
+  // A date has no fractions of a second, and the answer may have taken several.
+  const ahead = reset - (now - Math.ceil(seconds));
+  if (answer.status === 429 && (retryAfterOf(answer) ?? 0) >= 1) {
+    expect(ahead >= 1, `the Reset of a refusal is ${-ahead} s over, though it is to be waited for`, exchange);
+  }
+  expect(ahead >= -SKEW_SECONDS, `Reset is ${-ahead} s before the request`, exchange);
+  expect(ahead <= RESET_SECONDS_MAX, `Reset is ${ahead} s after the request`, exchange);
 }

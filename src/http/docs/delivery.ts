@@ -14,6 +14,8 @@ type Coding = keyof typeof CODINGS;
 
 /** A representation that does not change while the service runs. */
 export interface FixedPage {
+  /** Default: 200. An error has no validator. */
+  readonly status?: 200 | 404;
   readonly contentType: string;
   readonly cacheControl: string;
   /** Flat: name, value, … */
@@ -26,7 +28,7 @@ export interface FixedPage {
  * Creates a handler that makes the content once, keeps a copy for each content coding that was asked for, and gives
  * each copy a strong validator of its own (RFC 9110, section 8.8.3).
  */
-export function fixedPage({ contentType, cacheControl, headers = [], content }: FixedPage): PageHandler {
+export function fixedPage({ status = 200, contentType, cacheControl, headers = [], content }: FixedPage): PageHandler {
   const plain = once(async () => {
     const bytes = Buffer.from(await content());
     return { bytes, digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 22) };
@@ -41,20 +43,28 @@ export function fixedPage({ contentType, cacheControl, headers = [], content }: 
   const copies = { br: copyIn('br'), gzip: copyIn('gzip'), identity: copyIn('identity') };
   return async ({ request }) => {
     const { body, etag, own, named } = await copies[codingFor(request.headers['accept-encoding'])]();
+    if (status === 404) {
+      return {
+        status,
+        headers: [...headers, 'Vary', 'Accept-Encoding', ...named],
+        contentType,
+        body,
+        code: 'not_found',
+      };
+    }
     const answer = { headers: [...headers, ...own], cacheControl };
     if (request.headers['if-none-match']?.includes(etag)) return { ...answer, status: 304 };
-    return { ...answer, headers: [...answer.headers, ...named], status: 200, contentType, body };
+    return { ...answer, headers: [...answer.headers, ...named], status, contentType, body };
   };
 }
 
 /** The best coding that the client accepts by name (RFC 9110, section 12.5.3). */
-function codingFor(accepted: string | string[] | undefined): Coding {
-  const weights = new Map(
-    `${accepted ?? ''}`.split(',').map((item) => {
-      const [, name = '', weight = '1'] = /^\s*([\w*-]+)\s*(?:;\s*q=([\d.]+))?\s*$/i.exec(item) ?? [];
-      return [name.toLowerCase(), Number(weight)];
-    }),
-  );
+function codingFor(accepted = ''): Coding {
+  const weights = new Map<string, number>();
+  for (const item of accepted.split(',')) {
+    const [name = '', weight = 'q=1'] = item.split(';', 2).map((part) => part.trim().toLowerCase());
+    weights.set(name, weight.startsWith('q=') ? Number(weight.slice('q='.length)) : 0);
+  }
   return (['br', 'gzip'] as const).find((coding) => (weights.get(coding) ?? 0) > 0) ?? 'identity';
 }
 

@@ -1,4 +1,4 @@
-import type { PageHandler } from '../pages.ts';
+import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import { fixedPage, once } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import type { DocsOptions } from './render.ts';
@@ -31,6 +31,7 @@ export function docsPages(options: DocsOptions): [string, PageHandler][] {
     ...pages,
     ...texts,
     ['/docs/', leadToDocs],
+    [MISSING_DOCS, sitePage(() => contentOf(MISSING_DOCS), 404)],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
   ];
 }

@@ -18,7 +18,8 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   validation_failed: {
     meaning: 'A value is missing, has the wrong type, or is out of bounds.',
-    cause: 'A member of the body, a query parameter or a header does not fit its schema; the message names it.',
+    cause:
+      'A member of the body, a query parameter or a header does not fit its schema, or the operation has no such parameter; the message names it.',
     action: 'Correct the value that the message names. Do not retry the request unchanged.',
   },
   malformed_request: {
@@ -29,7 +30,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
   },
   missing_api_key: {
     meaning: 'The request has no API key.',
-    cause: 'The Authorization header is missing, duplicated, or not a bearer token.',
+    cause: 'The Authorization header is missing, duplicated, or not a bearer token; the message says which.',
     action: 'Send “Authorization: Bearer” and your key. A key in the URL is ignored.',
   },
   invalid_api_key: {
@@ -65,9 +66,9 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     action: 'Treat the order as delivered. Do not retry.',
   },
   insufficient_stock: {
-    meaning: 'The stock is smaller than the quantity ordered.',
-    cause: 'Other orders came first, or the quantity was never in stock.',
-    action: 'Check the inventory and order what is in stock.',
+    meaning: 'The stock is smaller than the quantity ordered, or reserved.',
+    cause: 'Other orders came first, the quantity was never in stock, or the pet is pending.',
+    action: 'Check the inventory and order what is in stock. Order a pending pet once it is available.',
   },
   catalog_full: {
     meaning: 'The catalog has reached its maximum number of categories, or of bytes of them.',
@@ -78,6 +79,11 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: 'The operation has been removed.',
     cause: 'It was deprecated, and its sunset has passed.',
     action: 'Use its successor, which the Link header and the deprecations page name.',
+  },
+  precondition_failed: {
+    meaning: 'The resource has changed since it was read.',
+    cause: 'Its ETag is none of those in If-Match.',
+    action: 'Get the resource again, decide anew, and send its present ETag.',
   },
   payload_too_large: {
     meaning: 'The body is too large.',

@@ -30,8 +30,9 @@ export const PUBLISHED_SERVERS: readonly ContractServer[] = [
   },
 ];
 
-/** Errors that every operation can return. */
+/** Errors that every operation can return; `validation_failed` for a query parameter that it does not have. */
 const COMMON: readonly ErrorCode[] = [
+  'validation_failed',
   'missing_api_key',
   'invalid_api_key',
   'rate_limit_exceeded',
@@ -41,12 +42,7 @@ const COMMON: readonly ErrorCode[] = [
   'unavailable',
   'outcome_unknown',
 ];
-const WITH_BODY: readonly ErrorCode[] = [
-  'invalid_json',
-  'validation_failed',
-  'payload_too_large',
-  'unsupported_media_type',
-];
+const WITH_BODY: readonly ErrorCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type'];
 
 const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
   default: 'Any other failure, such as a malformed request',
@@ -56,6 +52,7 @@ const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
   404: 'There is no such resource',
   409: 'The request conflicts with the current state',
   410: 'The operation is past its sunset',
+  412: 'The resource has changed since it was read',
   413: 'The body is too large',
   415: 'The body is not plain application/json in UTF-8',
   422: 'The Idempotency-Key was used for another request',
@@ -104,7 +101,7 @@ const WITH_A_KEY = ['RateLimit-Policy', 'RateLimit'] as const;
 
 /** Generates the contract, OpenAPI 3.1, from the operations. */
 export function openApiDocument(operations: readonly Operation[], servers: readonly ContractServer[]): object {
-  const components: Components = { schemas: {}, responses: {}, parameters: { IfNoneMatch, IdempotencyKey } };
+  const components: Components = { schemas: {}, responses: {}, parameters: { IfNoneMatch, IfMatch, IdempotencyKey } };
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     const path = paths[operation.path] ?? {};
@@ -158,6 +155,7 @@ function describeOperation(operation: Operation, components: Components): object
     ...(operation.pathParameters ?? []).map((parameter) => describeParameter(parameter, 'path')),
     ...(operation.queryParameters ?? []).map((parameter) => describeParameter(parameter, 'query')),
     ...(operation.conditional ? [ref('parameters', 'IfNoneMatch')] : []),
+    ...(changes(operation) ? [ref('parameters', 'IfMatch')] : []),
     ...(operation.method === 'POST' ? [ref('parameters', 'IdempotencyKey')] : []),
   ];
   return {
@@ -175,7 +173,7 @@ function describeOperation(operation: Operation, components: Components): object
         description: success.description,
         headers: {
           ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]),
-          ...ownHeaders(operation.conditional && VALIDATOR),
+          ...ownHeaders((operation.conditional || (operation.method !== 'GET' && success.schema)) && VALIDATOR),
           ...ownHeaders(success.headers),
           ...(operation.method === 'POST' && ownHeaders(REPLAYED)),
           ...(deprecation && ownHeaders(DEPRECATED)),
@@ -186,6 +184,11 @@ function describeOperation(operation: Operation, components: Components): object
       ...describeErrors(operation, components),
     },
   };
+}
+
+/** Whether an operation changes or removes a resource, which `If-Match` guards. */
+function changes({ method }: Operation): boolean {
+  return method === 'PATCH' || method === 'DELETE';
 }
 
 /** Repeats the `x-` members in prose, because most viewers do not show them. */
@@ -207,6 +210,7 @@ function describeErrors(operation: Operation, components: Components): object {
     ...COMMON,
     ...(operation.scope === 'any' ? [] : (['insufficient_scope'] as const)),
     ...(operation.body ? WITH_BODY : []),
+    ...(changes(operation) ? (['precondition_failed'] as const) : []),
     ...(operation.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
     ...operation.errors,
   ]);
@@ -260,6 +264,14 @@ const IfNoneMatch = {
   schema: { type: 'string' },
 };
 
+/** The parameter of changes that `If-Match` guards. */
+export const IfMatch = {
+  name: 'If-Match',
+  in: 'header',
+  description: 'ETags of the resource as the client knows it; if it has another one by now, the response is 412',
+  schema: { type: 'string' },
+};
+
 /** The parameter of every POST. */
 export const IdempotencyKey = {
   name: 'Idempotency-Key',
@@ -290,7 +302,9 @@ function dateOf(unixSeconds: number): string {
 
 /** A parameter of an operation. */
 export function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
-  const described = { name, in: place, required: place === 'path', description, schema };
+  // Without an example, testers that replay the contract cannot fill in a path.
+  const example = place === 'path' && 'type' in schema && schema.type === 'integer' && { example: 1 };
+  const described = { name, in: place, required: place === 'path', description, schema, ...example };
   return 'items' in schema ? { ...described, style: 'form', explode: false } : described;
 }
 

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { shippedFile } from '../../shipped.ts';
 import type { Operation } from '../operations/operation.ts';
+import { MISSING_DOCS } from '../pages.ts';
 import { deprecatedOperations, errorCodes } from './guide/generated.ts';
-import { sectionsOf, withServedLinks } from './guide/markdown.ts';
+import { type Section, sectionsOf, withServedLinks } from './guide/markdown.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { type Html, html } from './html.ts';
 import { type ContractServer, openApiDocument } from './openapi.ts';
@@ -15,7 +16,11 @@ import { layout } from './site.ts';
 /** The address that the texts name; readers see that of the service. */
 const WRITTEN_URL = 'http://127.0.0.1:8080/v1';
 const API_KEY = { noun: 'key', label: 'API key', prefix: 'petcat_', variable: 'PET_CATALOG_KEY' } as const;
-const REFERENCE = { path: '/docs/reference', title: 'Reference' };
+const REFERENCE = {
+  path: '/docs/reference',
+  title: 'Reference',
+  about: 'every operation with its fields, bounds, errors and samples, and a form to try it',
+};
 
 export interface DocsOptions {
   readonly operations: readonly Operation[];
@@ -43,15 +48,27 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
   }));
   const navigation = [{ title: 'Guide', links: [...pages, REFERENCE] }, ...operationLinks(api, REFERENCE.path)];
   const documents = new Map<string, () => string>();
-  for (const [index, { path, title, text }] of pages.entries()) {
-    const next = pages[index + 1] ?? REFERENCE;
-    documents.set(path, () => layout({ path, title, content: contentOf(path, text), navigation, next }));
+  for (const [index, { path, title, about, text }] of pages.entries()) {
+    documents.set(path, () => {
+      const sections = sectionsOf(text);
+      return layout({
+        path,
+        title,
+        about: `${about[0]?.toUpperCase()}${about.slice(1)}`,
+        content: contentOf(path, sections),
+        navigation,
+        chapters: sections.filter(({ depth }) => depth === 2).map(({ id, title }) => ({ path: `#${id}`, title })),
+        previous: pages[index - 1],
+        next: pages[index + 1] ?? REFERENCE,
+      });
+    });
     documents.set(`${path}.md`, () => withServedLinks(text));
   }
   documents.set(REFERENCE.path, () =>
     layout({ ...REFERENCE, content: referenceContent(api), navigation, isReference: true }),
   );
   documents.set(`${REFERENCE.path}.md`, () => referenceText(api));
+  documents.set(MISSING_DOCS, () => layout({ path: '', title: 'Not found', content: NOT_FOUND, navigation }));
   documents.set('/docs/search.json', () => JSON.stringify(searchIndex(pages, operations)));
   documents.set('/llms.txt', () => llmsText(contract, pages));
   return documents;
@@ -65,7 +82,7 @@ interface Source {
 
 /** The Markdown of a page, with what this service knows. */
 function finished(file: string, { operations, baseUrl, banAfterRefusals }: Source): string {
-  const written = readFileSync(new URL(`./pages/${file}.md`, import.meta.url), 'utf8').replaceAll(WRITTEN_URL, baseUrl);
+  const written = shippedFile(`http/docs/pages/${file}.md`).toString().replaceAll(WRITTEN_URL, baseUrl);
   if (file === 'errors') return `${written}\n${errorCodes()}`;
   if (file === 'deprecations') return `${written}\n${deprecatedOperations(operations)}`;
   if (file !== 'limits') return written;
@@ -73,10 +90,14 @@ function finished(file: string, { operations, baseUrl, banAfterRefusals }: Sourc
   return written.replace('at least 60 refusals', `at least ${banAfterRefusals.toLocaleString('en-US')} refusals`);
 }
 
-function contentOf(path: string, text: string): Html {
-  const sections = sectionsOf(text).map((section) => section.html);
+function contentOf(path: string, found: readonly Section[]): Html {
+  const sections = found.map((section) => section.html);
   return path === '/docs/errors' ? html`${sections.slice(0, 2)}${ERROR_FILTER}${sections.slice(2)}` : html`${sections}`;
 }
+
+const NOT_FOUND = html`<h1>Not found</h1>
+<div class="intro"><p>There is no page of the documentation at this address. Search for it, or begin with <a href="/docs">Get started</a> or the <a href="/docs/reference">reference</a>.</p></div>
+`;
 
 /** The page's script hides the codes that do not match. */
 const ERROR_FILTER = html`<div class="filter scripted"><label class="input"><span>Filter by code, status or word</span>

@@ -7,8 +7,8 @@ interface Entry {
   /** Where it is, to tell equal titles apart. */
   readonly place: string;
   readonly path: string;
-  /** More words that lead to it, in lower case. */
-  readonly words: string;
+  /** More words that lead to it, of which the script shows an excerpt. */
+  readonly text: string;
 }
 
 /** Pages, their sections, operations and fields, for the script that searches. */
@@ -21,7 +21,7 @@ export function searchIndex(
       title: section.depth === 1 ? title : section.title,
       place: section.depth === 1 ? 'Page' : title,
       path: section.depth === 1 ? path : `${path}#${section.id}`,
-      words: section.text.toLowerCase(),
+      text: section.text.replaceAll(/\s+/g, ' '),
     })),
   );
   return [...operations.flatMap(entriesOf), ...sections];
@@ -41,14 +41,14 @@ function entriesOf(operation: ReferenceOperation): Entry[] {
       title: summary,
       place: `${method} ${path}`,
       path: at,
-      words: `${id} ${description}`.toLowerCase(),
+      text: `${description} (${id})`,
     },
     ...lists.flatMap(([place, fields]) =>
       fields.map(({ name, description: about }) => ({
         title: name,
         place: `${summary}, ${place}`,
         path: `${at}.${place}.${name}`,
-        words: about.toLowerCase(),
+        text: about,
       })),
     ),
   ];

@@ -4,6 +4,9 @@ import { readAsset } from './asset.ts';
 import { fixedPage } from './delivery.ts';
 import { type Html, html } from './html.ts';
 
+/** A page with fewer chapters needs no list of them. */
+const CHAPTERS_MIN = 3;
+
 /** How long what changes only with the service may be used from a cache. */
 export const CACHED = 'public, max-age=300';
 
@@ -27,8 +30,9 @@ export const SITE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS, ...RE
 export const leadToDocs: PageHandler = () => ({ status: 308, headers: ['Location', '/docs'], cacheControl: CACHED });
 
 /** Serves a document that `layout` makes on its first request. */
-export function sitePage(content: () => string | Promise<string>): PageHandler {
+export function sitePage(content: () => string | Promise<string>, status: 200 | 404 = 200): PageHandler {
   return fixedPage({
+    status,
     contentType: 'text/html; charset=utf-8',
     cacheControl: CACHED,
     headers: ['Content-Security-Policy', POLICY, 'Referrer-Policy', 'no-referrer'],
@@ -52,11 +56,17 @@ export interface NavigationGroup {
 
 /** What a page needs around its content. */
 export interface SitePage {
+  /** Empty for a page without an address of its own, which has no text as Markdown. */
   readonly path: string;
   readonly title: string;
   readonly content: Html;
   readonly navigation: readonly NavigationGroup[];
-  /** The page that is read after this one. */
+  /** One line, for search engines and previews of links. */
+  readonly about?: string;
+  /** The chapters of the page, as links within it. */
+  readonly chapters?: readonly NavigationLink[];
+  /** The pages that are read before and after this one. */
+  readonly previous?: NavigationLink | undefined;
   readonly next?: NavigationLink | undefined;
   readonly isReference?: boolean;
   /** Whether it is the only page of its listener: neither a search nor a text as Markdown is served beside it. */
@@ -65,9 +75,10 @@ export interface SitePage {
 
 /** The document around a page's content, with the navigation. */
 export function layout(page: SitePage): string {
-  const { path, title, content, navigation, next, isReference = false, isAlone = false } = page;
+  const { path, title, about = '', content, navigation, isReference = false, isAlone = false } = page;
   const styles = isReference ? [...STYLES, ...REFERENCE_STYLES] : STYLES;
   const scripts = isReference ? [...SCRIPTS, ...REFERENCE_SCRIPTS] : SCRIPTS;
+  const hasText = !isAlone && path !== '';
   const groups = navigation.map(
     (group) => html`<h2>${group.title}</h2>
 <ul>${group.links.map((link) => navigationItem(link, path))}</ul>
@@ -80,8 +91,8 @@ export function layout(page: SitePage): string {
 <title>${title} · Pet Catalog</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<link rel="icon" href="${icon.path}" type="image/svg+xml">
-${isAlone ? '' : html`<link rel="alternate" href="${path}.md" type="text/markdown">\n`}${styles.map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
+${about ? preview(page) : ''}<link rel="icon" href="${icon.path}" type="image/svg+xml">
+${hasText ? html`<link rel="alternate" href="${path}.md" type="text/markdown">\n` : ''}${styles.map((style) => html`<link rel="stylesheet" href="${style.path}">\n`)}${scripts.map((script) => html`<script src="${script.path}" defer></script>\n`)}</head>
 <body class="${isReference ? 'reference' : 'guide'}">
 <a class="skip" href="#content">Skip to the content</a>
 <header class="side">
@@ -93,12 +104,37 @@ ${groups}</nav>
 </div>
 </header>
 <main id="content" tabindex="-1">
-${content}
-${next ? html`<p class="next"><a href="${next.path}">Next: ${next.title}</a></p>\n` : ''}<footer>${isAlone ? '' : html`<a href="${path}.md">This page as Markdown</a> `}<a href="/openapi.json">openapi.json</a>${isAlone ? '' : html` <a href="/openapi.yaml">openapi.yaml</a> <a href="/llms.txt">llms.txt</a>`}</footer>
+${onPage(page)}${content}
+${beside(page)}<footer>${hasText ? html`<a href="${path}.md">This page as Markdown</a> ` : ''}<a href="/openapi.json">openapi.json</a>${isAlone ? '' : html` <a href="/openapi.yaml">openapi.yaml</a> <a href="/llms.txt">llms.txt</a>`}</footer>
 </main>
 </body>
 </html>
 `.text;
+}
+
+/** What search engines and previews of links show of a page. */
+function preview({ title, about = '' }: SitePage): Html {
+  return html`<meta name="description" content="${about}">
+<meta property="og:type" content="article">
+<meta property="og:site_name" content="Pet Catalog">
+<meta property="og:title" content="${title}">
+<meta property="og:description" content="${about}">
+<meta name="twitter:card" content="summary">
+`;
+}
+
+function onPage({ chapters = [] }: SitePage): Html {
+  if (chapters.length < CHAPTERS_MIN) return html``;
+  const links = chapters.map(({ path, title }) => html`<li><a href="${path}">${title}</a></li>\n`);
+  return html`<nav class="on-page" aria-labelledby="ui-on-page"><h2 id="ui-on-page">On this page</h2>
+<ul>${links}</ul></nav>
+`;
+}
+
+function beside({ previous, next }: SitePage): Html {
+  if (!previous && !next) return html``;
+  return html`<p class="beside">${previous ? html`<a href="${previous.path}" rel="prev">Previous: ${previous.title}</a>` : html`<span></span>`}${next ? html` <a href="${next.path}" rel="next">Next: ${next.title}</a>` : ''}</p>
+`;
 }
 
 const SEARCH = html`<div class="search scripted" role="search">

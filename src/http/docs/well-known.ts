@@ -1,5 +1,5 @@
-import type { Clock } from '../../stdx/clock.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { PageHandler } from '../pages.ts';
 
 const YEAR_SECONDS = 365 * DAY_SECONDS;
@@ -10,11 +10,11 @@ export interface WellKnownOptions {
   readonly baseUrl: string;
   /** URI for vulnerability reports; without it there is no security.txt. */
   readonly securityContact: string | undefined;
-  readonly clock: Clock;
+  readonly time: Time;
 }
 
 /** Pages at well-known addresses: `/`, the API catalog (RFC 9727) and security.txt (RFC 9116). */
-export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOptions): [string, PageHandler][] {
+export function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [string, PageHandler][] {
   const at = (path: string) => baseUrl.replace(/\/v1$/, path);
   const root = {
     openapi: at('/openapi.json'),
@@ -61,7 +61,7 @@ export function wellKnownPages({ baseUrl, securityContact, clock }: WellKnownOpt
   ];
   if (securityContact === undefined) return pages;
   const securityTxt: PageHandler = () => {
-    const expires = new Date((clock().unix + YEAR_SECONDS) * 1000).toISOString().replace('.000Z', 'Z');
+    const expires = new Date((time.now().unix + YEAR_SECONDS) * 1000).toISOString().replace('.000Z', 'Z');
     const lines = [`Contact: ${securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
     // RFC 9116 requires https for web addresses.
     if (baseUrl.startsWith('https:')) lines.push(`Canonical: ${at('/.well-known/security.txt')}`);

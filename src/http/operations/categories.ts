@@ -4,9 +4,9 @@ import { CatalogError } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 import { currentAnswer, isCurrent } from './conditional.ts';
-import { createdAnswer, originOf } from './idempotency.ts';
+import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { asksForPage, CURSOR, nextPage, pageLimit, readId, readPage } from './paging.ts';
+import { CURSOR, nextPage, pageLimit, readId, readPage } from './paging.ts';
 
 const PATH = '/categories';
 const PAGE_ITEMS_MAX = 1_000;
@@ -31,9 +31,9 @@ export const listCategories: Operation = {
     headers: { Link: 'The next page; absent on the last' },
   },
   conditional: true,
-  errors: ['validation_failed'],
+  errors: [],
   handle({ categories }, exchange) {
-    if (asksForPage(exchange.query)) return answerPage(categories, exchange);
+    if (exchange.query.size > 0) return answerPage(categories, exchange);
     const { etag } = categories;
     const headers = ['ETag', etag];
     const cacheControl = 'private, no-cache';
@@ -61,7 +61,7 @@ export const createCategory: Operation = {
   },
   errors: ['catalog_full'],
   async handle({ storage, categories, catchUp }, exchange) {
-    const created = await storage.categories.insert(newCategory(exchange.body), originOf(exchange));
+    const created = await storage.categories.insert(newCategory(exchange.body), onceIdOf(exchange));
     // A replayed category may have been stored by another instance and renamed since, so read it again.
     // Behind smaller ids of other instances, which are all committed by now, its own would leave a hole: read them.
     if (created.isReplay || !categories.append(created.resource)) await catchUp().catch(() => {});
@@ -78,7 +78,6 @@ export const getCategory: Operation = {
   summary: 'Get a category',
   description: 'One category by its id.',
   scope: 'categories:read',
-  stability: 'experimental',
   pathParameters: [{ name: 'categoryId', description: 'The id of a category', schema: Category.properties.id }],
   success: { status: 200, description: 'The category', schema: Category, example: EXAMPLE },
   conditional: true,

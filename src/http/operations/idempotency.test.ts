@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { Exchange } from '../transport/exchange.ts';
-import { createdAnswer, originOf } from './idempotency.ts';
+import { etagOf } from './conditional.ts';
+import { createdAnswer, onceIdOf } from './idempotency.ts';
 
 interface Sent {
   readonly header?: string;
@@ -22,16 +23,16 @@ function exchange({ header, all, method = 'POST', path = '/pets', body = '{}' }:
   return { ...exchanged, key: { id: 'key_1' } } as unknown as Exchange;
 }
 
-const fingerprintOf = (sent: Sent) => originOf(exchange({ header: 'k', ...sent })).idempotency?.fingerprint;
+const fingerprintOf = (sent: Sent) => onceIdOf(exchange({ header: 'k', ...sent })).idempotency?.fingerprint;
 
 test('a change comes from its key, with the Idempotency-Key if there is one', () => {
-  assert.deepEqual(originOf(exchange({})), { keyId: 'key_1' });
+  assert.deepEqual(onceIdOf(exchange({})), { keyId: 'key_1' });
   const fingerprint = createHash('sha256').update('POST /pets\n{}').digest('base64url');
-  assert.deepEqual(originOf(exchange({ header: 'mine' })), {
+  assert.deepEqual(onceIdOf(exchange({ header: 'mine' })), {
     keyId: 'key_1',
     idempotency: { key: 'mine', fingerprint },
   });
-  assert.equal(originOf(exchange({}), 'token_1').keyId, 'token_1');
+  assert.equal(onceIdOf(exchange({}), 'token_1').keyId, 'token_1');
 });
 
 test('only the quotes around a key are left out', () => {
@@ -51,7 +52,7 @@ test('only the quotes around a key are left out', () => {
     [`"${'a'.repeat(255)}"`, 'a'.repeat(255)],
     [`"${'a'.repeat(256)}"`, undefined],
   ] as const) {
-    const origin = () => originOf(exchange({ header })).idempotency?.key;
+    const origin = () => onceIdOf(exchange({ header })).idempotency?.key;
     if (key !== undefined) assert.equal(origin(), key);
     else assert.throws(origin, { code: 'validation_failed', message: /^Idempotency-Key is .*; send 1 to 255 print/ });
   }
@@ -60,7 +61,7 @@ test('only the quotes around a key are left out', () => {
 test('several headers are refused', () => {
   const message = 'There are several Idempotency-Key headers; send one';
   const sent = exchange({ header: 'a, b', all: ['a', 'b'] });
-  assert.throws(() => originOf(sent), { code: 'validation_failed', message });
+  assert.throws(() => onceIdOf(sent), { code: 'validation_failed', message });
 });
 
 test('another method, path or body is another request', () => {
@@ -71,10 +72,12 @@ test('another method, path or body is another request', () => {
 
 test('the answer to a create says where the resource is, and whether it is a replay', () => {
   const resource = { id: 7, name: 'Rex' };
-  const answer = { status: 201, headers: ['Location', '/v1/pets/7'], body: '{"id":7,"name":"Rex"}' };
+  const body = '{"id":7,"name":"Rex"}';
+  const headers = ['Location', '/v1/pets/7', 'ETag', etagOf(body)];
+  const answer = { status: 201, headers, cacheControl: 'private, no-cache', body };
   assert.deepEqual(createdAnswer('/pets/', { resource, isReplay: false }), answer);
   assert.deepEqual(createdAnswer('/pets/', { resource, isReplay: true }), {
     ...answer,
-    headers: [...answer.headers, 'Idempotency-Replayed', 'true'],
+    headers: [...headers, 'Idempotency-Replayed', 'true'],
   });
 });

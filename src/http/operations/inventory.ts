@@ -1,5 +1,5 @@
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
-import { currentAnswer } from './conditional.ts';
+import { changedAnswer, currentAnswer, preconditionOf } from './conditional.ts';
 import type { Operation } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, readId, readPage } from './paging.ts';
 import { noPet, PET_ID } from './pets.ts';
@@ -25,7 +25,7 @@ export const listInventory: Operation = {
     headers: { Link: 'The next page; absent on the last' },
   },
   conditional: true,
-  errors: ['validation_failed'],
+  errors: [],
   async handle({ storage }, exchange) {
     const { after, limit } = readPage(exchange.query);
     const found = await storage.pets.listInventory({ after, limit: limit + 1 });
@@ -42,7 +42,6 @@ export const getInventory: Operation = {
   summary: 'Get the stock of a pet',
   description: 'The stock of one pet.',
   scope: 'store:read',
-  stability: 'experimental',
   pathParameters: [PET_ID],
   success: { status: 200, description: 'The stock', schema: InventoryItem, example: EXAMPLE },
   conditional: true,
@@ -69,13 +68,19 @@ export const updateInventory: Operation = {
   stability: 'experimental',
   pathParameters: [PET_ID],
   body: { schema: NewQuantity, example: { quantity: 5 } },
-  success: { status: 200, description: 'The updated stock', schema: InventoryItem, example: EXAMPLE },
+  success: {
+    status: 200,
+    description: 'The updated stock',
+    schema: InventoryItem,
+    example: { ...EXAMPLE, quantity: 5 },
+  },
   errors: ['not_found'],
-  async handle({ storage }, { params, body }) {
-    const quantity = newQuantity(body);
-    const id = readId(params.petId);
-    const item = id === undefined ? undefined : await storage.pets.setQuantity(id, quantity);
-    if (!item) throw noPet(params.petId);
-    return { status: 200, body: JSON.stringify(item) };
+  async handle({ storage }, exchange) {
+    const quantity = newQuantity(exchange.body);
+    const { petId } = exchange.params;
+    const id = readId(petId);
+    const item = id === undefined ? undefined : await storage.pets.setQuantity(id, quantity, preconditionOf(exchange));
+    if (!item) throw noPet(petId);
+    return changedAnswer(item);
   },
 };

@@ -1,8 +1,8 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
-import { currentAnswer } from './conditional.ts';
-import { createdAnswer, originOf } from './idempotency.ts';
+import { currentAnswer, preconditionOf } from './conditional.ts';
+import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation, Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, readId, readIdParameter, readPage } from './paging.ts';
 
@@ -32,7 +32,7 @@ export const listOrders: Operation = {
     headers: { Link: 'The next page; absent on the last' },
   },
   conditional: true,
-  errors: ['validation_failed'],
+  errors: [],
   async handle({ storage }, exchange) {
     const { after, limit } = readPage(exchange.query);
     const petId = readIdParameter(exchange.query, 'petId');
@@ -50,7 +50,6 @@ export const getOrder: Operation = {
   summary: 'Get an order',
   description: 'One order by its id, until it is cancelled.',
   scope: 'store:read',
-  stability: 'experimental',
   pathParameters: [ORDER_ID],
   success: { status: 200, description: 'The order', schema: Order, example: EXAMPLE },
   conditional: true,
@@ -71,9 +70,10 @@ export const placeOrder: Operation = {
   path: PATH,
   tag: 'store',
   summary: 'Place an order',
-  description: 'Orders a pet and reduces its stock atomically: of two orders for the last animal, one succeeds.',
+  description:
+    'Orders a pet and reduces its stock atomically: of two orders for the last animal, one succeeds. A `pending` pet is reserved and cannot be ordered.',
   scope: 'store:write',
-  stability: 'experimental',
+  stability: 'beta',
   body: { schema: NewOrder, example: { petId: 1, quantity: 1, shipDate: EXAMPLE.shipDate } },
   success: {
     status: 201,
@@ -84,7 +84,7 @@ export const placeOrder: Operation = {
   },
   errors: ['insufficient_stock'],
   async handle({ storage }, exchange) {
-    return createdAnswer(`${PATH}/`, await storage.orders.insert(newOrder(exchange.body), originOf(exchange)));
+    return createdAnswer(`${PATH}/`, await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange)));
   },
 };
 
@@ -97,14 +97,14 @@ export const cancelOrder: Operation = {
   summary: 'Cancel an order',
   description: 'Deletes an order that is not complete and returns its quantity to stock, once.',
   scope: 'store:write',
-  stability: 'beta',
   pathParameters: [ORDER_ID],
   success: { status: 204, description: 'The order is cancelled and its stock returned' },
   errors: ['not_found', 'order_not_cancellable'],
-  async handle({ storage }, { params }) {
-    const id = readId(params.orderId);
-    if (id !== undefined && (await storage.orders.cancel(id))) return { status: 204 };
-    throw noOrder(params.orderId);
+  async handle({ storage }, exchange) {
+    const { orderId } = exchange.params;
+    const id = readId(orderId);
+    if (id !== undefined && (await storage.orders.cancel(id, preconditionOf(exchange)))) return { status: 204 };
+    throw noOrder(orderId);
   },
 };
 

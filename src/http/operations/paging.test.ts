@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Exchange } from '../transport/exchange.ts';
 import {
-  asksForPage,
+  checkQuery,
   nextPage,
   pageAnswer,
   readId,
@@ -16,9 +16,34 @@ import {
 const query = (text: string) => new URLSearchParams(text);
 const invalid = (message: string) => ({ code: 'validation_failed', message });
 
-test('a page is asked for with a limit or a cursor', () => {
-  const asked = ['', 'a=1', 'limit=1', 'cursor=x', 'a=1&cursor='].map((text) => asksForPage(query(text)));
-  assert.deepEqual(asked, [false, false, true, true, true]);
+test('a parameter that the operation does not have is named, with the one that is meant', () => {
+  const parameter = (name: string, schema = {}) => ({ name, description: '', schema });
+  const queryParameters = [
+    parameter('ids', { type: 'array', items: {} }),
+    ...['status', 'categoryId', 'limit', 'cursor'].map((name) => parameter(name)),
+  ];
+  const check = (text: string) => checkQuery({ id: 'listPets', queryParameters }, query(text));
+  check('');
+  check('ids=1&ids=2&status=x&cursor=');
+  for (const [sent, message] of [
+    ['category_id=1', 'category_id is no parameter of listPets; did you mean categoryId?'],
+    ['limit=1&CATEGORYID=1', 'CATEGORYID is no parameter of listPets; did you mean categoryId?'],
+    ['categoryld', 'categoryld is no parameter of listPets; did you mean categoryId?'],
+    ['category=1', 'category is no parameter of listPets; did you mean categoryId?'],
+    ['id=1', 'id is no parameter of listPets; did you mean ids?'],
+    ['ids[]=1', 'ids[] is no parameter of listPets; send ids=1,2'],
+    ['ids%5B0%5D=1', 'ids[0] is no parameter of listPets; send ids=1,2'],
+    ['status[]=sold', 'status[] is no parameter of listPets; did you mean status?'],
+    ['colour=red', 'colour is no parameter of listPets; it has ids, status, categoryId, limit, cursor'],
+    ['x%0A=petcat', '"x\\n" is no parameter of listPets; it has ids, status, categoryId, limit, cursor'],
+    ['=1', '"" is no parameter of listPets; it has ids, status, categoryId, limit, cursor'],
+  ] as const) {
+    assert.throws(() => check(sent), invalid(message), sent);
+  }
+  const none = () => checkQuery({ id: 'createPet' }, query('limit=1'));
+  assert.throws(none, invalid('limit is no parameter of createPet; it has none'));
+  const long = () => check(`${'x'.repeat(5_000)}=1`);
+  assert.throws(long, { message: /^"x{40}…" is no parameter of listPets; it has ids/ });
 });
 
 test('a page is the first twenty, unless the query says otherwise', () => {
@@ -90,7 +115,7 @@ test('an id in a query is decimal, and 0 if it cannot exist', () => {
   const read = ['7', '0', '9007199254740992', '9'.repeat(30)].map((text) => readIdParameter(query(`a=${text}`), 'a'));
   assert.deepEqual(read, [7, 0, 0, 0]);
   for (const text of ['', '01', '-1', 'x', '1x', 'x1', '1.0', '00']) {
-    const wrong = invalid(`a has the id ${JSON.stringify(text)}; send decimal digits, such as 1`);
+    const wrong = invalid(`a has the id ${JSON.stringify(text)}; send a whole number from 1`);
     assert.throws(() => readIdParameter(query(`a=${text}`), 'a'), wrong);
     assert.throws(() => readIdsParameter(query(`a=1,${text}`), 'a', 9), wrong);
   }
@@ -99,7 +124,8 @@ test('an id in a query is decimal, and 0 if it cannot exist', () => {
 test('ids in a query are counted once each, up to the most', () => {
   assert.equal(readIdsParameter(query('b=1'), 'a', 2), undefined);
   assert.deepEqual(readIdsParameter(query('a=3,1,3,3'), 'a', 2), [3, 1]);
-  assert.throws(() => readIdsParameter(query('a=1,2,3'), 'a', 2), invalid('a has 3 ids; send at most 2'));
+  assert.deepEqual(readIdsParameter(query('a=3&a=1,2&a=3'), 'a', 3), [3, 1, 2]);
+  assert.throws(() => readIdsParameter(query('a=1,2,3'), 'a', 2), invalid('a has 3 ids; send 1 to 2'));
 });
 
 test('a page that is not the last has a Link to the next, with the filters that were sent', () => {
@@ -120,6 +146,7 @@ test('a page that is not the last has a Link to the next, with the filters that 
   const link = (kept: string) => ['Link', `</v1/pets?${kept}limit=2&cursor=after_14>; rel="next"`];
   assert.deepEqual(answer('', items), { ...first, link: link('') });
   assert.deepEqual(answer('limit=2&status=sold&ids=&x=1', items), { ...first, link: link('status=sold&') });
+  assert.deepEqual(answer('ids=4&ids=40,41', items), { ...first, link: link('ids=4%2C40%2C41&') });
   assert.deepEqual(answer('status=sold', items, {}), { ...first, link: link('') });
   assert.deepEqual(answer('status=sold', items.slice(0, 2)), { ...first, link: [] });
   assert.deepEqual(answer('', []), { status: 200, body: '[]', link: [] });

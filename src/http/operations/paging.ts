@@ -1,9 +1,9 @@
 import { CatalogError } from '../../catalog/error.ts';
 import type { PageQuery } from '../../catalog/page.ts';
-import { quote } from '../../catalog/validate.ts';
+import { inWords, nearest, quote, wholeNumber } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 import { currentAnswer } from './conditional.ts';
-import type { Parameter } from './operation.ts';
+import type { Operation, Parameter } from './operation.ts';
 
 /** Items per page: at most, and by default. No answer grows with what is stored. */
 export const PAGE_ITEMS_MAX = 100;
@@ -14,7 +14,7 @@ const CURSOR_PATTERN = /^after_([1-9a-z][0-9a-z]{0,10})$/;
 export function pageLimit(limitMax: number, limitDefault?: number): Parameter {
   return {
     name: 'limit',
-    description: `How many items to return, 1 to ${limitMax}`,
+    description: `How many items to return, 1 to ${inWords(limitMax)}`,
     schema: {
       type: 'integer',
       minimum: 1,
@@ -34,9 +34,36 @@ export const CURSOR: Parameter = {
 /** The parameters of every list that is always paged. */
 export const PAGE_PARAMETERS: readonly Parameter[] = [pageLimit(PAGE_ITEMS_MAX, PAGE_ITEMS), CURSOR];
 
-/** Whether the caller asks for a page, where a whole list is the default. */
-export function asksForPage(query: URLSearchParams): boolean {
-  return query.size > 0 && (query.has('limit') || query.has('cursor'));
+/**
+ * Checks that an operation has every parameter of a query: a mistyped filter must not answer with everything. Throws
+ * `validation_failed` with the name, never with the value, which may be a secret.
+ */
+export function checkQuery(
+  { id, queryParameters = [] }: Pick<Operation, 'id' | 'queryParameters'>,
+  query: URLSearchParams,
+): void {
+  for (const name of query.keys()) {
+    if (!queryParameters.some((parameter) => parameter.name === name))
+      throw unknownParameter(name, id, queryParameters);
+  }
+}
+
+function unknownParameter(name: string, operation: string, parameters: readonly Parameter[]): CatalogError {
+  const unknown = `${/^[\w.[\]-]{1,40}$/.test(name) ? name : quote(name)} is no parameter of ${operation}`;
+  const names = parameters.map((parameter) => parameter.name);
+  const meant = parameters.find((parameter) => parameter.name === nearest(name, names));
+  if (!meant) {
+    const advice = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
+    return new CatalogError('validation_failed', `${unknown}; ${advice}`);
+  }
+  const isBracketed = isList(meant) && name.startsWith(`${meant.name}[`);
+  const advice = isBracketed ? `send ${meant.name}=1,2` : `did you mean ${meant.name}?`;
+  return new CatalogError('validation_failed', `${unknown}; ${advice}`);
+}
+
+/** Whether the parameter is a list, separated by commas or repeated. */
+function isList({ schema }: Parameter): boolean {
+  return 'items' in schema;
 }
 
 /** The requested page, or the first. Throws `validation_failed`. */
@@ -71,7 +98,7 @@ export function pageAnswer<T>(exchange: Exchange, { path, limit, found, idOf, fi
   const last = found.length > limit ? found[limit - 1] : undefined;
   if (!last) return currentAnswer(exchange, body);
   const { query } = exchange;
-  const kept = filters.map(({ name }) => [name, query.get(name) ?? '']).filter(([, value]) => value !== '');
+  const kept = filters.map(({ name }) => [name, query.getAll(name).join()]).filter(([, value]) => value !== '');
   return currentAnswer(exchange, body, nextPage(path, { limit, after: idOf(last) }, kept));
 }
 
@@ -87,18 +114,18 @@ export function readIdParameter(query: URLSearchParams, name: string): number | 
   return text === null ? undefined : readFilterId(name, text);
 }
 
-/** Different ids in the query, separated by commas; otherwise as `readIdParameter`. */
+/** Different ids in the query, separated by commas or in repeated parameters; otherwise as `readIdParameter`. */
 export function readIdsParameter(query: URLSearchParams, name: string, idsMax: number): number[] | undefined {
-  const texts = new Set(readParameter(query, name)?.split(','));
+  const texts = new Set(query.getAll(name).flatMap((text) => text.split(',')));
   if (texts.size > idsMax) {
-    throw new CatalogError('validation_failed', `${name} has ${texts.size} ids; send at most ${idsMax}`);
+    throw new CatalogError('validation_failed', `${name} has ${texts.size} ids; send 1 to ${idsMax}`);
   }
   return texts.size === 0 ? undefined : [...texts].map((text) => readFilterId(name, text));
 }
 
 function readFilterId(name: string, text: string): number {
   if (/^(0|[1-9][0-9]*)$/.test(text)) return readId(text) ?? 0;
-  throw new CatalogError('validation_failed', `${name} has the id ${quote(text)}; send decimal digits, such as 1`);
+  throw new CatalogError('validation_failed', `${name} has the id ${quote(text)}; send ${wholeNumber(1)}`);
 }
 
 /** Parses an id from a path; undefined if it is not a possible id. */
@@ -112,7 +139,7 @@ export function readId(text: string | undefined): number | undefined {
 export function readLimit(text: string, limitMax: number): number {
   const limit = /^[1-9][0-9]{0,8}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= limitMax) return limit;
-  throw new CatalogError('validation_failed', `limit is ${quote(text)}; send a whole number from 1 to ${limitMax}`);
+  throw new CatalogError('validation_failed', `limit is ${quote(text)}; send ${wholeNumber(1, limitMax)}`);
 }
 
 function readCursor(text: string): number {

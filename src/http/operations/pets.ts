@@ -1,8 +1,8 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
-import { currentAnswer } from './conditional.ts';
-import { createdAnswer, originOf } from './idempotency.ts';
+import { changedAnswer, currentAnswer, preconditionOf } from './conditional.ts';
+import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation, Parameter } from './operation.ts';
 import {
   PAGE_ITEMS_MAX,
@@ -27,7 +27,7 @@ const SUNSET = Date.UTC(2030, 11, 5) / 1000;
 const FILTERS: readonly Parameter[] = [
   {
     name: 'ids',
-    description: `Only pets with one of these ids, at most ${PAGE_ITEMS_MAX}, separated by commas; on one page unless \`limit\` is given`,
+    description: `Only pets with one of these ids, up to ${PAGE_ITEMS_MAX}, with commas or repeated; on one page without \`limit\``,
     schema: { type: 'array', items: Pet.properties.id, minItems: 1, maxItems: PAGE_ITEMS_MAX },
   },
   { name: 'status', description: 'Only pets with this status', schema: PetStatus },
@@ -56,7 +56,7 @@ export const listPets: Operation = {
     headers: { Link: 'The next page; absent on the last' },
   },
   conditional: true,
-  errors: ['validation_failed'],
+  errors: [],
   async handle({ storage }, exchange) {
     const { query } = exchange;
     const ids = readIdsParameter(query, 'ids', PAGE_ITEMS_MAX);
@@ -87,7 +87,7 @@ export const createPet: Operation = {
   },
   errors: [],
   async handle({ storage }, exchange) {
-    return createdAnswer(BY_ID, await storage.pets.insert(newPet(exchange.body), originOf(exchange)));
+    return createdAnswer(BY_ID, await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange)));
   },
 };
 
@@ -106,10 +106,13 @@ export const getPet: Operation = {
   conditional: true,
   errors: ['not_found', 'gone'],
   async handle({ storage }, exchange) {
-    if (exchange.decision.now >= SUNSET)
-      throw new CatalogError('gone', `getPet has been removed; list the pet instead, at /v1${BY_ID} and its id`);
     const { petId } = exchange.params;
     const id = readId(petId);
+    if (exchange.decision.now >= SUNSET)
+      throw new CatalogError(
+        'gone',
+        `getPet has been removed; use GET /v1${id === undefined ? PATH : `${BY_ID}${id}`}`,
+      );
     const pet = id === undefined ? undefined : await storage.pets.find(id);
     if (!pet) throw noPet(petId);
     return currentAnswer(exchange, JSON.stringify(pet));
@@ -124,19 +127,20 @@ export const updatePet: Operation = {
   tag: 'pets',
   summary: 'Update a pet',
   description:
-    'Changes the members that the body has. The stock follows the status: a sold pet has none, and any other at least 1.',
+    'Changes the members that the body has. The stock follows the status: a sold pet has none, and any other at least 1. A `pending` pet is reserved and cannot be ordered.',
   scope: 'pets:write',
-  stability: 'experimental',
+  stability: 'beta',
   pathParameters: [PET_ID],
-  body: { schema: PetUpdate, example: { status: 'pending' } },
-  success: { status: 200, description: 'The updated pet', schema: Pet, example: { ...EXAMPLE, status: 'pending' } },
+  body: { schema: PetUpdate, example: { name: 'Max' } },
+  success: { status: 200, description: 'The updated pet', schema: Pet, example: { ...EXAMPLE, name: 'Max' } },
   errors: ['not_found'],
-  async handle({ storage }, { params, body }) {
-    const update = petUpdate(body);
-    const id = readId(params.petId);
-    const pet = id === undefined ? undefined : await storage.pets.update(id, update);
-    if (!pet) throw noPet(params.petId);
-    return { status: 200, body: JSON.stringify(pet) };
+  async handle({ storage }, exchange) {
+    const update = petUpdate(exchange.body);
+    const { petId } = exchange.params;
+    const id = readId(petId);
+    const pet = id === undefined ? undefined : await storage.pets.update(id, update, preconditionOf(exchange));
+    if (!pet) throw noPet(petId);
+    return changedAnswer(pet);
   },
 };
 

@@ -7,7 +7,7 @@ import { openRaw, type RawConnection } from '../../../test/kit/edge/raw.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer } from '../errors.ts';
-import { BODY_BYTES_MAX, readBytes, readInto, readJson } from './body.ts';
+import { BODY_BYTES_MAX, readBytes, readJson } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { openListener } from './listener.ts';
 
@@ -28,7 +28,7 @@ async function reading(read: Read) {
         exchange.answer(errorAnswer(error));
       }
     },
-    { clock: manualClock().now, events: recordedEvents() },
+    { time: manualClock(), events: recordedEvents() },
     { host: '127.0.0.1', port: 0 },
   );
   const raw = await openRaw(`http://127.0.0.1:${listener.port}`);
@@ -108,9 +108,18 @@ test('a body is strict JSON in strict UTF-8', async () => {
   assert.equal(await outcome(at.raw, '"é🐕"'), 'é🐕');
   for (const [body, message] of [
     ['', 'The body is empty; send a JSON object'],
-    [' ', 'The body is not JSON: it is incomplete or has a syntax error'],
-    ['{"a":secret}', 'The body is not JSON: it is incomplete or has a syntax error'],
-    ['\ufeff{}', 'The body is not JSON: it is incomplete or has a syntax error'],
+    [' ', 'The body is empty; send a JSON object'],
+    ['{"a":secret}', 'The body is not JSON: Unexpected token at position 5'],
+    ['\ufeff{}', 'The body begins with a byte order mark, at position 0; send it without'],
+    ['NaN', 'The body is not JSON: Unexpected token at position 0'],
+    ['{"a":1}{"b":2}', 'The body is not JSON: Unexpected non-whitespace character after JSON at position 7'],
+    ['{"a":[1, ]}', 'The body is not JSON: Unexpected token at position 9'],
+    ['{"a":[],"b":[[,1]]}', 'The body is not JSON: Unexpected token at position 14'],
+    ['{"a": }', 'The body is not JSON: Unexpected token at position 6'],
+    ['{"a\\"":"\\u00e9","b":-1.5e3,"c":tru}', 'The body is not JSON: Unexpected token at position 31'],
+    ['['.repeat(50_000), 'The body is not JSON: It ends too early, at position 50000'],
+    [`${'['.repeat(50_000)}x`, 'The body is not JSON: Unexpected token at position 50000'],
+    [`["${'é'.repeat(90_000)}", nul]`, 'The body is not JSON: Unexpected token at position 90005'],
     ['{a:1}', "The body is not JSON: Expected property name or '}' in JSON at position 1"],
     [`${' '.repeat(30)}{a:1}`, "The body is not JSON: Expected property name or '}' in JSON at position 31"],
     [Buffer.from([0x22, 0xff, 0x22]), 'The body is not UTF-8; send JSON in UTF-8'],
@@ -156,8 +165,8 @@ test('100 is sent before a body is read, and not for one that is refused', async
 });
 
 test('raw bytes are read in one piece or in several, up to their bound', async () => {
-  for (const read of [readBytes, readInto]) {
-    await using at = await reading(async (exchange) => String(await read(exchange, 4)));
+  {
+    await using at = await reading(async (exchange) => String(await readBytes(exchange, 4)));
     assert.equal(await outcome(at.raw, 'abcd'), 'abcd');
     assert.equal(await outcome(at.raw, ''), '');
     await at.raw.send(post('Transfer-Encoding: chunked'));
@@ -168,22 +177,30 @@ test('raw bytes are read in one piece or in several, up to their bound', async (
     assert.equal(await told(at.raw), 'abc');
     await at.raw.send(`${post('Transfer-Encoding: chunked')}3\r\nabc\r\n2\r\nde\r\n`);
     assert.equal(await told(at.raw), 'payload_too_large: The body is larger than 4 bytes; send less');
-    await using other = await reading((exchange) => read(exchange, 4));
+    await using other = await reading((exchange) => readBytes(exchange, 4));
     assert.equal(await outcome(other.raw, 'abcde'), 'payload_too_large: The body is larger than 4 bytes; send less');
   }
 });
 
-test('memory is reserved for the announced bytes of a large body, or else for the most', async () => {
-  const reserved: (number | undefined)[] = [];
+test('memory is reserved for the announced bytes of a large body, or else for the most, and held as it fills', async () => {
+  const [reserved, held]: [number[], number[]] = [[], []];
   await using at = await reading(async (exchange) => {
-    const bytes = await readInto(exchange, 1_000);
+    exchange.hold();
+    const before = exchange.heldBytes;
+    const bytes = await readBytes(exchange, 1_000);
     reserved.push(bytes.buffer.byteLength);
+    held.push(exchange.heldBytes - before);
     return bytes.length;
   });
-  assert.equal(await outcome(at.raw, 'abcd'), 4);
-  await at.raw.send(`${post('Transfer-Encoding: chunked')}1\r\na\r\n0\r\n\r\n`);
-  assert.equal(await told(at.raw), 1);
-  assert.deepEqual(reserved, [4, 1_000]);
+  for (const [head, ...pieces] of [
+    ['Content-Length: 500', 'x'.repeat(200), 'x'.repeat(300)],
+    ['Transfer-Encoding: chunked', '3\r\nabc\r\n', '1\r\na\r\n0\r\n\r\n'],
+  ] as const) {
+    await at.raw.sendPieces([post(head), ...pieces]);
+    await told(at.raw);
+  }
+  assert.deepEqual(reserved, [500, 1_000]);
+  assert.deepEqual(held, [500, 4]);
 });
 
 test('a body that breaks off is an error, and one that cannot be read is that of its exchange', async () => {

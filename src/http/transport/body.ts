@@ -10,11 +10,15 @@ export const BODY_BYTES_MAX = 256 * 1024;
 const PARAMETER = /([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")/;
 const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:;[ \\t]*(?:${PARAMETER.source}[ \\t]*)?)*)$`, 'i');
 const PARAMETERS = new RegExp(PARAMETER, 'g');
+const SPACE = /[ \t\n\r]*/y;
+/** A structural character, string, number or literal (RFC 8259, section 2); strings as lax as is enough. */
+const TOKEN = /[{}[\]:,]|"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const NO_BYTES = Buffer.alloc(0);
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the body as strict JSON in strict UTF-8 (RFC 8259, no byte order mark). Throws `unsupported_media_type`,
- * `payload_too_large`, `invalid_json`, or the error that aborted the request. Buffers `BODY_BYTES_MAX` at most.
+ * `payload_too_large`, `invalid_json`, or the error that aborted the request. Holds `BODY_BYTES_MAX` at most.
  */
 export async function readJson(exchange: Exchange): Promise<unknown> {
   const { headers } = exchange.request;
@@ -43,48 +47,38 @@ function isUtf8OrNoCharset([, name = '', value = '']: RegExpExecArray): boolean 
 }
 
 /**
- * Reads the raw body. Throws `payload_too_large`, or the error that aborted the request. Buffers `bytesMax` at most.
+ * Reads the raw body into memory that is reserved for all of it, so that no step copies more than a chunk. Throws
+ * `payload_too_large`, or the error that aborted the request. Holds `bytesMax` at most.
  */
-export async function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  await receive(exchange, bytesMax, (chunk) => chunks.push(chunk));
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
-}
-
-/**
- * Reads a large raw body into memory that is reserved for all of it, so that no step copies more than a chunk. Throws
- * as `readBytes` does.
- */
-export async function readInto(exchange: Exchange, bytesMax: number): Promise<Buffer> {
-  const { 'content-length': announced } = exchange.request.headers;
-  if (Number(announced) > bytesMax) throw tooLarge(bytesMax);
-  // The operating system gives each page only once it is written to.
-  const bytes = Buffer.allocUnsafeSlow(announced === undefined ? bytesMax : Number(announced));
-  let length = 0;
-  await receive(exchange, bytes.length, (chunk) => {
-    length += chunk.copy(bytes, length);
-  });
-  return bytes.subarray(0, length);
-}
-
-function receive(exchange: Exchange, bytesMax: number, take: (chunk: Buffer) => void): Promise<void> {
+export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   const { request } = exchange;
+  const announced = Number(request.headers['content-length'] ?? bytesMax);
+  if (announced > bytesMax) return Promise.reject(tooLarge(bytesMax));
   return new Promise((resolve, reject) => {
+    let bytes: Buffer | undefined;
     let length = 0;
     const stop = (error: CatalogError) => {
       request.off('data', onData);
       reject(error);
     };
     const onData = (chunk: Buffer) => {
+      const start = length;
       length += chunk.length;
-      if (length > bytesMax) stop(tooLarge(bytesMax));
-      else take(chunk);
+      if (length > bytesMax) return stop(tooLarge(bytesMax));
+      // Fast path: most bodies come in one piece.
+      if (length === announced && start === 0) bytes = chunk;
+      // The operating system gives each page only once it is written to.
+      bytes ??= Buffer.allocUnsafeSlow(announced);
+      if (bytes !== chunk) chunk.copy(bytes, start);
+      exchange.hold(length);
     };
     if (exchange.failure) return stop(exchange.failure);
+    // Node lets a request without a body end before it is served.
+    if (request.readableEnded) return resolve(NO_BYTES);
     exchange.onFailure = stop;
     request.on('data', onData);
     // Each comes once; a listener that removes itself costs more.
-    request.on('end', resolve);
+    request.on('end', () => resolve(bytes?.subarray(0, length) ?? NO_BYTES));
     request.on('close', () => {
       // Every request closes; build the error only if this one was aborted.
       if (!request.readableEnded) stop(aborted(request));
@@ -102,15 +96,40 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    if (text === '') throw new CatalogError('invalid_json', 'The body is empty; send a JSON object');
-    throw new CatalogError('invalid_json', `The body is not JSON: ${describe(error)}`);
+    if (text.trim() === '') throw new CatalogError('invalid_json', 'The body is empty; send a JSON object');
+    if (text.startsWith('\uFEFF')) {
+      throw new CatalogError('invalid_json', 'The body begins with a byte order mark, at position 0; send it without');
+    }
+    throw new CatalogError('invalid_json', `The body is not JSON: ${describe(error, text)}`);
   }
 }
 
-/** The engine's message, which names the position, without the excerpt of the input that may follow. */
-function describe(error: unknown): string {
+/** The engine's message without the excerpt of the input that may follow, and always with the position. */
+function describe(error: unknown, text: string): string {
   const message = error instanceof Error ? error.message : '';
-  return /^(.*? in JSON at position \d+)/.exec(message)?.[1] ?? 'it is incomplete or has a syntax error';
+  const [, located] = /^(.*? (?:in|after) JSON at position \d+)/.exec(message) ?? [];
+  if (located) return located;
+  const position = unexpectedAt(text);
+  return position < text.length
+    ? `Unexpected token at position ${position}`
+    : `It ends too early, at position ${position}`;
+}
+
+/** Where a token stands in place of a value, or something that is none. The engine locates every other error itself. */
+function unexpectedAt(text: string): number {
+  let position = 0;
+  let last = ':';
+  for (;;) {
+    SPACE.lastIndex = position;
+    SPACE.test(text);
+    position = SPACE.lastIndex;
+    TOKEN.lastIndex = position;
+    const [token] = TOKEN.exec(text) ?? [];
+    if (token === undefined) return position;
+    if (/^[:,[]$/.test(last) && /^[\]},:]$/.test(token) && last + token !== '[]') return position;
+    position = TOKEN.lastIndex;
+    last = token;
+  }
 }
 
 function tooLarge(bytesMax: number): CatalogError {

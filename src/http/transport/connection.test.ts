@@ -4,39 +4,53 @@ import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { manualClock } from '../../../test/kit/clock.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { Connection } from './connection.ts';
 import type { Exchange } from './exchange.ts';
+import { Ledger } from './ledger.ts';
 import { Turns } from './turns.ts';
-import { UnsentBytes } from './unsent-bytes.ts';
 
 const MEBIBYTE = 1024 * 1024;
+
+const REQUEST_BYTES = 4_096;
 
 /** A connection on a socket of the test's own, whose exchanges end when the test says so. */
 function held() {
   const finish: (() => void)[] = [];
   const served: Exchange[] = [];
+  const ledger = new Ledger();
   const exchange = (method: string, more: object = {}) => {
-    const request = { method, httpVersion: '1.1', socket: {}, headers: {} };
-    const fields = { request, isRead: true, unsentBytes: 0, holder: 'key' };
-    return { ...fields, ...more, onClose: (listener: () => void) => finish.push(listener) } as unknown as Exchange;
+    const request = { method, httpVersion: '1.1', headers: {}, readableLength: 0 };
+    const made = { request, isRead: true, heldBytes: 0, keyId: 'key', ...more };
+    return Object.assign(made, {
+      onClose: (listener: () => void) => finish.push(listener),
+      hold: () => ledger.hold(made as unknown as Exchange, REQUEST_BYTES),
+      release: () => ledger.hold(made as unknown as Exchange, 0),
+    }) as unknown as Exchange;
   };
   const socket = new PassThrough() as unknown as Socket;
-  const unsent = new UnsentBytes();
+  const parsed: Buffer[] = [];
+  const on = { slice: () => {} };
+  socket.on('data', (slice: NonSharedBuffer) => {
+    parsed.push(slice);
+    on.slice();
+  });
   const connection = new Connection(socket, {
-    clock: () => ({ unix: 0, steady: 0 }),
+    time: manualClock(0),
     events: recordedEvents(),
     headers: [],
     turns: new Turns(),
-    unsent,
+    ledger,
+    partBytes: MEBIBYTE,
     serve: (exchange) => {
       served.push(exchange);
     },
     newRequestId: () => 'id',
     isStopping: () => false,
   });
-  return { finish, served, exchange, socket, unsent, connection };
+  return { finish, served, exchange, socket, ledger, connection, parsed, on };
 }
 
 /** A turn then ends by the number of requests alone, however slow the machine is. */
@@ -49,24 +63,31 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
 }
 
-test('a connection that closes holds none of its unread answers, sent in part or not at all', async () => {
-  const { served, exchange, socket, unsent, connection } = held();
-  const exchanges = [exchange('GET'), exchange('GET'), exchange('GET')];
-  for (const each of exchanges) connection.begin(each);
-  for (const each of exchanges) unsent.add(each, 3 * MEBIBYTE);
-  assert.equal(unsent.isFull('key'), true);
+test('a connection that closes holds nothing, neither for what runs nor for what waits', async () => {
+  const { served, exchange, socket, ledger, connection } = held();
+  for (const method of ['GET', 'GET', 'POST', 'POST']) connection.begin(exchange(method));
+  const [first] = served;
+  assert.ok(first);
+  ledger.hold(first, 8 * MEBIBYTE);
+  assert.deepEqual([connection.heldBytes, ledger.isFull('key')], [8 * MEBIBYTE + 3 * REQUEST_BYTES, true]);
   const closed = once(socket, 'close');
   socket.destroy();
   await closed;
-  assert.equal(unsent.isFull('key'), false);
-  assert.deepEqual(
-    exchanges.map(({ unsentBytes }) => unsentBytes),
-    [0, 0, 0],
-  );
+  assert.deepEqual([connection.heldBytes, ledger.isFull('key')], [0, false]);
   const late = exchange('POST');
   connection.begin(late);
   await settled();
   assert.ok(!served.includes(late), 'nor does it serve what was still in its packet');
+  assert.equal(connection.heldBytes, 0);
+});
+
+test('a connection that is cut off is closed, holds nothing at once, and is told of once', () => {
+  const { exchange, socket, connection } = held();
+  for (const method of ['GET', 'POST']) connection.begin(exchange(method));
+  assert.equal(connection.heldBytes, 2 * REQUEST_BYTES);
+  connection.cutOff('key');
+  connection.cutOff('key');
+  assert.deepEqual([connection.heldBytes, socket.destroyed], [0, true]);
 });
 
 test('requests run side by side only while all of them are safe, and none overtakes one that waits', async (t) => {
@@ -142,111 +163,157 @@ test('a request waits for a turn only behind another, and keeps its place when i
   assert.deepEqual(served, [first, second, third]);
 });
 
-test('a connection with a hundred requests waiting is not read from until none waits', async () => {
-  const { finish, exchange, socket, connection } = held();
-  socket.resume();
-  for (let i = 0; i < 100; i += 1) connection.begin(exchange('POST'));
-  assert.deepEqual([finish.length, socket.isPaused()], [1, false], 'one runs, and 99 wait');
-  connection.begin(exchange('POST'));
-  assert.equal(socket.isPaused(), true);
-  // As Node does for a request whose body was not read.
-  const resumed = once(socket, 'resume');
-  socket.resume();
-  await resumed;
-  assert.equal(socket.isPaused(), true);
-  for (let left = 100; left > 0; left -= 1) {
-    assert.equal(socket.isPaused(), true, `${left} wait`);
-    while (finish.length === 0) await nextTurn();
-    finish.shift()?.();
-  }
-  while (socket.isPaused()) await nextTurn();
-  assert.equal(finish.length, 1);
+test('while a request waits nothing more is parsed or read, and what has come is held', async () => {
+  const { finish, exchange, socket, connection, parsed } = held();
+  for (let i = 0; i < 3; i += 1) connection.begin(exchange('POST'));
+  socket.write('a'.repeat(100));
+  socket.write('b'.repeat(100));
+  await settled();
+  assert.deepEqual([parsed.length, socket.readableLength], [1, 0], 'Node reads on until it is told to stop');
+  assert.equal(connection.heldBytes, 3 * REQUEST_BYTES + 100 + 100);
+  finish.shift()?.();
+  await settled();
+  assert.equal(parsed.length, 1, 'one still waits');
+  finish.shift()?.();
+  await settled();
+  assert.equal(Buffer.concat(parsed).toString(), 'a'.repeat(100) + 'b'.repeat(100));
 });
 
-test('a connection that has filled up is parsed in slices from then on, one a turn', async () => {
-  const { finish, exchange, socket, connection } = held();
-  const parsed: Buffer[] = [];
-  socket.on('data', (slice: NonSharedBuffer) => parsed.push(slice));
-  for (let i = 0; i < 101; i += 1) connection.begin(exchange('POST'));
-  while (finish.length > 0 || socket.isPaused()) {
-    finish.shift()?.();
-    await nextTurn();
-  }
-  const sent = Buffer.from(Array.from({ length: 10_001 }, (_, i) => i % 251));
-  socket.write(sent.subarray(0, 10_000));
-  socket.end(sent.subarray(10_000));
-  const slices: number[] = [];
-  while (!socket.readableEnded) {
-    const before = parsed.length;
-    await nextTurn();
-    slices.push(parsed.length - before);
-  }
+test('a large packet is parsed in slices until one of its requests waits, and the rest once none does', async () => {
+  const { finish, exchange, socket, connection, parsed, on } = held();
+  on.slice = () => {
+    if (parsed.length === 2) for (let i = 0; i < 2; i += 1) connection.begin(exchange('POST'));
+  };
+  const sent = Buffer.from(Array.from({ length: 20_001 }, (_, i) => i % 251));
+  socket.write(sent);
+  await settled();
+  assert.equal(parsed.length, 2);
+  finish.shift()?.();
+  while (parsed.length < 5) await nextTurn();
   assert.deepEqual(Buffer.concat(parsed), sent);
   assert.ok(
     parsed.every(({ length }) => length <= 4_096),
     parsed.map(({ length }) => length).join(),
   );
-  assert.ok(Math.max(...slices) <= 2, `slices by turn: ${slices}`);
 });
 
-for (const [what, headers, isSliced] of [
-  ['a large body', { 'content-length': '16385' }, true],
-  ['a body of unknown length', { 'transfer-encoding': 'chunked' }, true],
-  ['a small body', { 'content-length': '16384' }, false],
-  ['no body', {}, false],
-] as const) {
-  for (const isSent of [true, false]) {
-    const when = isSent ? 'at once' : 'later';
-    test(`after a refusal ${when}, ${what} is ${isSliced ? '' : 'not '}read in slices`, async () => {
-      const { finish, exchange, socket, connection } = held();
-      const parsed: Buffer[] = [];
-      socket.on('data', (slice: NonSharedBuffer) => parsed.push(slice));
-      const request = { method: 'POST', httpVersion: '1.1', socket: {}, headers };
-      connection.begin(exchange('POST', { request, isRead: false, isSent }));
-      finish.shift()?.();
-      while (socket.isPaused()) await nextTurn();
-      socket.end(Buffer.alloc(10_000));
-      while (!socket.readableEnded) await nextTurn();
-      assert.equal(Buffer.concat(parsed).length, 10_000);
-      assert.equal(parsed.length, isSliced ? 3 : 1);
-    });
+test('slices that take long come one a turn', async (t) => {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  const { socket, parsed, on } = held();
+  on.slice = () => {
+    nowMs += 3;
+  };
+  socket.write(Buffer.alloc(20_000));
+  for (const count of [0, 1, 2, 3, 4, 5]) {
+    assert.equal(parsed.length, count);
+    await nextTurn();
   }
-}
+});
+
+test('the end of the input comes behind all that is held', async () => {
+  const { finish, exchange, socket, connection, parsed } = held();
+  let isEnded = false;
+  socket.on('end', () => {
+    isEnded = true;
+  });
+  for (let i = 0; i < 2; i += 1) connection.begin(exchange('POST'));
+  socket.end(Buffer.alloc(10_000));
+  await settled();
+  assert.deepEqual([parsed.length, isEnded], [0, false]);
+  finish.shift()?.();
+  while (!isEnded) await nextTurn();
+  assert.equal(Buffer.concat(parsed).length, 10_000);
+});
+
+test('no more of a body is parsed than its request reads', async () => {
+  const { exchange, socket, connection, parsed, on } = held();
+  const request = { method: 'POST', httpVersion: '1.1', headers: {}, readableLength: 0 };
+  on.slice = () => {
+    request.readableLength = 1;
+  };
+  connection.begin(exchange('POST', { request, isRead: false }));
+  socket.write(Buffer.alloc(10_000));
+  await settled();
+  assert.deepEqual([parsed.length, socket.isPaused()], [1, true]);
+  for (const count of [2, 3]) {
+    request.readableLength = 0;
+    // As Node does when a body is read.
+    socket.resume();
+    await settled();
+    assert.equal(parsed.length, count);
+  }
+});
+
+test('an unfinished head is held, as much as its lines take, until it is complete', async () => {
+  const { exchange, socket, connection, on } = held();
+  const lines = 'GET / HTTP/1.1\r\n';
+  for (const [sent, heldBytes] of [
+    [lines, lines.length - 1 + 90],
+    ['a:\r\n'.repeat(100), lines.length - 1 + 90 + 100 * 93],
+    ['\r\n\r\n', 0],
+    [`${lines}\r\n${'a:\r\n'.repeat(10)}`, 930],
+  ] as const) {
+    socket.write(sent);
+    await settled();
+    assert.equal(connection.heldBytes, heldBytes, sent);
+  }
+  const headers = { 'content-length': '10' };
+  on.slice = () => {
+    const request = { httpVersion: '1.1', headers, readableLength: 0 };
+    const begun = exchange('POST', { isSent: true, isRead: false, request });
+    connection.begin(begun);
+    Object.assign(begun, { isRead: true });
+  };
+  socket.write(`${lines}\r\n0123456789`);
+  await settled();
+  assert.equal(connection.heldBytes, 0, 'a body is no head');
+});
 
 test('what follows a malformed request is read, although a large body before it was refused', async () => {
   const { finish, exchange, socket, connection } = held();
-  socket.resume();
-  const request = { method: 'POST', httpVersion: '1.1', socket: {}, headers: { 'transfer-encoding': 'chunked' } };
+  const request = {
+    method: 'POST',
+    httpVersion: '1.1',
+    headers: { 'transfer-encoding': 'chunked' },
+    readableLength: 0,
+  };
   connection.begin(exchange('POST', { request, isRead: false, fail: () => {} }));
   connection.fail(new CatalogError('malformed_request', 'The request is not valid HTTP'));
   finish.shift()?.();
+  let written = 0;
+  socket.write(Buffer.alloc(MEBIBYTE), () => {
+    written += MEBIBYTE;
+  });
   await settled();
-  assert.equal(socket.isPaused(), false);
+  assert.deepEqual([written, connection.heldBytes], [MEBIBYTE, 0]);
 });
 
-test('in one turn of the event loop one paused connection is read from again', async () => {
-  const turns = new Turns();
-  let resumed = 0;
-  const connect = () => {
-    const ask = () => {
-      if (turns.takeRead(ask)) resumed += 1;
-    };
-    ask();
-  };
-  for (let i = 0; i < 3; i += 1) connect();
-  for (const expected of [1, 2, 3, 3]) {
-    await nextTurn();
-    assert.equal(resumed, expected);
-  }
-});
-
-test('waiting requests count as memory of their connection until they are served', async () => {
-  const { finish, exchange, connection } = held();
-  const exchanges = Array.from({ length: 5 }, () => exchange('POST'));
-  for (const each of exchanges) connection.begin(each);
-  const waiting = () => exchanges.filter(({ unsentBytes }) => unsentBytes > 2_000).length;
-  assert.equal(waiting(), 4);
+test('a request that is late is told of only while it is read', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const late = new CatalogError('request_timeout', 'Late');
+  const { finish, exchange, socket, connection } = held();
+  const failed: unknown[] = [];
+  const fail = (error: unknown) => failed.push(error);
+  const request = { method: 'POST', httpVersion: '1.1', headers: {}, readableLength: 0 };
+  connection.begin(exchange('POST'));
+  connection.begin(exchange('POST', { request, isRead: false, fail }));
+  socket.write('x');
+  await settled();
+  connection.timeOut(late);
+  t.mock.timers.tick(10_000);
+  assert.deepEqual(failed, [], 'it may have arrived');
   finish.shift()?.();
-  while (finish.length === 0) await nextTurn();
-  assert.equal(waiting(), 3);
+  await settled();
+  t.mock.timers.tick(1_000);
+  assert.deepEqual(failed, [late]);
+
+  const complete = held();
+  for (const isRead of [true, false]) complete.connection.begin(complete.exchange('POST', { isRead, fail }));
+  complete.socket.write('x');
+  await settled();
+  complete.connection.timeOut(late);
+  Object.assign(complete.connection.latest ?? {}, { isRead: true });
+  t.mock.timers.tick(1_000);
+  assert.equal(failed.length, 1, 'by then it was read');
 });

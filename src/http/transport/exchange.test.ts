@@ -9,8 +9,8 @@ import { type ApiKey, newApiKey } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import { type Answer, Exchange, requestIds } from './exchange.ts';
+import { Ledger } from './ledger.ts';
 import { openListener } from './listener.ts';
-import { UnsentBytes } from './unsent-bytes.ts';
 
 /** What an answer says besides its status, on a real socket, and what is told of it. */
 
@@ -20,21 +20,21 @@ const PARENT_ID = '00f067aa0ba902b7';
 
 /** Requests to a listener that has one answer to all. */
 async function answering(respond: (exchange: Exchange) => Answer) {
-  const [clock, events, unsent] = [manualClock(), recordedEvents(), new UnsentBytes()];
+  const [clock, events, ledger] = [manualClock(), recordedEvents(), new Ledger()];
   const exchanges: Exchange[] = [];
   const listener = await openListener(
     (exchange) => {
       exchanges.push(exchange);
       exchange.answer(respond(exchange));
     },
-    { clock: clock.now, events, unsent },
+    { time: clock, events, ledger },
     { host: '127.0.0.1', port: 0 },
   );
   const raw = await openRaw(`http://127.0.0.1:${listener.port}`);
   return {
     clock,
     events,
-    unsent,
+    ledger,
     exchanges,
     raw,
     async ask(line: string, ...headers: string[]): Promise<RawAnswer> {
@@ -155,6 +155,9 @@ test('with a key an answer has its limits, as the limiter restates them, by plan
   const { durationMs, requestId, ...told } = at.events.answered.at(-1) ?? assert.fail();
   assert.ok(durationMs >= 0 && durationMs < 60_000 && requestId);
   assert.deepEqual(told, {
+    listener: 'public',
+    api: 'false',
+    cause: undefined,
     keyId: KEY.id,
     plan: 'pro',
     method: 'GET',
@@ -281,7 +284,6 @@ test('before the gates a request has neither a key nor a decision', async () => 
   const thrown: string[] = [];
   await using at = await answering((exchange) => {
     assert.equal(exchange.keyId, undefined);
-    assert.equal(exchange.holder, exchange.request.socket);
     for (const read of [() => exchange.key, () => exchange.decision]) {
       try {
         read();
@@ -290,7 +292,7 @@ test('before the gates a request has neither a key nor a decision', async () => 
       }
     }
     exchange.key = KEY;
-    assert.deepEqual([exchange.holder, exchange.keyId, exchange.route], [KEY.id, KEY.id, 'unmatched']);
+    assert.deepEqual([exchange.keyId, exchange.route], [KEY.id, 'unmatched']);
     return OK;
   });
   assert.equal((await at.ask('GET /')).status, 200);
@@ -303,80 +305,134 @@ test('a key is full by what it holds, and a connection that is cut off is told o
     return { status: 200, body: `${exchange.isKeyFull}` };
   });
   assert.equal((await at.ask('GET /')).body, 'false');
+  const account = { heldBytes: 0, cutOff: () => {} };
+  at.ledger.hold({ heldBytes: 0, account, keyId: KEY.id }, 8 * 1024 * 1024);
+  assert.equal((await at.ask('GET /')).body, 'true');
   const [exchange] = at.exchanges;
   assert.ok(exchange);
-  at.unsent.add({ unsentBytes: 0, holder: KEY.id, cutOff: () => {} }, 8 * 1024 * 1024);
-  assert.equal((await at.ask('GET /')).body, 'true');
   for (let times = 1; times <= 2; times += 1) {
-    exchange.cutOff();
+    exchange.account.cutOff(KEY.id);
     assert.deepEqual(at.events.cutOff, [KEY.id]);
   }
   assert.equal(exchange.request.socket.destroyed, true);
 });
 
-test('what the system does not take is counted: a head, and a body that is the answer’s own', async (t) => {
-  const text = 'x'.repeat(100_000);
-  const cases: [what: string, method: string, body: string | readonly Uint8Array[], bytes: number][] = [
-    ['a text', 'GET', text, 101_024],
-    ['a text that HEAD leaves out', 'HEAD', text, 1_024],
-    ['bytes that answers share', 'GET', [Buffer.from(text)], 1_024],
-  ];
-  for (const [what, method, body, bytes] of cases) {
-    assert.equal(unsentAfter(t, { method, answer: { status: 200, body } }).unsentBytes, bytes, what);
-  }
-  assert.equal(unsentAfter(t, { isSent: true }).unsentBytes, 0);
-  assert.equal(unsentAfter(t, { isDestroyed: true }).unsentBytes, 0, 'nothing would end the count');
+test('what a request holds before its key is known goes to the key', (t) => {
+  const { exchange, account, ledger } = unsentAfter(t, { answer: { status: 200, body: 'x'.repeat(9 * 1024 * 1024) } });
+  const { heldBytes } = exchange;
+  assert.deepEqual([ledger.isFull(KEY.id), account.heldBytes], [false, heldBytes]);
+  exchange.key = KEY;
+  assert.deepEqual([ledger.isFull(KEY.id), account.heldBytes, exchange.heldBytes], [true, heldBytes, heldBytes]);
+  exchange.release();
+  assert.deepEqual([ledger.isFull(KEY.id), account.heldBytes, exchange.heldBytes], [false, 0, 0]);
 });
 
-test('a large answer has 30 s and a second for every 50 kB, a small one as long as it takes', (t) => {
+test('what the system does not take is held: the request, and a body that is the answer’s own', (t) => {
+  const text = 'x'.repeat(100_000);
+  const request = 4_096;
+  const cases: [what: string, given: Parameters<typeof unsentAfter>[1], bytes: number][] = [
+    ['a text', { answer: { status: 200, body: text } }, request + 100_000],
+    ['a text that HEAD leaves out', { method: 'HEAD', answer: { status: 200, body: text } }, request],
+    ['bytes that answers share', { answer: { status: 200, body: [Buffer.from(text)] } }, request],
+    ['their encrypted copy', { encrypted: true, answer: { status: 200, body: [Buffer.from(text)] } }, request + 7_000],
+    ['the headers of the request', { rawHeaders: ['Host', 'x', 'A', ''] }, request + 1 + 4 * 45 + 6 + 1],
+  ];
+  for (const [what, given, bytes] of cases) assert.equal(unsentAfter(t, given).exchange.heldBytes, bytes, what);
+  assert.equal(unsentAfter(t, { isSent: true }).exchange.heldBytes, 0);
+  assert.equal(unsentAfter(t, { isDestroyed: true }).exchange.heldBytes, 0, 'nothing would give it back');
+});
+
+test('an answer has 30 s from when its turn to be sent comes, and a second for every 50 kB', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const [bytes, allowedMs] of [
-    [16_384, 30_327.68],
+    [50, 30_001],
     [20_000_000, 430_000],
-    [16_383, undefined],
   ] as const) {
-    const { isDestroyed } = unsentAfter(t, { answer: { status: 200, body: 'x'.repeat(bytes) } });
-    t.mock.timers.tick(Math.floor(allowedMs ?? 3_600_000) - 1);
-    assert.equal(isDestroyed(), false, `${bytes} bytes`);
-    t.mock.timers.tick(2);
-    assert.equal(isDestroyed(), allowedMs !== undefined, `${bytes} bytes`);
+    const given = unsentAfter(t, { answer: { status: 200, body: 'x'.repeat(bytes) } });
+    t.mock.timers.tick(3_600_000);
+    given.emit('socket');
+    t.mock.timers.tick(allowedMs - 1);
+    assert.equal(given.isDestroyed(), false, `${bytes} bytes`);
+    t.mock.timers.tick(1);
+    assert.equal(given.isDestroyed(), true, `${bytes} bytes`);
   }
-  const closed = unsentAfter(t, { answer: { status: 200, body: 'x'.repeat(20_000) } });
-  closed.close();
+  const closed = unsentAfter(t, { hasSocket: true });
+  closed.emit('close');
   t.mock.timers.tick(3_600_000);
   assert.equal(closed.isDestroyed(), false, 'an answer that was received is not cut off');
+});
+
+test('a large body is sent in parts, each when the one before is gone', (t) => {
+  const bytes = Buffer.from(Array.from({ length: 250_000 }, (_, index) => index % 251));
+  for (const body of [bytes.toString('latin1'), [bytes.subarray(0, 120_000), bytes.subarray(120_000)]]) {
+    const { written, emit } = unsentAfter(t, { answer: { status: 200, body } });
+    const lengths: number[] = [];
+    while (written.length > lengths.length) {
+      lengths.push(written.at(-1)?.length ?? 0);
+      emit('drain');
+    }
+    const expected = typeof body === 'string' ? Buffer.from(body) : bytes;
+    assert.deepEqual(Buffer.concat(written), expected);
+    assert.ok(lengths.every((length) => length <= 100_000) && lengths.length >= 3, lengths.join());
+  }
 });
 
 /** An exchange that was answered, on a connection whose peer does not read. */
 function unsentAfter(
   t: TestContext,
-  { method = 'GET', answer = OK as Answer, isSent = false, isDestroyed = false } = {},
-): { readonly unsentBytes: number; isDestroyed(): boolean; close(): void } {
-  const listeners: (() => void)[] = [];
+  {
+    method = 'GET',
+    answer = OK as Answer,
+    isSent = false,
+    isDestroyed = false,
+    encrypted = false,
+    hasSocket = false,
+    rawHeaders = [] as readonly string[],
+  } = {},
+) {
+  const listeners: Record<string, (() => void)[]> = {};
+  const listen = (event: string, listener: () => void) => {
+    listeners[event] = [...(listeners[event] ?? []), listener];
+  };
+  const written: Uint8Array[] = [];
   const response = {
     shouldKeepAlive: true,
     writableEnded: true,
-    writableLength: isSent ? 0 : 1,
+    writableLength: isSent ? 0 : 7_000,
+    socket: hasSocket ? {} : null,
     writeHead: (_status: number, headers: readonly string[]) => headers.includes('X-Always') || assert.fail(),
-    ...Object.fromEntries(['write', 'end', 'cork', 'uncork'].map((name) => [name, () => {}])),
-    once: (event: string, listener: () => void) => event === 'close' && listeners.push(listener),
+    ...Object.fromEntries(['end', 'cork', 'uncork'].map((name) => [name, () => {}])),
+    write: (part: Uint8Array) => {
+      written.push(part);
+      return false;
+    },
+    on: listen,
+    once: listen,
     destroy: t.mock.fn(),
   };
-  const asked = { method, headers: {}, socket: { destroyed: isDestroyed }, complete: true };
+  const socket = { destroyed: isDestroyed, ...(encrypted && { encrypted }) };
+  const asked = { method, url: rawHeaders.length > 0 ? '/' : '', headers: {}, rawHeaders, socket, complete: true };
+  const ledger = new Ledger();
   const exchange = new Exchange(asked as never, response as never, {
-    clock: manualClock().now,
+    time: manualClock(),
     events: recordedEvents(),
     headers: ['X-Always', 'here'],
-    unsent: new UnsentBytes(),
+    ledger,
+    partBytes: 100_000,
     newRequestId: () => 'id',
     isStopping: () => false,
   });
+  const account = { heldBytes: 0, cutOff: () => {} };
+  exchange.account = account;
   exchange.answer(answer);
   return {
-    unsentBytes: exchange.unsentBytes,
+    exchange,
+    account,
+    ledger,
+    written,
     isDestroyed: () => response.destroy.mock.callCount() > 0,
-    close: () => {
-      for (const listener of listeners) listener();
+    emit: (event: string) => {
+      for (const listener of listeners[event] ?? []) listener();
     },
   };
 }

@@ -3,24 +3,25 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
-import type { Clock } from '../../stdx/clock.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import type { Unsent, UnsentBytes } from './unsent-bytes.ts';
+import { addLimitHeaders } from '../limit-headers.ts';
+import type { Account, Holding, Ledger } from './ledger.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
 const SEND_MS_MIN = 30_000;
 const SEND_BYTES_PER_MS_MIN = 50;
-/** Smaller answers fit into the socket buffer. */
-const LARGE_BYTES = 16 * 1024;
 /** An unused body up to this size is read and discarded, which keeps the connection alive. */
 const UNREAD_BYTES_MAX = 256 * 1024;
-
-/** What an unsent answer holds besides its body: about its head. */
-const HEAD_BYTES = 1024;
+/** Memory for a request, its answer and its exchange without headers and bodies, as measured. */
+const EXCHANGE_BYTES = 4 * 1024;
+/** Memory for the name or the value of a header, without its characters, as measured with many short ones. */
+const HEADER_TEXT_BYTES = 45;
 
 const NO_QUERY = new URLSearchParams();
 const NO_BYTES = Buffer.alloc(0);
 const NO_HEADERS: readonly string[] = [];
+const UNHELD: Account = { heldBytes: 0, cutOff: () => {} };
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** Version, trace id, parent id, flags; later versions may append fields. All-zero ids are invalid. */
 const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(|-.*)$/;
@@ -34,6 +35,8 @@ export interface Answer {
   readonly body?: string | readonly Uint8Array[];
   /** Set for an error. */
   readonly code?: AnyErrorCode;
+  /** The thrown error, for the log; with a status of 500 and above. */
+  readonly cause?: unknown;
   /** Closes the connection after this answer. */
   readonly closes?: boolean;
   /** Default: application/json. */
@@ -43,14 +46,18 @@ export interface Answer {
 
 /** What an exchange takes from its service. */
 export interface Context {
-  readonly clock: Clock;
+  readonly time: Time;
   readonly events: Events;
+  /** Default: public. */
+  readonly listener?: 'public' | 'operator';
 }
 
 export interface ExchangeOptions extends Context {
   /** Headers sent with every answer of the listener (flat: name, value, …). */
   readonly headers: readonly string[];
-  readonly unsent: UnsentBytes;
+  readonly ledger: Ledger;
+  /** Larger bodies are written in parts of this size, each once the socket has drained. */
+  readonly partBytes: number;
   /** Generates the id of a request that came without a valid one. */
   newRequestId(): string;
   /** Whether connections close after their next answer. */
@@ -64,9 +71,11 @@ export type Serve = (exchange: Exchange) => void | Promise<void>;
  * One request and its answer. The gates fill in its fields; `answer` writes the status, every header that the contract
  * promises and the body, once.
  */
-export class Exchange implements Unsent {
+export class Exchange implements Holding {
   readonly request: IncomingMessage;
   readonly requestId: string;
+  /** Whether the path is under `/v1` of the public listener. */
+  isUnderV1 = false;
   /** Whether the answer carries the limit headers. */
   isApi = true;
   path = '';
@@ -85,8 +94,10 @@ export class Exchange implements Unsent {
   failure: CatalogError | undefined;
   /** The status of the answer; undefined until it is written. */
   status: number | undefined;
-  /** Counted by `UnsentBytes` while the request waits and while the answer is unsent. */
-  unsentBytes = 0;
+  /** Kept by the ledger, from when the request has to wait for anything until its answer was sent. */
+  heldBytes = 0;
+  /** The connection, set once it takes the request. */
+  account: Account = UNHELD;
   /** The trace id, if the request is traced. */
   traceId: string | undefined;
   /** Headers sent with every answer to this request, also an error; flat. */
@@ -97,6 +108,9 @@ export class Exchange implements Unsent {
   readonly #response: ServerResponse;
   readonly #options: ExchangeOptions;
   readonly #startedMs = performance.now();
+  #requestBytes = 0;
+  /** Held of the body, and then of the answer. */
+  #bodyBytes = 0;
   #key: ApiKey | undefined;
   #decision: Decision | undefined;
   #limiter: Pick<Limiter, 'current'> | undefined;
@@ -117,20 +131,33 @@ export class Exchange implements Unsent {
   }
 
   set key(key: ApiKey) {
+    const { heldBytes } = this;
+    if (heldBytes > 0) this.#options.ledger.hold(this, 0);
     this.#key = key;
+    if (heldBytes > 0) this.#options.ledger.hold(this, heldBytes);
   }
 
   get keyId(): string | undefined {
     return this.#key?.id;
   }
 
-  get holder(): unknown {
-    return this.#key?.id ?? this.request.socket;
+  /** Whether the key holds too much to be served. */
+  get isKeyFull(): boolean {
+    return this.#options.ledger.isFull(this.key.id);
   }
 
-  /** Whether the key has too many unread answers to be served. */
-  get isKeyFull(): boolean {
-    return this.#options.unsent.isFull(this.key.id);
+  /** Charges the request and, if they are given, so many bytes of its body or answer. */
+  hold(bodyBytes: number = this.#bodyBytes): void {
+    this.#bodyBytes = bodyBytes;
+    // Once the connection is gone, nothing follows to give it back.
+    if (this.request.socket.destroyed) return;
+    this.#requestBytes ||= memoryOf(this.request);
+    this.#options.ledger.hold(this, this.#requestBytes + bodyBytes);
+  }
+
+  /** Gives back all that is held. */
+  release(): void {
+    this.#options.ledger.hold(this, 0);
   }
 
   /** The limiter's decision, set by the rate-limit gate. Throws before that. */
@@ -161,13 +188,6 @@ export class Exchange implements Unsent {
     this.#response.on('close', listener);
   }
 
-  /** Closes the connection at once. */
-  cutOff(): void {
-    const { socket } = this.request;
-    if (!socket.destroyed) this.#options.events.connectionCutOff(this.keyId);
-    socket.destroy();
-  }
-
   /** Records that the request cannot be read to its end, and rejects a pending read of the body. */
   fail(failure: CatalogError): void {
     this.failure ??= failure;
@@ -189,7 +209,9 @@ export class Exchange implements Unsent {
     response.writeHead(status, this.#headers(answer, bytes));
     // Set only now: if writeHead throws, an error answer can still be sent.
     this.status = status;
-    if (body === undefined || typeof body === 'string') {
+    if (bytes > this.#options.partBytes) {
+      this.#sendInParts(typeof body === 'string' ? [Buffer.from(body)] : (body ?? []));
+    } else if (body === undefined || typeof body === 'string') {
       // One byte per character means ASCII, for which latin1 is the fastest encoding.
       response.end(body, body?.length === bytes ? 'latin1' : 'utf8');
     } else {
@@ -199,7 +221,10 @@ export class Exchange implements Unsent {
       response.uncork();
     }
     if (!this.isSent) this.#keepUnsent(typeof body === 'string' ? bytes : 0, bytes);
-    this.#options.events.requestAnswered({
+    const { events, listener = 'public' } = this.#options;
+    events.requestAnswered({
+      listener,
+      api: this.isUnderV1 ? 'true' : 'false',
       requestId: this.requestId,
       keyId: this.keyId,
       plan: this.#key?.plan,
@@ -207,6 +232,7 @@ export class Exchange implements Unsent {
       route: this.route,
       status,
       code: answer.code,
+      cause: answer.cause,
       windows: this.#decision,
       traceId: this.traceId ?? traceIdOf(this.request.headers.traceparent),
       durationMs: performance.now() - this.#startedMs,
@@ -228,31 +254,59 @@ export class Exchange implements Unsent {
   /** True at the second of the answer, which may be far from that of the request. */
   #addLimitHeaders(headers: string[]): void {
     const decision = this.#decision && this.#limiter?.current(this.key, this.#decision);
-    addLimitHeaders(headers, decision, this.#options.clock);
+    addLimitHeaders(headers, decision, this.#options.time);
   }
 
   #leavesMuchUnread(): boolean {
     const { headers } = this.request;
     // The client may or may not send the body now, so the start of the next request is unknown.
     if (this.awaitsContinue) return true;
-    if (this.isRead) return false;
-    return headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > UNREAD_BYTES_MAX;
+    // Chunks count as unread until they were taken, so that it makes no difference in which packets they come.
+    if (headers['transfer-encoding'] !== undefined) return !this.request.readableEnded;
+    return !this.isRead && Number(headers['content-length']) > UNREAD_BYTES_MAX;
   }
 
-  /** Slow path: the client does not read as fast as it sends. */
+  #sendInParts(chunks: readonly Uint8Array[]): void {
+    const response = this.#response;
+    const parts = partsOf(chunks, this.#options.partBytes);
+    const send = () => {
+      for (let next = parts.next(); !next.done; next = parts.next()) if (!response.write(next.value)) return;
+      response.end();
+    };
+    response.on('drain', send);
+    send();
+  }
+
+  /** Slow path: the system has not taken the answer, or answers before it are to be sent. */
   #keepUnsent(ownBytes: number, bytes: number): void {
-    // Once the connection is gone, no 'close' follows to end the count.
-    if (this.request.socket.destroyed) return;
-    if (bytes >= LARGE_BYTES) this.#limitSendTime(bytes);
-    this.#options.unsent.add(this, HEAD_BYTES + (this.request.method === 'HEAD' ? 0 : ownBytes));
+    const { socket, method } = this.request;
+    if (socket.destroyed) return;
+    // Bytes that answers share are no memory of this one, unless they are encrypted for it.
+    const { writableLength } = this.#response;
+    this.hold(method === 'HEAD' ? 0 : Math.max(ownBytes, 'encrypted' in socket ? writableLength : 0));
+    if (this.#response.socket) this.#limitSendTime(bytes);
+    else this.#response.once('socket', () => this.#limitSendTime(bytes));
   }
 
-  /** Disconnects a client that receives a large answer too slowly. */
+  /** Disconnects a client that receives an answer too slowly. */
   #limitSendTime(bytes: number): void {
     const response = this.#response;
     const timer = setTimeout(() => response.destroy(), SEND_MS_MIN + bytes / SEND_BYTES_PER_MS_MIN).unref();
     response.once('close', () => clearTimeout(timer));
   }
+}
+
+function* partsOf(chunks: readonly Uint8Array[], bytesMax: number): Generator<Uint8Array> {
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.byteLength; at += bytesMax) yield chunk.subarray(at, at + bytesMax);
+  }
+}
+
+/** About the memory that a request takes with its headers. */
+function memoryOf({ rawHeaders, url = '' }: IncomingMessage): number {
+  let bytes = EXCHANGE_BYTES + url.length;
+  for (const text of rawHeaders) bytes += HEADER_TEXT_BYTES + text.length;
+  return bytes;
 }
 
 /** Creates a generator of unique ids: a random prefix per process and a counter, which is cheaper than random ids. */
@@ -263,38 +317,6 @@ export function requestIds(): () => string {
     count += 1;
     return prefix + count.toString(36);
   };
-}
-
-/** Appends the published limit headers and, for a valid key, those of the IETF draft. */
-export function addLimitHeaders(headers: string[], decision: Decision | undefined, clock: Clock): void {
-  if (!decision) {
-    // Without a valid key there is no quota, and nothing is revealed about the key that was sent.
-    headers.push('X-RateLimit-Limit', '0', 'X-RateLimit-Remaining', '0', 'X-RateLimit-Reset', `${clock().unix}`);
-    return;
-  }
-  const { limit, remaining, reset, minute, day, now } = decision;
-  headers.push(
-    'X-RateLimit-Limit',
-    `${limit}`,
-    'X-RateLimit-Remaining',
-    `${remaining}`,
-    'X-RateLimit-Reset',
-    `${reset}`,
-    'RateLimit-Policy',
-    policyOf(minute.limit, day.limit),
-    'RateLimit',
-    `"minute";r=${minute.remaining};t=${minute.reset - now}, "day";r=${day.remaining};t=${day.reset - now}`,
-  );
-}
-
-/** The last policy, cached because most requests in a row are on the same plan. */
-let lastPolicy = { minute: Number.NaN, day: Number.NaN, text: '' };
-
-function policyOf(minute: number, day: number): string {
-  if (lastPolicy.minute !== minute || lastPolicy.day !== day) {
-    lastPolicy = { minute, day, text: `"minute";q=${minute};w=60, "day";q=${day};w=86400` };
-  }
-  return lastPolicy.text;
 }
 
 /** Appends the answer's own headers and those that describe its body. */

@@ -7,14 +7,17 @@ import { CatalogError } from '../../catalog/error.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type Context, Exchange, requestIds, type Serve } from './exchange.ts';
+import { Ledger } from './ledger.ts';
 import { Turns } from './turns.ts';
-import { UnsentBytes } from './unsent-bytes.ts';
 
 // An import of node:http would evaluate all its exports, and so load an HTTP client that is not used here.
 const { createServer } = process.getBuiltinModule('node:http');
 
 const HEAD_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 12_000;
+/** Parts in which large bodies are sent. With TLS each is a copy, encrypted. */
+const PART_BYTES = 1024 * 1024;
+const TLS_PART_BYTES = 64 * 1024;
 /** TLS 1.3, and TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325, section 4.2). */
 const TLS_SETTINGS = {
   minVersion: 'TLSv1.2',
@@ -34,6 +37,7 @@ const TLS_SETTINGS = {
 const TLS_HEADERS = ['Strict-Transport-Security', `max-age=${365 * DAY_SECONDS}`] as const;
 /** Exact, because Node accepts any expectation that contains the word. */
 const CONTINUE_ONLY = /^100-continue$/i;
+const TIMED_OUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 /** Idle connections stay open for this long while stopping: a request may be in transit. */
 const IDLE_ON_STOP_MS = 500;
 /** Upper bound for the wait before the port closes, for a load that never pauses. */
@@ -62,8 +66,6 @@ export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly timeouts?: Timeouts;
-  /** How many listeners of this process open the port together; the system spreads the connections over them. */
-  readonly listeners?: number;
   /** Enables TLS, 1.2 or later. */
   readonly certificate?: Certificate;
 }
@@ -79,8 +81,6 @@ export interface Listener {
   readonly port: number;
   /** Uses this certificate for new connections. Throws if it is invalid, and keeps the old one. */
   replaceCertificate(certificate: Certificate): void;
-  /** Stops accepting connections; those that are open stay. */
-  closePort(): Promise<void>;
   /** Stops accepting connections, lets requests in flight finish, and destroys the rest after the grace. */
   stop(graceMs: number): Promise<void>;
 }
@@ -88,23 +88,23 @@ export interface Listener {
 /** Opens a port. Rejects with the system error if that fails. */
 export async function openListener(
   serve: Serve,
-  context: Context & { readonly unsent?: UnsentBytes },
-  { host, port, listeners = 1, timeouts = TIMEOUTS, certificate }: ListenOptions,
+  context: Context & { readonly ledger?: Ledger },
+  { host, port, timeouts = TIMEOUTS, certificate }: ListenOptions,
 ): Promise<Listener> {
   let isStopping = false;
   const server = createHttpServer(
     {
-      unsent: new UnsentBytes(),
+      ledger: new Ledger(),
       ...context,
       serve,
       isStopping: () => isStopping,
       newRequestId: requestIds(),
       turns: new Turns(),
       headers: certificate ? TLS_HEADERS : [],
+      partBytes: certificate ? TLS_PART_BYTES : PART_BYTES,
     },
     { timeouts, certificate },
   );
-  server.maxConnections = Math.ceil(CONNECTIONS_MAX / listeners);
   // During the TLS handshake the HTTP server does not know the socket, so closeAllConnections would miss it.
   const sockets = new Set<Socket>();
   if (certificate) {
@@ -112,24 +112,18 @@ export async function openListener(
   }
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port, host, reusePort: listeners > 1 }, resolve);
+    server.listen(port, host, resolve);
   });
-  const { promise: closed, resolve: endClose } = Promise.withResolvers<void>();
-  const closePort = async () => {
-    if (!server.listening) return;
-    await drainBacklog(server);
-    // The HTTP server's own close would end idle connections at once.
-    NetServer.prototype.close.call(server, () => endClose());
-  };
   return {
     port: (server.address() as AddressInfo).port,
-    closePort,
     replaceCertificate: (replacement) => {
       if (certificate) (server as TlsServer).setSecureContext({ ...TLS_SETTINGS, ...replacement });
     },
     stop: async (graceMs) => {
       const deadline = AbortSignal.timeout(graceMs);
-      await closePort();
+      await drainBacklog(server);
+      // The HTTP server's own close would end idle connections at once.
+      const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
       // Only after the port is closed: a client told to close reconnects at once and must not get through.
       isStopping = true;
       await closeConnections(server, { closed, deadline, sockets });
@@ -151,6 +145,8 @@ function createHttpServer(
     // The gates, not Node, answer a missing or second Host and a second Authorization.
     requireHostHeader: false,
     joinDuplicateHeaders: true,
+    // A request without a body has none of a stream's events, which take time.
+    optimizeEmptyRequests: true,
     shouldUpgradeCallback: () => false,
   };
   // Loaded only for a certificate: TLS takes a megabyte.
@@ -159,6 +155,7 @@ function createHttpServer(
         .getBuiltinModule('node:https')
         .createServer({ ...settings, ...TLS_SETTINGS, ...certificate, handshakeTimeout: timeouts.headMs })
     : createServer(settings);
+  server.maxConnections = CONNECTIONS_MAX;
   // A client that half-closes after its request still gets the answer. Node's types lack the property.
   Object.assign(server, { httpAllowHalfOpen: true });
 
@@ -179,8 +176,10 @@ function createHttpServer(
     connections.get(socket)?.fail(new CatalogError('not_implemented', 'CONNECT is not supported'));
   });
   server.on('clientError', (error: ParserError, socket) => {
-    if (isUnreadable(error) && socket.writable) connections.get(socket)?.fail(unreadable(error));
-    else socket.destroy();
+    const connection = connections.get(socket);
+    if (!isUnreadable(error) || !socket.writable) socket.destroy();
+    else if (error.code === TIMED_OUT) connection?.timeOut(unreadable(error));
+    else connection?.fail(unreadable(error));
   });
   return server;
 }
@@ -242,7 +241,7 @@ interface ParserError extends Error {
 
 /** Whether the error is the parser's or a timeout. Any other one means that the peer is gone. */
 function isUnreadable({ code }: ParserError): boolean {
-  return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code?.startsWith('HPE_') === true;
+  return code === TIMED_OUT || code?.startsWith('HPE_') === true;
 }
 
 /** Maps an error of the parser (llhttp) to one for the client. */
@@ -253,7 +252,7 @@ function unreadable(error: ParserError): CatalogError {
         'headers_too_large',
         `The request line and headers exceed ${HEAD_BYTES_MAX} bytes or 1,000 headers; send less`,
       );
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case TIMED_OUT:
       return new CatalogError('request_timeout', 'The request did not arrive in time; send it without pausing');
     case 'HPE_INVALID_VERSION':
       // The version itself was valid, but for example a bare line feed followed.

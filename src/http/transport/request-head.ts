@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -75,4 +76,17 @@ function checkEscapes(path: string): void {
 /** Whether the target has a fragment, which a client must not send (RFC 9112, section 3.2.1). */
 export function hasFragment({ request }: Exchange): boolean {
   return request.url?.includes('#') === true;
+}
+
+/** Room for the name, behind the few spaces that the parser allows. */
+const PROTOCOL_BYTES_MAX = 32;
+
+/**
+ * Whether the request line, in the packet that the parser is reading, names another protocol, such as `RTSP/1.0`, which
+ * Node's parser reads as if it were HTTP. A line that came in an earlier packet than the end of its head passes.
+ */
+export function namesAnotherProtocol({ url }: IncomingMessage, packet: Buffer): boolean {
+  const target = ` ${url} `;
+  const start = packet.indexOf(target, 0, 'latin1') + target.length;
+  return start >= target.length && /^ *(RTSP|ICE)\//.test(packet.toString('latin1', start, start + PROTOCOL_BYTES_MAX));
 }

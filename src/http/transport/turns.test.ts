@@ -56,7 +56,7 @@ test('a grant is for one request, and is gone if it is not taken', async (t) => 
   turns.take(() =>
     granted.push(
       turns.take(never),
-      turns.takeRead(() => {}),
+      turns.take(() => {}),
     ),
   );
   await nextTurn();
@@ -72,20 +72,4 @@ test('a grant is for one request, and is gone if it is not taken', async (t) => 
     turns.take(() => {}),
     false,
   );
-});
-
-test('a turn reads once, and the next one again', async (t) => {
-  const { turns } = waiting(t, 0);
-  const read: number[] = [];
-  for (let index = 0; index < 3; index += 1) {
-    const ask = () => {
-      if (turns.takeRead(ask)) read.push(index);
-    };
-    ask();
-  }
-  for (const count of [1, 2, 3]) {
-    await nextTurn();
-    assert.equal(new Set(read).size, count);
-    assert.equal(read.length, count);
-  }
 });

@@ -1,12 +1,12 @@
-/** Pipelined requests that all connections together may have served in one turn of the event loop. */
-const REQUESTS_PER_TURN = 16;
+/** Requests and reads that all connections together may have in one turn of the event loop. */
+const GRANTS_PER_TURN = 16;
 /** Time for them: a few large pages take as long as many refusals. */
 const TURN_MS = 2;
 
 /**
  * Shares the event loop among connections. Pipelined requests arrive by the hundred in one packet; served in a row,
- * they would keep every other caller waiting. Instead connections take turns, first come, first served. Each request
- * has a callback of the event loop of its own, so that what it does in microtasks counts as its time.
+ * they would keep every other caller waiting. Instead connections take turns, first come, first served. Each grant has
+ * a callback of the event loop of its own, so that what it does in microtasks counts as its time.
  */
 export class Turns {
   readonly #queue = new Set<() => void>();
@@ -14,9 +14,8 @@ export class Turns {
   #isScheduled = false;
   #untilMs = 0;
   #isGranted = false;
-  #hasRead = false;
 
-  /** Whether one request may be served now. If not, `resume` is called, once, in a turn to come, to ask again. */
+  /** Whether to go on now. If not, `resume` is called, once, in a turn to come, to ask again. */
   take(resume: () => void): boolean {
     if (this.#isGranted) {
       this.#isGranted = false;
@@ -27,28 +26,16 @@ export class Turns {
     return false;
   }
 
-  /**
-   * Whether a paused connection may be read from again: one per turn, since Node parses a packet as a whole. If not,
-   * `resume` is called as by `take`.
-   */
-  takeRead(resume: () => void): boolean {
-    if (this.#hasRead) this.#isGranted = false;
-    if (!this.take(resume)) return false;
-    this.#hasRead = true;
-    return true;
-  }
-
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(this.#begin);
-    for (let more = REQUESTS_PER_TURN - 1; more > 0; more -= 1) setImmediate(this.#grant);
+    for (let more = GRANTS_PER_TURN - 1; more > 0; more -= 1) setImmediate(this.#grant);
   }
 
   /** The first callback of a turn. Callbacks asked for from now on run in the next. */
   readonly #begin = (): void => {
     this.#isScheduled = false;
-    this.#hasRead = false;
     this.#untilMs = performance.now() + TURN_MS;
     this.#grant();
   };

@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import { Dice } from '../../../test/simulator/dice.ts';
 import { SimulatedRedis } from '../../../test/simulator/redis.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
-import type { Ban } from '../../catalog/limit.ts';
 import { UNUSED } from '../window.ts';
-import { fromStorage, isOutdated, laterCounts, RedisCounts, type SharedBan, toStorage } from './counts.ts';
+import { RedisCounts } from './counts.ts';
 
 /** What is sent to Redis and how its answers are read, on a Redis and a way to it that the test plays. */
 
@@ -13,8 +12,7 @@ const NOON = Date.UTC(2026, 0, 1, 12) / 1_000;
 const DAY = NOON / 86_400 - 0.5;
 const LIMITS = { minute: 10, day: 20 };
 const KEY = 'key_1';
-const BAN: SharedBan = { starts: NOON, ends: NOON + 60, startedAt: NOON, level: 1, reason: 'a {b} c', isStored: false };
-const EMPTY = { counts: undefined, ban: undefined, isComplete: true };
+const EMPTY = { counts: undefined, isComplete: true };
 
 /** The server's clock is an hour ahead of that of the process. */
 async function bench(redisTime: 'its own' | 'ours' = 'ours') {
@@ -23,6 +21,7 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
     const unix = Math.floor(time.nowMs / 1_000) + way.turnedSeconds;
     return { unix, steady: unix };
   };
+  const own = { ...time.process(), now: clock };
   const redis = new SimulatedRedis({ time, dice: new Dice(1), skewMs: 3_600_000, onSet: () => {} });
   const sent: (readonly string[])[] = [];
   const way = {
@@ -43,10 +42,9 @@ async function bench(redisTime: 'its own' | 'ours' = 'ours') {
   const counts = new RedisCounts({
     url: 'redis://played',
     keyPrefix: 'p',
-    clock,
-    timers: time.process(),
+    time: own,
     answerMs: 60_000,
-    ...(redisTime === 'ours' && { time: clock }),
+    ...(redisTime === 'ours' && { serverTime: own }),
     onCounted: (ms) => noted.counted.push(ms),
     onClockStep: () => {
       noted.steps += 1;
@@ -97,11 +95,11 @@ test('a request is counted, and the state from before it is returned', async () 
   const at = await bench();
   const now = { unix: NOON, steady: NOON };
   assert.equal(await at.counts.count(KEY, LIMITS, { cost: 1 }), 'missing');
-  const unused = { now, state: UNUSED, ban: undefined };
+  const unused = { now, state: UNUSED };
   assert.deepEqual(await at.counts.count(KEY, LIMITS, { cost: 1, remembered: EMPTY }), unused);
   const state = { ...UNUSED, minuteEnds: NOON + 60, minuteUsed: 1, day: DAY, dayUsed: 1 };
-  assert.deepEqual(await at.counts.count(KEY, LIMITS, { cost: 0 }), { now, state, ban: undefined });
-  assert.deepEqual(await at.counts.count(KEY, LIMITS, { cost: 1 }), { now, state, ban: undefined });
+  assert.deepEqual(await at.counts.count(KEY, LIMITS, { cost: 0 }), { now, state });
+  assert.deepEqual(await at.counts.count(KEY, LIMITS, { cost: 1 }), { now, state });
   assert.equal((await read(at)).state.minuteUsed, 2);
   for (const limits of [
     { minute: 2, day: 20 },
@@ -112,7 +110,6 @@ test('a request is counted, and the state from before it is returned', async () 
   }
   at.way.isLost = true;
   assert.equal(await at.counts.count(KEY, LIMITS, { cost: 0 }), undefined);
-  assert.equal(await at.counts.replaceBan(KEY, undefined, BAN), undefined);
 });
 
 test('requests of a key in one turn are counted in one step, each on what the one before it left', async () => {
@@ -149,29 +146,12 @@ test('requests of a key in one turn are counted in one step, each on what the on
 test('what is remembered is merged, and begins a value only if it is complete', async () => {
   const at = await bench();
   const counts = { keyId: KEY, minuteEnds: NOON + 30, minuteUsed: 3, day: DAY, dayUsed: 7 };
-  const remembered = { counts, ban: BAN, isComplete: false };
+  const remembered = { counts, isComplete: false };
   assert.equal(await at.counts.count(KEY, LIMITS, { cost: 0, remembered }), 'missing');
   const found = await at.counts.count(KEY, LIMITS, { cost: 0, remembered: { ...remembered, isComplete: true } });
   const { keyId: _, ...windows } = counts;
-  assert.deepEqual(typeof found === 'object' && found.state, { ...UNUSED, ...windows, ban: BAN });
-  assert.equal(at.redis.value(KEY)?.split('{')[0], `${NOON + 30} 3 ${DAY} 7 ${NOON} ${NOON + 60} `);
-  assert.deepEqual((await read(at)).ban, BAN);
-});
-
-test('a ban is replaced if it is the expected one, and else the other one is returned', async () => {
-  const at = await bench();
-  const { counts } = at;
-  assert.equal(await counts.replaceBan(KEY, undefined, BAN), 'missing');
-  await counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
-  assert.deepEqual(await counts.replaceBan(KEY, BAN, undefined), { another: undefined });
-  assert.equal(await counts.replaceBan(KEY, undefined, BAN), 'replaced');
-  assert.deepEqual((await read(at)).ban, BAN);
-  const stored = { ...BAN, isStored: true };
-  assert.deepEqual(await counts.replaceBan(KEY, stored, undefined), { another: BAN });
-  assert.equal(await counts.replaceBan(KEY, BAN, stored), 'replaced');
-  assert.deepEqual((await read(at)).ban, stored);
-  assert.equal(await counts.replaceBan(KEY, stored, undefined), 'replaced');
-  assert.deepEqual(at.redis.value(KEY), `0 0 0 0 0 0 `);
+  assert.deepEqual(typeof found === 'object' && found.state, { ...UNUSED, ...windows });
+  assert.equal(at.redis.value(KEY), `${NOON + 30} 3 ${DAY} 7`);
 });
 
 test('the time is that of the server, within what its answers took', async () => {
@@ -247,14 +227,6 @@ test('the clock is read however long the process has been running', async () => 
   assert.equal(at.noted.steps, 1);
 });
 
-test('a ban that storage has is marked so, and is stored with its own length, though its moments were moved', () => {
-  const stored = { keyId: KEY, startedAt: NOON, endsAt: NOON + 60, level: 2, reason: 'r' };
-  const { keyId: _, endsAt: ends, ...rest } = stored;
-  assert.deepEqual(fromStorage(stored), { ...rest, starts: NOON, ends, isStored: true });
-  const moved = { ...rest, starts: NOON - 5, ends: NOON + 55, isStored: false };
-  assert.deepEqual(toStorage(KEY, moved), stored);
-});
-
 test('it is up while it is connected', async () => {
   const { counts } = await bench();
   assert.equal(counts.isUp, true);
@@ -268,71 +240,15 @@ test('a request goes to Redis with its limits, its cost and what is remembered, 
   const windows = { keyId: KEY, minuteEnds: NOON + 30, minuteUsed: 3, day: DAY, dayUsed: 7 };
   await Promise.all([
     counts.count(KEY, LIMITS, { cost: 1 }),
-    counts.count(KEY, LIMITS, { cost: 0, remembered: { counts: windows, ban: undefined, isComplete: false } }),
+    counts.count(KEY, LIMITS, { cost: 0, remembered: { counts: windows, isComplete: false } }),
     counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY }),
   ]);
   const now = `${NOON}`;
   const requests = [
     ['10', '20', '1', '', ''],
-    ['10', '20', '0', `${NOON + 30} 3 ${DAY} 7 0 0 `, ''],
-    ['10', '20', '0', '0 0 0 0 0 0 ', '1'],
+    ['10', '20', '0', `${NOON + 30} 3 ${DAY} 7`, ''],
+    ['10', '20', '0', '0 0 0 0', '1'],
   ];
   const [call, ...more] = sent;
   assert.deepEqual([call?.[0], call?.slice(4), more], ['3', [now, now, ...requests.flat()], []]);
 });
-
-test('a ban that is no JSON is an error for its request, and for no other of the turn', async () => {
-  const { counts, way } = await bench();
-  way.reply = [`${NOON} 0 ${NOON}`, '0 0 0 0 0 0 {', `${NOON + 9} 1 ${DAY} 1 0 0 `];
-  const [damaged, other] = await Promise.allSettled(
-    [KEY, 'key_2'].map((keyId) => counts.count(keyId, LIMITS, { cost: 1 })),
-  );
-  assert.ok(damaged?.status === 'rejected' && damaged.reason instanceof SyntaxError);
-  assert.ok(other?.status === 'fulfilled' && typeof other.value === 'object');
-  assert.deepEqual([other.value.state.minuteUsed, other.value.ban], [1, undefined]);
-});
-
-test('a ban is outdated if it was stored and is not the last one, or if what followed it is known', () => {
-  const starting = (startedAt: number, isStored = false): SharedBan => ({ ...BAN, startedAt, isStored });
-  for (const [what, isStored, last, lifted, isLate] of [
-    ['the last one', true, NOON, NOON, false],
-    ['stored, and gone', true, undefined, undefined, true],
-    ['stored, and another is the last', true, NOON - 1, undefined, true],
-    ['on its way', false, undefined, undefined, false],
-    ['on its way after another', false, NOON - 1, undefined, false],
-    ['on its way after another that was lifted', false, undefined, NOON - 1, false],
-    ['on its way, before another', false, NOON + 1, undefined, true],
-    ['on its way, before another that came after a lifted one', false, NOON + 1, NOON - 1, true],
-    ['lifted before it was marked as stored', false, undefined, NOON, true],
-    ['lifted, while an older one is left', false, NOON - 1, NOON, true],
-  ] as const) {
-    const memory = { counts: undefined, ban: last === undefined ? undefined : storedFrom(last), lifted };
-    assert.equal(isOutdated(starting(NOON, isStored), memory), isLate, what);
-  }
-});
-
-test('of two counts each window is the later one, with the greater count', () => {
-  const counts = { keyId: KEY, minuteEnds: NOON, minuteUsed: 5, day: DAY, dayUsed: 50 };
-  assert.equal(laterCounts(undefined, undefined), undefined);
-  assert.equal(laterCounts(counts, undefined), counts);
-  assert.equal(laterCounts(undefined, counts), counts);
-  for (const [other, merged] of [
-    [{ minuteEnds: NOON + 1, minuteUsed: 1 }, 'other'],
-    [{ minuteEnds: NOON, minuteUsed: 6 }, 'other'],
-    [{ day: DAY + 1, dayUsed: 1 }, 'other'],
-    [{ day: DAY, dayUsed: 51 }, 'other'],
-    [{ minuteEnds: NOON - 1, minuteUsed: 9 }, 'first'],
-    [{ minuteEnds: NOON, minuteUsed: 4 }, 'first'],
-    [{ day: DAY - 1, dayUsed: 90 }, 'first'],
-    [{ day: DAY, dayUsed: 49 }, 'first'],
-  ] as const) {
-    const expected = merged === 'other' ? { ...counts, ...other } : counts;
-    assert.deepEqual(laterCounts(counts, { ...counts, ...other }), expected);
-    assert.deepEqual(laterCounts({ ...counts, ...other }, counts), expected);
-  }
-});
-
-/** A ban as storage has it. */
-function storedFrom(startedAt: number): Ban {
-  return { keyId: KEY, startedAt, endsAt: startedAt + 60, level: 1, reason: 'r' };
-}

@@ -3,12 +3,11 @@ import { test } from 'node:test';
 import { createClient } from '@redis/client';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { keyPrefix, sharedRedis } from '../../../test/kit/redis-server.ts';
-import { SYSTEM_TIMERS } from '../../stdx/timers.ts';
 import { RedisCounts } from './counts.ts';
 import type { RedisClient } from './link.ts';
 
 const LIMITS = { minute: 300, day: 1_000 };
-const NOTHING = { counts: undefined, ban: undefined, isComplete: true };
+const NOTHING = { counts: undefined, isComplete: true };
 
 const { url, skip } = await sharedRedis();
 
@@ -33,9 +32,8 @@ test('requests of one turn are counted by one call for each 64 of them, in their
   await using counts = new RedisCounts({
     url,
     keyPrefix: keys.prefix,
-    clock: manualClock().now,
+    time: manualClock(),
     newClient,
-    timers: SYSTEM_TIMERS,
     answerMs: 20_000,
     onCounted: () => {
       observed += 1;

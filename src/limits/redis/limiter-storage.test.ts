@@ -1,17 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { untilTrue } from '../../../test/kit/clock.ts';
-import {
-  BAN_AFTER,
-  bench,
-  charge,
-  countsOf,
-  DAY,
-  hammer,
-  LIMITS,
-  NOON,
-  provoke,
-} from '../../../test/kit/limits/played-redis.ts';
+import { bench, charge, countsOf, DAY, LIMITS, NOON } from '../../../test/kit/limits/played-redis.ts';
 import type { WindowCounts } from '../../catalog/limit.ts';
 
 /** What RedisLimiter keeps, and what it reads and writes when, on a storage and a Redis that the test plays. */
@@ -85,24 +74,13 @@ test('while Redis is lost the share decides, with a look that costs nothing, and
   assert.equal((await limiter.peek(key)).remaining, 3);
 });
 
-test('a key that was refused stays refused while Redis is lost, and its bans are enforced', async () => {
+test('a key that was refused stays refused while Redis is lost', async () => {
   const at = await bench().start();
   const { limiter, key } = at;
-  const other = { ...key, id: 'other' };
   await charge(at, LIMITS.minute + 1);
-  at.bans.push({ keyId: other.id, startedAt: NOON, endsAt: NOON + 60, level: 1, reason: 'r' });
   await at.lose(true);
   assert.equal((await limiter.peek(key)).refusal, 'rate_limit_exceeded');
   assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded');
-  const { refusal, ban } = await limiter.charge(other);
-  assert.deepEqual([refusal, ban?.until], ['key_banned', NOON + 60]);
-});
-
-test('bans that cannot be read when Redis is lost are reported', async () => {
-  const at = await bench().start();
-  at.played.failure = new Error('no storage');
-  await at.lose(true);
-  assert.ok(at.events.failures.includes(at.played.failure));
 });
 
 test('a refused key is refused from memory, by a look as well, until its window is over or its plan another', async () => {
@@ -127,45 +105,10 @@ test('a refused key is refused from memory, by a look as well, until its window 
   assert.deepEqual(played.commands, [`pet-catalog:{${key.id}}`]);
 });
 
-test('a ban is told, stored, and then marked as stored in Redis', async () => {
-  const at = await bench().start();
-  const banned = await hammer(at);
-  assert.deepEqual([banned.refusal, banned.ban?.until], ['key_banned', NOON + 62]);
-  const ban = { keyId: at.key.id, startedAt: NOON + 2, endsAt: NOON + 62, level: 1, reason: banned.ban?.reason };
-  assert.deepEqual([at.bans, at.events.bans], [[ban], [ban]]);
-  assert.match(at.redis.value(at.key.id) ?? '', /"isStored":true/);
-  await at.time.pass(5_000);
-  assert.equal(at.attempts.length, 1);
-});
-
-test('a ban that cannot be stored holds, and is stored by a later save in the same attempt', async () => {
-  const at = await bench().start();
-  const { key, limiter, attempts } = at;
-  await charge(at, LIMITS.minute + 1);
-  await at.time.pass(2_000);
-  at.played.failure = new Error('no storage');
-  await charge(at, BAN_AFTER);
-  assert.equal((await limiter.charge(key)).refusal, 'key_banned');
-  await at.time.pass(1);
-  assert.ok(at.events.failures.includes(at.played.failure));
-  assert.match(at.redis.value(key.id) ?? '', /"isStored":false/);
-  await limiter.save();
-  at.played.failure = undefined;
-  await limiter.save();
-  await limiter.save();
-  assert.equal(at.bans.length, 1);
-  assert.ok(attempts.length >= 3 && attempts[0] !== undefined && new Set(attempts).size === 1, `${attempts}`);
-  assert.match(at.redis.value(key.id) ?? '', /"isStored":true/);
-  at.lift(key);
-  await limiter.refreshBans();
-  assert.equal((await limiter.charge(key)).refusal, 'rate_limit_exceeded', 'then it can be lifted');
-});
-
 test('a Redis that lost its data gets the greater of what storage and this process remember', async () => {
   const at = await bench().start();
-  const { key, limiter, memories, redis } = at;
-  const remember = (counts: Partial<WindowCounts>) =>
-    memories.set(key.id, { counts: { ...countsOf(key, 1), ...counts }, ban: undefined, lifted: undefined });
+  const { key, limiter, stored, redis } = at;
+  const remember = (counts: Partial<WindowCounts>) => stored.set(key.id, { ...countsOf(key, 1), ...counts });
   const left = async () => {
     redis.flush();
     const { minute, day } = await limiter.peek({ ...key, limits: { minute: 100, day: 100 } });
@@ -186,63 +129,4 @@ test('a Redis that lost its data gets the greater of what storage and this proce
     remember(counts);
     assert.deepEqual(await left(), expected, JSON.stringify(counts));
   }
-});
-
-test('a ban that is stored while the bans are read stays enforced', async () => {
-  for (const readingBegins of ['before the ban', 'while it is decided', 'before it is retried']) {
-    const at = await bench().start();
-    const { key, limiter, played } = at;
-    await provoke(at, [limiter]);
-    const [decided, listed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const begin = () => {
-      played.onList = () => listed.promise;
-      return limiter.refreshBans();
-    };
-    played.banFailure = readingBegins === 'before it is retried' ? new Error('no storage') : undefined;
-    const early = readingBegins === 'before the ban' ? begin() : undefined;
-    played.onRead = () => decided.promise;
-    const banned = limiter.charge(key);
-    const late = readingBegins === 'while it is decided' ? begin() : undefined;
-    decided.resolve();
-    assert.equal((await banned).refusal, 'key_banned');
-    played.banFailure = undefined;
-    const reading = early ?? late ?? begin();
-    const saving = limiter.save();
-    await untilTrue(() => at.bans.length === 1);
-    listed.resolve();
-    await reading;
-    played.commands.length = 0;
-    assert.equal((await limiter.charge(key)).refusal, 'key_banned');
-    assert.deepEqual(played.commands, [], readingBegins);
-    await saving;
-  }
-});
-
-test('a reading of the bans that outlasts one of them leaves the next one enforced', async () => {
-  const at = await bench().start();
-  await hammer(at);
-  at.lift(at.key);
-  const listed = Promise.withResolvers<void>();
-  at.played.onList = () => listed.promise;
-  const reading = at.limiter.refreshBans();
-  await at.time.pass(61_000);
-  await hammer(at);
-  listed.resolve();
-  await reading;
-  at.played.commands.length = 0;
-  assert.equal((await at.limiter.charge(at.key)).refusal, 'key_banned');
-  assert.deepEqual(at.played.commands, []);
-});
-
-test('a Redis that comes back without a ban gets it from what this process read before storage failed', async () => {
-  const at = await bench(2).start();
-  const [, two] = at.all;
-  assert.ok(two);
-  await charge(at, 1);
-  at.redis.takeSnapshot();
-  await hammer(at);
-  await two.limiter.refreshBans();
-  at.played.failure = new Error('no storage');
-  at.redis.failOver();
-  assert.equal((await two.limiter.charge(at.key)).refusal, 'key_banned');
 });

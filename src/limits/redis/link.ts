@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
-import type { Timer, Timers } from '../../stdx/timers.ts';
+import type { Time, Timer } from '../../stdx/time.ts';
 import { within } from '../../stdx/within.ts';
 import { LimiterNotOpened } from '../limiter.ts';
-import { COUNT, REPLACE_BAN, type Script } from './scripts.ts';
+import { COUNT } from './scripts.ts';
 import { CLUSTER_REFUSED, isCluster, readInfo } from './server-info.ts';
 
 /**
@@ -20,7 +20,7 @@ const ANSWER_MS = 50;
 const TICK_MS = 5;
 /** The interval of heartbeats, and of reconnects while Redis is lost. */
 const BEAT_MS = 1_000;
-/** Deadline for connecting, with TLS and login, and for loading the scripts. */
+/** Deadline for connecting, with TLS and login, and for loading the script. */
 const CONNECT_MS = 900;
 /** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
 const KEYS_MAX = 20_000;
@@ -43,7 +43,7 @@ export interface RedisLinkOptions {
   readonly onNewServer: () => void;
   readonly answerMs?: number;
   readonly newClient?: ((url: string) => RedisClient) | undefined;
-  readonly timers: Timers;
+  readonly time: Time;
 }
 
 /** What the link needs of a client of Redis. A connection that breaks emits an error; `destroy` closes it. */
@@ -73,7 +73,7 @@ export class RedisLink implements AsyncDisposable {
   #keysInFlight = 0;
   readonly #closed = new WeakSet<RedisClient>();
   readonly #heartbeat: Timer;
-  readonly #timers: Timers;
+  readonly #time: Time;
   #client: RedisClient | undefined;
   /** The server's `run_id` and role, as last asked. */
   #server: string | undefined;
@@ -88,8 +88,8 @@ export class RedisLink implements AsyncDisposable {
   constructor(options: RedisLinkOptions) {
     this.#options = options;
     this.#answerMs = options.answerMs ?? ANSWER_MS;
-    this.#timers = options.timers;
-    this.#heartbeat = this.#timers.setInterval(() => this.#beat(), BEAT_MS).unref();
+    this.#time = options.time;
+    this.#heartbeat = this.#time.setInterval(() => this.#beat(), BEAT_MS).unref();
   }
 
   get isUp(): boolean {
@@ -104,10 +104,10 @@ export class RedisLink implements AsyncDisposable {
     return this.#connecting;
   }
 
-  /** Runs a script on keys. Returns its reply, or undefined without one in time. Never rejects. */
-  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  /** Runs `COUNT` on keys. Returns its reply, or undefined without one in time. Never rejects. */
+  count(keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (!this.#client || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
-    return this.#run(this.#client, script, { keys, args });
+    return this.#count(this.#client, keys, args);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -126,7 +126,7 @@ export class RedisLink implements AsyncDisposable {
       this.#reconnect();
       return;
     }
-    if (this.#calls.size === 0) void this.run(COUNT, BEAT_KEYS, BEAT);
+    if (this.#calls.size === 0) void this.count(BEAT_KEYS, BEAT);
     identify(client).then(
       (server) => {
         if (this.#client === client && server !== this.#server) this.#setServer(server);
@@ -147,19 +147,18 @@ export class RedisLink implements AsyncDisposable {
 
   async #connect(): Promise<void> {
     if (this.#client || this.#isClosed) return;
-    this.#attemptedMs = this.#timers.now();
-    const deadline = { ms: CONNECT_MS, lateness: lateness(CONNECT_MS), timers: this.#timers };
+    this.#attemptedMs = this.#time.steadyMs();
+    const deadline = { ms: CONNECT_MS, lateness: lateness(CONNECT_MS), time: this.#time };
     let client: RedisClient | undefined;
     try {
       const made = (this.#options.newClient ?? newClient)(this.#options.url);
       client = made;
       made.on('error', (error) => this.#giveUp(made, error));
       await within(made.connect(), deadline);
-      const load = ({ source }: Script) => made.sendCommand(['SCRIPT', 'LOAD', source]);
-      const loading = Promise.all([identify(made), ...[COUNT, REPLACE_BAN].map(load)]);
+      const loading = Promise.all([identify(made), made.sendCommand(['SCRIPT', 'LOAD', COUNT.source])]);
       const [server] = await within(loading, deadline);
       // Must write, and in time: a full Redis, a read-only replica or a distant one is of no use.
-      const reply = await this.#run(made, COUNT, { keys: BEAT_KEYS, args: BEAT });
+      const reply = await this.#count(made, BEAT_KEYS, BEAT);
       if (reply === undefined) return;
       if (this.#isClosed) return made.destroy();
       this.#client = made;
@@ -173,11 +172,7 @@ export class RedisLink implements AsyncDisposable {
     }
   }
 
-  #run(
-    client: RedisClient,
-    { source, sha }: Script,
-    { keys, args }: { keys: readonly string[]; args: readonly string[] },
-  ): Promise<unknown> {
+  #count(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     this.#watchDeadlines();
     const { keyPrefix } = this.#options;
     const given = [`${keys.length}`, ...keys.map((key) => `${keyPrefix}:{${key}}`), ...args];
@@ -187,10 +182,10 @@ export class RedisLink implements AsyncDisposable {
       this.#keysInFlight += call.keys;
       const answered = (reply: unknown) => this.#settle(call, reply);
       const failed = (error: unknown) => this.#giveUp(client, error);
-      client.sendCommand(['EVALSHA', sha, ...given]).then(answered, (error: Error) => {
+      client.sendCommand(['EVALSHA', COUNT.sha, ...given]).then(answered, (error: Error) => {
         // SCRIPT FLUSH drops loaded scripts; then send the source.
         if (!error.message.startsWith('NOSCRIPT')) return failed(error);
-        client.sendCommand(['EVAL', source, ...given]).then(answered, failed);
+        client.sendCommand(['EVAL', COUNT.source, ...given]).then(answered, failed);
       });
     });
   }
@@ -213,7 +208,7 @@ export class RedisLink implements AsyncDisposable {
     if (this.#isClosed) return;
     this.#reportFailure(error);
     // Reconnect at once after a single hiccup; repeated ones wait for the heartbeat.
-    if (wasUsed && this.#timers.now() - this.#attemptedMs > BEAT_MS) this.#reconnect();
+    if (wasUsed && this.#time.steadyMs() - this.#attemptedMs > BEAT_MS) this.#reconnect();
   }
 
   #reportFailure(error: unknown): void {
@@ -230,11 +225,11 @@ export class RedisLink implements AsyncDisposable {
    */
   #watchDeadlines(): void {
     if (this.#tick) return;
-    this.#tickedMs = this.#timers.now();
-    this.#tick = this.#timers.setInterval(async () => {
+    this.#tickedMs = this.#time.steadyMs();
+    this.#tick = this.#time.setInterval(async () => {
       await nextTurn();
       this.#elapsedMs = this.#elapsed();
-      this.#tickedMs = this.#timers.now();
+      this.#tickedMs = this.#time.steadyMs();
       const [oldest] = this.#calls;
       if (!oldest) {
         this.#tick?.[Symbol.dispose]();
@@ -247,7 +242,7 @@ export class RedisLink implements AsyncDisposable {
   }
 
   #elapsed(): number {
-    return this.#elapsedMs + Math.min(this.#timers.now() - this.#tickedMs, 2 * TICK_MS);
+    return this.#elapsedMs + Math.min(this.#time.steadyMs() - this.#tickedMs, 2 * TICK_MS);
   }
 }
 

@@ -1,6 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { includesRole } from '../../catalog/operator/token.ts';
 import { methodNotAllowed, refusal } from '../../http/errors.ts';
+import { checkQuery } from '../../http/operations/paging.ts';
 import { createRouter } from '../../http/router.ts';
 import { readJson } from '../../http/transport/body.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
@@ -9,13 +10,12 @@ import { authenticateToken, insufficientRole } from './authenticate.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
 import { API_OPERATIONS } from './operations.ts';
 
-type ApiOptions = Pick<ConsoleOptions, 'storage' | 'clock' | 'machineClock' | 'recent' | 'environment' | 'additions'>;
+type ApiOptions = Pick<ConsoleOptions, 'storage' | 'time' | 'recent' | 'environment' | 'additions'>;
 
 /** Creates the handler of the operator API. Its gates have the order of the public API's: token, route, role, body. */
 export function createApi({
   storage,
-  clock,
-  machineClock,
+  time,
   recent,
   environment,
   additions,
@@ -23,8 +23,8 @@ export function createApi({
   const findRoute = createRouter([...API_OPERATIONS, ...(additions?.operations ?? [])], API_BASE);
   return async (exchange) => {
     exchange.isApi = false;
-    const { unix: now } = clock();
-    const sent = await authenticateToken(storage, exchange.request, machineClock().unix);
+    const { unix: now } = time.now();
+    const sent = await authenticateToken(storage, exchange.request, time.machine.now().unix);
     if (sent.refused) return sent.refused;
     const { token, secret } = sent;
     const route = findRoute(exchange);
@@ -36,6 +36,7 @@ export function createApi({
     const operation = route.operations[method === 'HEAD' ? 'GET' : method];
     if (!operation) return methodNotAllowed(method, route.allow);
     if (!includesRole(token.role, operation.role)) return insufficientRole(operation.role, token.role);
+    checkQuery(operation, exchange.query);
     await readBody(exchange, operation);
     const by = { actor: token.name, via: 'api' } as const;
     return operation.handle({ storage, recent, exchange, token, secret, environment, now, by });

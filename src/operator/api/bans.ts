@@ -1,5 +1,5 @@
+import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Ban as KeyBan } from '../../catalog/limit.ts';
 import { banJson } from '../../catalog/operator/json.ts';
 import { liftBan } from '../../catalog/operator/key-changes.ts';
 import { KEY_ID, keyIdOf } from './keys.ts';
@@ -38,7 +38,7 @@ const listBans: ApiOperation = {
   async handle({ storage, now, exchange }) {
     const [limit, behind] = [limitIn(exchange.query), cursorIn(exchange.query)];
     // Few keys are banned at once, so storage has no pages of them.
-    const bans = (await storage.limits.listBans(now)).sort((one, other) => (isNewer(one, other) ? -1 : 1));
+    const bans = await storage.keys.bans(now);
     const rest = behind ? bans.filter((ban) => isNewer({ startedAt: behind.number, keyId: behind.id }, ban)) : bans;
     const last = rest.length > limit ? rest[limit - 1] : undefined;
     const items = rest.slice(0, limit).map(banJson);

@@ -2,6 +2,7 @@ import { Category } from '../../catalog/category.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
 import { validator } from '../../catalog/validate.ts';
+import { changedAnswer, preconditionOf } from '../../http/operations/conditional.ts';
 import { readId } from '../../http/operations/paging.ts';
 import type { ApiContext, ApiOperation } from './operation.ts';
 import { CategoryChange, CategoryId } from './schema.ts';
@@ -24,10 +25,10 @@ const rename: ApiOperation = {
   pathParameters: [CATEGORY_ID],
   body: { schema: CategoryChange, example: { name: 'Cats' } },
   success: { status: 200, description: 'The category', schema: Category, example: { id: 1, name: 'Cats' } },
-  errors: ['not_found', 'catalog_full'],
+  errors: ['not_found', 'catalog_full', 'precondition_failed'],
   async handle(context) {
     const { name } = checkChange(context.exchange.body);
-    return { status: 200, body: JSON.stringify(await renameCategory(context, categoryIdOf(context), name)) };
+    return changedAnswer(await renameCategory(guarded(context), categoryIdOf(context), name));
   },
 };
 
@@ -42,15 +43,20 @@ const remove: ApiOperation = {
   role: 'admin',
   pathParameters: [CATEGORY_ID],
   success: { status: 204, description: 'The category is deleted' },
-  errors: ['not_found', 'category_in_use'],
+  errors: ['not_found', 'category_in_use', 'precondition_failed'],
   async handle(context) {
-    await deleteCategory(context, categoryIdOf(context));
+    await deleteCategory(guarded(context), categoryIdOf(context));
     return { status: 204 };
   },
 };
 
 /** What operators may do with categories, and callers may not. */
 export const categoryOperations: readonly ApiOperation[] = [rename, remove];
+
+/** The same with `If-Match`, which takes the `ETag` that the public API gives the category. */
+function guarded({ storage, by, exchange }: ApiContext) {
+  return { storage, by, precondition: preconditionOf(exchange) };
+}
 
 function categoryIdOf({ exchange }: ApiContext): number {
   const id = readId(exchange.params.categoryId);

@@ -1,9 +1,10 @@
-import { KEY_STATES, type KeyChanges, type Scope } from '../../catalog/api-key.ts';
+import { type ApiKey, KEY_STATES, type KeyChanges, type Scope } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { keyDetails, keysJson } from '../../catalog/operator/json.ts';
 import {
   type ChangeContext,
   changeKey,
+  endGraces,
   issueKey,
   keyWithId,
   revokeKey,
@@ -11,9 +12,10 @@ import {
 } from '../../catalog/operator/key-changes.ts';
 import { type Limits, PLAN_NAMES, type PlanName } from '../../catalog/plan.ts';
 import { quote, validator } from '../../catalog/validate.ts';
+import { etagOf, preconditionOf } from '../../http/operations/conditional.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { parseDuration } from '../../stdx/duration.ts';
-import { answerOnce, type ChangedKey } from './once.ts';
+import { type ChangedKey, changedKeyAnswer } from './changed-key.ts';
 import type { ApiContext, ApiOperation } from './operation.ts';
 import {
   choice,
@@ -31,6 +33,7 @@ import {
 import { IssuedKey, Key, KeyChange, NewKey, Rotation } from './schema.ts';
 
 const GRACE = '24h';
+const ETAG = 'The validator of the key for If-Match: of its members but lastUsedAt, ban and graces';
 const TAG = 'keys';
 const EXAMPLE = {
   id: 'key_VXnvMwGskigm0Sfq',
@@ -77,7 +80,8 @@ const listKeys: ApiOperation = {
   path: '/keys',
   tag: TAG,
   summary: 'List keys',
-  description: 'A page of the keys, newest first. The filters combine.',
+  description:
+    'A page of the keys, newest first; with `q` first those of which it is the whole name, owner, id or prefix. The filters combine.',
   role: 'viewer',
   queryParameters: [
     textParameter('q', 'Part of a name, an owner, an id or a prefix, regardless of case'),
@@ -106,10 +110,11 @@ const listKeys: ApiOperation = {
       state: choiceIn(query, 'state', KEY_STATES),
       expiresBefore: momentIn(query, 'expiresBefore', { now, towards: 'future' }),
       now,
-      behind: behind && { createdAt: behind.number, id: behind.id },
+      behind: behind && { isExact: behind.number % 2 === 1, createdAt: Math.floor(behind.number / 2), id: behind.id },
       limit: limitIn(query),
     });
-    return pageAnswer(exchange, await keysJson(context, keys), last && { number: last.createdAt, id: last.id });
+    const place = last && { number: 2 * last.createdAt + (last.isExact ? 1 : 0), id: last.id };
+    return pageAnswer(exchange, await keysJson(context, keys), place);
   },
 };
 
@@ -137,7 +142,8 @@ const createKey: ApiOperation = {
     // The schema has checked that name and plan are there.
     const { name = '', plan = 'free', ...rest } = wanted;
     const key = { name, plan, ...rest, ...(expiresAt && { expiresAt }), ...(typeof owner === 'string' && { owner }) };
-    return answerOnce(context, { status: 201, details: {}, make: (change) => issueKey(change, key) });
+    const details = { now: context.now };
+    return changedKeyAnswer(context, { status: 201, details, make: (change) => issueKey(change, key) });
   },
 };
 
@@ -151,11 +157,10 @@ const getKey: ApiOperation = {
   description: 'One key by its id.',
   role: 'viewer',
   pathParameters: [KEY_ID],
-  success: { status: 200, description: 'The key', schema: Key, example: EXAMPLE },
+  success: { status: 200, description: 'The key', schema: Key, example: EXAMPLE, headers: { ETag: ETAG } },
   errors: ['not_found'],
   async handle(context) {
-    const key = await keyWithId(context, keyIdOf(context));
-    return { status: 200, body: JSON.stringify((await keysJson(context, [key]))[0]) };
+    return keyAnswer(context, await keyWithId(context, keyIdOf(context)));
   },
 };
 
@@ -166,16 +171,17 @@ const updateKey: ApiOperation = {
   path: '/keys/{keyId}',
   tag: TAG,
   summary: 'Change a key',
-  description: 'Changes a key within a second, also on other instances. A revoked key is final.',
+  description:
+    'Changes a key within a second, also on other instances. A revoked key is final. With the `ETag` of the key in `If-Match` it is changed only if no member has changed since; `lastUsedAt`, `ban` and `graces` do not count.',
   role: 'keys',
   pathParameters: [KEY_ID],
   body: { schema: KeyChange, example: { plan: 'pro' } },
-  success: { status: 200, description: 'The changed key', schema: Key, example: EXAMPLE },
-  errors: ['not_found', 'key_revoked'],
+  success: { status: 200, description: 'The changed key', schema: Key, example: EXAMPLE, headers: { ETag: ETAG } },
+  errors: ['not_found', 'key_revoked', 'precondition_failed'],
   async handle(context) {
     const wanted = readWanted(checkChange(context.exchange.body) as WantedKey);
-    const key = await changeKey(context, keyIdOf(context), wanted);
-    return { status: 200, body: JSON.stringify((await keysJson(context, [key]))[0]) };
+    const precondition = preconditionOf(context.exchange);
+    return keyAnswer(context, await changeKey({ ...context, precondition }, keyIdOf(context), wanted));
   },
 };
 
@@ -201,7 +207,25 @@ const rotate: ApiOperation = {
         `grace is ${quote(grace)}; send a duration such as 0, 90s, 24h or 30d`,
       );
     }
-    return changeOnce(context, (change, id) => rotateKey(change, id, seconds));
+    return changeByPath(context, (change, id) => rotateKey(change, id, seconds));
+  },
+};
+
+/** DELETE /keys/{keyId}/graces. */
+const endKeyGraces: ApiOperation = {
+  id: 'endGraces',
+  method: 'DELETE',
+  path: '/keys/{keyId}/graces',
+  tag: TAG,
+  summary: 'End the graces of a key',
+  description: 'Ends the old secrets of a rotated key within a second, on every instance. Without one nothing changes.',
+  role: 'keys',
+  pathParameters: [KEY_ID],
+  success: { status: 204, description: 'Only the newest secret works' },
+  errors: ['not_found', 'key_revoked'],
+  async handle(context) {
+    await endGraces(context, keyIdOf(context));
+    return { status: 204 };
   },
 };
 
@@ -217,24 +241,38 @@ const revoke: ApiOperation = {
   pathParameters: [KEY_ID],
   success: { status: 200, description: 'The revoked key', schema: Key, example: EXAMPLE },
   errors: ['not_found'],
-  handle: (context) => changeOnce(context, async (change, id) => ({ key: await revokeKey(change, id) })),
+  handle: (context) => changeByPath(context, async (change, id) => ({ key: await revokeKey(change, id) })),
 };
 
 /** The operations on keys. */
-export const keyOperations: readonly ApiOperation[] = [listKeys, createKey, getKey, updateKey, rotate, revoke];
+export const keyOperations: readonly ApiOperation[] = [
+  listKeys,
+  createKey,
+  getKey,
+  updateKey,
+  rotate,
+  endKeyGraces,
+  revoke,
+];
+
+/** Answers with a key and its validator. */
+async function keyAnswer(context: ApiContext, key: ApiKey): Promise<Answer> {
+  const [shown] = await keysJson(context, [key]);
+  return { status: 200, headers: ['ETag', etagOf(JSON.stringify(key))], body: JSON.stringify(shown) };
+}
 
 /** The id of the key in the path. */
 export function keyIdOf({ exchange }: ApiContext): string {
   return exchange.params.keyId ?? '';
 }
 
-async function changeOnce(
+async function changeByPath(
   context: ApiContext,
   make: (context: ChangeContext, id: string) => Promise<ChangedKey>,
 ): Promise<Answer> {
   const id = keyIdOf(context);
   const details = (await keyDetails(context, [id]))(id);
-  return answerOnce(context, { status: 200, details, make: (change) => make(change, id) });
+  return changedKeyAnswer(context, { status: 200, details, make: (change) => make(change, id) });
 }
 
 /** The known members of a body, with moments in Unix seconds. */

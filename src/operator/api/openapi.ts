@@ -2,7 +2,7 @@ import type { AnyErrorCode, OPERATOR_ERROR_CODES } from '../../catalog/error.ts'
 import { ERROR_CODES } from '../../catalog/error.ts';
 import { TOKEN_PATTERN } from '../../catalog/operator/token.ts';
 import { ERROR_GUIDE, type ErrorGuide } from '../../http/docs/error-guide.ts';
-import { describeParameter, errorBody, IdempotencyKey, named } from '../../http/docs/openapi.ts';
+import { describeParameter, errorBody, IdempotencyKey, IfMatch, named } from '../../http/docs/openapi.ts';
 import { STATUS_OF } from '../../http/errors.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
 import { API_OPERATIONS } from './operations.ts';
@@ -96,7 +96,7 @@ export function operatorOpenApiDocument(added: readonly ApiOperation[] = []): ob
         token: { type: 'http', scheme: 'bearer', bearerFormat: TOKEN_PATTERN.source, description: 'An operator token' },
       },
       schemas,
-      parameters: { IdempotencyKey },
+      parameters: { IdempotencyKey, IfMatch },
       headers: { 'X-Request-Id': REQUEST_ID },
     },
   };
@@ -108,6 +108,7 @@ function describeOperation(operation: ApiOperation, schemas: Record<string, unkn
     ...(operation.pathParameters ?? []).map((parameter) => describeParameter(parameter, 'path')),
     ...(operation.queryParameters ?? []).map((parameter) => describeParameter(parameter, 'query')),
     ...(method === 'POST' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ...(operation.errors.includes('precondition_failed') ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
   ];
   const replayed = method === 'POST' && {
     'Idempotency-Replayed': 'true if this is the outcome of an earlier request',

@@ -4,12 +4,12 @@ import type { OperatorToken, Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { Operation } from '../../http/operations/operation.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import type { RecentAnswers } from '../../telemetry/recent-requests.ts';
+import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 
 /** A request with a token whose role suffices. */
 export interface ApiContext extends ChangeContext {
   readonly storage: Storage;
-  readonly recent: RecentAnswers;
+  readonly recent: RecentRequests;
   readonly exchange: Exchange;
   readonly token: OperatorToken;
   /** The secret of the token, as it was sent. */

@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { quote } from '../../catalog/validate.ts';
 import { readParameter } from '../../http/operations/paging.ts';
-import { utc } from '../../stdx/clock.ts';
+import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { KEY_ID, keyIdOf } from './keys.ts';
 import type { ApiOperation } from './operation.ts';
@@ -36,7 +36,7 @@ const listKeyRequests: ApiOperation = {
   tag: TAG,
   summary: 'List the recent requests of a key',
   description:
-    'The latest requests of a key that this instance keeps in memory, newest first: of each key up to 200 refusals and errors, and 200 other answers.',
+    'The latest requests of a key that this instance keeps in memory, newest first: of each key up to 200 refusals and errors, of one minute the first and the last ten refusals, and 200 other answers.',
   role: 'viewer',
   pathParameters: [KEY_ID],
   queryParameters: [
@@ -66,7 +66,7 @@ const listKeyRequests: ApiOperation = {
     }
     const limit = limitIn(exchange.query, REQUESTS_MAX, REQUESTS);
     const { id: keyId } = await keyWithId(context, keyIdOf(context));
-    const found = await recent.list({ keyId, status, limit });
+    const found = recent.list({ keyId, status, limit });
     return { status: 200, body: JSON.stringify(found.map(requestJson)) };
   },
 };
@@ -90,8 +90,8 @@ const getRequest: ApiOperation = {
   pathParameters: [REQUEST_ID],
   success: { status: 200, description: 'The request', schema: KeyRequest, example: EXAMPLE },
   errors: ['not_found'],
-  async handle({ recent, exchange }) {
-    const found = await recent.find(exchange.params.requestId ?? '');
+  handle({ recent, exchange }) {
+    const found = recent.find(exchange.params.requestId ?? '');
     if (found) return { status: 200, body: JSON.stringify(requestJson(found)) };
     throw new CatalogError(
       'not_found',

@@ -15,6 +15,7 @@ const count = (description: string) => ({ type: 'integer', minimum: 0, descripti
 const Limits = {
   title: 'Limits',
   type: 'object',
+  additionalProperties: false,
   required: ['minute', 'day'],
   properties: {
     minute: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: 'Requests per minute' },
@@ -42,6 +43,7 @@ const wantedFields = {
 export const NewKey = {
   title: 'NewKey',
   type: 'object',
+  additionalProperties: false,
   required: ['name', 'plan'],
   properties: wantedFields,
   description: 'A key to be issued',
@@ -51,6 +53,7 @@ export const NewKey = {
 export const KeyChange = {
   title: 'KeyChange',
   type: 'object',
+  additionalProperties: false,
   properties: wantedFields,
   description: 'What changes of a key; members that are missing stay',
 } as const;
@@ -59,6 +62,7 @@ export const KeyChange = {
 export const Rotation = {
   title: 'Rotation',
   type: 'object',
+  additionalProperties: false,
   properties: {
     grace: { ...text('How long the old secret still works, `0` to `30d`; `24h` if it is missing'), example: '24h' },
   },
@@ -102,6 +106,15 @@ export const Key = {
       required: ['until', 'reason'],
       properties: { until: moment('When the ban ends'), reason: text('Why the key is banned') },
     }),
+    graces: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['prefix', 'endsAt'],
+        properties: { prefix: text('The visible beginning of an old secret'), endsAt: moment('Until when it works') },
+      },
+      description: 'The old secrets that still work; absent without one',
+    },
   },
   description: 'An API key, without its secret',
 } as const;
@@ -141,10 +154,11 @@ const counts = {
 export const KeyUsage = {
   title: 'KeyUsage',
   type: 'object',
-  required: ['id', 'name', ...Object.keys(counts), 'first', 'last'],
+  required: ['id', 'name', 'owner', ...Object.keys(counts), 'first', 'last'],
   properties: {
     id: text('The key'),
     name: text('Its name'),
+    owner: orNull(text("The customer's own id; null for none")),
     ...counts,
     first: moment('The first request'),
     last: moment('The last request'),
@@ -157,8 +171,8 @@ export const UsagePoint = {
   title: 'UsagePoint',
   type: 'object',
   required: ['at', ...Object.keys(counts)],
-  properties: { at: moment('When the minute, hour or day began'), ...counts },
-  description: 'The requests within one minute, hour or day',
+  properties: { at: moment('When the minute, hour, day or month began'), ...counts },
+  description: 'The requests within one minute, hour, day or month',
 } as const;
 
 /** A recent request, without its body, query and headers. */
@@ -215,6 +229,7 @@ export const AuditEntry = {
 export const CategoryChange = {
   title: 'CategoryChange',
   type: 'object',
+  additionalProperties: false,
   required: ['name'],
   properties: { name: { ...Name, description: 'The new name' } },
   description: 'What changes of a category',

@@ -1,8 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CatalogError } from '../../catalog/error.ts';
 import { usageCsv } from '../../catalog/operator/csv.ts';
 import { usageJson, usagePointJson } from '../../catalog/operator/json.ts';
-import { ALL_KEYS, USAGE_PERIODS, type UsagePeriod } from '../../catalog/usage.ts';
+import { ALL_KEYS, USAGE_PERIODS, type UsagePeriod, type UsagePoint } from '../../catalog/usage.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
+import { utc } from '../../stdx/time.ts';
 import type { ApiContext, ApiOperation } from './operation.ts';
 import {
   choice,
@@ -16,9 +19,10 @@ import {
   textIn,
   textParameter,
 } from './query.ts';
-import { KeyUsage, UsagePoint } from './schema.ts';
+import { KeyUsage, UsagePoint as Point } from './schema.ts';
 
-const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
+const PERIODS = [...(Object.keys(USAGE_PERIODS) as UsagePeriod[]), 'month'] as const;
+type Period = (typeof PERIODS)[number];
 const KEYS_PER_PAGE_MAX = 1_000;
 
 /** GET /usage. */
@@ -29,7 +33,7 @@ const getUsage: ApiOperation = {
   tag: 'usage',
   summary: 'Get the usage',
   description:
-    'The requests of each key, by id in pages of 1,000 unless `limit` says otherwise; with `by` instead the requests of all selected keys together in each minute, hour or day that has any. Minutes are kept for 2 days, hours for 62, days for two years; a range is widened to whole ones. `Accept: text/csv` gives CSV.',
+    'The requests of each key, by id in pages of 1,000 unless `limit` says otherwise; with `by` instead the requests of all selected keys together in each minute, hour, day or month (UTC) that has any. Minutes are kept for 2 days, hours for 62, days for two years; a range is widened to whole ones. `Accept: text/csv` gives all of it as CSV, in no pages.',
   role: 'viewer',
   queryParameters: [
     textParameter('key', 'Only the key with this id'),
@@ -49,13 +53,14 @@ const getUsage: ApiOperation = {
     schema: {
       anyOf: [
         { type: 'array', items: KeyUsage },
-        { type: 'array', items: UsagePoint },
+        { type: 'array', items: Point },
       ],
     },
     example: [
       {
         id: 'key_VXnvMwGskigm0Sfq',
         name: 'shop',
+        owner: 'cus_42',
         served: 120,
         refused: 3,
         clientErrors: 1,
@@ -66,53 +71,88 @@ const getUsage: ApiOperation = {
     ],
     headers: { Link: 'The next page of sums; absent on the last' },
   },
-  csv: 'id,name,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
+  csv: 'id,name,owner,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,cus_42,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
   errors: ['validation_failed'],
   async handle(context) {
     const { exchange } = context;
     const by = choiceIn(exchange.query, 'by', PERIODS);
-    const answer = by ? await series(context, by) : await sums(context);
-    return asksForCsv(exchange) ? inCsv(answer) : answer;
+    const isCsv = asksForCsv(exchange);
+    if (by) {
+      const points = (await series(context, by)).map(usagePointJson);
+      return isCsv ? csvAnswer(points) : pageAnswer(exchange, points, undefined);
+    }
+    return isCsv ? csvAnswer(await allSums(context)) : sums(context);
   },
 };
 
 /** The operations on usage. */
 export const usageOperations: readonly ApiOperation[] = [getUsage];
 
-async function sums({ storage, now, exchange }: ApiContext): Promise<Answer> {
-  const { query } = exchange;
+async function sums(context: ApiContext): Promise<Answer> {
+  const { query } = context.exchange;
   const limit = limitIn(query, KEYS_PER_PAGE_MAX, KEYS_PER_PAGE_MAX);
-  const found = await storage.usage.page({
-    ...selectionOf(query, now),
-    keyId: textIn(query, 'key'),
-    now,
-    behind: cursorIn(query)?.id ?? '',
-    limit: limit + 1,
-  });
+  const found = await sumsAfter(context, cursorIn(query)?.id ?? '', limit + 1);
   const last = found.length > limit ? found[limit - 1] : undefined;
-  const items = found.slice(0, limit).map(({ name, ...usage }) => usageJson(usage, name));
-  return pageAnswer(exchange, items, last && { number: 0, id: last.keyId });
+  return pageAnswer(context.exchange, found.slice(0, limit), last && { number: 0, id: last.id });
 }
 
-async function series({ storage, now, exchange }: ApiContext, period: UsagePeriod): Promise<Answer> {
-  const { query } = exchange;
+/** The sums of every selected key. Reads some at a time, so that requests are served in between. */
+async function allSums(context: ApiContext) {
+  const all = [];
+  for (let behind = ''; ; ) {
+    const found = await sumsAfter(context, behind, KEYS_PER_PAGE_MAX);
+    all.push(...found);
+    if (found.length < KEYS_PER_PAGE_MAX) return all;
+    behind = found.at(-1)?.id ?? '';
+    await nextTurn();
+  }
+}
+
+async function sumsAfter({ storage, now, exchange: { query } }: ApiContext, behind: string, limit: number) {
+  const selection = { ...selectionOf(query, now), keyId: textIn(query, 'key'), now };
+  return (await storage.usage.page({ ...selection, behind, limit })).map((each) => usageJson(each, each));
+}
+
+async function series({ storage, now, exchange: { query } }: ApiContext, by: Period): Promise<UsagePoint[]> {
   const keyId = textIn(query, 'key') ?? ALL_KEYS;
+  const period = by === 'month' ? 'day' : by;
   const points = await storage.usage.series({ ...selectionOf(query, now), keyId, period });
-  return pageAnswer(exchange, points.map(usagePointJson), undefined);
+  return by === 'month' ? byMonth(points) : points;
+}
+
+/** Adds up days to months, UTC. */
+function byMonth(days: readonly UsagePoint[]): UsagePoint[] {
+  const months = new Map<number, UsagePoint>();
+  for (const { at, ...day } of days) {
+    const date = new Date(at * 1_000);
+    const start = Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / 1_000;
+    const sum = months.get(start);
+    months.set(start, {
+      at: start,
+      served: (sum?.served ?? 0) + day.served,
+      refused: (sum?.refused ?? 0) + day.refused,
+      clientErrors: (sum?.clientErrors ?? 0) + day.clientErrors,
+      serverErrors: (sum?.serverErrors ?? 0) + day.serverErrors,
+    });
+  }
+  return [...months.values()];
 }
 
 function selectionOf(query: URLSearchParams, now: number) {
-  return {
-    owner: textIn(query, 'owner'),
-    since: momentIn(query, 'since', { now, towards: 'past' }) ?? now - DAY_SECONDS,
-    until: momentIn(query, 'until', { now, towards: 'past' }),
-  };
+  const since = momentIn(query, 'since', { now, towards: 'past' }) ?? now - DAY_SECONDS;
+  const until = momentIn(query, 'until', { now, towards: 'past' });
+  if (until !== undefined && until < since)
+    throw new CatalogError(
+      'validation_failed',
+      `until is ${utc(until)}, before since (${utc(since)}); send a later one`,
+    );
+  return { owner: textIn(query, 'owner'), since, until };
 }
 
 function asksForCsv({ request: { headers } }: Exchange): boolean {
   return /(?:^|,)\s*text\/csv\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(headers.accept ?? '');
 }
 
-function inCsv({ body, ...answer }: Answer): Answer {
-  return { ...answer, contentType: 'text/csv; charset=utf-8', body: usageCsv(JSON.parse(String(body))) };
+function csvAnswer(rows: Parameters<typeof usageCsv>[0]): Answer {
+  return { status: 200, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows) };
 }

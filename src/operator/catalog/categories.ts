@@ -4,6 +4,7 @@ import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import { auditTable } from '../audit.ts';
 import {
   type ConsoleContext,
   type ConsoleRoute,
@@ -19,6 +20,7 @@ import { page } from '../frame/layout.ts';
 import { addressOf, cardTable, filters, textField } from '../frame/list.ts';
 
 const CATEGORIES_PER_PAGE = 50;
+const CHANGES_SHOWN_MAX = 20;
 const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);
 const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   json: 'application/json',
@@ -103,11 +105,12 @@ async function exportCategories({ storage, exchange }: ConsoleContext): Promise<
   return { status: 200, headers, contentType: CONTENT_TYPES[format], body };
 }
 
-function categoryPage(
+async function categoryPage(
   context: ConsoleContext,
   category: Category,
   { name = category.name, mistakes = NO_MISTAKES }: { name?: string; mistakes?: Mistakes } = {},
-): Answer {
+): Promise<Answer> {
+  const changes = await context.storage.audit.list({ since: 0, limit: CHANGES_SHOWN_MAX, target: `${category.id}` });
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <div class="heading"><h1>${foreign(category.name)}</h1>${onlyFor(context, 'admin', html`<a class="button danger" href="/console/categories/${category.id}/delete">Delete</a>`)}</div>
 <dl class="facts"><dt>Id</dt><dd>${category.id}</dd><dt>Description</dt><dd>${category.description ? foreign(category.description) : html`<span class="soft">none</span>`}</dd>
@@ -122,7 +125,9 @@ ${onlyFor(
     html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${name}" required autocomplete="off"${described(mistakes, 'name')}>${fieldMistake(mistakes, 'name')}</div>
 <div class="row"><button class="primary">Rename</button></div></div>`,
   ),
-)}`;
+)}
+<section aria-labelledby="history-heading"><h2 id="history-heading">History</h2>
+${auditTable(changes, { withTarget: false })}</section>`;
   const status = mistakes.size === 0 ? 200 : 400;
   return page(context, { section: '/categories', title: category.name, content, status });
 }

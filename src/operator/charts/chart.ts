@@ -1,5 +1,5 @@
 import { type Html, html } from '../../http/docs/html.ts';
-import { utc } from '../../stdx/clock.ts';
+import { utc } from '../../stdx/time.ts';
 import { count, moment, table, utcDay } from '../frame/element.ts';
 import { isByDay, type Range, stepsOf } from './range.ts';
 import { LINES, scaleEnd } from './scale.ts';

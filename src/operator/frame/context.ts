@@ -7,11 +7,11 @@ import type { Storage } from '../../catalog/storage.ts';
 import type { Health } from '../../http/health.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Limiter } from '../../limits/limiter.ts';
-import type { Clock } from '../../stdx/clock.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Finding } from '../../telemetry/finding.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { RecentAnswers } from '../../telemetry/recent-requests.ts';
+import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { FindBusiest } from '../overview/busiest.ts';
@@ -38,14 +38,12 @@ export interface Additions {
 /** The dependencies of the console. */
 export interface ConsoleOptions {
   readonly storage: Storage;
-  readonly clock: Clock;
-  /** The clock of sessions, login links and tokens, which is never turned. */
-  readonly machineClock: Clock;
+  readonly time: Time;
   readonly limiter: Limiter;
   readonly health: Health;
   readonly events: Events;
   readonly vitals: Vitals;
-  readonly recent: RecentAnswers;
+  readonly recent: RecentRequests;
   readonly metrics: Metrics;
   /** Runs the checks of `doctor`, off the event loop; undefined where they cannot be run. */
   readonly examine?: (() => Promise<readonly Finding[]>) | undefined;
@@ -67,7 +65,7 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly by: Operator;
   /** Unix seconds. */
   readonly now: number;
-  /** By the machine's clock, for sessions and tokens. */
+  /** By the machine's time, which sessions, login links and tokens keep when the time is turned. */
   readonly machineNow: number;
   readonly imports: Imports;
   /** The form of a POST; empty otherwise. */

@@ -1,7 +1,7 @@
 import type { Role } from '../../catalog/operator/token.ts';
 import { type Html, html } from '../../http/docs/html.ts';
-import { utc } from '../../stdx/clock.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
+import { utc } from '../../stdx/time.ts';
 import { type ConsoleContext, may } from './context.ts';
 
 /** A point in time in UTC; a script converts it to the reader's zone and keeps UTC as the tooltip. */

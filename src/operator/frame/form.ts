@@ -1,5 +1,5 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { readBytes, readInto } from '../../http/transport/body.ts';
+import { readBytes } from '../../http/transport/body.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
 import { type Form, readMultipart } from './multipart.ts';
 
@@ -16,7 +16,7 @@ export async function readForm(exchange: Exchange, bytesMax: number): Promise<Fo
   if (!type) throw new CatalogError('unsupported_media_type', 'Only forms are accepted here');
   exchange.continue();
   if (type.toLowerCase() === 'multipart/form-data') {
-    return readMultipart(await readInto(exchange, bytesMax), contentType);
+    return readMultipart(await readBytes(exchange, bytesMax), contentType);
   }
   const bytes = await readBytes(exchange, Math.min(bytesMax, URL_ENCODED_BYTES_MAX));
   return { fields: new URLSearchParams(bytes.toString('utf8')) };

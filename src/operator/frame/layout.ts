@@ -14,8 +14,8 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
-const CONSOLE = { folder: new URL('./assets/', import.meta.url), path: '/console/assets/' };
-const DOCS = { ...CONSOLE, folder: new URL('../../http/docs/assets/', import.meta.url) };
+const CONSOLE = { folder: 'operator/frame/assets/', path: '/console/assets/' };
+const DOCS = { ...CONSOLE, folder: 'http/docs/assets/' };
 
 const icon = readAsset('icon.svg', 'image/svg+xml', DOCS);
 const STYLES = [
@@ -53,7 +53,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
     changed: 'The key was changed. The change takes effect within a second.',
     unchanged: 'Nothing was changed.',
     revoked: 'The key was revoked. Requests with it are refused.',
-    unbanned: 'The ban was lifted. The key works again within a second.',
+    unbanned: 'The ban was lifted, on every instance within a second. The windows of the key stay as they are.',
     'not-banned': 'The key was no longer banned.',
     renamed: 'The category was renamed.',
     deleted: 'The category was deleted.',

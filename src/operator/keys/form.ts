@@ -12,7 +12,7 @@ import {
 import { CatalogError } from '../../catalog/error.ts';
 import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName, planNamed } from '../../catalog/plan.ts';
 import { type Html, html } from '../../http/docs/html.ts';
-import { utc } from '../../stdx/clock.ts';
+import { utc } from '../../stdx/time.ts';
 import { field } from '../frame/context.ts';
 import { count } from '../frame/element.ts';
 import { described, FormCheck, fieldMistake, type Mistakes } from '../frame/form-check.ts';

@@ -1,5 +1,6 @@
 import type { ApiKey, Grace } from '../../catalog/api-key.ts';
-import type { Ban, LimiterMemory } from '../../catalog/limit.ts';
+import { type Ban, banAt } from '../../catalog/ban.ts';
+import { type Counts, refusedUntil } from '../../catalog/limit.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
@@ -28,20 +29,20 @@ export function keyOf(context: ConsoleContext): Promise<ApiKey> {
 async function showKey(context: ConsoleContext): Promise<Answer> {
   const { storage, now } = context;
   const key = await keyOf(context);
-  const memory = await storage.limits.memory(key.id);
-  const ban = memory.ban && memory.ban.endsAt > now ? memory.ban : undefined;
+  const [counts] = await storage.limits.counts([key.id]);
+  const ban = banAt(key, now);
   const actions =
     key.revokedAt === null && may(context, 'keys')
       ? html`<div class="row"><a class="button" href="/console/keys/${key.id}/edit">Change</a><a class="button" href="/console/keys/${key.id}/rotate">Rotate</a><a class="button danger" href="/console/keys/${key.id}/revoke">Revoke</a></div>`
       : '';
   const lastUsedAt = (await storage.usage.lastUses([key.id])).get(key.id);
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
-<div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, ban, now)}</span></h1>${actions}</div>
+<div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, now)}</span></h1>${actions}</div>
 <div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
-<div id="graces" data-live>${(await storage.keys.graces(key.id, now)).map((grace) => gracePanel(grace, now))}</div>
+<div id="graces" data-live>${((await storage.keys.graces([key.id], now)).get(key.id) ?? []).map((grace) => gracePanel(grace, now))}</div>
 ${facts(key, lastUsedAt)}
 <p><a href="/console/requests?key=${key.id}">Recent requests</a> · <a href="/console/requests/why?q=${key.id}">Why was it refused?</a></p>
-${windows(context, key, memory)}
+${windows(context, key, counts)}
 ${lastUsedAt === undefined ? noRequests(context) : await charts(context, key)}
 ${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
@@ -93,7 +94,7 @@ ${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)
 }
 
 /** The use of both windows as last saved, at most half a second ago. */
-export function windows({ now }: ConsoleContext, { limits }: ApiKey, { counts }: LimiterMemory): Html {
+export function windows({ now }: ConsoleContext, { limits }: ApiKey, counts: Counts | undefined): Html {
   const minuteUsed = counts && counts.minuteEnds > now ? counts.minuteUsed : 0;
   const dayUsed = counts && counts.day >= Math.floor(now / DAY_SECONDS) ? counts.dayUsed : 0;
   const window = (
@@ -103,15 +104,16 @@ export function windows({ now }: ConsoleContext, { limits }: ApiKey, { counts }:
     limit: number,
   ) => html`<div class="tile"><dt id="${id}-label">${label}</dt>
 <dd>${count(used)} <span class="soft">of ${count(limit)}</span> <meter aria-labelledby="${id}-label" min="0" max="${limit}" optimum="0" low="${limit * WARNING_SHARE}" high="${limit * 0.999}" value="${Math.min(used, limit)}"></meter></dd></div>`;
-  return html`<dl class="tiles" id="spent" data-live>
+  const until = refusedUntil(counts, limits, now);
+  return html`<div id="spent" data-live><dl class="tiles">
 ${window('minute', 'Used this minute', minuteUsed, limits.minute)}
 ${window('day', 'Used today (UTC)', dayUsed, limits.day)}
-</dl>`;
+</dl>${until === undefined ? '' : html`<p class="soft">The windows refuse the key until ${moment(until)}.</p>`}</div>`;
 }
 
 /** The latest bans of a key. */
 export async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
-  const bans = await storage.limits.banHistory(key.id, BANS_SHOWN_MAX);
+  const bans = await storage.keys.banHistory(key.id, BANS_SHOWN_MAX);
   const end = ({ endsAt, liftedAt }: (typeof bans)[number]) => {
     if (liftedAt !== null) return html`${moment(liftedAt)} <span class="badge">lifted</span>`;
     return endsAt > now ? html`${moment(endsAt)} <span class="badge danger">active</span>` : moment(endsAt);

@@ -1,5 +1,5 @@
 import { type ApiKey, KEY_SORTS, KEY_STATES, type KeyFilter, type KeySort } from '../../catalog/api-key.ts';
-import type { Ban } from '../../catalog/limit.ts';
+import { banAt } from '../../catalog/ban.ts';
 import { keysCsv } from '../../catalog/operator/csv.ts';
 import { issueKey } from '../../catalog/operator/key-changes.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
@@ -138,7 +138,6 @@ function columnsFor({ query, sort }: WantedKeys) {
 
 async function keyRows({ storage, now }: ConsoleContext, keys: readonly ApiKey[]): Promise<Html[][]> {
   const keyIds = keys.map(({ id }) => id);
-  const bans = new Map((await storage.limits.listBans(now)).map((ban) => [ban.keyId, ban]));
   const lastUses = await storage.usage.lastUses(keyIds);
   const { since, stepSeconds } = trendSteps(now);
   const trends = await storage.usage.trends({ keyIds, since, stepSeconds });
@@ -147,7 +146,7 @@ async function keyRows({ storage, now }: ConsoleContext, keys: readonly ApiKey[]
     const owner = key.owner ?? '';
     return [
       html`<a href="/console/keys/${key.id}">${foreign(key.name)}</a><code class="under">${key.prefix}…</code>`,
-      html`${stateBadge(key, bans.get(key.id), now)}${ending(key, now)}`,
+      html`${stateBadge(key, now)}${ending(key, now)}`,
       html`${key.plan}`,
       owner === ''
         ? html`<span class="soft">none</span>`
@@ -221,9 +220,9 @@ ${note ?? ''}
 }
 
 /** The state of a key: revoked, expired, banned or active. */
-export function stateBadge(key: ApiKey, ban: Ban | undefined, now: number): Html {
+export function stateBadge(key: ApiKey, now: number): Html {
   if (key.revokedAt !== null) return html`<span class="badge">revoked</span>`;
   if (key.expiresAt !== null && key.expiresAt <= now) return html`<span class="badge">expired</span>`;
-  if (ban) return html`<span class="badge danger">banned</span>`;
+  if (banAt(key, now)) return html`<span class="badge danger">banned</span>`;
   return html`<span class="badge good">active</span>`;
 }

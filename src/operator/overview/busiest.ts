@@ -23,13 +23,13 @@ interface Finding {
 }
 
 /** Creates a query for the busiest keys that keeps its result for a few seconds, one for each range. */
-export function createBusiest({ storage, clock }: Pick<ConsoleOptions, 'storage' | 'clock'>): FindBusiest {
+export function createBusiest({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): FindBusiest {
   const findings = new Map<string, Finding>();
   return async (range) => {
     const before = findings.get(range.name);
     const startedMs = performance.now();
     if (before && startedMs < before.staleAtMs) return before.last ?? soon(before.found, WAIT_MS);
-    const { unix: now } = clock();
+    const { unix: now } = time.now();
     const found = storage.usage.busiest({ period: range.period, since: firstStep(range, now), limit: SHOWN_MAX });
     const finding: Finding = { found, ...(before?.last && { last: before.last }), staleAtMs: Number.POSITIVE_INFINITY };
     findings.set(range.name, finding);

@@ -1,4 +1,5 @@
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { Finding } from '../../telemetry/finding.ts';
 import { soon } from './soon.ts';
 
@@ -17,7 +18,7 @@ export interface Examined {
 export interface ExaminationOptions {
   /** What `doctor` checks. It must not hold up the event loop. */
   readonly examine: () => Promise<readonly Finding[]>;
-  readonly clock: () => { readonly unix: number };
+  readonly time: Time;
 }
 
 /** Repeats what the command `doctor` checks, while operators look at it. */
@@ -33,7 +34,7 @@ export class Examination {
 
   /** The latest findings; undefined if the first are not there within half a second. Never rejects. */
   async latest(): Promise<Examined | undefined> {
-    if (performance.now() >= this.#staleAtMs) {
+    if (this.#options.time.steadyMs() >= this.#staleAtMs) {
       this.#staleAtMs = Number.POSITIVE_INFINITY;
       const running = this.#run();
       if (!this.#last) await soon(running, WAIT_MS);
@@ -42,13 +43,13 @@ export class Examination {
   }
 
   async #examine(): Promise<void> {
-    const startedMs = performance.now();
+    const startedMs = this.#options.time.steadyMs();
     const findings = await this.#options.examine().catch((error: Error): Finding[] => {
       const advice = 'run `pet-catalog doctor` on the machine';
       return [{ check: 'doctor', status: 'warning', finding: `The checks failed: ${error.message}`, advice }];
     });
-    this.#last = { at: this.#options.clock().unix, findings };
-    const endedMs = performance.now();
+    this.#last = { at: this.#options.time.now().unix, findings };
+    const endedMs = this.#options.time.steadyMs();
     this.#staleAtMs = endedMs + Math.max(KEPT_MS, (endedMs - startedMs) / TIME_SHARE);
   }
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type Html, html } from '../../http/docs/html.ts';
+import { CERTIFICATE_SECONDS_MIN } from '../../telemetry/events.ts';
 import type { Finding } from '../../telemetry/finding.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { ConsoleContext } from '../frame/context.ts';
@@ -7,6 +8,9 @@ import { count, duration, moment } from '../frame/element.ts';
 
 /** A backup is overdue after this many intervals. */
 const OVERDUE_INTERVALS = 2;
+/** From this share on a bound is marked, and below so many free bytes the disk. */
+const NEAR = 0.9;
+const FREE_BYTES_MIN = 1024 ** 3;
 const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
 /** The schedule of backups and the newest one. Moments are Unix seconds. */
@@ -23,9 +27,15 @@ interface BackupState {
 /** Reads the state of the backups from the metrics, which the scheduler feeds. */
 async function backupState(metrics: Metrics): Promise<BackupState> {
   const { backupInterval, backupTime, backupBytes, backupFailures } = metrics;
-  const all = await Promise.all([backupInterval, backupTime, backupBytes, backupFailures].map((each) => each.get()));
-  const [everySeconds = 0, at = 0, bytes = 0, failures = 0] = all.map(({ values }) => values[0]?.value ?? 0);
+  const metered = [backupInterval, backupTime, backupBytes, backupFailures];
+  const [everySeconds = 0, at = 0, bytes = 0, failures = 0] = await valuesOf(metered);
   return { everySeconds, at, bytes, failures };
+}
+
+/** The values of metrics without labels. */
+async function valuesOf(metered: readonly { get(): Promise<{ values: { value: number }[] }> }[]): Promise<number[]> {
+  const all = await Promise.all(metered.map((each) => each.get()));
+  return all.map(({ values }) => values[0]?.value ?? 0);
 }
 
 /** What this instance depends on, the last backup, and what the command `doctor` would complain of. */
@@ -44,6 +54,7 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 <h2 id="health-heading">Health <small>of this instance</small></h2>
 <dl class="facts"><dt>Database</dt><dd>${database}</dd><dt>Redis</dt><dd>${counting}</dd>
 <dt>Last backup</dt><dd>${await lastBackup(context)}</dd>
+<dt>How full</dt><dd>${await fullness(context)}</dd>
 <dt>Checks</dt><dd>${await checks(context)}</dd>
 <dt>This instance</dt><dd>on <code>${hostname()}</code>, version ${version}, ${environment}, up for ${duration(process.uptime())}</dd>
 <dt>API</dt><dd><code>${url()}</code></dd></dl>
@@ -53,7 +64,7 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 async function lastBackup({ metrics, machineNow: now }: ConsoleContext): Promise<Html> {
   const { everySeconds, at, bytes, failures } = await backupState(metrics);
   if (everySeconds === 0) {
-    return html`<span class="badge">not scheduled</span> This instance makes none: set <code>BACKUP_DIR</code>, or back the database up by its own tools.`;
+    return html`<span class="badge">not scheduled</span> This instance makes none: set <code>BACKUP_DIR</code>, or on PostgreSQL use its own tools.`;
   }
   const failed = failures > 0 ? html` Failed attempts since the start: ${count(failures)}; see the log.` : '';
   if (at === 0)
@@ -62,6 +73,24 @@ async function lastBackup({ metrics, machineNow: now }: ConsoleContext): Promise
   const isOverdue = age > OVERDUE_INTERVALS * everySeconds;
   const badge = isOverdue ? html`<span class="badge danger">overdue</span> ` : '';
   return html`${badge}<strong>${duration(age)} old</strong>, ${size(bytes)}, made ${moment(at)}; one is due every ${duration(everySeconds)}.${failed}`;
+}
+
+/** The catalog, the database and the certificate of what they may be at most; the nearly full ones are marked. */
+async function fullness({ metrics, machineNow: now }: ConsoleContext): Promise<Html> {
+  const { listBytesMax: listMax, databaseBytes, databaseLogBytes, diskFreeBytes, certificateExpires } = metrics;
+  const [categories = 0, categoriesMax = 0] = await valuesOf([metrics.categories, metrics.categoriesMax]);
+  const [listBytes = 0, listBytesMax = 0] = await valuesOf([metrics.listBytes, listMax]);
+  const [database = 0, log = 0] = await valuesOf([databaseBytes, databaseLogBytes]);
+  const [free = 0, ends = 0] = await valuesOf([diskFreeBytes, certificateExpires]);
+  const marked = (isNear: boolean, text: Html) => (isNear ? html`<strong class="danger">${text}</strong>` : text);
+  const parts = [
+    marked(categories > NEAR * categoriesMax, html`${count(categories)} of ${count(categoriesMax)} categories`),
+    marked(listBytes > NEAR * listBytesMax, html`their list ${size(listBytes)} of ${size(listBytesMax)}`),
+    html`database ${size(database)}${log > 0 ? html`, log ${size(log)}` : ''}`,
+    Number.isNaN(free) ? '' : marked(free < FREE_BYTES_MIN, html`${size(free)} free on its disk`),
+    ends === 0 ? '' : marked(ends - now < CERTIFICATE_SECONDS_MIN, html`certificate until ${moment(ends)}`),
+  ];
+  return html`${parts.filter((part) => part !== '').map((part, index) => html`${index > 0 ? '; ' : ''}${part}`)}`;
 }
 
 async function checks({ examination }: ConsoleContext): Promise<Html> {

@@ -1,5 +1,5 @@
+import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Ban } from '../../catalog/limit.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { type Range, rangeIn, rangeLinks } from '../charts/range.ts';
 import { apiCharts, milliseconds } from '../charts/usage.ts';
@@ -82,12 +82,12 @@ ${tile('99 of 100 within (p99)', milliseconds(p99))}
 
 async function bans(context: ConsoleContext): Promise<Html> {
   const { storage, now } = context;
-  const all = (await storage.limits.listBans(now)).sort((one, other) => other.startedAt - one.startedAt);
+  const all = await storage.keys.bans(now);
   const names = await keyNames(
     context,
     all.slice(0, BANS_MAX).map(({ keyId }) => keyId),
   );
-  const panel = (ban: Ban) => html`<li class="panel danger"><div>
+  const panel = (ban: KeyBan) => html`<li class="panel danger"><div>
 <p>${keyLink(ban.keyId, names)} is banned for another <strong>${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
 <p>It was ${ban.reason}. <a href="/console/requests/why?q=${ban.keyId}">Why was it refused?</a></p></div>
 ${onlyFor(context, 'keys', post(context, `/keys/${ban.keyId}/unban`, html`<button aria-label="Lift the ban of ${names.get(ban.keyId) ?? ban.keyId}">Lift the ban</button>`))}</li>\n`;

@@ -1,6 +1,6 @@
 import { durationWithin, outcomeOf, type UsageCounts } from '../../catalog/usage.ts';
+import type { Time, Timer } from '../../stdx/time.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import { apiSeries } from '../../telemetry/usage.ts';
 
 const SAMPLE_INTERVAL_MS = 5_000;
 /** Rates cover the last 10 s, durations the last minute. */
@@ -25,14 +25,14 @@ export interface VitalSigns extends UsageCounts {
 /** Samples the metrics every few seconds to derive rates. Adds no cost to requests. */
 export class Vitals implements Disposable {
   readonly #requests: Metrics['requests'];
-  readonly #nowMs: () => number;
-  readonly #timer: NodeJS.Timeout;
+  readonly #time: Time;
+  readonly #timer: Timer;
   #samples: Sample[] = [];
 
-  constructor({ requests }: Metrics, nowMs = () => performance.now()) {
+  constructor({ requests }: Metrics, time: Time) {
     this.#requests = requests;
-    this.#nowMs = nowMs;
-    this.#timer = setInterval(() => this.sample(), SAMPLE_INTERVAL_MS).unref();
+    this.#time = time;
+    this.#timer = time.setInterval(() => this.sample(), SAMPLE_INTERVAL_MS).unref();
     this.sample();
   }
 
@@ -62,18 +62,19 @@ export class Vitals implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
   }
 
   #read(): Sample {
     const counts = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
     const durations: number[] = [];
-    for (const series of apiSeries(this.#requests)) {
+    for (const series of this.#requests.series()) {
+      if (series.labels.api === 'false') continue;
       for (const [index, count] of series.counts.entries()) {
         durations[index] = (durations[index] ?? 0) + count;
         counts[outcomeOf(series.labels.status)] += count;
       }
     }
-    return { atMs: this.#nowMs(), counts, durations };
+    return { atMs: this.#time.steadyMs(), counts, durations };
   }
 }

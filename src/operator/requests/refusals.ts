@@ -32,7 +32,7 @@ export async function refusalsByMinute(
   const since = now - USAGE_PERIODS.minute.keptSeconds;
   const points = await storage.usage.series({ keyId: key.id, period: 'minute', since });
   const refused = points.filter((point) => point.refused > 0).reverse();
-  const bans = await storage.limits.banHistory(key.id, BANS_MAX);
+  const bans = await storage.keys.banHistory(key.id, BANS_MAX);
   const days = await storage.usage.series({ keyId: key.id, period: 'day', since });
   const spentDays = new Set(days.filter(({ served }) => served >= key.limits.day).map(({ at }) => at));
   const byMinute = Map.groupBy(failures, ({ at }) => at - (at % MINUTE_SECONDS));

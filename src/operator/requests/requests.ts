@@ -65,7 +65,7 @@ async function found(context: ConsoleContext, wanted: Wanted): Promise<Html> {
   if (key !== '' && keyId === undefined) {
     return empty('No key has this name, id or prefix.', html`<a href="/console/keys">Show all keys</a>`);
   }
-  const requests = await context.recent.list({
+  const requests = context.recent.list({
     limit: SHOWN_MAX,
     keyId,
     status: exact,

@@ -1,6 +1,6 @@
 import { outcomeOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/docs/html.ts';
-import { utc } from '../../stdx/clock.ts';
+import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { OUTCOMES } from '../charts/usage.ts';
 import type { ConsoleContext } from '../frame/context.ts';

@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
+import { banAt } from '../../catalog/ban.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
@@ -34,7 +35,7 @@ ${text === '' ? '' : await answerFor(context, text)}
 
 async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
   const { recent, storage } = context;
-  const request = await recent.find(text);
+  const request = recent.find(text);
   if (request) {
     const key = await storage.keys.find(request.keyId);
     return key ? aboutRequest(context, key, request) : html`${verdict(request)}<p>Its key is no longer there.</p>`;
@@ -52,7 +53,7 @@ function unknown({ usesRedis }: ConsoleContext, text: string): Html {
 <ul><li>A request without a valid key gets 401 and is not kept: ask for the beginning of the key and look it up here.</li>
 <li>An old request is no longer kept: look its key up here for what was counted in each minute of the last two days.</li>
 ${usesRedis ? html`<li>Another instance may have answered it: look in its console, or in the logs.</li>` : ''}
-<li>The log has a line with its <code>requestId</code> where <code>ACCESS_LOG</code> is <code>all</code>, and where it is <code>errors</code> for every 5xx.</li></ul></section>`;
+<li>The log has a line with its <code>requestId</code> for a 5xx, and for every request where <code>ACCESS_LOG</code> is <code>all</code>.</li></ul></section>`;
 }
 
 /** The answer to “why”, in one sentence, and what the caller can do. */
@@ -63,7 +64,7 @@ function verdict(request: RecentRequest, key?: ApiKey): Html {
 
 async function aboutRequest(context: ConsoleContext, key: ApiKey, request: RecentRequest): Promise<Html> {
   const { requestId, at, durationMs } = request;
-  const all = await context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
+  const all = context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
   const place = all.findIndex((each) => each.requestId === requestId);
   const around = all.slice(Math.max(0, place - AROUND), place + AROUND + 1);
   return html`${verdict(request, key)}
@@ -79,7 +80,7 @@ ${await banHistory(context, key)}`;
 }
 
 async function aboutKey(context: ConsoleContext, key: ApiKey): Promise<Html> {
-  const all = await context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
+  const all = context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
   const failures = all.filter(({ status }) => status >= 400);
   const latest = failures.find(({ status }) => status === 429) ?? failures[0];
   const answer = latest
@@ -98,15 +99,15 @@ ${await banHistory(context, key)}`;
 /** The state of the key now, its limits and what is used of them, its ban, and what the operator can do. */
 async function keyNow(context: ConsoleContext, key: ApiKey): Promise<Html> {
   const { storage, now } = context;
-  const memory = await storage.limits.memory(key.id);
-  const ban = memory.ban && memory.ban.endsAt > now ? memory.ban : undefined;
+  const [counts] = await storage.limits.counts([key.id]);
+  const ban = banAt(key, now);
   const change =
     key.revokedAt === null
       ? onlyFor(context, 'keys', html`<a class="button" href="/console/keys/${key.id}/edit">Change the plan</a>`)
       : '';
-  return html`<div class="heading key-now"><p><a href="/console/keys/${key.id}"><strong>${foreign(key.name)}</strong></a> ${stateBadge(key, ban, now)} <span class="soft">plan ${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</span></p>${change}</div>
+  return html`<div class="heading key-now"><p><a href="/console/keys/${key.id}"><strong>${foreign(key.name)}</strong></a> ${stateBadge(key, now)} <span class="soft">plan ${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</span></p>${change}</div>
 ${ban ? banPanel(context, key, ban) : ''}
-${windows(context, key, memory)}`;
+${windows(context, key, counts)}`;
 }
 
 function left(name: string, remaining: number | undefined, limit: number): Html {

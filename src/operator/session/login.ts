@@ -14,14 +14,14 @@ const FORM_BYTES_MAX = 4 * 1024;
  * Creates the handler of the login page. GET does not use up the link, so link previews and scanners cannot; the POST
  * of its button opens the session.
  */
-export function createLogin({ storage, machineClock }: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
+export function createLogin({ storage, time }: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const attempts = new LoginAttempts();
   return async (exchange) => {
     if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '');
     checkOrigin(exchange.request);
     const { fields } = await readForm(exchange, FORM_BYTES_MAX);
     const login = field(fields, 'token');
-    const { unix: now, steady } = machineClock();
+    const { unix: now, steady } = time.machine.now();
     const { request } = exchange;
     const opened = await openSession(storage, { login, now, isSecure: isSecure(request) });
     if (opened) return { ...seeOther(''), headers: ['Location', '/console', 'Set-Cookie', opened.cookie] };
@@ -38,7 +38,7 @@ function loginPage(token: string): Answer {
 <button class="primary">Open the console</button></form>`
     : html`<h1>You are not signed in</h1>
 <p>Run this command on the machine of the service, and open the link that it prints:</p>
-<pre tabindex="0"><code>npx pet-catalog console login</code></pre>
+<pre tabindex="0"><code>pet-catalog console login</code></pre>
 <p class="soft">Already signed in, and here through a link from another site? <a href="/console">Go to the console</a>.</p>`;
   return barePage({ title: token ? 'Sign in' : 'Not signed in', content });
 }
@@ -50,7 +50,7 @@ function invalidLinkPage(): Answer {
     content: html`<h1>The link is not valid</h1>
 <p role="alert">It was already used, is older than ten minutes, or is incomplete.</p>
 <p>Create a new one:</p>
-<pre tabindex="0"><code>npx pet-catalog console login</code></pre>`,
+<pre tabindex="0"><code>pet-catalog console login</code></pre>`,
   });
 }
 
@@ -62,7 +62,7 @@ function tooManyAttempts(seconds: number): Answer {
     content: html`<h1>Too many attempts</h1>
 <p role="alert">Several logins from your address failed, and this link is not valid either. A new link works at once; failed ones are counted again after ${seconds} s.</p>
 <p>Ask for a new one:</p>
-<pre tabindex="0"><code>npx pet-catalog console login</code></pre>`,
+<pre tabindex="0"><code>pet-catalog console login</code></pre>`,
   });
 }
 
@@ -95,7 +95,7 @@ export const sessionRoutes: readonly ConsoleRoute[] = [
       const content = html`<h1>Sessions</h1>
 <p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>.</p>
 ${cardTable('Sessions', columns, rows)}
-${empty('Another operator needs the console?', html`<code>npx pet-catalog console login</code> prints a link that opens another session; with <code>--role viewer</code> one that can only look.`)}`;
+${empty('Another operator needs the console?', html`<code>pet-catalog console login</code> prints a link that opens another session; with <code>--role viewer</code> one that can only look.`)}`;
       return page(context, { title: 'Sessions', content });
     },
   },

@@ -77,15 +77,15 @@ export const CATEGORY_DEFECTS: readonly Defect[] = [
     name: 'list-late',
     rule: 'create.in-next-list',
     description: 'the list misses a new category for a second',
-    inject: (clock) => {
+    inject: (time) => {
       let newest = { id: 0, until: 0 };
       const late = listing((categories) =>
-        newest.until > clock().unix ? categories.filter(({ id }) => id !== newest.id) : categories,
+        newest.until > time.now().unix ? categories.filter(({ id }) => id !== newest.id) : categories,
       );
       return {
         answer(answer, exchange) {
           if (answer.status === 201 && exchange.path === PATH) {
-            newest = { id: Number((jsonIn(answer) as Category).id), until: clock().unix + LATE_SECONDS };
+            newest = { id: Number((jsonIn(answer) as Category).id), until: time.now().unix + LATE_SECONDS };
           }
           return late.answer?.(answer, exchange) ?? answer;
         },
@@ -137,7 +137,7 @@ export const CATEGORY_DEFECTS: readonly Defect[] = [
 ];
 
 /** Changes every category in an answer. */
-function showing(change: (category: Category) => Category): Fault {
+export function showing(change: (category: Category) => Category): Fault {
   return {
     answer: (answer, exchange) => {
       if (answer.status > 201 || answer.body === undefined || !exchange.path.startsWith(PATH)) return answer;
@@ -148,7 +148,7 @@ function showing(change: (category: Category) => Category): Fault {
 }
 
 /** Changes the list of all categories. */
-function listing(change: (categories: readonly Category[]) => readonly Category[]): Fault {
+export function listing(change: (categories: readonly Category[]) => readonly Category[]): Fault {
   const isList = (answer: Answer, { path, request }: Exchange) =>
     path === PATH && request.method === 'GET' && answer.status === 200;
   return {
@@ -158,7 +158,7 @@ function listing(change: (categories: readonly Category[]) => readonly Category[
 }
 
 /** Changes the body of a create before it is checked. */
-function creating(change: (body: Category, exchange: Exchange) => Category): Fault {
+export function creating(change: (body: Category, exchange: Exchange) => Category): Fault {
   return {
     parts: operating('createCategory', (handle) => (catalog, exchange) => {
       const { body } = exchange;

@@ -64,7 +64,8 @@ export const ERROR_DEFECTS: readonly Defect[] = [
     name: 'fourth-error-member',
     rule: 'errors.three-members',
     description: 'errors have a timestamp too',
-    inject: (clock) => rewritingErrors((answer) => ({ ...answer, body: changed(answer, { timestamp: clock().unix }) })),
+    inject: (time) =>
+      rewritingErrors((answer) => ({ ...answer, body: changed(answer, { timestamp: time.now().unix }) })),
   },
   {
     name: 'problem-json',
@@ -106,7 +107,8 @@ export const ERROR_DEFECTS: readonly Defect[] = [
   },
 ];
 
-function rewriting(code: Answer['code'], change: (answer: Answer, exchange: Exchange) => Answer): Fault {
+/** Rewrites the errors of one code. */
+export function rewriting(code: Answer['code'], change: (answer: Answer, exchange: Exchange) => Answer): Fault {
   return { answer: (answer, exchange) => (answer.code === code ? change(answer, exchange) : answer) };
 }
 
@@ -119,6 +121,6 @@ function rewritingErrors(change: (answer: Answer) => Answer): Fault {
 }
 
 /** The body of an error with other members. */
-function changed(answer: Answer, members: Readonly<Record<string, unknown>>): string {
+export function changed(answer: Answer, members: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ ...(jsonIn(answer) as object), ...members });
 }

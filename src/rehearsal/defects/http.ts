@@ -53,7 +53,7 @@ export const HTTP_DEFECTS: readonly Defect[] = [
     description: 'the parameter limit is ignored',
     inject: () => ({
       request: ({ request }) => {
-        request.url = request.url?.replace(/([?&])limit=/, '$1ignored=') ?? '';
+        request.url = request.url?.replace(/([?&])limit=[1-9]\d*/, '$1limit=1000') ?? '';
       },
     }),
   },

@@ -75,7 +75,7 @@ export const LIMIT_DEFECTS: readonly Defect[] = [
     name: 'retry-after-unix-time',
     rule: 'limits.retry-after-is-a-wait',
     description: 'Retry-After is a Unix time in milliseconds',
-    inject: (clock) => retryAfter((seconds) => `${(clock().unix + seconds) * 1000}`),
+    inject: (time) => retryAfter((seconds) => `${(time.now().unix + seconds) * 1000}`),
   },
   {
     name: 'retry-after-missing',
@@ -113,9 +113,10 @@ export const LIMIT_DEFECTS: readonly Defect[] = [
   ),
 ];
 
-type Limiter = AppOptions['limiter'];
+export type Limiter = AppOptions['limiter'];
 
-function limiting(change: (limiter: Limiter) => Partial<Limiter>): Fault {
+/** Replaces parts of the limiter. */
+export function limiting(change: (limiter: Limiter) => Partial<Limiter>): Fault {
   return {
     parts: (options) => {
       const { limiter } = options;
@@ -130,11 +131,12 @@ function limiting(change: (limiter: Limiter) => Partial<Limiter>): Fault {
 }
 
 /** Changes what headers say, and nothing that is counted. */
-function telling(change: (decision: Decision) => Decision): Fault {
+export function telling(change: (decision: Decision) => Decision): Fault {
   return limiting((limiter) => ({ current: (key, decision) => change(limiter.current(key, decision)) }));
 }
 
-function retryAfter(change: (seconds: number) => string | undefined): Fault {
+/** Rewrites `Retry-After` of a refusal; undefined removes it. */
+export function retryAfter(change: (seconds: number) => string | undefined): Fault {
   return {
     answer: (answer) => {
       const seconds = answer.headers?.[answer.headers.indexOf('Retry-After') + 1];

@@ -7,24 +7,41 @@ const NAME_CHARACTERS = 6;
 
 type Json = null | boolean | number | string | Json[] | { readonly [name: string]: Json };
 
+/** Reads and writes numbers as they stand: large ones would lose digits (ECMAScript, JSON.rawJSON). */
+const EXACT = JSON as unknown as {
+  parse(text: string, revive: (name: string, value: unknown, context: { readonly source: string }) => unknown): Json;
+  rawJSON(text: string): object;
+  isRawJSON(value: unknown): boolean;
+};
+
 /**
  * An answer with what may be added at any time within `/v1`: unknown members in every object, their order, unknown
- * headers, and no `ETag`. An error's body keeps its three members. The same seed and answer give the same.
+ * headers, and no `ETag`. An error's body keeps its three members. The same seed gives the same for the same answer.
  */
 export function greased(answer: Answer, seed: string): Answer {
   const { body, code, cacheControl: _, ...rest } = answer;
-  const text = body === undefined ? '' : textOf(body);
-  const random = randomFrom(`${seed}\n${answer.status}\n${text}`);
-  const headers = [...withoutEtag(answer.headers ?? []), ...unknownHeaders(random)];
+  const headers = [...withoutEtag(answer.headers ?? []), ...unknownHeaders(seed)];
   if (body === undefined) return { ...rest, headers };
-  const values = unknownValues(random);
-  const changed = code === undefined ? greasedValue(JSON.parse(text), random, values) : JSON.parse(text);
-  return { ...rest, ...(code !== undefined && { code }), headers, body: JSON.stringify(changed) };
+  if (code !== undefined) return { ...rest, code, headers, body };
+  return { ...rest, headers, body: greasedJson(textOf(body), seed) };
+}
+
+/** Whether a JSON text is an object, or a list with one. */
+export function holdsObject(text: string): boolean {
+  const value: Json = JSON.parse(text);
+  return [value].flat().some((each) => typeof each === 'object' && each !== null && !Array.isArray(each));
+}
+
+/** A JSON text with an unknown member in every object, and their members in another order. */
+export function greasedJson(text: string, seed: string): string {
+  const random = randomFrom(`members ${seed}`);
+  const value = EXACT.parse(text, (_, each, { source }) => (typeof each === 'number' ? EXACT.rawJSON(source) : each));
+  return JSON.stringify(greasedValue(value, random, unknownValues(random)));
 }
 
 function greasedValue(value: Json, random: () => number, values: () => Json): Json {
   if (Array.isArray(value)) return value.map((each) => greasedValue(each, random, values));
-  if (value === null || typeof value !== 'object') return value;
+  if (value === null || typeof value !== 'object' || EXACT.isRawJSON(value)) return value;
   const members = Object.entries(value).map(([name, each]): [string, Json] => [
     name,
     greasedValue(each, random, values),
@@ -50,7 +67,9 @@ function unknownValues(random: () => number): () => Json {
   };
 }
 
-function unknownHeaders(random: () => number): string[] {
+/** Unknown headers, flat. */
+export function unknownHeaders(seed: string): string[] {
+  const random = randomFrom(`headers ${seed}`);
   const count = 1 + Math.floor(random() * HEADERS_MAX);
   return Array.from({ length: count }, () => [`Grease-${word(random)}`, word(random)]).flat();
 }
@@ -70,7 +89,8 @@ function word(random: () => number): string {
   return Array.from({ length: NAME_CHARACTERS }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join('');
 }
 
-function textOf(body: string | readonly Uint8Array[]): string {
+/** The text of an answer's body. */
+export function textOf(body: string | readonly Uint8Array[]): string {
   return typeof body === 'string' ? body : Buffer.concat(body).toString('utf8');
 }
 

@@ -12,7 +12,10 @@ test('a script is its steps, each as often as it says, and white space around th
 });
 
 for (const [script, message] of [
-  ['', /^The script is empty; .*ok, limit:S, quota:S, ban:S, unavailable:S, unknown, lost, reset, cut, slow:S/],
+  [
+    '',
+    /^The script is empty; .*ok, limit:S, limit-date:S, quota:S, ban:S, unavailable:S, unknown, lost, reset, cut, slow:S/,
+  ],
   ['ok,limt:2', /^Step 2 of the script, "limt:2", is none of the steps: ok, limit:S/],
   ['ok,,lost', /^Step 2 of the script, "", is none of the steps/],
   ['OK', /^Step 1 of the script, "OK", is none of the steps/],
@@ -22,7 +25,7 @@ for (const [script, message] of [
   ['unavailable:90000', /needs whole seconds/],
   ['slow:61', /^Step 1 of the script, "slow:61", needs whole seconds from 1 to 60, such as slow:2$/],
   ['ok,lost:3', /^Step 2 of the script, "lost:3", takes no seconds; write lost$/],
-  ['ok*0', /repeats "0" times; write a whole number from 1 to 10000 behind the \*$/],
+  ['ok*0', /repeats "0" times; write a whole number from 1 to 10000 after the \*$/],
   ['ok*two', /repeats "two" times/],
   ['ok*2*2', /repeats "2\*2" times/],
   ['ok*10001', /repeats "10001" times/],

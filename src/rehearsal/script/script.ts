@@ -12,6 +12,7 @@ const SLOW_SECONDS_MAX = 60;
 export const STEP_SECONDS_MAX = {
   ok: 0,
   limit: DAY_SECONDS,
+  'limit-date': DAY_SECONDS,
   quota: DAY_SECONDS,
   ban: DAY_SECONDS,
   unavailable: DAY_SECONDS,
@@ -72,7 +73,7 @@ function parseStep(written: string, place: string): { step: Step; times: number 
   if (name === 'revoked') throw wrong(`${place} is for good; write it once`);
   const count = wholeNumber(times);
   if (!(count >= 1 && count <= STEPS_MAX)) {
-    throw wrong(`${place} repeats ${quote(times)} times; write a whole number from 1 to ${STEPS_MAX} behind the *`);
+    throw wrong(`${place} repeats ${quote(times)} times; write a whole number from 1 to ${STEPS_MAX} after the *`);
   }
   return { step, times: count };
 }

@@ -5,9 +5,10 @@ import type { Operation } from '../../http/operations/operation.ts';
 import type { Exchange, Serve } from '../../http/transport/exchange.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import { later } from '../../limits/window.ts';
-import type { Clock } from '../../stdx/clock.ts';
-import type { Timers } from '../../stdx/timers.ts';
-import type { Step } from './script.ts';
+import type { Time } from '../../stdx/time.ts';
+import type { TurnedTime } from '../turned-time.ts';
+import type { Held } from './progress.ts';
+import { machineMs } from './script-time.ts';
 import type { ScriptedKeys } from './scripted-key.ts';
 import { ScriptedRequest } from './scripted-request.ts';
 
@@ -16,10 +17,7 @@ const UNKNOWN_KEY = { headers: { authorization: 'Bearer unknown' } } as Incoming
 
 export interface ScriptOptions {
   readonly keys: ScriptedKeys;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  /** The time of the clock in milliseconds. */
-  nowMs(): number;
+  readonly time: TurnedTime;
 }
 
 /**
@@ -28,7 +26,7 @@ export interface ScriptOptions {
  */
 export function withScripts(
   createApp: (options: AppOptions) => Serve,
-  { keys, clock, timers, nowMs }: ScriptOptions,
+  { keys, time }: ScriptOptions,
 ): (options: AppOptions) => Serve {
   return (options) => {
     const { authenticator } = options;
@@ -41,12 +39,12 @@ export function withScripts(
       ...options,
       authenticator: {
         async authenticate(request) {
-          const at = nowMs();
+          const at = machineMs(time);
           const found = await authenticator.authenticate(request);
           const sent = exchanges.get(request);
           const key = found.key && (await keys.find(found.key.id));
           if (!sent || !found.key || !key) return found;
-          const scripted = new ScriptedRequest(sent.exchange, { key, at, timers, nowMs });
+          const scripted = new ScriptedRequest(sent.exchange, { key, at, time });
           sent.scripted = scripted;
           if (scripted.isRevoked({ isFree: isFree(sent.exchange) })) return authenticator.authenticate(UNKNOWN_KEY);
           const copy = { ...found.key };
@@ -54,7 +52,7 @@ export function withScripts(
           return { key: copy };
         },
       },
-      limiter: scriptedLimiter(options.limiter, { requests, clock }),
+      limiter: scriptedLimiter(options.limiter, { requests, time }),
       operations: options.operations.map((operation) => ({
         ...operation,
         handle: (catalog, exchange) => {
@@ -93,18 +91,18 @@ function freeRoutes(operations: readonly Operation[]): (exchange: Exchange) => b
 
 interface LimiterOptions {
   readonly requests: WeakMap<ApiKey, ScriptedRequest>;
-  readonly clock: Clock;
+  readonly time: Time;
 }
 
 /** A limiter that refuses what a script refuses, by the arithmetic of the real one. */
-function scriptedLimiter(limiter: AppOptions['limiter'], { requests, clock }: LimiterOptions): AppOptions['limiter'] {
+function scriptedLimiter(limiter: AppOptions['limiter'], { requests, time }: LimiterOptions): AppOptions['limiter'] {
   /** Decisions made by a script; they are not restated. */
   const made = new WeakSet<Decision>();
   const peek = async (key: ApiKey) => {
     const known = await limiter.peek(key);
     const held = requests.get(key)?.held();
     if (!held) return known;
-    const decision = refused(known, held, clock);
+    const decision = refused(known, held, time);
     made.add(decision);
     return decision;
   };
@@ -121,11 +119,13 @@ function scriptedLimiter(limiter: AppOptions['limiter'], { requests, clock }: Li
 }
 
 /** The refusal by windows in the state that the step pretends. */
-function refused(known: Decision, { step, seconds }: { step: Step; seconds: number }, clock: Clock): Decision {
-  const moment = clock();
+function refused(known: Decision, { step, seconds }: Held, time: Time): Decision {
+  const moment = time.now();
   const until = moment.unix + seconds;
   const spent = { remaining: 0, reset: until };
-  if (step.name === 'limit') return later({ ...known, minute: { ...known.minute, ...spent } }, moment);
+  if (step.name === 'limit' || step.name === 'limit-date') {
+    return later({ ...known, minute: { ...known.minute, ...spent } }, moment);
+  }
   if (step.name === 'ban') return later({ ...known, ban: { until, reason: 'banned by its script' } }, moment);
   const day = { ...known.day, remaining: 0 };
   // A real day ends at midnight; here the script decides.

@@ -3,19 +3,20 @@ import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer, refusal } from '../../http/errors.ts';
 import { BODY_BYTES_MAX, readBytes } from '../../http/transport/body.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import type { Timers } from '../../stdx/timers.ts';
-import { greased } from './grease.ts';
+import type { TurnedTime } from '../turned-time.ts';
+import { greased, holdsObject, textOf } from './grease.ts';
+import type { Held, Met } from './progress.ts';
 import { stepText } from './script.ts';
-import type { Met, ScriptedKey } from './scripted-key.ts';
+import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from './script-time.ts';
+import type { ScriptedKey } from './scripted-key.ts';
 
 const DIGEST_CHARACTERS = 22;
 
 export interface ScriptedRequestOptions {
   readonly key: ScriptedKey;
-  /** When it came, in Unix milliseconds. */
+  /** When it came, by the machine's time. */
   readonly at: number;
-  readonly timers: Timers;
-  nowMs(): number;
+  readonly time: TurnedTime;
 }
 
 /** One request with a scripted key: what it meets, what was done, and how it ends. */
@@ -23,6 +24,7 @@ export class ScriptedRequest {
   readonly #exchange: Exchange;
   readonly #options: ScriptedRequestOptions;
   readonly #number: number;
+  readonly #turnedBy: number;
   #met: Met | undefined;
   #isDone = false;
   #hasCreated = false;
@@ -31,6 +33,7 @@ export class ScriptedRequest {
     this.#exchange = exchange;
     this.#options = options;
     this.#number = options.key.nextNumber();
+    this.#turnedBy = options.time.turnedBy;
   }
 
   get #step(): string | undefined {
@@ -44,8 +47,8 @@ export class ScriptedRequest {
 
   /** Whether the key is revoked, by this request unless it spends no step. */
   isRevoked({ isFree }: { isFree: boolean }): boolean {
-    const { key, at } = this.#options;
-    const met = key.look(at);
+    const { key, time } = this.#options;
+    const met = key.progress.look(turnedMs(time));
     if (met?.step.name !== 'revoked' || (isFree && met.isSpent)) return false;
     this.begin();
     return true;
@@ -53,14 +56,14 @@ export class ScriptedRequest {
 
   /** Spends a step. Call once, before anything is done. */
   begin(): void {
-    const { key, at } = this.#options;
-    this.#met = key.take(at);
+    const { key, time } = this.#options;
+    this.#met = key.progress.take(turnedMs(time), secondMs(time));
   }
 
-  /** The limit, quota or ban that holds for this request, and its seconds that are left. */
-  held() {
-    const { key, nowMs } = this.#options;
-    return key.held(nowMs());
+  /** The limit, quota or ban in force for this request. */
+  held(): Held | undefined {
+    const { key, time } = this.#options;
+    return key.progress.held(turnedMs(time));
   }
 
   /** Carries the operation out, unless the step is that nothing is done. */
@@ -110,7 +113,21 @@ export class ScriptedRequest {
       const message = 'It is not known whether this was stored; retry with the same Idempotency-Key, or look first';
       return errorAnswer(new CatalogError('outcome_unknown', message));
     }
-    return this.#step === 'grease' ? greased(answer, `${this.#options.key.id} ${this.#number}`) : answer;
+    if (this.#step === 'grease') return this.#greased(answer);
+    const held = this.#step === 'limit-date' ? this.held() : undefined;
+    return held && answer.status === 429 ? withRetryAfter(answer, dateIn(held.ms, this.#options.time)) : answer;
+  }
+
+  /** The greased answer; one that has no object spends no step. */
+  #greased(answer: Answer): Answer {
+    const { key } = this.#options;
+    if (!this.#met) return answer;
+    if (answer.body !== undefined && holdsObject(textOf(answer.body))) {
+      return greased(answer, `${key.script} ${this.#met.place}`);
+    }
+    key.progress.giveBack(this.#met);
+    this.#met = undefined;
+    return answer;
   }
 
   /** The body, also if the answer needed none of it: it tells whether two requests are the same. */
@@ -125,7 +142,7 @@ export class ScriptedRequest {
   #waitOut(seconds: number): Promise<void> {
     const { socket } = this.#exchange.request;
     return new Promise((resolve) => {
-      const timer = this.#options.timers.setTimeout(resolve, seconds * 1_000);
+      const timer = this.#options.time.setTimeout(resolve, seconds * 1_000);
       const leave = () => {
         timer[Symbol.dispose]();
         resolve();
@@ -137,22 +154,23 @@ export class ScriptedRequest {
 
   #save(answer: Answer | undefined, { body, isDelivered }: { body: Buffer; isDelivered: boolean }): Promise<void> {
     const { request, path, query, route } = this.#exchange;
-    const { key, at, nowMs } = this.#options;
+    const { key, at, time } = this.#options;
     const idempotencyKey = request.headers['idempotency-key'];
-    const retryAfter = headerOf(answer, 'Retry-After');
     return key.save(this.#number, {
       at,
-      answeredAt: nowMs(),
+      answeredAt: machineMs(time),
+      turnedBy: this.#turnedBy,
       method: request.method ?? '',
       route,
       target: digest(`${path}?${query}`),
       body: body.length === 0 ? null : digest(body),
       // `"k"` and `k` are the same key.
       idempotencyKey: idempotencyKey === undefined ? null : digest(`${idempotencyKey}`.replace(/^"(.*)"$/, '$1')),
+      credentials: null,
       step: this.#met?.isSpent ? stepText(this.#met.step) : null,
       isEarly: this.#met?.isEarly ?? false,
       status: answer?.status ?? null,
-      retryAfter: retryAfter === undefined ? null : Number(retryAfter),
+      retryAfter: secondsOf(headerOf(answer, 'Retry-After'), time),
       isDelivered,
       isDone: this.#isDone,
       hasCreated: this.#hasCreated,
@@ -169,6 +187,12 @@ function cutShort(answer: Answer): Answer | undefined {
   // Its length counts both parts; only the first is written.
   const cut = Object.assign(parts, { [Symbol.iterator]: () => parts.slice(0, 1).values() });
   return { ...answer, body: cut };
+}
+
+function withRetryAfter(answer: Answer, value: string): Answer {
+  const headers = answer.headers ?? [];
+  const place = headers.indexOf('Retry-After') + 1;
+  return { ...answer, headers: headers.map((text, index) => (index === place ? value : text)) };
 }
 
 function headerOf(answer: Answer | undefined, name: string): string | undefined {

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Judged, judge } from './judge.ts';
-import type { Note } from './note.ts';
+import { judge } from './judge.ts';
+import type { Note, Rehearsed } from './note.ts';
 
 /** The moment of a request in ms, and what differs from a GET that was answered 200 at once. */
 type Happened = readonly [at: number, differs: Partial<Note>];
 
 const ORDINARY: Omit<Note, 'at' | 'answeredAt'> = {
+  turnedBy: 0,
   method: 'GET',
   route: '/v1/categories',
   target: 'list',
   body: null,
   idempotencyKey: null,
+  credentials: null,
   step: 'ok',
   isEarly: false,
   status: 200,
@@ -20,119 +22,475 @@ const ORDINARY: Omit<Note, 'at' | 'answeredAt'> = {
   isDone: true,
   hasCreated: false,
 };
+const ok = {};
+const other = { target: 'other' };
 const lost = { step: 'lost', status: null, isDelivered: false };
 const failed = { step: 'error', status: 500, isDone: false };
 const limited = { step: 'limit:2', status: 429, retryAfter: 2, isDone: false };
+const busy = { step: 'unavailable:1', status: 503, retryAfter: 1, isDone: false };
+const greased = { step: 'grease' };
 const post = { method: 'POST', target: 'create', body: 'dog', idempotencyKey: 'k' };
 const created = { ...post, status: 201, hasCreated: true };
+const lostCreate = { ...created, ...lost };
+const refused = { ...post, status: 400 };
 
-/** What is said by each rule that the requests lead to. */
-function verdicts(...happened: readonly Happened[]): Record<string, string> {
-  const judged = judgedOf(happened).filter(({ verdict }) => verdict !== 'not met');
-  return Object.fromEntries(judged.map(({ rule, verdict }) => [rule, verdict]));
-}
-
-function evidence(rule: string, ...happened: readonly Happened[]): readonly string[] {
-  return (judgedOf(happened).find((each) => each.rule === rule)?.findings ?? []).map(({ text }) => text);
-}
-
-function judgedOf(happened: readonly Happened[]): Judged[] {
-  return judge(happened.map(([at, differs]) => ({ ...ORDINARY, at, answeredAt: at, ...differs })));
-}
-
-test('requests that meet nothing lead to no rule', () => {
-  assert.deepEqual(verdicts(), {});
-  assert.deepEqual(verdicts([0, {}], [0, {}], [5, created], [6, created]), {});
-});
-
-test('waits: a request may come when a Retry-After is over, 100 ms before it, and when it was under way already', () => {
-  assert.deepEqual(verdicts([0, limited]), { waits: 'kept', 'gives-up': 'kept' });
-  assert.deepEqual(verdicts([0, limited], [1_900, {}]), { waits: 'kept' });
-  assert.deepEqual(verdicts([0, limited], [1_899, {}]), { waits: 'broken' });
-  assert.deepEqual(verdicts([0, { ...limited, answeredAt: 20 }], [20, {}]), { waits: 'kept' });
-  assert.deepEqual(verdicts([0, limited], [2_000, {}], [2_001, {}]), { waits: 'kept' });
-  assert.deepEqual(verdicts([0, { ...limited, status: 503, retryAfter: 1 }], [500, { target: 'other' }]), {
-    'gives-up': 'kept',
-    waits: 'broken',
+/** Tries of one call with these waits between them. */
+function tries(differs: Partial<Note>, ...waits: number[]): Happened[] {
+  let at = 0;
+  return [0, ...waits].map((wait) => {
+    at += wait;
+    return [at, differs];
   });
-  assert.deepEqual(evidence('waits', [0, {}], [100, limited], [150, { ...limited, isEarly: true }], [9_000, {}]), [
+}
+
+function judged(happened: readonly Happened[], more: Partial<Rehearsed> = {}) {
+  const notes = happened.map(([at, differs]) => ({ ...ORDINARY, at, answeredAt: at, ...differs }));
+  return judge({ keyId: 'key_1', script: 'ok', reached: 0, notes, ...more });
+}
+
+/** The rules that were met, each with its verdict and the requests that break it. */
+function verdicts(happened: readonly Happened[], more?: Partial<Rehearsed>): string {
+  return judged(happened, more)
+    .rules.filter(({ verdict }) => verdict !== 'not met')
+    .map(({ rule, verdict, findings }) => [rule, verdict, ...findings.map(({ number }) => number)].join(' '))
+    .join(', ');
+}
+
+function evidence(...happened: readonly Happened[]): string[] {
+  return judged(happened).rules.flatMap(({ findings }) => findings.map(({ text }) => text));
+}
+
+const CASES: readonly (readonly [
+  name: string,
+  met: string,
+  happened: readonly Happened[],
+  more?: Partial<Rehearsed>,
+])[] = [
+  ['nothing', '', []],
+  [
+    'ordinary answers, the same call twice among them',
+    '',
+    [
+      [0, ok],
+      [0, ok],
+      [5, created],
+      [6, created],
+    ],
+  ],
+
+  [
+    'the end of a Retry-After',
+    'waits kept',
+    [
+      [0, limited],
+      [2_000, ok],
+      [2_001, ok],
+    ],
+  ],
+  [
+    'the end of a Retry-After, less what is tolerated',
+    'waits kept',
+    [
+      [0, limited],
+      [1_900, ok],
+    ],
+  ],
+  [
+    'a request before the end of a Retry-After',
+    'waits broken 2',
+    [
+      [0, limited],
+      [1_899, ok],
+    ],
+  ],
+  [
+    'another call before its end',
+    'waits broken 2, gives-up kept',
+    [
+      [0, busy],
+      [500, other],
+    ],
+  ],
+  [
+    'a request that began before the answer had ended',
+    'waits kept',
+    [
+      [0, { ...limited, answeredAt: 20 }],
+      [20, ok],
+    ],
+  ],
+  [
+    'a wait for a date',
+    'waits broken 2',
+    [
+      [0, { ...limited, retryAfter: 2.4 }],
+      [2_299, ok],
+    ],
+  ],
+  [
+    'a wait that a turn of the clock ended',
+    'waits kept',
+    [
+      [0, limited],
+      [50, { turnedBy: 2 }],
+    ],
+  ],
+  [
+    'a wait that a turn of the clock shortened',
+    'waits broken 2',
+    [
+      [0, limited],
+      [899, { turnedBy: 1 }],
+    ],
+  ],
+  [
+    'a Retry-After of half an answer',
+    'gives-up kept',
+    [
+      [0, { ...busy, isDelivered: false }],
+      [5, other],
+    ],
+  ],
+  [
+    'getRateLimit at any time',
+    'waits kept',
+    [
+      [0, limited],
+      [1, { route: '/v1/rate_limit', target: 'free' }],
+      [2_000, ok],
+    ],
+  ],
+  [
+    'the same path of another API',
+    'waits broken 2, gives-up kept',
+    [
+      [0, limited],
+      [1, { route: '/v1/rate_limit', target: 'free' }],
+    ],
+    { keyId: null },
+  ],
+
+  ['two retries at once', '', [...tries(lost, 0), [0, ok]]],
+  ['three retries within 34 ms', 'backs-off broken 4', [...tries(lost, 4, 10), [34, ok]]],
+  ['three retries within 35 ms', 'backs-off kept', [...tries(lost, 5, 10), [35, ok]]],
+  ['four retries within 74 ms', 'backs-off broken 5', [...tries(failed, 50, 0, 0), [74, ok]]],
+  ['five retries after 25 ms each', 'backs-off kept', [...tries(failed, 25, 25, 25, 25), [125, ok]]],
+  ['six retries after 29 ms each', 'backs-off broken 7', [...tries(failed, 29, 29, 29, 29, 29), [174, ok]]],
+  ['retries of full jitter', 'backs-off kept', [...tries(failed, 3, 190, 20), [700, ok]]],
+  ['retries after a Retry-After', 'waits kept', [...tries(busy, 1_000, 1_000, 1_300), [4_400, ok]]],
+  [
+    'retries that another call came between',
+    'gives-up kept',
+    [
+      [0, failed],
+      [1, other],
+      [2, failed],
+      [3, other],
+      [4, failed],
+      [5, other],
+      [6, ok],
+    ],
+  ],
+  [
+    'waits while the clock was turned',
+    'backs-off broken 4',
+    [
+      [0, lost],
+      [1, { ...lost, turnedBy: 60 }],
+      [2, { ...lost, turnedBy: 90 }],
+      [3, { turnedBy: 90 }],
+    ],
+  ],
+  [
+    'a slow answer',
+    '',
+    [
+      [0, { step: 'slow:5', answeredAt: 5_000 }],
+      [5_010, other],
+    ],
+  ],
+
+  [
+    'a 400 repeated at once',
+    'stops broken 2',
+    [
+      [0, refused],
+      [999, refused],
+    ],
+  ],
+  [
+    'a 400 asked for again later',
+    'stops kept',
+    [
+      [0, refused],
+      [1_000, refused],
+    ],
+  ],
+  [
+    'a 400 repeated with another body',
+    'stops kept',
+    [
+      [0, refused],
+      [1, { ...created, body: 'other' }],
+    ],
+  ],
+  [
+    'a 400 repeated after another call',
+    'stops kept',
+    [
+      [0, refused],
+      [1, other],
+      [2, refused],
+    ],
+  ],
+  [
+    'a 400 while the same was under way',
+    'stops kept',
+    [
+      [0, { ...refused, answeredAt: 5 }],
+      [1, { ...refused, answeredAt: 6 }],
+    ],
+  ],
+  [
+    'a 400 that did not arrive',
+    'gives-up kept',
+    [
+      [0, { ...refused, isDelivered: false }],
+      [9_000, other],
+    ],
+  ],
+  [
+    'a 401 repeated with other credentials',
+    'stops kept',
+    [
+      [0, { status: 401, credentials: 'old' }],
+      [1, { credentials: 'new' }],
+    ],
+  ],
+  [
+    'a 401 repeated with the same credentials',
+    'stops broken 2',
+    [
+      [0, { status: 401, credentials: 'a' }],
+      [1, { status: 401, credentials: 'a' }],
+    ],
+  ],
+  ['a 404 polled', '', tries({ status: 404 }, 5, 5, 5)],
+
+  [
+    'a POST repeated with key and body',
+    'retries-safely kept',
+    [
+      [0, { ...post, ...failed }],
+      [500, created],
+    ],
+  ],
+  [
+    'a POST repeated with another key',
+    'retries-safely broken 2',
+    [
+      [0, { ...post, ...failed }],
+      [500, { ...created, idempotencyKey: 'l' }],
+    ],
+  ],
+  [
+    'a POST repeated without a key',
+    'waits kept, retries-safely broken 2',
+    [
+      [0, { ...post, ...busy, idempotencyKey: null }],
+      [1_000, { ...created, idempotencyKey: null }],
+    ],
+  ],
+  [
+    'a key with another body',
+    'retries-safely broken 2, gives-up kept',
+    [
+      [0, { ...post, ...failed }],
+      [500, { ...created, body: 'cat' }],
+    ],
+  ],
+  [
+    'another create after one that failed',
+    'gives-up kept',
+    [
+      [0, { ...post, ...failed }],
+      [500, { ...created, idempotencyKey: 'l', body: 'cat' }],
+    ],
+  ],
+  [
+    'a repetition after other calls and a long pause',
+    'retries-safely broken 3, gives-up kept',
+    [
+      [0, { ...post, ...failed }],
+      [5, other],
+      [90_000, { ...created, idempotencyKey: 'l' }],
+    ],
+  ],
+  [
+    'equal creates at once, each repeated with its key',
+    'retries-safely kept, once kept',
+    [
+      [0, { ...lostCreate, answeredAt: 9 }],
+      [1, { ...lostCreate, idempotencyKey: 'l', answeredAt: 8 }],
+      [20, { ...created, hasCreated: false, idempotencyKey: 'l' }],
+      [30, { ...created, hasCreated: false }],
+    ],
+  ],
+  [
+    'a 429 repeated with another key',
+    'waits kept',
+    [
+      [0, { ...post, ...limited }],
+      [2_000, { ...created, idempotencyKey: 'l' }],
+    ],
+  ],
+
+  [
+    'a lost create that was replayed',
+    'retries-safely kept, once kept',
+    [
+      [0, lostCreate],
+      [500, { ...created, hasCreated: false }],
+    ],
+  ],
+  [
+    'a lost create made a second time',
+    'retries-safely broken 2, once broken 2',
+    [
+      [0, lostCreate],
+      [500, { ...created, idempotencyKey: 'l' }],
+    ],
+  ],
+  [
+    'a lost create made anew after a refusal',
+    'retries-safely broken 2, once broken 3',
+    [
+      [0, lostCreate],
+      [500, { ...post, ...failed, idempotencyKey: 'l' }],
+      [900, { ...created, idempotencyKey: 'l' }],
+    ],
+  ],
+  [
+    'a lost create that is not repeated',
+    'once kept, gives-up kept',
+    [
+      [0, lostCreate],
+      [1, other],
+    ],
+  ],
+
+  ['ten tries', 'backs-off kept, gives-up kept', tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000)],
+  [
+    'eleven tries',
+    'backs-off kept, gives-up broken 11',
+    [...tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000), [8_000, ok]],
+  ],
+  [
+    'two rounds of six tries with a pause longer than any backoff',
+    'backs-off kept, gives-up kept',
+    [...tries(lost, 100, 100, 100, 100, 100, 10_001, 100, 100, 100, 100, 100)],
+  ],
+  [
+    'eleven tries with long waits',
+    'backs-off kept, gives-up broken 11',
+    tries(lost, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000, 30_000, 30_000, 30_000),
+  ],
+  ['a poller', 'gives-up kept', tries(failed, ...Array(20).fill(1_100), 1_300)],
+  [
+    'eleven tries after almost a second each',
+    'backs-off kept, gives-up broken 11',
+    tries(failed, ...Array(10).fill(990)),
+  ],
+
+  [
+    'another call after a greased answer',
+    'tolerates kept',
+    [
+      [0, greased],
+      [10, other],
+    ],
+  ],
+  ['a greased answer as the last', '', [[0, greased]]],
+  [
+    'a greased answer, and a command that failed',
+    'tolerates broken 1',
+    [[0, greased]],
+    { command: { exit: 1, timedOut: false } },
+  ],
+  ['a greased answer, and a command that ended well', '', [[0, greased]], { command: { exit: 0, timedOut: false } }],
+  [
+    'a greased refusal, and a command that failed',
+    'stops kept',
+    [[0, { ...greased, status: 400 }]],
+    { command: { exit: 1, timedOut: false } },
+  ],
+  [
+    'a greased answer repeated, and no other one',
+    'tolerates broken 2',
+    [
+      [0, greased],
+      [10, ok],
+    ],
+  ],
+  [
+    'a greased answer repeated by a loop',
+    'tolerates kept',
+    [
+      [0, greased],
+      [10, ok],
+      [20, ok],
+    ],
+  ],
+  [
+    'a greased answer polled',
+    'tolerates kept',
+    [
+      [0, greased],
+      [1_000, ok],
+    ],
+  ],
+];
+
+for (const [name, met, happened, more] of CASES) {
+  test(`judged: ${name}`, () => assert.equal(verdicts(happened, more), met));
+}
+
+for (const status of [400, 401, 403, 409, 410, 413, 415, 422]) {
+  test(`a ${status} is not repeated unchanged`, () => {
+    const happened: Happened[] = [
+      [0, { status }],
+      [5, { status }],
+    ];
+    assert.equal(verdicts(happened), 'stops broken 2');
+  });
+}
+
+test('the evidence names the requests, and what was asked for', () => {
+  assert.deepEqual(evidence([0, ok], [100, limited], [150, { ...limited, isEarly: true }], [9_000, ok]), [
     'Request 3 (GET /v1/categories) came 50 ms after request 2 (GET /v1/categories), whose Retry-After was 2 s',
   ]);
-});
-
-test('waits: getRateLimit may be asked at any time', () => {
-  const free = { route: '/v1/rate_limit', target: 'free', step: null };
-  assert.deepEqual(verdicts([0, limited], [1, free], [2_000, {}]), { waits: 'kept' });
-  assert.deepEqual(verdicts([0, limited], [1, { ...free, method: 'OPTIONS' }], [2_000, {}]), { waits: 'broken' });
-});
-
-test('backs-off: the first wait is 100 ms, the next at least 0.9 of it, and the last of three longer than the first', () => {
-  assert.deepEqual(verdicts([0, failed], [100, {}]), { 'backs-off': 'kept' });
-  assert.deepEqual(verdicts([0, failed], [99, {}]), { 'backs-off': 'broken' });
-  assert.deepEqual(verdicts([0, lost], [1_000, lost], [1_900, {}]), { 'backs-off': 'kept' });
-  assert.deepEqual(verdicts([0, lost], [1_000, lost], [1_899, {}]), { 'backs-off': 'broken' });
-  assert.deepEqual(verdicts([0, lost], [500, lost], [1_000, lost], [1_501, {}]), { 'backs-off': 'kept' });
-  assert.deepEqual(verdicts([0, lost], [500, lost], [1_000, lost], [1_500, {}]), { 'backs-off': 'broken' });
-  assert.deepEqual(evidence('backs-off', [0, failed], [7, {}]), [
-    'Request 2 (GET /v1/categories) was a retry after 7 ms',
+  assert.deepEqual(evidence(...tries(failed, 5, 5, 5)), [
+    'Request 4 (GET /v1/categories) was the last of 3 retries of one call, which waited 15 ms together; a backoff waits 35 ms at least',
   ]);
-});
-
-test('backs-off: what waits for a Retry-After, and another call, is no retry of it', () => {
-  assert.deepEqual(verdicts([0, limited], [2_000, {}]), { waits: 'kept' });
-  assert.deepEqual(verdicts([0, failed], [1, { target: 'other' }], [300, {}]), { 'backs-off': 'kept' });
-  assert.deepEqual(verdicts([0, { step: 'slow:5', answeredAt: 5_000 }], [10, {}]), {});
-});
-
-for (const status of [400, 401, 403, 404, 409, 410, 413, 415, 422]) {
-  test(`stops: a ${status} is not repeated unchanged`, () => {
-    const refused = { ...post, status };
-    assert.deepEqual(verdicts([0, refused], [5_000, { ...created, body: 'other' }]), { stops: 'kept' });
-    assert.deepEqual(verdicts([0, refused], [5_000, refused]), { stops: 'broken' });
-    assert.deepEqual(evidence('stops', [0, refused], [5_000, refused]), [
-      `Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories), which was answered ${status}`,
-    ]);
-  });
-}
-
-test('retries-safely: a POST is repeated with its own Idempotency-Key and body', () => {
-  const rules = { 'backs-off': 'kept', 'retries-safely': 'kept' };
-  const unsafe = { ...rules, 'retries-safely': 'broken' };
-  const first = { ...post, ...failed };
-  assert.deepEqual(verdicts([0, first], [500, created]), rules);
-  assert.deepEqual(verdicts([0, first], [500, { ...created, idempotencyKey: 'other' }]), unsafe);
-  assert.deepEqual(
-    verdicts([0, { ...first, idempotencyKey: null }], [500, { ...created, idempotencyKey: null }]),
-    unsafe,
-  );
-  assert.deepEqual(verdicts([0, first], [500, { ...created, body: 'cat' }]), {
-    'gives-up': 'kept',
-    'retries-safely': 'broken',
-  });
-  assert.deepEqual(verdicts([0, first], [500, { ...created, idempotencyKey: 'another', body: 'cat' }]), {
-    'gives-up': 'kept',
-  });
-});
-
-test('once: a create whose answer was lost is not made a second time', () => {
-  const rules = { 'backs-off': 'kept', 'retries-safely': 'kept', once: 'kept' };
-  const lostCreate = { ...created, ...lost };
-  assert.deepEqual(verdicts([0, lostCreate], [500, { ...created, hasCreated: false }]), rules);
-  assert.deepEqual(verdicts([0, lostCreate], [500, created]), { ...rules, once: 'broken' });
-  assert.deepEqual(evidence('once', [0, lostCreate], [500, created]), [
+  assert.deepEqual(evidence([0, refused], [5, refused]), [
+    'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories), which was answered 400',
+  ]);
+  assert.deepEqual(evidence([0, lostCreate], [500, { ...created, idempotencyKey: 'l' }]), [
+    'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) with another Idempotency-Key',
     'Request 2 (POST /v1/categories) created what request 1 (POST /v1/categories) had created already',
   ]);
+  assert.deepEqual(evidence(...tries(lost, ...Array(11).fill(200))), [
+    'Request 11 (GET /v1/categories) is try 11 of 12 of its call',
+  ]);
+  assert.deepEqual(evidence([0, greased], [5, ok]), [
+    'Request 2 (GET /v1/categories) repeats request 1 (GET /v1/categories), whose answer had unknown members',
+  ]);
 });
 
-test('gives-up: ten tries of a call are the most', () => {
-  const tries = (count: number) => Array.from({ length: count }, (_, index): Happened => [2 ** index * 200, lost]);
-  assert.deepEqual(verdicts(...tries(10)), { 'backs-off': 'kept', 'gives-up': 'kept' });
-  assert.deepEqual(verdicts(...tries(10), [500_000, {}]), { 'backs-off': 'kept', 'gives-up': 'broken' });
-  assert.deepEqual(evidence('gives-up', ...tries(12)), ['Request 11 (GET /v1/categories) is try 11 of 12 of its call']);
-});
-
-test('tolerates: after a greased answer another request comes', () => {
-  const grease = { step: 'grease' };
-  assert.deepEqual(verdicts([0, grease], [10, {}]), { tolerates: 'kept' });
-  assert.deepEqual(verdicts([0, grease], [10, grease]), { tolerates: 'broken' });
+test('calls that overlapped or alternated are named', () => {
+  const remarks = (...happened: Happened[]) => judged(happened).remarks.length;
+  assert.equal(remarks([0, failed], [5, failed], [9, ok], [10, other]), 0);
+  assert.equal(remarks([0, { answeredAt: 9 }], [5, other]), 1);
+  assert.equal(remarks([0, failed], [5, other], [9, ok]), 1);
+  assert.equal(remarks([0, ok], [5, other], [9, ok]), 0);
 });

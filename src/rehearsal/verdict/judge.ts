@@ -1,22 +1,25 @@
-import { FORGIVEN_MS, type Note } from './note.ts';
+import { nextOf, type Request, type Run, repeatOf, requestsOf, runsOf } from './calls.ts';
+import { type CommandEnd, type Note, type Rehearsed, TOLERANCE_MS } from './note.ts';
 
 /** Tries of one call, the first included. */
 const TRIES_MAX = 10;
-/** The least first wait between retries. */
-const FIRST_WAIT_MS_MIN = 100;
-/** How much shorter than the one before it a wait may be. */
-const WAIT_SHARE_MIN = 0.9;
-/** Repeating these unchanged cannot succeed. */
-const NOT_REPEATED: ReadonlySet<number | null> = new Set([400, 401, 403, 404, 409, 410, 413, 415, 422]);
-/** Served even over the limit and during a ban, so that nothing is asked of it. */
+/** Fewer retries tell nothing about a backoff with jitter. */
+const RETRIES_JUDGED_MIN = 3;
+/** Any backoff exceeds this share of waits that are doubled each time, up to the longest. */
+const REFERENCE_WAIT_MS = 100;
+const REFERENCE_WAIT_MS_MAX = 1_000;
+const REFERENCE_SHARE = 1 / 20;
+/** How soon a repetition follows from what was answered. */
+const REACTION_MS = 1_000;
+/** Repeating these unchanged cannot succeed; a 404 may be polled. */
+const NOT_REPEATED: ReadonlySet<number | null> = new Set([400, 401, 403, 409, 410, 413, 415, 422]);
+/** Our operation that is served even over the limit and during a ban, so that nothing is asked of it. */
 const FREE_ROUTE = '/v1/rate_limit';
-
-type Verdict = 'kept' | 'broken' | 'not met';
 
 /** The verdict by one rule. */
 export interface Judged {
-  readonly rule: string;
-  readonly verdict: Verdict;
+  readonly rule: RuleName;
+  readonly verdict: 'kept' | 'broken' | 'not met';
   readonly findings: readonly Finding[];
 }
 
@@ -26,197 +29,193 @@ interface Finding {
   readonly text: string;
 }
 
-/** A request and its place among those that were noted, from 1. */
-interface Request extends Note {
-  readonly number: number;
+/** The verdict by every rule, and what the reader must know of how they were judged. */
+export interface Verdict {
+  readonly rules: readonly Judged[];
+  readonly remarks: readonly string[];
 }
-
-/** The tries of one call: the same method, path, query and body, until a final answer. */
-type Call = readonly Request[];
 
 interface Seen {
+  /** In the order in which they began. */
   readonly requests: readonly Request[];
-  readonly calls: readonly Call[];
+  readonly runs: readonly Run[];
+  readonly command: CommandEnd | undefined;
 }
 
-/** What breaks a rule; undefined if the script never led there. */
+/** The findings that break a rule; undefined if the script never led there. */
 type Rule = (seen: Seen) => Finding[] | undefined;
 
-/** Every rule, with what it asks. */
-export const RULES: Readonly<Record<string, { readonly asks: string; readonly broken: Rule }>> = {
-  waits: { asks: 'No request comes before a Retry-After is over', broken: cameEarly },
-  'backs-off': { asks: 'Retries without a Retry-After wait longer each time', broken: didNotBackOff },
-  stops: { asks: 'What cannot succeed is not repeated unchanged', broken: didNotStop },
-  'retries-safely': { asks: 'A repeated POST has the same Idempotency-Key and body', broken: retriedUnsafely },
-  once: { asks: 'What was meant as one create is one resource', broken: createdTwice },
-  'gives-up': { asks: `No call is tried more than ${TRIES_MAX} times`, broken: neverGaveUp },
-  tolerates: { asks: 'After a greased answer the client goes on', broken: stoppedAtGrease },
-};
+/** The name of a rule. */
+export type RuleName = keyof typeof RULES;
 
-/** Judges the requests of a key, in the order in which they came, by every rule. */
-export function judge(notes: readonly Note[]): Judged[] {
-  const all = notes.map((note, index) => ({ ...note, number: index + 1 }));
-  const requests = all.filter(({ method, route }) => route !== FREE_ROUTE || (method !== 'GET' && method !== 'HEAD'));
-  const seen = { requests, calls: callsOf(requests) };
-  return Object.entries(RULES).map(([rule, { broken }]) => {
-    const findings = broken(seen);
+/** Every rule, with what it asks. */
+export const RULES = {
+  waits: { asks: 'No request comes before a Retry-After is over', find: cameEarly },
+  'backs-off': { asks: 'Retries without a Retry-After wait, and longer each time', find: didNotBackOff },
+  stops: { asks: 'A request that cannot succeed is not repeated unchanged at once', find: didNotStop },
+  'retries-safely': { asks: 'A repeated POST has the same Idempotency-Key and body', find: retriedUnsafely },
+  once: { asks: 'One create makes one resource', find: createdTwice },
+  'gives-up': { asks: `No call is tried more than ${TRIES_MAX} times`, find: neverGaveUp },
+  tolerates: { asks: 'The client goes on after an answer with unknown members', find: stoppedAtGrease },
+} as const satisfies Readonly<Record<string, { readonly asks: string; readonly find: Rule }>>;
+
+const OVERLAPPED =
+  'Calls overlapped or alternated, so backs-off and gives-up were judged by uninterrupted runs of tries only';
+
+/** Judges what was kept of a rehearsal by every rule. */
+export function judge({ keyId, notes, command }: Rehearsed): Verdict {
+  const counted = requestsOf(notes).filter((request) => keyId === null || !isFree(request));
+  const { runs, haveOverlapped } = runsOf(counted);
+  const seen = { requests: counted, runs, command };
+  const rules = (Object.keys(RULES) as RuleName[]).map((rule): Judged => {
+    const findings = RULES[rule].find(seen);
     const verdict = findings === undefined ? 'not met' : findings.length > 0 ? 'broken' : 'kept';
     return { rule, verdict, findings: findings ?? [] };
   });
+  return { rules, remarks: haveOverlapped ? [OVERLAPPED] : [] };
+}
+
+function isFree({ method, route }: Note): boolean {
+  return route === FREE_ROUTE && (method === 'GET' || method === 'HEAD');
 }
 
 function cameEarly({ requests }: Seen): Finding[] | undefined {
   /** The answers whose Retry-After is not over. */
-  let told: Request[] = [];
+  let asking: Request[] = [];
   let isMet = false;
   const early: Finding[] = [];
   for (const request of requests) {
-    told = told.filter((each) => request.at < endOf(each) - FORGIVEN_MS);
-    // A request that was under way when the answer went out could not know of it.
-    const before = told.findLast(({ answeredAt }) => answeredAt < request.at);
-    if (before) {
-      const waited = `came ${request.at - before.answeredAt} ms after ${named(before)}`;
-      early.push(finding(request, `${waited}, whose Retry-After was ${before.retryAfter} s`));
+    asking = asking.filter((answered) => request.at + request.turnedBy * 1_000 < endOfWait(answered));
+    // A request that began before the answer had ended could not know of it.
+    const answered = asking.findLast(({ answeredAt }) => answeredAt < request.at);
+    if (answered) {
+      const waited = `came ${ms(request.at - answered.answeredAt)} after ${named(answered)}`;
+      early.push(finding(request, `${waited}, whose Retry-After was ${seconds(answered.retryAfter)}`));
     }
     if (request.retryAfter === null || !request.isDelivered) continue;
     isMet = true;
-    told.push(request);
+    asking.push(request);
   }
   return isMet ? early : undefined;
 }
 
-function endOf({ answeredAt, retryAfter }: Request): number {
-  return answeredAt + (retryAfter ?? 0) * 1_000;
+/** When a Retry-After is over, by the turned clock: a turn ends it too. */
+function endOfWait({ answeredAt, turnedBy, retryAfter }: Request): number {
+  return answeredAt + (turnedBy + (retryAfter ?? 0)) * 1_000 - TOLERANCE_MS;
 }
 
-function didNotBackOff({ calls }: Seen): Finding[] | undefined {
-  const waits = calls.map(waitsOf).filter((each) => each.length > 0);
-  return waits.length > 0 ? waits.flatMap(brokenBackoff) : undefined;
-}
-
-interface Wait {
-  readonly request: Request;
-  readonly ms: number;
-}
-
-/** How long each retry of a call waited that was told no `Retry-After`. */
-function waitsOf(call: Call): Wait[] {
-  return call.flatMap((request, index) => {
-    const before = call[index - 1];
-    // A request that came before the answer was no retry.
-    if (!before || before.retryAfter !== null || request.at < before.answeredAt) return [];
-    return [{ request, ms: request.at - before.answeredAt }];
+function didNotBackOff({ runs }: Seen): Finding[] | undefined {
+  const judged = runs.map(retriesOf).filter((retries) => retries.length >= RETRIES_JUDGED_MIN);
+  if (judged.length === 0) return undefined;
+  return judged.flatMap((retries) => {
+    const sum = retries.reduce((total, { waitMs }) => total + waitMs, 0);
+    const least = leastSumOfWaits(retries.length);
+    const last = retries.at(-1)?.request;
+    if (!last || sum >= least) return [];
+    const text = `was the last of ${retries.length} retries of one call, which waited ${ms(sum)} together`;
+    return [finding(last, `${text}; a backoff waits ${ms(least)} at least`)];
   });
 }
 
-function brokenBackoff(waits: readonly Wait[]): Finding[] {
-  const broken = waits.flatMap(({ request, ms }, index) => {
-    const before = waits[index - 1];
-    if (!before) return ms < FIRST_WAIT_MS_MIN ? [finding(request, `was a retry after ${ms} ms`)] : [];
-    if (ms >= before.ms * WAIT_SHARE_MIN) return [];
-    return [finding(request, `was a retry after ${ms} ms, the one before it after ${before.ms} ms`)];
+/** The retries of a run after answers without a Retry-After, and how long each waited. */
+function retriesOf(run: Run): { readonly request: Request; readonly waitMs: number }[] {
+  return run.flatMap((request, index) => {
+    const before = run[index - 1];
+    const isOwnWait = before && (before.retryAfter === null || !before.isDelivered);
+    return isOwnWait ? [{ request, waitMs: request.at - before.answeredAt }] : [];
   });
-  const [first] = waits;
-  const last = waits.at(-1);
-  if (broken.length > 0 || waits.length < 3 || !first || !last || last.ms > first.ms) return broken;
-  return [finding(last.request, `was a retry after ${last.ms} ms, the first of its call after ${first.ms} ms`)];
+}
+
+function leastSumOfWaits(retries: number): number {
+  let sum = 0;
+  for (let retry = 0; retry < retries; retry += 1) {
+    sum += Math.min(REFERENCE_WAIT_MS * 2 ** retry, REFERENCE_WAIT_MS_MAX);
+  }
+  return sum * REFERENCE_SHARE;
 }
 
 function didNotStop({ requests }: Seen): Finding[] | undefined {
-  const refused = new Map<string, Request>();
-  const repeated: Finding[] = [];
-  for (const request of requests) {
-    const before = refused.get(callKey(request));
-    if (before) repeated.push(finding(request, `repeats ${named(before)}, which was answered ${before.status}`));
-    else if (request.isDelivered && NOT_REPEATED.has(request.status)) refused.set(callKey(request), request);
+  const refused = requests.filter(({ status, isDelivered }) => isDelivered && NOT_REPEATED.has(status));
+  if (refused.length === 0) return undefined;
+  return refused.flatMap((request) => {
+    const next = repeatedAtOnce(request, requests);
+    if (!next || next.credentials !== request.credentials) return [];
+    return [finding(next, `repeats ${named(request)}, which was answered ${request.status}`)];
+  });
+}
+
+/** The next request, if it repeats this one within a second of the end of its answer. */
+function repeatedAtOnce(request: Request, requests: readonly Request[]): Request | undefined {
+  const next = nextOf(request, requests);
+  return next?.call === request.call && next.at - request.answeredAt < REACTION_MS ? next : undefined;
+}
+
+function retriedUnsafely({ requests }: Seen): Finding[] | undefined {
+  const repeats = repeatsOf(requests);
+  if (repeats.size === 0) return undefined;
+  return [...repeats].flatMap(([first, repeat]) => {
+    const what = differenceOf(first, repeat);
+    return what === undefined ? [] : [finding(repeat, `repeats ${named(first)} ${what}`)];
+  });
+}
+
+function differenceOf(first: Request, repeat: Request): string | undefined {
+  if (repeat.idempotencyKey === null) return 'without an Idempotency-Key';
+  if (repeat.idempotencyKey !== first.idempotencyKey) return 'with another Idempotency-Key';
+  return repeat.call === first.call ? undefined : 'with the same Idempotency-Key, and another body';
+}
+
+/** Each POST whose outcome the client could not know, and its repetition. */
+function repeatsOf(requests: readonly Request[]): ReadonlyMap<Request, Request> {
+  const posts = requests.filter(({ method }) => method === 'POST');
+  const repeats = new Map<Request, Request>();
+  for (const post of posts) {
+    const repeat = repeatOf(post, posts);
+    if (repeat) repeats.set(post, repeat);
   }
-  return refused.size > 0 ? repeated : undefined;
+  return repeats;
 }
 
-function retriedUnsafely({ requests, calls }: Seen): Finding[] | undefined {
-  const posts = calls.filter(([first]) => first?.method === 'POST');
-  const retries = posts.flatMap((call) =>
-    call.flatMap((request, index) => {
-      const before = call[index - 1];
-      return before && hasFailed(before) ? [{ request, before }] : [];
-    }),
-  );
-  const changed = posts.flatMap((call) => call.filter(hasFailed)).flatMap((before) => changedBody(before, requests));
-  if (retries.length === 0 && changed.length === 0) return undefined;
-  const unsafe = retries.flatMap(({ request, before }) => {
-    const retry = `retries ${named(before)}`;
-    if (request.idempotencyKey === null) return [finding(request, `${retry} without an Idempotency-Key`)];
-    return request.idempotencyKey === before.idempotencyKey
-      ? []
-      : [finding(request, `${retry} with another Idempotency-Key`)];
-  });
-  return [...unsafe, ...changed];
-}
-
-/** The next request with the same Idempotency-Key, if its body is another one. */
-function changedBody(before: Request, requests: readonly Request[]): Finding[] {
-  if (before.idempotencyKey === null) return [];
-  const next = requests.find(
-    ({ number, idempotencyKey }) => number > before.number && idempotencyKey === before.idempotencyKey,
-  );
-  return next && next.body !== before.body ? [finding(next, `retries ${named(before)} with another body`)] : [];
-}
-
-function createdTwice({ calls }: Seen): Finding[] | undefined {
-  // Where the client was told of every resource, it had no reason to create another.
-  const met = calls.filter((call) => call.some((request) => request.hasCreated && hasFailed(request)));
-  if (met.length === 0) return undefined;
-  return met.flatMap((call) => {
-    const [first, ...others] = call.filter(({ hasCreated }) => hasCreated);
-    return others.map((other) => finding(other, `created what ${first ? named(first) : ''} had created already`));
+function createdTwice({ requests }: Seen): Finding[] | undefined {
+  const unknown = requests.filter(({ hasCreated, isUnknown }) => hasCreated && isUnknown);
+  if (unknown.length === 0) return undefined;
+  const repeats = repeatsOf(requests);
+  return unknown.flatMap((created) => {
+    let repeat = repeats.get(created);
+    while (repeat && !repeat.hasCreated) repeat = repeats.get(repeat);
+    return repeat ? [finding(repeat, `created what ${named(created)} had created already`)] : [];
   });
 }
 
-function neverGaveUp({ calls }: Seen): Finding[] | undefined {
-  const failed = calls.filter((call) => call.length > TRIES_MAX || !call.some(isFinal));
+function neverGaveUp({ runs }: Seen): Finding[] | undefined {
+  const failed = runs.filter((run) => run.length > TRIES_MAX || !run.at(-1)?.isFinal);
   if (failed.length === 0) return undefined;
-  return failed.flatMap((call) => {
-    const beyond = call[TRIES_MAX];
-    return beyond ? [finding(beyond, `is try ${TRIES_MAX + 1} of ${call.length} of its call`)] : [];
+  return failed.flatMap((run) => {
+    const beyond = run[TRIES_MAX];
+    return beyond ? [finding(beyond, `is try ${TRIES_MAX + 1} of ${run.length} of its call`)] : [];
   });
 }
 
-function stoppedAtGrease({ requests }: Seen): Finding[] | undefined {
-  const greased = requests.findLast(({ step, isDelivered }) => step === 'grease' && isDelivered);
-  if (!greased) return undefined;
-  if (requests.at(-1) !== greased) return [];
-  return [finding(greased, 'had a greased answer, and nothing came after it; end the script in ok to see more')];
-}
-
-function callsOf(requests: readonly Request[]): Call[] {
-  const calls: Request[][] = [];
-  const open = new Map<string, Request[]>();
-  for (const request of requests) {
-    const key = callKey(request);
-    let call = open.get(key);
-    if (!call) {
-      call = [];
-      calls.push(call);
-      open.set(key, call);
+function stoppedAtGrease({ requests, command }: Seen): Finding[] | undefined {
+  const answers = requests.filter(({ status, isDelivered }) => isDelivered && status !== null && status < 300);
+  const [greased = [], others = []] = [true, false].map((wanted) =>
+    answers.filter(({ step }) => (step === 'grease') === wanted),
+  );
+  // A client that repeats its calls after other answers too does not do so because of the grease.
+  const repeatsAll = others.some((answered) => repeatedAtOnce(answered, requests));
+  let isMet = false;
+  const stopped = greased.flatMap((answered) => {
+    const repeat = repeatedAtOnce(answered, requests);
+    const hasFailed = command !== undefined && !command.timedOut && command.exit !== 0;
+    if (answered === requests.at(-1)) {
+      return hasFailed ? [finding(answered, 'had an answer with unknown members, and then the command failed')] : [];
     }
-    call.push(request);
-    if (isFinal(request)) open.delete(key);
-  }
-  return calls;
-}
-
-function callKey({ method, target, body }: Request): string {
-  return `${method} ${target} ${body}`;
-}
-
-/** Whether the client need not ask again. */
-function isFinal({ status, isDelivered }: Request): boolean {
-  return isDelivered && status !== null && status < 500 && status !== 429;
-}
-
-/** Whether the client cannot know the outcome, or was told of a failure of the service. */
-function hasFailed({ status, isDelivered }: Request): boolean {
-  return !isDelivered || status === null || status >= 500;
+    if (!repeat || repeatsAll) isMet = true;
+    else if (others.length > 0)
+      return [finding(repeat, `repeats ${named(answered)}, whose answer had unknown members`)];
+    return [];
+  });
+  return isMet || stopped.length > 0 ? stopped : undefined;
 }
 
 function finding(request: Request, text: string): Finding {
@@ -229,4 +228,12 @@ function named(request: Request): string {
 
 function placeOf({ number, method, route }: Request): string {
   return `${number} (${method} ${route})`;
+}
+
+function ms(duration: number): string {
+  return `${Math.round(duration)} ms`;
+}
+
+function seconds(duration: number | null): string {
+  return `${Math.round((duration ?? 0) * 1_000) / 1_000} s`;
 }

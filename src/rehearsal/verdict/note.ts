@@ -1,13 +1,16 @@
 /**
- * What is kept of a request with a rehearsed key. The digests tell whether two requests are the same; the
- * Idempotency-Key and the body themselves are never kept. Moments are Unix milliseconds.
+ * What is kept of a request in a rehearsal. The digests tell whether two requests are the same; the Idempotency-Key and
+ * the body themselves are never kept. Moments are milliseconds of the machine's monotonic clock, which starts at Unix
+ * time and is never turned.
  */
 export interface Note {
   readonly at: number;
-  /** When the answer went out, or what came instead of it. */
+  /** When the answer ended, or its connection did. */
   readonly answeredAt: number;
+  /** By how many seconds the clock was turned when the request came. */
+  readonly turnedBy: number;
   readonly method: string;
-  /** The template of the path. */
+  /** The template of the path, or the path itself where routes are unknown. */
   readonly route: string;
   /** A digest of path and query. */
   readonly target: string;
@@ -15,13 +18,15 @@ export interface Note {
   readonly body: string | null;
   /** A digest; null without the header. */
   readonly idempotencyKey: string | null;
+  /** A digest of the credentials, which a client may renew after a refusal; null where every request has the same. */
+  readonly credentials: string | null;
   /** The step that it spent, as it is written; null for none. */
   readonly step: string | null;
-  /** Whether it came during a `limit`, `quota` or `ban`, and so spent no step. */
+  /** Whether it came while a `limit`, `quota` or `ban` was in force, and so spent no step. */
   readonly isEarly: boolean;
   /** Null if no answer was sent. */
   readonly status: number | null;
-  /** The seconds of the answer's `Retry-After`. */
+  /** The seconds that the answer asked to wait, from `answeredAt` on; fractional for a date. */
   readonly retryAfter: number | null;
   /** Whether all of the answer was sent. */
   readonly isDelivered: boolean;
@@ -31,14 +36,28 @@ export interface Note {
   readonly hasCreated: boolean;
 }
 
-/** What is kept of a key's rehearsal. */
-export interface KeyRehearsal {
-  readonly keyId: string;
+/** How one command ended. */
+export interface CommandEnd {
+  /** Null if a signal ended it. */
+  readonly exit: number | null;
+  readonly timedOut: boolean;
+}
+
+/** What is kept of one rehearsal. */
+export interface Rehearsed {
+  /** Null for a rehearsal before another API. */
+  readonly keyId: string | null;
   readonly script: string;
   /** How many steps were spent. */
   readonly reached: number;
   readonly notes: readonly Note[];
+  /** The command that sent the requests, where it is known. */
+  readonly command?: CommandEnd;
+  /** Why the rehearsal tells nothing about the client. */
+  readonly failure?: string;
+  /** Observations about the upstream, which change no verdict. */
+  readonly remarks?: readonly string[];
 }
 
 /** How early a request may come: timers are not exact, and neither are networks. */
-export const FORGIVEN_MS = 100;
+export const TOLERANCE_MS = 100;

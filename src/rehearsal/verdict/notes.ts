@@ -2,24 +2,19 @@ import sql from 'sql-template-tag';
 import { insertInto, one } from '../../storage/sql/statement.ts';
 import type { Tables } from '../../storage/sql/tables.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
-import type { KeyRehearsal, Note } from './note.ts';
+import type { Position } from '../script/progress.ts';
+import type { Note, Rehearsed } from './note.ts';
 
-/** How far a key's script was followed. */
-export interface Progress {
-  readonly reached: number;
-  /** Until when a `limit`, `quota` or `ban` holds (Unix milliseconds); null without one. */
-  readonly holdsUntilMs: number | null;
-}
-
-/** What a service needs to go on with a rehearsal. */
-export interface Begun extends Progress {
+/** State from which a service goes on with a rehearsal. */
+export interface SavedProgress extends Position {
   readonly script: string;
   /** The number of the next note. */
   readonly nextNumber: number;
 }
 
 /** A key that follows a script. */
-export interface RehearsedKey extends Omit<KeyRehearsal, 'notes'> {
+export interface RehearsedKey extends Omit<Rehearsed, 'notes'> {
+  readonly keyId: string;
   readonly name: string;
 }
 
@@ -31,7 +26,7 @@ export function insertScript(transactions: Transactions, { keyId, script }: { ke
 }
 
 /** The rehearsal of a key; undefined if it follows no script. */
-export function readRehearsal(transactions: Transactions, keyId: string): Promise<KeyRehearsal | undefined> {
+export function readRehearsal(transactions: Transactions, keyId: string): Promise<Rehearsed | undefined> {
   return transactions.read(async (db) => {
     const [key] = await db.all<Tables['rehearsed_keys']>(sql`select * from rehearsed_keys where key_id = ${keyId}`);
     if (!key) return undefined;
@@ -55,7 +50,7 @@ export function listRehearsed(transactions: Transactions, limit: number): Promis
 }
 
 /** The progress of a key's rehearsal; undefined if it follows no script. */
-export function readBegun(transactions: Transactions, keyId: string): Promise<Begun | undefined> {
+export function readProgress(transactions: Transactions, keyId: string): Promise<SavedProgress | undefined> {
   return transactions.read(async (db) => {
     const [key] = await db.all<Tables['rehearsed_keys']>(sql`select * from rehearsed_keys where key_id = ${keyId}`);
     if (!key) return undefined;
@@ -76,7 +71,7 @@ export function readBegun(transactions: Transactions, keyId: string): Promise<Be
 export function saveProgress(
   transactions: Transactions,
   keyId: string,
-  { reached, holdsUntilMs, number, note }: Progress & { readonly number: number; readonly note: Note | undefined },
+  { reached, holdsUntilMs, number, note }: Position & { readonly number: number; readonly note: Note | undefined },
 ): Promise<void> {
   return transactions.batch(async (trx) => {
     await trx.run(sql`
@@ -88,8 +83,8 @@ export function saveProgress(
 
 function toRow(note: Note): Omit<Tables['rehearsal_notes'], 'key_id' | 'number'> {
   return {
-    at_ms: note.at,
-    answered_at_ms: note.answeredAt,
+    at_ms: Math.round(note.at),
+    answered_at_ms: Math.round(note.answeredAt),
     method: note.method,
     route: note.route,
     target_digest: note.target,
@@ -98,10 +93,12 @@ function toRow(note: Note): Omit<Tables['rehearsal_notes'], 'key_id' | 'number'>
     step: note.step,
     is_early: Number(note.isEarly),
     status: note.status,
-    retry_after: note.retryAfter,
+    retry_after: note.retryAfter === null ? null : Math.ceil(note.retryAfter),
+    retry_after_ms: note.retryAfter === null ? null : Math.round(note.retryAfter * 1_000),
     is_delivered: Number(note.isDelivered),
     is_done: Number(note.isDone),
     has_created: Number(note.hasCreated),
+    turned_by: note.turnedBy,
   };
 }
 
@@ -109,15 +106,17 @@ function toNote(row: Tables['rehearsal_notes']): Note {
   return {
     at: row.at_ms,
     answeredAt: row.answered_at_ms,
+    turnedBy: row.turned_by,
     method: row.method,
     route: row.route,
     target: row.target_digest,
     body: row.body_digest,
     idempotencyKey: row.idempotency_digest,
+    credentials: null,
     step: row.step,
     isEarly: row.is_early === 1,
     status: row.status,
-    retryAfter: row.retry_after,
+    retryAfter: row.retry_after_ms === null ? row.retry_after : row.retry_after_ms / 1_000,
     isDelivered: row.is_delivered === 1,
     isDone: row.is_done === 1,
     hasCreated: row.has_created === 1,

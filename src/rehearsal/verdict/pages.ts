@@ -8,10 +8,10 @@ import { page } from '../../operator/frame/layout.ts';
 import { secretPage } from '../../operator/keys/list.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import { parseScript, STEP_SECONDS_MAX } from '../script/script.ts';
-import { judge } from './judge.ts';
 import { insertScript, listRehearsed, type RehearsedKey, readRehearsal } from './notes.ts';
 import { reachedText } from './report.ts';
-import { timeline, verdicts } from './timeline.ts';
+import { reportRoutes } from './report-page.ts';
+import { rehearsalView } from './timeline.ts';
 
 const SHOWN_MAX = 100;
 /** The steps that the form asks for, one after the other. */
@@ -35,6 +35,7 @@ export function rehearsalRoutes(transactions: Transactions): readonly ConsoleRou
     { method: 'GET', path: '/rehearsals', handle: (context) => listPage(context, transactions) },
     { method: 'GET', path: '/rehearsals/new', role: 'keys', handle: (context) => formPage(context, NO_FIELDS) },
     { method: 'POST', path: '/rehearsals', role: 'keys', handle: (context) => create(context, transactions) },
+    ...reportRoutes,
     { method: 'GET', path: '/rehearsals/:id', handle: (context) => rehearsalPage(context, transactions) },
   ];
 }
@@ -51,7 +52,7 @@ async function listPage(context: ConsoleContext, transactions: Transactions): Pr
     'No client was rehearsed yet.',
     html`A key with a script has its requests meet limits, failures and lost answers, one after the other.`,
   );
-  const content = html`<div class="heading"><h1>Rehearsals</h1>${button}</div>
+  const content = html`<div class="heading"><h1>Rehearsals</h1><div class="row"><a class="button" href="/console/rehearsals/report">Show a report</a>${button}</div></div>
 <p class="lead">A key that follows a script proves its client. Each request meets the next step; then the client is judged by what it did.</p>
 ${rehearsed.length === 0 ? none : table('Rehearsals', columns, rehearsed.map(listRow), 'rehearsals-rows')}`;
   return page(context, { section: '/rehearsals', title: 'Rehearsals', content });
@@ -137,13 +138,11 @@ async function rehearsalPage(context: ConsoleContext, transactions: Transactions
   if (!rehearsal) throw nothingHere('rehearsal');
   const key = await keyWithId(context, id);
   const steps = parseScript(rehearsal.script).length;
-  const judged = judge(rehearsal.notes);
   const content = html`<p class="crumb"><a href="/console/rehearsals">Rehearsals</a></p>
 <h1>${foreign(key.name)}</h1>
 <dl class="facts"><dt>Key</dt><dd><a href="/console/keys/${key.id}"><code>${key.id}</code></a></dd>
 <dt>Script</dt><dd><code>${rehearsal.script}</code></dd>
 <dt>Reached</dt><dd id="reached" data-live>${reachedText({ reached: rehearsal.reached, steps })}</dd></dl>
-${verdicts(judged)}
-${timeline(rehearsal.notes, judged)}`;
+${rehearsalView(rehearsal)}`;
   return page(context, { section: '/rehearsals', title: `Rehearsal of ${key.name}`, content });
 }

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Note } from './note.ts';
-import { exitCodeOf, reportJunit, reportOf, reportText } from './report.ts';
+import { outcomeOf, reportOf, reportText, suiteOf } from './report.ts';
 
 const NOTE: Note = {
   at: 0,
   answeredAt: 0,
+  turnedBy: 0,
   method: 'GET',
   route: '/v1/pets',
   target: 'pets',
   body: null,
   idempotencyKey: null,
+  credentials: null,
   step: 'limit:2',
   isEarly: false,
   status: 429,
@@ -26,15 +28,30 @@ test('of much evidence the first twenty sentences are shown', () => {
   const { evidence = [] } = report.rules.find(({ rule }) => rule === 'waits') ?? {};
   assert.equal(evidence.length, 21);
   assert.equal(evidence[20], '10 more');
-  assert.match(reportText(report), /^ {2}waits {11}broken\n {4}Request 2 \(GET \/v1\/pets\) came 9 ms after/m);
-  assert.equal(exitCodeOf(report), 1);
+  const text = reportText(report);
+  assert.match(
+    text,
+    /^The rehearsal of key_1: limit:2,ok\n1 of 2 steps were reached, by 31 requests\n\n {2}script {10}in error\n/,
+  );
+  assert.match(
+    text,
+    /\n {2}BROKEN waits\n {4}No request comes before .*\n {4}Request 2 \(GET \/v1\/pets\) came 9 ms after/,
+  );
+  assert.equal(outcomeOf(report), 'broken');
 });
 
-test('XML is escaped', () => {
-  const report = reportOf({ keyId: '<&">', script: 'limit:2', reached: 0, notes: [] });
-  assert.match(
-    reportJunit(report),
-    /<testsuite name="rehearsal\.&lt;&amp;&quot;&gt;" tests="8" failures="0" errors="1"/,
+test('a script that was not followed to its end is an error of its own', () => {
+  const report = reportOf({ keyId: null, script: 'limit:2', reached: 0, notes: [] });
+  const { name, verdicts } = suiteOf(report);
+  assert.equal(name, 'rehearsal limit:2');
+  assert.deepEqual(
+    verdicts.map(({ id, verdict }) => `${id} ${verdict}`),
+    [
+      'script error',
+      ...['waits', 'backs-off', 'stops', 'retries-safely', 'once', 'gives-up', 'tolerates'].map(
+        (id) => `${id} skipped`,
+      ),
+    ],
   );
-  assert.equal(exitCodeOf(report), 3);
+  assert.equal(outcomeOf(report), 'unreached');
 });

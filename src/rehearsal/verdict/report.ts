@@ -1,24 +1,58 @@
-import { type Html, html } from '../../http/docs/html.ts';
+import type { Suite, Verdict } from '../../verdict/verdict.ts';
+import { type Style, textOf } from '../../verdict/writer.ts';
 import { parseScript } from '../script/script.ts';
-import { type Judged, judge, RULES } from './judge.ts';
-import type { KeyRehearsal } from './note.ts';
+import { type Judged, judge, RULES, type RuleName } from './judge.ts';
+import type { CommandEnd, Rehearsed } from './note.ts';
 
-const RULE_COLUMNS = 16;
 /** Sentences of evidence for each rule. */
 const EVIDENCE_MAX = 20;
+const WORDS = { passed: 'kept', failed: 'broken', error: 'in error', skipped: 'not met' } as const;
+const RUN_WORDS = { ...WORDS, skipped: 'known' };
+const KINDS = { kept: 'passed', broken: 'failed', 'not met': 'skipped' } as const;
 
-/** What a rehearsal showed. */
+/** The exit code for each outcome; the first outcome that fits any rehearsal of a run is that of the run. */
+export const EXIT_CODES = { untried: 2, broken: 1, 'timed out': 2, failed: 4, unreached: 3, kept: 0 } as const;
+
+/** The way in which a rehearsal ended. */
+export type Outcome = keyof typeof EXIT_CODES;
+
+/** The verdict on a rehearsal, with everything that was noted. */
 export type Report = ReturnType<typeof reportOf>;
 
-/** Judges a rehearsal. */
-export function reportOf({ keyId, script, reached, notes }: KeyRehearsal) {
+/** Faults that do not count. */
+export interface Allowed {
+  /** The command may fail. */
+  readonly failure?: boolean;
+  /** Steps may be left. */
+  readonly partial?: boolean;
+  /** Rules that are known to be broken. */
+  readonly known?: ReadonlySet<string>;
+}
+
+/** A report, and the faults in it that do not count. */
+export interface JudgedReport {
+  readonly report: Report;
+  readonly allowed: Allowed;
+}
+
+/** Judges a rehearsal. One whose upstream failed tells nothing about the client. */
+export function reportOf(rehearsed: Rehearsed) {
+  const { keyId, script, reached, notes, command, failure } = rehearsed;
+  const { rules, remarks } = judge(rehearsed);
   return {
     keyId,
     script,
     reached,
     steps: parseScript(script).length,
     requests: notes.map((note, index) => ({ number: index + 1, ...note })),
-    rules: judge(notes).map(({ rule, verdict, findings }) => ({ rule, verdict, evidence: evidenceOf(findings) })),
+    rules: rules.map(({ rule, verdict, findings }) =>
+      failure === undefined
+        ? { rule, verdict, evidence: evidenceOf(findings) }
+        : { rule, verdict: 'not met' as const, evidence: [] },
+    ),
+    remarks: [...(rehearsed.remarks ?? []), ...remarks],
+    ...(failure !== undefined && { failure }),
+    ...(command && { command }),
   };
 }
 
@@ -27,47 +61,85 @@ function evidenceOf(findings: Judged['findings']): string[] {
   return findings.length > EVIDENCE_MAX ? [...shown, `${findings.length - EVIDENCE_MAX} more`] : shown;
 }
 
-/** The exit code of a report: 1 if a rule is broken, else 3 if a step was never reached, else 0. */
-export function exitCodeOf({ rules, reached, steps }: Report): number {
-  if (rules.some(({ verdict }) => verdict === 'broken')) return 1;
-  return reached < steps ? 3 : 0;
+/** The outcome of a rehearsal. */
+export function outcomeOf(report: Report, { failure, partial, known }: Allowed = {}): Outcome {
+  const { rules, reached, steps, command } = report;
+  if (report.failure !== undefined) return 'untried';
+  if (rules.some(({ rule, verdict }) => verdict === 'broken' && !known?.has(rule))) return 'broken';
+  if (command?.timedOut) return 'timed out';
+  if (command && command.exit !== 0 && !failure) return 'failed';
+  return reached < steps && !partial ? 'unreached' : 'kept';
 }
 
 /** The report for a terminal. */
 export function reportText(report: Report): string {
-  const rules = report.rules.flatMap(({ rule, verdict, evidence }) => [
-    `  ${rule.padEnd(RULE_COLUMNS)}${verdict}`,
-    ...evidence.map((sentence) => `    ${sentence}`),
-  ]);
-  const { keyId, script, requests } = report;
-  return [
-    `The rehearsal of ${keyId}: ${script}`,
-    `${reachedText(report)}, by ${requests.length} requests`,
-    ...rules,
-  ].join('\n');
+  const { keyId, script, requests, remarks } = report;
+  const name = `${reachedText(report)}, by ${requests.length} requests`;
+  const text = [textOf({ ...suiteOf(report), name }, { words: WORDS }), ...remarks].join('\n\n');
+  return `The rehearsal of ${keyId}: ${script}\n${text}`;
 }
 
-/** How far the script was followed. */
+/** The reports of a run for a terminal: a line for each script, then what is broken, and what was known to be so. */
+export function runText(judged: readonly JudgedReport[], style: Style): string {
+  const verdicts = judged.flatMap(({ report, allowed }) => {
+    const shown = suiteOf(report, allowed).verdicts.filter(
+      ({ id, verdict }) => verdict !== 'skipped' || isKnown(id, allowed),
+    );
+    return shown.map((verdict) => ({ ...verdict, id: `${report.script}.${verdict.id}` }));
+  });
+  const remarks = judged.flatMap(({ report }) => report.remarks.map((remark) => `${report.script}: ${remark}`));
+  const name = `Rehearsed under ${judged.length === 1 ? 'one script' : `${judged.length} scripts`}`;
+  return [textOf({ name, verdicts }, { style, words: RUN_WORDS }), ...remarks].join('\n\n');
+}
+
+function isKnown(id: string, { known }: Allowed): boolean {
+  return known?.has(id) === true;
+}
+
+/** The number of steps that were spent. */
 export function reachedText({ reached, steps }: Pick<Report, 'reached' | 'steps'>): string {
   return `${reached} of ${steps} steps were reached`;
 }
 
-/** The report as JUnit XML: a test case for each rule, and one for the script. */
-export function reportJunit(report: Report): string {
-  const { keyId, script, rules, reached, steps } = report;
-  const suite = `rehearsal.${keyId}`;
-  const count = (verdict: Judged['verdict']) => rules.filter((each) => each.verdict === verdict).length;
-  const unreached = reached < steps ? html`<error message="${reachedText(report)}">${script}</error>` : '';
-  return html`<?xml version="1.0" encoding="UTF-8"?>
-<testsuites>
-<testsuite name="${suite}" tests="${rules.length + 1}" failures="${count('broken')}" errors="${unreached ? 1 : 0}" skipped="${count('not met')}">
-<testcase classname="${suite}" name="script">${unreached}</testcase>
-${rules.map((judged) => html`<testcase classname="${suite}" name="${judged.rule}">${outcomeOf(judged)}</testcase>\n`)}</testsuite>
-</testsuites>`.text;
+/** The report for the writer of verdicts: the script, the command, each rule; its name is the same in each run. */
+export function suiteOf(report: Report, allowed: Allowed = {}): Suite {
+  const { script, rules, command } = report;
+  const verdicts = [
+    scriptVerdict(report, allowed),
+    ...(command ? [commandVerdict(command, allowed)] : []),
+    ...rules.map((judged) => ruleVerdict(judged, allowed)),
+  ];
+  return { name: `rehearsal ${script}`, verdicts };
 }
 
-function outcomeOf({ rule, verdict, evidence }: Report['rules'][number]): Html {
-  if (verdict === 'kept') return html``;
-  if (verdict === 'not met') return html`<skipped message="The script never led there"/>`;
-  return html`<failure message="${RULES[rule]?.asks ?? rule}">${evidence.join('\n')}</failure>`;
+function scriptVerdict(report: Report, { partial }: Allowed): Verdict {
+  const about = { id: 'script', sentence: 'Every step of the script is reached', details: [] };
+  if (report.failure !== undefined) return { ...about, verdict: 'error', message: report.failure };
+  if (report.reached === report.steps) return { ...about, verdict: 'passed', message: '' };
+  return { ...about, verdict: partial ? 'skipped' : 'error', message: reachedText(report) };
+}
+
+function commandVerdict({ exit, timedOut }: CommandEnd, { failure }: Allowed): Verdict {
+  const about = { id: 'command', sentence: 'The command ends well', details: [] };
+  if (timedOut) return { ...about, verdict: 'error', message: 'The command did not end in time, and was stopped' };
+  if (exit === 0) return { ...about, verdict: 'passed', message: '' };
+  const message = exit === null ? 'A signal ended the command' : `The command exited with ${exit}`;
+  return { ...about, verdict: failure ? 'skipped' : 'failed', message };
+}
+
+function ruleVerdict({ rule, verdict, evidence }: Report['rules'][number], { known }: Allowed): Verdict {
+  const [first = '', ...details] = evidence;
+  const about = { id: rule, sentence: RULES[rule].asks };
+  if (verdict === 'not met') {
+    return { ...about, verdict: 'skipped', message: 'The script never led there', details };
+  }
+  if (verdict === 'broken' && known?.has(rule)) {
+    return { ...about, verdict: 'skipped', message: `Known to be broken: ${first}`, details };
+  }
+  return { ...about, verdict: KINDS[verdict], message: first, details };
+}
+
+/** The rule of this name. */
+export function ruleNamed(name: string): RuleName | undefined {
+  return (Object.keys(RULES) as RuleName[]).find((rule) => rule === name);
 }

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../http/docs/html.ts';
 import { count, duration, table } from '../../operator/frame/element.ts';
-import { type Judged, RULES } from './judge.ts';
-import type { Note } from './note.ts';
+import { type Judged, judge, RULES } from './judge.ts';
+import type { Note, Rehearsed } from './note.ts';
 
 /** The latest requests that are shown. */
 const SHOWN_MAX = 200;
@@ -17,21 +17,39 @@ const COLUMNS = [
   { name: 'Verdict' },
 ];
 
-/** The verdict by each rule, with what shows it. */
-export function verdicts(judged: readonly Judged[]): Html {
-  const rows = judged.map(
-    ({ rule, verdict, findings }) => html`<tr><th scope="row"><code>${rule}</code></th><td>${badge(verdict)}</td>
-<td class="long">${findings.length === 0 ? (RULES[rule]?.asks ?? '') : requestsOf(findings)}</td></tr>\n`,
-  );
-  const columns = [{ name: 'Rule' }, { name: 'Verdict' }, { name: 'What it asks, or which requests break it' }];
-  return html`<h2>Verdict</h2>
-${table('Verdict', columns, rows, 'verdict-rows')}`;
+/** Marks that tell the rehearsals of one page apart. */
+interface Marks {
+  /** Begins the ids of requests. */
+  readonly prefix: string;
+  /** Ends headings. */
+  readonly suffix: string;
 }
 
-function requestsOf(findings: Judged['findings']): Html {
+const ALONE: Marks = { prefix: '', suffix: '' };
+
+/** The verdict on a rehearsal and the requests that led to it; renewed as they come where it is alone on its page. */
+export function rehearsalView(rehearsed: Rehearsed, marks = ALONE): Html {
+  const { rules, remarks } = judge(rehearsed);
+  const seen = [...(rehearsed.remarks ?? []), ...remarks].map((remark) => html`<p class="soft">${remark}.</p>`);
+  return html`${verdicts(rules, marks)}${seen}
+${timeline(rehearsed.notes, rules, marks)}`;
+}
+
+/** The verdict by each rule, with what shows it. */
+function verdicts(judged: readonly Judged[], { prefix, suffix }: Marks): Html {
+  const rows = judged.map(
+    ({ rule, verdict, findings }) => html`<tr><th scope="row"><code>${rule}</code></th><td>${badge(verdict)}</td>
+<td class="long">${findings.length === 0 ? (RULES[rule]?.asks ?? '') : requestsOf(findings, prefix)}</td></tr>\n`,
+  );
+  const columns = [{ name: 'Rule' }, { name: 'Verdict' }, { name: 'What it asks, or which requests break it' }];
+  return html`<h2>Verdict${suffix}</h2>
+${table(`Verdict${suffix}`, columns, rows, prefix ? '' : 'verdict-rows')}`;
+}
+
+function requestsOf(findings: Judged['findings'], prefix: string): Html {
   const links = findings
     .slice(0, SHOWN_MAX)
-    .map(({ number }, index) => html`${index === 0 ? '' : ', '}<a href="#request-${number}">${number}</a>`);
+    .map(({ number }, index) => html`${index === 0 ? '' : ', '}<a href="#${prefix}request-${number}">${number}</a>`);
   return html`${findings[0]?.text ?? ''}. <span class="soft">Requests: ${links}</span>`;
 }
 
@@ -41,7 +59,7 @@ function badge(verdict: Judged['verdict']): Html {
 }
 
 /** The requests as they came, the waits between them, what was asked for and what was kept. */
-export function timeline(notes: readonly Note[], judged: readonly Judged[]): Html {
+function timeline(notes: readonly Note[], judged: readonly Judged[], { prefix, suffix }: Marks): Html {
   const broken = new Map<number, string[]>();
   for (const { rule, findings } of judged) {
     for (const { number } of findings) broken.set(number, [...(broken.get(number) ?? []), rule]);
@@ -49,28 +67,29 @@ export function timeline(notes: readonly Note[], judged: readonly Judged[]): Htm
   const first = Math.max(0, notes.length - SHOWN_MAX);
   const rows = notes.slice(first).map((note, index) => {
     const number = first + index + 1;
-    return row({ note, number, before: notes[number - 2], broken: broken.get(number) ?? [] });
+    return row({ note, number, prefix, before: notes[number - 2], broken: broken.get(number) ?? [] });
   });
   const none = html`<tr><td colspan="7">No request has come yet.</td></tr>`;
-  return html`<h2>Requests</h2>
+  return html`<h2>Requests${suffix}</h2>
 <p class="soft">As they came: how long after the answer before, and how long that answer asked to wait.${first > 0 ? ` The latest ${count(SHOWN_MAX)} of ${count(notes.length)}.` : ''}</p>
-${table('Requests', COLUMNS, rows.length > 0 ? rows : [none], 'timeline-rows')}`;
+${table(`Requests${suffix}`, COLUMNS, rows.length > 0 ? rows : [none], prefix ? '' : 'timeline-rows')}`;
 }
 
 interface Row {
   readonly note: Note;
   readonly number: number;
+  readonly prefix: string;
   readonly before: Note | undefined;
   /** The rules that the request breaks. */
   readonly broken: readonly string[];
 }
 
-function row({ note, number, before, broken }: Row): Html {
+function row({ note, number, prefix, before, broken }: Row): Html {
   const asked = before?.isDelivered ? before.retryAfter : null;
   const waitedMs = before && Math.max(0, note.at - before.answeredAt);
   const verdict = broken.map((rule) => html`<span class="badge danger">${rule}</span> `);
   const kept = asked !== null && !broken.includes('waits') ? html`<span class="badge good">waited</span>` : '';
-  return html`<tr id="request-${number}"><th scope="row" class="number">${number}</th><td class="number">${waitedMs === undefined ? '' : waitText(waitedMs)}</td>
+  return html`<tr id="${prefix}request-${number}"><th scope="row" class="number">${number}</th><td class="number">${waitedMs === undefined ? '' : waitText(waitedMs)}</td>
 <td>${asked === null || waitedMs === undefined ? '' : askedFor(asked, waitedMs)}</td><td>${note.method} <code>${note.route}</code></td>
 <td>${note.step === null ? html`<span class="soft">${note.isEarly ? 'early' : 'none'}</span>` : html`<code>${note.step}</code>`}</td>
 <td>${answerText(note)}</td><td>${verdict}${kept}</td></tr>\n`;

@@ -3,7 +3,7 @@ import pg from 'pg';
 import sql, { raw } from 'sql-template-tag';
 import { withoutPassword } from '../../config.ts';
 import type { Connection, Database, Engine, Failure, Statement, Transaction } from '../engine.ts';
-import { migrate } from '../migrate.ts';
+import { migrate, type Purpose } from '../migrate.ts';
 import { one } from '../sql/statement.ts';
 import type { Tables } from '../sql/tables.ts';
 import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, NUMBERS, notOpened } from './connection.ts';
@@ -44,13 +44,19 @@ const DEADLINES = {
   query_timeout: ANSWER_TIMEOUT_MS,
 };
 
+interface PostgresOptions {
+  readonly purpose: Purpose;
+  /** Disables deadlines, for a command that reads whole tables. */
+  readonly patient: boolean;
+}
+
 /**
- * Opens a PostgreSQL database and migrates its tables. Several instances may do so at the same time. `patient` disables
- * deadlines, for a command that reads whole tables. Throws `DatabaseNotOpened`.
+ * Opens a PostgreSQL database for a purpose. Several instances may migrate its tables at the same time. Throws
+ * `DatabaseNotOpened`.
  */
-export async function openPostgres(url: string, { patient = false } = {}): Promise<Engine> {
+export async function openPostgres(url: string, { purpose, patient }: PostgresOptions): Promise<Engine> {
   const origin = randomUUID();
-  await prepare(url).catch(notOpened(url));
+  await prepare(url, purpose).catch(notOpened(url));
   const pool = openPool(url, { max: CONNECTIONS_MAX, ...(patient ? {} : DEADLINES) });
   return {
     db: new PostgresDatabase(pool),
@@ -63,8 +69,15 @@ export async function openPostgres(url: string, { patient = false } = {}): Promi
       await trx.all(sql`select pg_notify('pet_catalog', ${origin})`);
     },
     readAll,
+    size: () => sizeOf(pool),
     watch: (look) => watchPostgres(url, { origin, look }),
   };
+}
+
+/** The disk of the server is not known. */
+async function sizeOf(pool: pg.Pool) {
+  const { rows } = await pool.query<{ bytes: number }>('select pg_database_size(current_database()) as bytes');
+  return { databaseBytes: Number(rows[0]?.bytes), logBytes: 0, diskFreeBytes: Number.NaN };
 }
 
 async function lockWriters(trx: Connection): Promise<void> {
@@ -98,8 +111,8 @@ async function* readAll(trx: Transaction, table: keyof Tables): AsyncGenerator<R
   await trx.run(sql`close every_row`);
 }
 
-/** Checks the server and migrates, without deadlines: it may have to wait for another instance's migration. */
-async function prepare(url: string): Promise<void> {
+/** Checks the server and its tables, without deadlines: it may have to wait for another instance's migration. */
+async function prepare(url: string, purpose: Purpose): Promise<void> {
   const db = new PostgresDatabase(openPool(url, {}));
   try {
     const { version, encoding } = await one<{ version: string; encoding: string }>(
@@ -110,7 +123,7 @@ async function prepare(url: string): Promise<void> {
       throw new Error(`PostgreSQL is ${version}; ${SERVER_VERSION_MIN} or later is needed`);
     }
     if (encoding !== 'UTF8') throw new Error(`the encoding of the database is ${encoding}; create it with UTF8`);
-    await migrate(db, { int64: 'bigint', lockWriters });
+    await migrate(db, { purpose, int64: 'bigint', lockWriters });
   } catch (error) {
     throw error instanceof ConnectionLost ? error.cause : error;
   } finally {

@@ -1,7 +1,7 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { AuditAction, AuditEntry, AuditQuery, AuditStorage, Operator } from '../../catalog/audit.ts';
 import type { Transaction } from '../engine.ts';
-import { insertInto, where } from './statement.ts';
+import { contains, insertInto, where } from './statement.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
@@ -13,15 +13,19 @@ export class SqlAudit implements AuditStorage {
     this.#transactions = transactions;
   }
 
-  list({ since, limit, before, target, actor, action }: AuditQuery): Promise<AuditEntry[]> {
+  list({ since, limit, before, after, target, actor, action, text }: AuditQuery): Promise<AuditEntry[]> {
     return this.#transactions.read(async (db) => {
       const conditions = [sql`at >= ${since}`];
       if (before !== undefined) conditions.push(sql`id < ${before}`);
+      if (after !== undefined) conditions.push(sql`id > ${after}`);
       if (target !== undefined) conditions.push(sql`target = ${target}`);
       if (actor !== undefined) conditions.push(sql`actor = ${actor}`);
       if (action !== undefined) conditions.push(sql`action = ${action}`);
+      // As it stands within JSON.
+      if (text !== undefined)
+        conditions.push(contains(JSON.stringify(text).slice(1, -1), ['audit_entries.before', 'audit_entries.after']));
       const rows = await db.all<Tables['audit_entries']>(
-        sql`select * from audit_entries ${where(conditions)} order by id desc limit ${limit}`,
+        sql`select * from audit_entries ${where(conditions)} order by id ${raw(after === undefined ? 'desc' : 'asc')} limit ${limit}`,
       );
       return rows.map(toEntry);
     });

@@ -4,13 +4,14 @@ import type { Operator } from '../../catalog/audit.ts';
 import type { Category, CategoryChanges, CategoryStorage, NewCategory } from '../../catalog/category.ts';
 import { categoryBytes, LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Created, Origin } from '../../catalog/idempotency.ts';
+import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
-import type { Clock } from '../../stdx/clock.ts';
+import type { Precondition } from '../../catalog/precondition.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { type RowGuard, seal } from './checksum.ts';
-import { createOnce } from './outcomes.ts';
+import { once } from './once.ts';
 import { contains, one, RowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -29,7 +30,7 @@ interface QueuedCategory {
 
 interface SqlCategoriesOptions {
   readonly guard: RowGuard;
-  readonly clock: Clock;
+  readonly time: Time;
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;
 }
@@ -42,7 +43,7 @@ interface SqlCategoriesOptions {
 export class SqlCategories implements CategoryStorage {
   readonly #transactions: Transactions;
   readonly #guard: RowGuard;
-  readonly #clock: Clock;
+  readonly #time: Time;
   readonly #categoriesMax: number;
   readonly #categoriesBytesMax: number;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
@@ -50,17 +51,17 @@ export class SqlCategories implements CategoryStorage {
   constructor(transactions: Transactions, options: SqlCategoriesOptions) {
     this.#transactions = transactions;
     this.#guard = options.guard;
-    this.#clock = options.clock;
+    this.#time = options.time;
     this.#categoriesMax = options.categoriesMax;
     this.#categoriesBytesMax = options.categoriesBytesMax;
     this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
   }
 
-  async insert(category: NewCategory, origin: Origin): Promise<Created<Category>> {
-    const queued = { category, keyId: origin.keyId };
-    if (!origin.idempotency) return { resource: await this.#inserts.push(queued), isReplay: false };
+  async insert(category: NewCategory, by: OnceId): Promise<Once<Category>> {
+    const queued = { category, keyId: by.keyId };
+    if (!by.idempotency) return { resource: await this.#inserts.push(queued), isReplay: false };
     return this.#transactions.batch((trx) =>
-      createOnce(trx, { origin, now: this.#clock().unix }, async () => {
+      once(trx, { ...by, now: this.#time.now().unix }, async () => {
         const [outcome] = await this.#insertBatch(trx, [queued]);
         if (!outcome || outcome instanceof CatalogError) throw outcome;
         return outcome;
@@ -102,10 +103,11 @@ export class SqlCategories implements CategoryStorage {
     });
   }
 
-  rename(id: number, name: string, by: Operator): Promise<Category | undefined> {
+  rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined> {
     return this.#changeOne(id, async (trx) => {
       const row = await selectCategory(trx, id);
       if (!row) return undefined;
+      unless?.(toCategory(row));
       if (this.#guard.intact('categories', row).name === name) return toCategory(row);
       const renamed = toCategory({ ...row, name });
       const added = categoryBytes(renamed) - categoryBytes(toCategory(row));
@@ -117,21 +119,22 @@ export class SqlCategories implements CategoryStorage {
       await trx.run(sql`update categories set name = ${name}, checksum = ${checksum} where id = ${id}`);
       await addToCounter(trx, { count: 0, bytes: added });
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
-      await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.rename', ...change });
+      await recordAudit(trx, { at: this.#time.now().unix, by, action: 'category.rename', ...change });
       return renamed;
     });
   }
 
-  delete(id: number, by: Operator): Promise<'deleted' | 'not found' | 'in use'> {
+  delete(id: number, by: Operator, unless?: Precondition<Category>): Promise<'deleted' | 'not found' | 'in use'> {
     return this.#changeOne(id, async (trx) => {
       const row = await selectCategory(trx, id);
       if (!row) return 'not found';
       const [pet] = await trx.all(sql`select id from pets where category_id = ${id} limit 1`);
       if (pet) return 'in use';
+      unless?.(toCategory(row));
       await trx.run(sql`delete from categories where id = ${id}`);
       await addToCounter(trx, { count: -1, bytes: -categoryBytes(toCategory(row)) });
       const change = { target: `${id}`, before: toCategory(row), after: null };
-      await recordAudit(trx, { at: this.#clock().unix, by, action: 'category.delete', ...change });
+      await recordAudit(trx, { at: this.#time.now().unix, by, action: 'category.delete', ...change });
       return 'deleted';
     });
   }
@@ -182,7 +185,7 @@ export class SqlCategories implements CategoryStorage {
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
       await recordAudit(trx, {
-        at: this.#clock().unix,
+        at: this.#time.now().unix,
         by,
         action: 'categories.import',
         target: 'categories',
@@ -208,7 +211,7 @@ export class SqlCategories implements CategoryStorage {
   async #insertBatch(trx: Transaction, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
     const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
     if (!counter) throw new Error('The category counter is missing');
-    const createdAt = this.#clock().unix;
+    const createdAt = this.#time.now().unix;
     let { last_id, count, bytes } = counter;
     const rows: Tables['categories'][] = [];
     const outcomes = batch.map(({ category: { name, description = null }, keyId }) => {

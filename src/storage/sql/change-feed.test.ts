@@ -5,7 +5,12 @@ import sql from 'sql-template-tag';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import type { Change } from '../../catalog/storage.ts';
 import { openEngine } from '../open.ts';
-import { followChanges, readVersions } from './change-feed.ts';
+import { followChanges, noteChangedKey, readChangedKeys, readVersions } from './change-feed.ts';
+
+/** What is followed, where no key is named. */
+function follow(versions: () => ReadonlyMap<Change, number>) {
+  return { versions: async () => versions(), changedKeys: async () => [] };
+}
 
 test('a change that cannot be followed blocks no other, and is retried', async () => {
   const versions = new Map<Change, number>([
@@ -16,7 +21,7 @@ test('a change that cannot be followed blocks no other, and is retried', async (
   const seen: Change[] = [];
   let isBroken = true;
   const { look } = await followChanges(
-    async () => versions,
+    follow(() => versions),
     async (change) => {
       if (change === 'categories' && isBroken) throw new Error('the list cannot be read');
       seen.push(change);
@@ -36,7 +41,7 @@ test('ids that vanish reveal that an earlier state of the database was restored'
   const versions = new Map<Change, number>([['new-categories', 5]]);
   const seen: Change[] = [];
   const { look } = await followChanges(
-    async () => versions,
+    follow(() => versions),
     async (change) => void seen.push(change),
   );
   versions.set('new-categories', 6);
@@ -50,7 +55,7 @@ test('a change of this process is not followed again, unless others changed some
   const versions = new Map<Change, number>([['keys', 5]]);
   const seen: Change[] = [];
   const { look, followed } = await followChanges(
-    async () => versions,
+    follow(() => versions),
     async (change) => void seen.push(change),
   );
   versions.set('keys', 6);
@@ -70,16 +75,16 @@ test('a lower version of anything but the ids is a change of its own kind, and s
   let versions = new Map<Change, number>([['keys', 5]]);
   const seen: Change[] = [];
   const { look } = await followChanges(
-    async () => versions,
+    follow(() => versions),
     async (change) => void seen.push(change),
   );
   versions = new Map<Change, number>([
     ['keys', 4],
-    ['bans', 1],
+    ['clock', 1],
     ['categories', 0],
   ]);
   await look();
-  assert.deepEqual(seen, ['keys', 'bans']);
+  assert.deepEqual(seen, ['keys', 'clock']);
 });
 
 test('the versions are those of the tables, and of new categories the last id', async () => {
@@ -93,4 +98,42 @@ test('the versions are those of the tables, and of new categories the last id', 
   } finally {
     await db.close();
   }
+});
+
+test('the keys that changed are named, for the last ten thousand changes', async () => {
+  const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
+  try {
+    await db.transaction(async (trx) => {
+      for (let version = 1; version <= 10_005; version += 1) await noteChangedKey(trx, version, `key_${version}`);
+    });
+    assert.deepEqual(await readChangedKeys(db, 10_002, 10_004), ['key_10003', 'key_10004']);
+    assert.deepEqual(await readChangedKeys(db, 10_005, 10_005), []);
+    assert.equal((await readChangedKeys(db, 5, 10_005))?.length, 10_000);
+    assert.equal(await readChangedKeys(db, 4, 10_005), undefined, 'more were missed than are kept');
+    assert.equal(await readChangedKeys(db, 10_006, 7), undefined, 'an earlier state was restored');
+  } finally {
+    await db.close();
+  }
+});
+
+test('a follower of keys is told which changed since it looked last', async () => {
+  const versions = new Map<Change, number>([['keys', 5]]);
+  const asked: [number, number][] = [];
+  const changedKeys = async (after: number, upTo: number) => {
+    asked.push([after, upTo]);
+    return upTo === 9 ? undefined : ['key_1', 'key_2'];
+  };
+  const told: (readonly string[] | undefined)[] = [];
+  const { look } = await followChanges({ versions: async () => versions, changedKeys }, async (_change, keyIds) => {
+    told.push(keyIds);
+  });
+  for (const version of [7, 9]) {
+    versions.set('keys', version);
+    await look();
+  }
+  assert.deepEqual(asked, [
+    [5, 7],
+    [7, 9],
+  ]);
+  assert.deepEqual(told, [['key_1', 'key_2'], undefined]);
 });

@@ -5,9 +5,8 @@ import type { Events } from '../../telemetry/events.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * The columns that the checksum of a row covers, a list for each version, the newest last. A version that was released
- * never changes. A release that does not know a version takes its rows for damaged: a version is written from the
- * release on that follows the one that first reads it.
+ * The columns that the checksum of a row covers, a list for each version that this release reads. A version that was
+ * released never changes.
  */
 const COVERED = {
   categories: [['id', 'name', 'description', 'created_at', 'created_by']],
@@ -31,6 +30,18 @@ const COVERED = {
   api_key_secrets: [['hash', 'key_id', 'prefix', 'created_at', 'ends_at']],
 } as const satisfies { [Table in keyof Tables]?: readonly (readonly string[])[] };
 
+/**
+ * The version that this release writes. A new one is written from the release on that follows the one that first reads
+ * it: instances of that release still run, and come back after a rollback.
+ */
+const WRITTEN: Readonly<Record<keyof typeof COVERED, number>> = {
+  categories: 1,
+  pets: 1,
+  orders: 1,
+  api_keys: 1,
+  api_key_secrets: 1,
+};
+
 export type CheckedTable = keyof typeof COVERED;
 /** The tables whose rows have a checksum. */
 export const CHECKED_TABLES = Object.keys(COVERED) as CheckedTable[];
@@ -41,21 +52,31 @@ interface Checked {
 
 /** A stored checksum is its version times this and the CRC-32. */
 const VERSION_FACTOR = 2 ** 32;
+/** More versions than a table will ever have: a checksum that names a higher one is damaged itself. */
+const VERSIONS_MAX = 100;
 /** What no text that is kept holds: where a column ends, and one without a value. */
 const [END, NULL] = ['\u0000', '\u0001'];
 /** Damaged rows that are remembered as told; with more of them the database is lost anyway. */
 const REPORTED_MAX = 1_000;
 
-/** The row with the checksum of the newest version. */
+/** The row with the checksum of the version that this release writes. */
 export function seal<Table extends CheckedTable>(table: Table, row: Omit<Tables[Table], 'checksum'>): Tables[Table] {
-  const version = COVERED[table].length;
+  const version = WRITTEN[table];
   return { ...row, checksum: checksumOf(table, version, row) } as Tables[Table];
 }
 
-/** Whether a row is as it was written; one without a checksum was written before there were any. */
+/**
+ * Whether a row is as it was written, as far as this release can tell: one without a checksum was written before there
+ * were any, and one with a version that is not known yet by a later release.
+ */
 export function isIntact<Row extends Checked>(table: CheckedTable, row: Row): boolean {
   if (row.checksum === null) return true;
-  return row.checksum === checksumOf(table, Math.floor(row.checksum / VERSION_FACTOR), row);
+  const version = Math.floor(row.checksum / VERSION_FACTOR);
+  if (row.checksum === checksumOf(table, version, row)) return true;
+  if (version <= COVERED[table].length || version > VERSIONS_MAX) return false;
+  // The sum of a known version under an unknown number: then it is the number that is damaged.
+  const sum = row.checksum % VERSION_FACTOR;
+  return !COVERED[table].some((_, index) => (checksumOf(table, index + 1, row) ?? 0) % VERSION_FACTOR === sum);
 }
 
 /** Identifies a row: its id, or for a secret the id of its key. */

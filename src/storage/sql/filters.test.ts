@@ -93,7 +93,7 @@ async function plans(address: DatabaseAddress): Promise<[name: string, plan: str
   const statements: Statement[] = [];
   await using storage = new SqlStorage(
     { ...engine, db: noting(engine.db, statements) },
-    { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 1_000_000 },
+    { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000_000 },
   );
   await fill(engine);
   const found: [string, string, RegExp][] = [];

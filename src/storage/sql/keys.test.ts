@@ -13,7 +13,7 @@ keysContract(onSqlite);
 
 async function openInMemory() {
   const engine = await openEngine({ engine: 'sqlite', file: ':memory:' });
-  const options = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 1_000 };
+  const options = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 };
   return { db: engine.db, storage: new SqlStorage(engine, options) };
 }
 

@@ -1,4 +1,4 @@
-import sql, { join, type Sql } from 'sql-template-tag';
+import sql, { empty, join, type Sql } from 'sql-template-tag';
 import {
   type ApiKey,
   ENVIRONMENTS,
@@ -7,6 +7,7 @@ import {
   type KeyChanges,
   type KeyFilter,
   type KeyPage,
+  type KeyPosition,
   type KeyQuery,
   type KeySearch,
   type KeySort,
@@ -17,19 +18,27 @@ import {
   type SecretRecord,
 } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
-import type { Retry } from '../../catalog/idempotency.ts';
+import { type Ban, type DecidedBan, enforced, type KeyBan, type PastBan } from '../../catalog/ban.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
-import type { Clock } from '../../stdx/clock.ts';
+import type { Precondition } from '../../catalog/precondition.ts';
+import type { Moment, Time } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
+import { imposeBan, liftBan, toBan } from './bans.ts';
 import { type RowGuard, seal } from './checksum.ts';
-import { changeOnce } from './outcomes.ts';
+import { coalesceLookups } from './lookups.ts';
+import { once } from './once.ts';
 import { assignments, contains, insertInto, one, where } from './statement.ts';
-import type { Tables } from './tables.ts';
-import type { Transactions } from './transactions.ts';
+import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import type { Joined } from './transactions.ts';
 
-/** A key with the prefix of its current secret. */
-type KeyRow = Tables['api_keys'] & { prefix: string };
+/** A key with the prefix of its current secret, and its last ban that was not lifted. */
+type KeyRow = Tables['api_keys'] & { prefix: string } & (LastBan | Record<keyof LastBan, null>);
+type LastBan = {
+  [Column in keyof Omit<Tables['bans'], 'key_id' | 'lifted_at'> as `ban_${Column}`]: Tables['bans'][Column];
+};
 
 /** The secret that was sent, which may be an old one of the key. */
 interface SentSecret {
@@ -40,12 +49,19 @@ interface SentSecret {
   sent_checksum: number | null;
 }
 
-/** Keys with their current secret, the one without an end. */
-const KEYS_WITH_SECRETS = sql`api_keys
-  inner join api_key_secrets on api_key_secrets.key_id = api_keys.id and api_key_secrets.ends_at is null`;
+const COLUMNS = sql`api_keys.*, api_key_secrets.prefix, last_ban.started_at as ban_started_at,
+  last_ban.ends_at as ban_ends_at, last_ban.level as ban_level, last_ban.reason as ban_reason`;
+
+/** Keys with their current secret, the one without an end, and their last ban that was not lifted. */
+const KEYS = sql`api_keys
+  inner join api_key_secrets on api_key_secrets.key_id = api_keys.id and api_key_secrets.ends_at is null
+  left join bans as last_ban on last_ban.key_id = api_keys.id and last_ban.lifted_at is null and not exists (
+    select 1 from bans as later
+    where later.key_id = last_ban.key_id and later.lifted_at is null and later.started_at > last_ban.started_at
+  )`;
 
 /** Selects every key. */
-const ALL_KEYS = sql`select api_keys.*, api_key_secrets.prefix from ${KEYS_WITH_SECRETS}`;
+const ALL_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
 
 /** When a key was last used, from its last day with usage: one row of the index. */
 const LAST_USED = sql`(select last_at from usage where usage.key_id = api_keys.id and period = 'day'
@@ -62,54 +78,60 @@ const ORDERS: Readonly<Record<KeySort, Sql>> = {
 
 /** API keys in SQL, with their secrets in a separate table. */
 export class SqlKeys implements KeyStorage {
-  readonly #transactions: Transactions;
+  readonly #transactions: Joined;
   readonly #guard: RowGuard;
-  readonly #clock: Clock;
+  readonly #time: Time;
 
-  constructor(transactions: Transactions, { guard, clock }: { guard: RowGuard; clock: Clock }) {
+  constructor(transactions: Joined, { guard, time }: { guard: RowGuard; time: Time }) {
     this.#transactions = transactions;
     this.#guard = guard;
-    this.#clock = clock;
+    this.#time = time;
   }
 
-  insert(key: ApiKey, secret: SecretRecord, by: Operator, retry?: Retry<ApiKey>): Promise<void> {
-    return this.#transactions.change('keys', async (trx) => {
-      await changeOnce(trx, { retry, now: key.createdAt }, () => this.#insert(trx, { key, secret, by }));
+  once<T>(id: OnceId, work: (keys: KeyStorage) => Promise<T>): Promise<Once<T>> {
+    const parts = { guard: this.#guard, time: this.#time };
+    return this.#transactions.together((trx, joined) =>
+      once(trx, { ...id, now: this.#time.now().unix }, () => work(new SqlKeys(joined, parts))),
+    );
+  }
+
+  insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void> {
+    return this.#transactions.changeKey(key.id, async (trx) => {
+      if (key.environment === 'production') await refuseRehearsed(trx);
+      await trx.run(insertInto('api_keys', [fromKey(key)]));
+      await insertSecret(trx, key.id, secret, key.createdAt);
+      const { name, plan, limits, scopes, expiresAt, owner } = key;
+      const after = { name, plan, limits, scopes, expiresAt, ...(owner !== null && { owner }) };
+      await recordAudit(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
     });
   }
 
-  async #insert(
-    trx: Transaction,
-    { key, secret, by }: { key: ApiKey; secret: SecretRecord; by: Operator },
-  ): Promise<ApiKey> {
-    await trx.run(insertInto('api_keys', [fromKey(key)]));
-    await insertSecret(trx, key.id, secret, key.createdAt);
-    const { name, plan, limits, scopes, expiresAt, owner } = key;
-    const after = { name, plan, limits, scopes, expiresAt, ...(owner !== null && { owner }) };
-    await recordAudit(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
-    return key;
-  }
+  readonly findBySecret = coalesceLookups((hashes) => this.#findBySecrets(hashes));
 
-  findBySecret(secretHash: string): Promise<FoundKey | undefined> {
+  #findBySecrets(hashes: readonly string[]): Promise<Map<string, FoundKey>> {
     return this.#transactions.read(async (db) => {
-      const [row] = await db.all<KeyRow & SentSecret>(sql`
-        select api_keys.*, api_key_secrets.prefix, sent.hash as sent_hash, sent.prefix as sent_prefix,
+      const rows = await db.all<KeyRow & SentSecret>(sql`
+        select ${COLUMNS}, sent.hash as sent_hash, sent.prefix as sent_prefix,
           sent.created_at as sent_created_at, sent.ends_at as sent_ends_at, sent.checksum as sent_checksum
-        from ${KEYS_WITH_SECRETS}
+        from ${KEYS}
         inner join api_key_secrets as sent on sent.key_id = api_keys.id
-        where sent.hash = ${secretHash}`);
-      if (!row) return undefined;
-      const secret = {
-        hash: row.sent_hash,
-        key_id: row.id,
-        prefix: row.sent_prefix,
-        created_at: row.sent_created_at,
-        ends_at: row.sent_ends_at,
-        checksum: row.sent_checksum,
-      };
-      // A damaged key opens nothing: it may not be the key that was issued.
-      if (!this.#guard.isIntact('api_keys', row) || !this.#guard.isIntact('api_key_secrets', secret)) return undefined;
-      return { key: toKey(row), endsAt: secret.ends_at };
+        where sent.hash in (${join([...hashes])})`);
+      const now = this.#time.now();
+      const found = new Map<string, FoundKey>();
+      for (const row of rows) {
+        const secret = {
+          hash: row.sent_hash,
+          key_id: row.id,
+          prefix: row.sent_prefix,
+          created_at: row.sent_created_at,
+          ends_at: row.sent_ends_at,
+          checksum: row.sent_checksum,
+        };
+        // A damaged key opens nothing: it may not be the key that was issued.
+        if (!this.#guard.isIntact('api_keys', row) || !this.#guard.isIntact('api_key_secrets', secret)) continue;
+        found.set(secret.hash, { key: toKey(row, now), endsAt: secret.ends_at });
+      }
+      return found;
     });
   }
 
@@ -120,53 +142,72 @@ export class SqlKeys implements KeyStorage {
   list(): Promise<ApiKey[]> {
     return this.#transactions.read(async (db) => {
       const rows = await db.all<KeyRow>(sql`${ALL_KEYS} order by ${ORDERS.oldest}`);
-      return this.#guard.filter('api_keys', rows).map(toKey);
+      return this.#toKeys(rows);
     });
   }
 
-  graces(id: string, now: number): Promise<Grace[]> {
-    return this.#transactions.read(async (db) => {
-      const rows = await db.all<{ prefix: string; ends_at: number }>(sql`
-        select prefix, ends_at from api_key_secrets where key_id = ${id} and ends_at > ${now} order by ends_at desc`);
-      return rows.map(({ prefix, ends_at }) => ({ prefix, endsAt: ends_at }));
+  async graces(ids: readonly string[], now: number): Promise<Map<string, Grace[]>> {
+    const found = new Map<string, Grace[]>();
+    for (let first = 0; first < ids.length; first += ROWS_PER_STATEMENT) {
+      const some = ids.slice(first, first + ROWS_PER_STATEMENT);
+      const rows = await this.#transactions.read((db) =>
+        db.all<{ key_id: string; prefix: string; ends_at: number }>(sql`
+          select key_id, prefix, ends_at from api_key_secrets
+          where key_id in (${join(some)}) and ends_at > ${now} order by ends_at desc`),
+      );
+      for (const { key_id, prefix, ends_at } of rows)
+        found.set(key_id, [...(found.get(key_id) ?? []), { prefix, endsAt: ends_at }]);
+    }
+    return found;
+  }
+
+  endGraces(id: string, now: number, by: Operator): Promise<ApiKey | undefined> {
+    return this.#change(id, async (trx) => {
+      const ended = await this.#endSecrets(trx, sql`key_id = ${id} and ends_at > ${now}`, now);
+      if (ended.length === 0) return;
+      const before = ended.map(({ prefix, ends_at }) => ({ prefix, endsAt: ends_at }));
+      await recordAudit(trx, { at: now, by, action: 'key.end-graces', target: id, before, after: [] });
     });
   }
 
-  search({ sort = 'newest', offset, limit, now = this.#clock().unix, ...filter }: KeySearch) {
+  search({ sort = 'newest', offset, limit, now = this.#time.now().unix, ...filter }: KeySearch) {
     return this.#transactions.read(async (db) => {
       const filtered = where(conditionsOf({ ...filter, now }));
       const { count } = await one<{ count: number }>(db, sql`select count(*) as count from api_keys ${filtered}`);
       if (count <= offset) return { keys: [], count };
       // Selects the ids first, from an index in most orders: a deep page would otherwise read every row before it.
       const ids = await db.all<{ id: string }>(sql`
-        select api_keys.id from api_keys ${filtered} order by ${ORDERS[sort]} limit ${limit} offset ${offset}`);
+        select api_keys.id from api_keys ${filtered} order by ${exactFirst(filter.text)}${ORDERS[sort]} limit ${limit} offset ${offset}`);
       // Other work may have run since the count.
       if (ids.length === 0) return { keys: [], count };
       const places = new Map(ids.map(({ id }, place) => [id, place]));
       const rows = await db.all<KeyRow>(sql`${ALL_KEYS} where api_keys.id in (${join([...places.keys()])})`);
       rows.sort((row, other) => (places.get(row.id) ?? 0) - (places.get(other.id) ?? 0));
-      return { keys: this.#guard.filter('api_keys', rows).map(toKey), count };
+      return { keys: this.#toKeys(rows), count };
     });
   }
 
   page({ limit, behind, ...query }: KeyQuery): Promise<KeyPage> {
     return this.#transactions.read(async (db) => {
       const conditions = conditionsOf(query);
-      if (behind) conditions.push(sql`(api_keys.created_at, api_keys.id) < (${behind.createdAt}, ${behind.id})`);
-      const rows = await db.all<KeyRow>(sql`
-        ${ALL_KEYS} ${where(conditions)} order by ${ORDERS.newest} limit ${limit + 1}`);
+      const exact = isExact(query.text);
+      if (behind) conditions.push(isAfter(behind, query.text));
+      const rows = await db.all<KeyRow & { exact: number }>(sql`
+        select ${COLUMNS}, ${exact} as exact from ${KEYS} ${where(conditions)}
+        order by ${exactFirst(query.text)}${ORDERS.newest} limit ${limit + 1}`);
       const last = rows.length > limit ? rows[limit - 1] : undefined;
       return {
-        keys: this.#guard.filter('api_keys', rows.slice(0, limit)).map(toKey),
-        last: last && { createdAt: last.created_at, id: last.id },
+        keys: this.#toKeys(rows.slice(0, limit)),
+        last: last && { isExact: last.exact === 1, createdAt: last.created_at, id: last.id },
       };
     });
   }
 
-  update(id: string, changes: KeyChanges, by: Operator): Promise<ApiKey | undefined> {
-    return this.#transactions.change('keys', async (trx) => {
+  update(id: string, changes: KeyChanges, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
+    return this.#transactions.changeKey(id, async (trx) => {
       const key = await this.#readKey(trx, id);
       if (!key || key.revokedAt !== null) return key;
+      unless?.(key);
       const names = Object.keys(changes) as (keyof KeyChanges)[];
       const changed = names.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
       if (changed.length === 0) return key;
@@ -174,22 +215,22 @@ export class SqlKeys implements KeyStorage {
       await trx.run(sql`update api_keys set ${assignments(row)} where id = ${id}`);
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
       const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
-      await recordAudit(trx, { at: this.#clock().unix, by, action: 'key.update', target: id, before, after });
+      await recordAudit(trx, { at: this.#time.now().unix, by, action: 'key.update', target: id, before, after });
       return this.#readKey(trx, id);
     });
   }
 
-  rotate(id: string, secret: SecretRecord, { now, oldEndAt, by, retry }: Rotation): Promise<ApiKey | undefined> {
-    return this.#change(id, { retry, now }, async (trx, key) => {
-      await this.#endSecrets(trx, id, oldEndAt);
+  rotate(id: string, secret: SecretRecord, { now, oldEndAt, by }: Rotation): Promise<ApiKey | undefined> {
+    return this.#change(id, async (trx, key) => {
+      await this.#endSecrets(trx, sql`key_id = ${id} and (ends_at is null or ends_at > ${oldEndAt})`, oldEndAt);
       await insertSecret(trx, id, secret, now);
       const [before, after] = [{ prefix: key.prefix }, { prefix: secret.prefix, oldEndsAt: oldEndAt }];
       await recordAudit(trx, { at: now, by, action: 'key.rotate', target: id, before, after });
     });
   }
 
-  revoke(id: string, now: number, by: Operator, retry?: Retry<ApiKey>): Promise<ApiKey | undefined> {
-    return this.#change(id, { retry, now }, async (trx, key) => {
+  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined> {
+    return this.#change(id, async (trx, key) => {
       const { revoked_at, checksum } = fromKey({ ...key, revokedAt: now });
       await trx.run(sql`update api_keys set ${assignments({ revoked_at, checksum })} where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
@@ -197,25 +238,43 @@ export class SqlKeys implements KeyStorage {
     });
   }
 
-  /** Changes an existing, unrevoked key once, and returns the new state. */
-  #change(
-    id: string,
-    options: { retry: Retry<ApiKey> | undefined; now: number },
-    work: (trx: Transaction, key: ApiKey) => Promise<void>,
-  ): Promise<ApiKey | undefined> {
-    return this.#transactions.change('keys', async (trx) => {
-      const key = await this.#readKey(trx, id);
-      if (!key || key.revokedAt !== null) return key;
-      return changeOnce(trx, options, async () => {
-        await work(trx, key);
-        return (await this.#readKey(trx, id)) ?? key;
-      });
+  ban(id: string, epoch: number, decided: DecidedBan): Promise<{ ban: Ban; isNew: boolean } | undefined> {
+    return this.#transactions.changeKey(id, (trx) => imposeBan(trx, id, { epoch, decided, now: this.#time.now() }));
+  }
+
+  lift(id: string, now: number, by: Operator): Promise<boolean> {
+    return this.#transactions.changeKey(id, (trx) => liftBan(trx, id, { now, by }));
+  }
+
+  bans(now: number): Promise<KeyBan[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db.all<Tables['bans']>(sql`
+        select * from bans where ends_at > ${now} and lifted_at is null order by started_at desc, key_id desc`);
+      return rows.map((row) => ({ keyId: row.key_id, ...toBan(row) }));
     });
   }
 
-  async #endSecrets(trx: Transaction, keyId: string, endAt: number): Promise<void> {
-    const secrets = await trx.all<Tables['api_key_secrets']>(sql`
-      select * from api_key_secrets where key_id = ${keyId} and (ends_at is null or ends_at > ${endAt})`);
+  banHistory(id: string, limit: number): Promise<PastBan[]> {
+    return this.#transactions.read(async (db) => {
+      const rows = await db.all<Tables['bans']>(sql`
+        select * from bans where key_id = ${id} order by started_at desc limit ${limit}`);
+      return rows.map((row) => ({ ...toBan(row), liftedAt: row.lifted_at }));
+    });
+  }
+
+  /** Changes an existing, unrevoked key, and returns the new state. */
+  #change(id: string, work: (trx: Transaction, key: ApiKey) => Promise<void>): Promise<ApiKey | undefined> {
+    return this.#transactions.changeKey(id, async (trx) => {
+      const key = await this.#readKey(trx, id);
+      if (!key || key.revokedAt !== null) return key;
+      await work(trx, key);
+      return (await this.#readKey(trx, id)) ?? key;
+    });
+  }
+
+  /** Sets the end of some secrets, and returns them as they were. */
+  async #endSecrets(trx: Transaction, which: Sql, endAt: number): Promise<Tables['api_key_secrets'][]> {
+    const secrets = await trx.all<Tables['api_key_secrets']>(sql`select * from api_key_secrets where ${which}`);
     for (const secret of secrets) {
       const ended = { ...secret, ends_at: endAt };
       // A damaged key is revoked too, but must not look intact afterwards.
@@ -223,11 +282,17 @@ export class SqlKeys implements KeyStorage {
       await trx.run(sql`
         update api_key_secrets set ends_at = ${endAt}, checksum = ${checksum} where hash = ${secret.hash}`);
     }
+    return secrets;
   }
 
   async #readKey(db: Connection, id: string): Promise<ApiKey | undefined> {
     const [row] = await db.all<KeyRow>(sql`${ALL_KEYS} where api_keys.id = ${id}`);
-    return row && toKey(this.#guard.intact('api_keys', row));
+    return row && toKey(this.#guard.intact('api_keys', row), this.#time.now());
+  }
+
+  #toKeys(rows: KeyRow[]): ApiKey[] {
+    const now = this.#time.now();
+    return this.#guard.filter('api_keys', rows).map((row) => toKey(row, now));
   }
 }
 
@@ -262,6 +327,25 @@ function matches(text: string): Sql {
   return sql`(${contains(text, ['api_keys.name', 'api_keys.owner', 'api_keys.id'])} or api_keys.id in (${prefixes}))`;
 }
 
+/** 1 for the keys of which the text is the whole name, owner, id or prefix, else 0. */
+function isExact(text: string): Sql {
+  if (text === '') return sql`0`;
+  const prefixes = sql`select key_id from api_key_secrets where ends_at is null and prefix = ${text}`;
+  const whole = sql`lower(api_keys.name) = lower(${text}) or api_keys.owner = ${text} or api_keys.id = ${text}`;
+  return sql`(case when ${whole} or api_keys.id in (${prefixes}) then 1 else 0 end)`;
+}
+
+/** The condition that a key comes after another, newest first. Without a text an index has this order. */
+function isAfter({ isExact: wasExact, createdAt, id }: KeyPosition, text: string): Sql {
+  if (text === '') return sql`(api_keys.created_at, api_keys.id) < (${createdAt}, ${id})`;
+  return sql`(${isExact(text)}, api_keys.created_at, api_keys.id) < (${wasExact ? 1 : 0}, ${createdAt}, ${id})`;
+}
+
+/** The first part of an order, which puts exact matches first. */
+function exactFirst(text: string): Sql {
+  return text === '' ? empty : sql`${isExact(text)} desc, `;
+}
+
 /** Interns a known string, so that all keys share one copy. */
 function intern<Name extends string>(names: readonly Name[], text: string): Name {
   return names.find((name) => name === text) ?? (text as Name);
@@ -278,7 +362,7 @@ function scopesOf(text: string): readonly Scope[] {
   return scopes;
 }
 
-function toKey(row: KeyRow): ApiKey {
+function toKey(row: KeyRow, now: Moment): ApiKey {
   return {
     id: row.id,
     name: row.name,
@@ -291,7 +375,14 @@ function toKey(row: KeyRow): ApiKey {
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     owner: row.owner,
+    ban: lastBan(row, now),
+    epoch: row.epoch,
   };
+}
+
+function lastBan({ ban_started_at, ban_ends_at, ban_level, ban_reason }: KeyRow, now: Moment): Ban | null {
+  if (ban_started_at === null) return null;
+  return enforced({ startedAt: ban_started_at, endsAt: ban_ends_at, level: ban_level, reason: ban_reason }, now);
 }
 
 function fromKey(key: ApiKey): Tables['api_keys'] {
@@ -307,5 +398,16 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
     expires_at: key.expiresAt,
     revoked_at: key.revokedAt,
     owner: key.owner,
+    epoch: key.epoch,
   });
+}
+
+/** A production service would refuse the database. */
+async function refuseRehearsed(trx: Transaction): Promise<void> {
+  const marks = await trx.all(sql`select turned_by from rehearsal`);
+  if (marks.length === 0) return;
+  throw new CatalogError(
+    'validation_failed',
+    'The database was used in rehearsal and takes no key of production; set DATABASE_URL to another one',
+  );
 }

@@ -24,7 +24,7 @@ function keysWritten(t: TestContext, ordered: readonly string[]): string[][] {
 const open = () =>
   openStorage(
     { engine: 'sqlite', file: ':memory:' },
-    { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 1_000 },
+    { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 },
   );
 
 /** Names in their order, and the same ones out of it. */
@@ -39,6 +39,7 @@ test('counts are raised in the order of their keys', async (t) => {
   const written = keysWritten(t, ordered);
   await storage.limits.raiseCounts(
     unordered.map((keyId) => ({ keyId, minuteEnds: NOW, minuteUsed: 1, day: 3, dayUsed: 1 })),
+    NOW,
   );
   assert.deepEqual(written, [ordered]);
 });

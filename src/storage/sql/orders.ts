@@ -1,13 +1,14 @@
 import sql from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Created, Origin } from '../../catalog/idempotency.ts';
-import { isComplete, type NewOrder, type Order, type OrderStorage } from '../../catalog/order.ts';
+import type { Once, OnceId } from '../../catalog/idempotency.ts';
+import { assertShipsLater, isComplete, type NewOrder, type Order, type OrderStorage } from '../../catalog/order.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import { STOCK_MAX } from '../../catalog/pet.ts';
-import type { Clock } from '../../stdx/clock.ts';
+import type { Precondition } from '../../catalog/precondition.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { Connection } from '../engine.ts';
 import { type RowGuard, seal } from './checksum.ts';
-import { createOnce } from './outcomes.ts';
+import { once } from './once.ts';
 import { ID_IN_INDEX, selectPet, setStock, unknown } from './pets.ts';
 import { insertInto, one } from './statement.ts';
 import { nextId, type Tables } from './tables.ts';
@@ -17,23 +18,24 @@ import type { Transactions } from './transactions.ts';
 export class SqlOrders implements OrderStorage {
   readonly #transactions: Transactions;
   readonly #guard: RowGuard;
-  readonly #clock: Clock;
+  readonly #time: Time;
 
-  constructor(transactions: Transactions, { guard, clock }: { guard: RowGuard; clock: Clock }) {
+  constructor(transactions: Transactions, { guard, time }: { guard: RowGuard; time: Time }) {
     this.#transactions = transactions;
     this.#guard = guard;
-    this.#clock = clock;
+    this.#time = time;
   }
 
-  insert(order: NewOrder, origin: Origin): Promise<Created<Order>> {
-    const now = this.#clock().unix;
+  insert(order: NewOrder, by: OnceId): Promise<Once<Order>> {
+    const now = this.#time.now().unix;
     return this.#transactions.batch((trx) =>
-      createOnce(trx, { origin, now }, async () => {
+      once(trx, { ...by, now }, async () => {
         const { petId, quantity, shipDate } = order;
+        assertShipsLater(shipDate, now);
         const pet = await selectPet(trx, petId);
         if (!pet) throw unknown('petId', petId);
         const remaining = this.#guard.intact('pets', pet).quantity - quantity;
-        if (remaining < 0) throw insufficientStock(petId, pet.quantity, quantity);
+        if (remaining < 0 || pet.status === 'pending') throw insufficientStock(pet, quantity);
 
         await setStock(trx, pet, remaining);
         const id = await nextId(trx, 'orders');
@@ -43,7 +45,7 @@ export class SqlOrders implements OrderStorage {
           quantity,
           ship_date: shipDate ?? null,
           created_at: now,
-          created_by: origin.keyId,
+          created_by: by.keyId,
         });
         await trx.run(insertInto('orders', [row]));
         return toOrder(row, now);
@@ -54,24 +56,27 @@ export class SqlOrders implements OrderStorage {
   find(id: number): Promise<Order | undefined> {
     return this.#transactions.read(async (db) => {
       const row = await selectOrder(db, id);
-      return row && toOrder(this.#guard.intact('orders', row), this.#clock().unix);
+      return row && toOrder(this.#guard.intact('orders', row), this.#time.now().unix);
     });
   }
 
   list({ petId, ...page }: PageQuery & { petId?: number | undefined }): Promise<Order[]> {
     return this.#transactions.read(async (db) => {
       const rows = await this.#guard.page('orders', page, (next) => selectPage(db, { ...next, petId }));
-      const now = this.#clock().unix;
+      const now = this.#time.now().unix;
       return rows.map((row) => toOrder(row, now));
     });
   }
 
-  cancel(id: number): Promise<boolean> {
+  cancel(id: number, precondition?: Precondition<Order>): Promise<boolean> {
     return this.#transactions.batch(async (trx) => {
       const order = await selectOrder(trx, id);
       if (!order) return false;
       const { ship_date, pet_id } = this.#guard.intact('orders', order);
-      if (isComplete(ship_date ?? undefined, this.#clock().unix)) throw notCancellable(id, ship_date);
+      const present = toOrder(order, this.#time.now().unix);
+      // Before the precondition, because it fails in any case (RFC 9110, section 13.2.1).
+      if (present.complete) throw notCancellable(id, ship_date);
+      precondition?.(present);
       const pet = await one<Tables['pets']>(trx, sql`select * from pets where id = ${pet_id}`);
       const quantity = Math.min(this.#guard.intact('pets', pet).quantity + order.quantity, STOCK_MAX);
       await trx.run(sql`delete from orders where id = ${id}`);
@@ -97,11 +102,14 @@ function selectPage(
     order by ${ID_IN_INDEX} limit ${limit}`);
 }
 
-function insufficientStock(petId: number, stock: number, ordered: number): CatalogError {
-  if (stock === 0) {
-    return new CatalogError('insufficient_stock', `Pet ${petId} is out of stock; order it once there is stock again`);
-  }
-  return new CatalogError('insufficient_stock', `Pet ${petId} has ${stock} in stock, not ${ordered}; order fewer`);
+function insufficientStock({ id, status, quantity }: Tables['pets'], ordered: number): CatalogError {
+  const message =
+    status === 'pending'
+      ? `Pet ${id} is reserved (pending); order it once it is available`
+      : quantity === 0
+        ? `Pet ${id} is out of stock; order it once there is stock again`
+        : `Pet ${id} has ${quantity} in stock, not ${ordered}; order fewer`;
+  return new CatalogError('insufficient_stock', message);
 }
 
 function notCancellable(id: number, shipDate: string | null): CatalogError {

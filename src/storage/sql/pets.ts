@@ -1,6 +1,6 @@
 import sql, { join } from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Created, Origin } from '../../catalog/idempotency.ts';
+import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import {
   firstStock,
@@ -13,10 +13,11 @@ import {
   statusAt,
   stockAt,
 } from '../../catalog/pet.ts';
-import type { Clock } from '../../stdx/clock.ts';
+import type { Precondition } from '../../catalog/precondition.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { type RowGuard, seal } from './checksum.ts';
-import { createOnce } from './outcomes.ts';
+import { once } from './once.ts';
 import { assignments, insertInto, where } from './statement.ts';
 import { nextId, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -29,23 +30,23 @@ const ID_IN_INDEX_OF_TWO = sql`id - 0`;
 export class SqlPets implements PetStorage {
   readonly #transactions: Transactions;
   readonly #guard: RowGuard;
-  readonly #clock: Clock;
+  readonly #time: Time;
 
-  constructor(transactions: Transactions, { guard, clock }: { guard: RowGuard; clock: Clock }) {
+  constructor(transactions: Transactions, { guard, time }: { guard: RowGuard; time: Time }) {
     this.#transactions = transactions;
     this.#guard = guard;
-    this.#clock = clock;
+    this.#time = time;
   }
 
-  insert(pet: NewPet, origin: Origin): Promise<Created<Pet>> {
-    const now = this.#clock().unix;
+  insert(pet: NewPet, by: OnceId): Promise<Once<Pet>> {
+    const now = this.#time.now().unix;
     return this.#transactions.batch((trx) =>
-      createOnce(trx, { origin, now }, async () => {
+      once(trx, { ...by, now }, async () => {
         const { name, categoryId, status } = pet;
         await assertCategory(trx, categoryId);
         const id = await nextId(trx, 'pets');
         const stored = { id, name, category_id: categoryId, status, quantity: firstStock(status) };
-        const row = seal('pets', { ...stored, created_at: now, created_by: origin.keyId });
+        const row = seal('pets', { ...stored, created_at: now, created_by: by.keyId });
         await trx.run(insertInto('pets', [row]));
         return { id, name, categoryId, status };
       }),
@@ -68,11 +69,16 @@ export class SqlPets implements PetStorage {
     });
   }
 
-  update(id: number, { name, categoryId, status }: PetUpdate): Promise<Pet | undefined> {
+  update(
+    id: number,
+    { name, categoryId, status }: PetUpdate,
+    precondition?: Precondition<Pet>,
+  ): Promise<Pet | undefined> {
     return this.#transactions.batch(async (trx) => {
       const pet = await selectPet(trx, id);
       if (!pet) return undefined;
       const { quantity } = this.#guard.intact('pets', pet);
+      precondition?.(toPet(pet));
       if (categoryId !== undefined) await assertCategory(trx, categoryId);
       return toPet(
         await store(trx, {
@@ -100,10 +106,17 @@ export class SqlPets implements PetStorage {
     });
   }
 
-  setQuantity(petId: number, quantity: number): Promise<InventoryItem | undefined> {
+  setQuantity(
+    petId: number,
+    quantity: number,
+    precondition?: Precondition<InventoryItem>,
+  ): Promise<InventoryItem | undefined> {
     return this.#transactions.batch(async (trx) => {
       const pet = await selectPet(trx, petId);
-      return pet && toItem(await setStock(trx, this.#guard.intact('pets', pet), quantity));
+      if (!pet) return undefined;
+      const present = this.#guard.intact('pets', pet);
+      precondition?.(toItem(present));
+      return toItem(await setStock(trx, present, quantity));
     });
   }
 }

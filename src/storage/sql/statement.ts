@@ -45,26 +45,29 @@ export class RowsInsert<Table extends keyof Tables> {
   readonly #tail: Sql | undefined;
   readonly #texts = new Map<number, Omit<Statement, 'values'>>();
 
-  /** `tail` follows the rows, and binds nothing. */
   constructor(table: Table, tail?: Sql) {
     this.#table = table;
     this.#tail = tail;
   }
 
-  /** All rows must list their columns in the same order. */
-  async run(on: Connection, rows: readonly Tables[Table][]): Promise<void> {
+  /**
+   * All rows must list their columns in the same order. `tail` follows the rows of each statement; from one call to the
+   * next it may differ in the values that it binds alone.
+   */
+  async run(on: Connection, rows: readonly Tables[Table][], tail = this.#tail): Promise<void> {
     for (let first = 0; first < rows.length; first += ROWS_PER_STATEMENT) {
       const some = rows.slice(first, first + ROWS_PER_STATEMENT);
       const values: unknown[] = [];
       for (const row of some) for (const column in row) values.push(row[column]);
-      await on.run({ ...this.#textFor(some), values });
+      if (tail) values.push(...tail.values);
+      await on.run({ ...this.#textFor(some, tail), values });
     }
   }
 
-  #textFor(rows: readonly Tables[Table][]): Omit<Statement, 'values'> {
+  #textFor(rows: readonly Tables[Table][], tail: Sql | undefined): Omit<Statement, 'values'> {
     const known = this.#texts.get(rows.length);
     if (known) return known;
-    const { sql, text } = insertInto(this.#table, rows, this.#tail);
+    const { sql, text } = insertInto(this.#table, rows, tail);
     this.#texts.set(rows.length, { sql, text });
     return { sql, text };
   }

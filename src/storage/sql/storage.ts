@@ -1,37 +1,33 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql from 'sql-template-tag';
+import { LIST_START_BYTES } from '../../catalog/category-list.ts';
 import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
-import type { Change, Storage } from '../../catalog/storage.ts';
-import type { Clock } from '../../stdx/clock.ts';
-import { SYSTEM_TIMERS, type Timers } from '../../stdx/timers.ts';
-import type { Connection, Engine } from '../engine.ts';
+import type { Fullness, OnChange, Storage } from '../../catalog/storage.ts';
+import type { Time } from '../../stdx/time.ts';
+import type { Engine } from '../engine.ts';
 import { SqlAudit } from './audit.ts';
 import { SqlCategories } from './categories.ts';
 import { RowGuard } from './checksum.ts';
 import { SqlKeys } from './keys.ts';
 import { SqlLimits } from './limits.ts';
+import { deleteOutcomes, selectOldOutcomes } from './once.ts';
 import { SqlSessions } from './operator/sessions.ts';
 import { SqlTokens } from './operator/tokens.ts';
 import { SqlOrders } from './orders.ts';
-import { deleteAttempts, selectOldAttempts } from './outcomes.ts';
 import { SqlPets } from './pets.ts';
+import { one } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { type StorageEvents, Transactions } from './transactions.ts';
 import { SqlUsage } from './usage.ts';
 
-const PURGE_BATCH = 200;
-
-type OutcomeKey = Pick<Tables['create_outcomes'], 'key_id' | 'idempotency_key'>;
-
 export interface SqlStorageOptions {
-  readonly clock: Clock;
+  readonly time: Time;
   /** The most categories that the catalog may hold. */
   readonly categoriesMax: number;
   /** Bound on the serialised list of all categories, in bytes. */
   readonly categoriesBytesMax: number;
   /** Commands that run beside the service handle damaged rows alone. */
   readonly events?: StorageEvents;
-  readonly timers?: Timers;
 }
 
 /** Storage on an SQL engine whose tables are up to date. Owns the engine's connection. */
@@ -47,48 +43,37 @@ export class SqlStorage implements Storage {
   readonly tokens: SqlTokens;
   /** For the tables of rehearsal, whose statements are in its own room. */
   readonly transactions: Transactions;
-  readonly #clock: Clock;
+  readonly #time: Time;
 
   constructor(engine: Engine, options: SqlStorageOptions) {
-    const { clock, timers = SYSTEM_TIMERS } = options;
-    this.#clock = clock;
-    this.transactions = new Transactions(engine, timers, options.events);
+    const { time } = options;
+    this.#time = time;
+    this.transactions = new Transactions(engine, time, options.events);
     const guard = new RowGuard(options.events);
     this.categories = new SqlCategories(this.transactions, { guard, ...options });
-    this.pets = new SqlPets(this.transactions, { guard, clock });
-    this.orders = new SqlOrders(this.transactions, { guard, clock });
-    this.keys = new SqlKeys(this.transactions, { guard, clock });
-    this.limits = new SqlLimits(this.transactions, clock);
-    this.usage = new SqlUsage(this.transactions, clock);
+    this.pets = new SqlPets(this.transactions, { guard, time });
+    this.orders = new SqlOrders(this.transactions, { guard, time });
+    this.keys = new SqlKeys(this.transactions, { guard, time });
+    this.limits = new SqlLimits(this.transactions);
+    this.usage = new SqlUsage(this.transactions, time);
     this.audit = new SqlAudit(this.transactions);
-    this.sessions = new SqlSessions(this.transactions, clock);
-    this.tokens = new SqlTokens(this.transactions, clock);
+    this.sessions = new SqlSessions(this.transactions, time);
+    this.tokens = new SqlTokens(this.transactions, time);
   }
 
-  watch(onChange: (change: Change) => Promise<void>): Promise<void> {
+  watch(onChange: OnChange): Promise<void> {
     return this.transactions.watch(onChange);
   }
 
   async purgeOutcomes(): Promise<void> {
-    const oldest = this.#clock().unix - IDEMPOTENCY_SECONDS;
-    await purgeAll(
-      () => this.transactions.read((db) => selectOld(db, oldest)),
-      (old) => this.#purge(old, oldest),
-    );
-    await purgeAll(
-      () => this.transactions.read((db) => selectOldAttempts(db, oldest)),
-      (old) => this.transactions.transactUnlocked((trx) => deleteAttempts(trx, old)),
-    );
-  }
-
-  #purge(old: readonly OutcomeKey[], oldest: number): Promise<void> {
-    return this.transactions.transact(async (trx) => {
-      for (const { key_id, idempotency_key } of old) {
-        await trx.run(sql`
-          delete from create_outcomes
-          where key_id = ${key_id} and idempotency_key = ${idempotency_key} and created_at <= ${oldest}`);
-      }
-    });
+    const oldest = this.#time.now().unix - IDEMPOTENCY_SECONDS;
+    const select = () => this.transactions.read((db) => selectOldOutcomes(db, oldest));
+    // Writes nothing where there is nothing to purge.
+    for (let old = await select(); old.length > 0; old = await select()) {
+      const ids = old;
+      await this.transactions.transact((trx) => deleteOutcomes(trx, ids, oldest));
+      await nextTurn();
+    }
   }
 
   /** The offset of the turned clock in seconds; undefined unless the database is used in rehearsal. */
@@ -99,7 +84,16 @@ export class SqlStorage implements Storage {
     return mark?.turned_by;
   }
 
+  async fullness(): Promise<Fullness> {
+    const { count, bytes } = await this.transactions.read((db) =>
+      one<Tables['category_counter']>(db, sql`select * from category_counter`),
+    );
+    const size = await this.transactions.size();
+    return { categories: count, listBytes: LIST_START_BYTES + bytes, ...size };
+  }
+
   async check(): Promise<{ isWriteFailing: boolean }> {
+    this.transactions.assertInPlace();
     await this.transactions.read((db) => db.all(sql`select * from category_counter`));
     return { isWriteFailing: this.transactions.isWriteFailing };
   }
@@ -107,20 +101,4 @@ export class SqlStorage implements Storage {
   [Symbol.asyncDispose](): Promise<void> {
     return this.transactions[Symbol.asyncDispose]();
   }
-}
-
-/** Purges what is old, some at a time, and writes nothing where there is nothing to purge. */
-async function purgeAll<T>(select: () => Promise<T[]>, purge: (old: T[]) => Promise<void>): Promise<void> {
-  for (let old = await select(); old.length > 0; old = await select()) {
-    await purge(old);
-    await nextTurn();
-  }
-}
-
-/** Selects a few at a time, so that requests are served in between. */
-function selectOld(db: Connection, oldest: number): Promise<OutcomeKey[]> {
-  return db.all(sql`
-    select key_id, idempotency_key from create_outcomes
-    where created_at <= ${oldest}
-    limit ${PURGE_BATCH}`);
 }

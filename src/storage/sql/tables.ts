@@ -36,6 +36,8 @@ export interface Tables {
   category_counter: { last_id: number; count: number; bytes: number };
   /** The latest renames and deletions: the version of `categories` in `change_versions` that each raised. */
   category_changes: { version: number; category_id: number };
+  /** The same of keys: which key each of their latest changes changed. */
+  key_changes: { version: number; key_id: string };
   pets: {
     id: number;
     name: string;
@@ -58,17 +60,17 @@ export interface Tables {
   };
   /** The highest id ever assigned in each of the other tables with ascending ids. */
   last_ids: { kind: 'pets' | 'orders' | 'audit_entries'; last_id: number };
-  /** The outcomes of creates with an Idempotency-Key, for retries. */
-  create_outcomes: {
+  /** The outcomes of work that is done once, for repeats of it. */
+  outcomes: {
+    /** That of the API key or operator token; empty for attempts of the service. */
     key_id: string;
-    /** The SHA-256 of the caller's key. */
+    /** The SHA-256 of the caller's key, or of the attempt. */
     idempotency_key: string;
     fingerprint: string;
+    /** JSON; empty for work without a result. */
     resource: string;
     created_at: number;
   };
-  /** Attempts at writing that were stored, for retries of those whose outcome was lost. */
-  attempts: { id: string; at: number };
   api_keys: {
     id: string;
     name: string;
@@ -82,6 +84,8 @@ export interface Tables {
     revoked_at: number | null;
     owner: string | null;
     checksum: number | null;
+    /** How often bans of the key were lifted. It has no part in the checksum. */
+    epoch: number;
   };
   api_key_secrets: {
     hash: string;
@@ -185,10 +189,13 @@ export interface Tables {
     step: string | null;
     is_early: number;
     status: number | null;
+    /** In whole seconds, rounded up: what 0.1.0 reads. */
     retry_after: number | null;
+    retry_after_ms: number | null;
     is_delivered: number;
     is_done: number;
     has_created: number;
+    turned_by: number;
   };
   /** A version per kind of change, raised with each one, so that other processes know what to reload. */
   change_versions: { kind: Change; version: number };

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
-import type { Change } from '../../catalog/storage.ts';
-import type { Timer, Timers } from '../../stdx/timers.ts';
+import type { Change, OnChange } from '../../catalog/storage.ts';
+import type { Time, Timer } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Connection, Engine, Failure, Transaction } from '../engine.ts';
-import { type Following, followChanges, readVersions } from './change-feed.ts';
+import { type Following, followChanges, noteChangedKey, readChangedKeys, readVersions } from './change-feed.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** How long to wait for a lock that another process holds before failing. */
@@ -12,6 +12,8 @@ const LOCK_WAIT_MS = 900;
 const LOCK_RETRY_MS = 10;
 /** Work counts as recovered after this long without a failure: on a full disk a small write succeeds now and then. */
 const RECOVERY_MS = 1_000;
+/** How often a service at rest looks whether the files of its database are in their place. */
+const PLACE_LOOK_MS = 1_000;
 
 type Work = 'read' | 'write';
 type Job = (trx: Transaction) => Promise<unknown>;
@@ -19,6 +21,9 @@ type Job = (trx: Transaction) => Promise<unknown>;
 /** The events that storage reports. */
 export type StorageEvents = Pick<Events, 'rowDamaged'> &
   Partial<Pick<Events, 'batchStored' | 'storageRead' | 'storageFailing' | 'storageRecovered'>>;
+
+/** Reads and changes that are part of one transaction. */
+export type Joined = Pick<Transactions, 'read' | 'change' | 'changeKey' | 'together'>;
 
 /**
  * Runs work on an engine: a read, a transaction of its own, or a job of a batch that shares one. Owns the connection.
@@ -29,18 +34,19 @@ export type StorageEvents = Pick<Events, 'rowDamaged'> &
  */
 export class Transactions {
   readonly #engine: Engine;
-  readonly #timers: Timers;
+  readonly #time: Time;
   readonly #events: StorageEvents | undefined;
   readonly #jobs: WriteQueue<Job, { value: unknown }>;
   /** The work that fails, with the timer of its recovery from the first success on. */
   readonly #failing = new Map<Work, Timer | undefined>();
-  #onChange: (change: Change) => Promise<void> = async () => {};
+  #onChange: OnChange = async () => {};
   #following: Following | undefined;
   #unwatch = async () => {};
+  #closing: Promise<void> | undefined;
 
-  constructor(engine: Engine, timers: Timers, events?: StorageEvents) {
+  constructor(engine: Engine, time: Time, events?: StorageEvents) {
     this.#engine = engine;
-    this.#timers = timers;
+    this.#time = time;
     this.#events = events;
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
   }
@@ -48,6 +54,24 @@ export class Transactions {
   /** Whether writes fail now. */
   get isWriteFailing(): boolean {
     return this.#failing.has('write');
+  }
+
+  /** Measures the database. */
+  size(): ReturnType<Engine['size']> {
+    return this.#engine.size();
+  }
+
+  /**
+   * Reports that writes fail, and throws `unavailable`, if what is written would be lost, because the files of the
+   * database were removed or replaced.
+   */
+  assertInPlace(): void {
+    try {
+      this.#engine.assertInPlace?.();
+    } catch (error) {
+      this.#fail('write', 'unavailable', error);
+      throw unavailable('unavailable', error);
+    }
   }
 
   /** Runs a read. Waits for short locks without blocking the event loop. Throws `unavailable`. */
@@ -82,28 +106,59 @@ export class Transactions {
 
   /** Makes a queue that reports its batches to `events`. */
   queue<Item, Result>(commit: (items: Item[]) => Promise<(Result | CatalogError)[]>): WriteQueue<Item, Result> {
-    return new WriteQueue(commit, this.#events?.batchStored, this.#timers);
+    return new WriteQueue(commit, { time: this.#time, onStored: this.#events?.batchStored });
   }
 
   /**
    * Runs a transaction that changes what others cache: watchers here and in other processes are notified. `work` gets
    * the version that it raises, 0 for a kind without one.
    */
-  async change<T>(kind: Change, work: (trx: Transaction, version: number) => Promise<T>): Promise<T> {
-    const { version, result } = await this.transact(async (trx) => {
-      const version = await this.raiseVersion(trx, kind);
-      return { version, result: await work(trx, version) };
+  change<T>(kind: Change, work: (trx: Transaction, version: number) => Promise<T>): Promise<T> {
+    return this.together((_trx, joined) => joined.change(kind, work));
+  }
+
+  /** Runs a transaction that all reads and changes of `joined` are part of. Its changes are followed as by `change`. */
+  async together<T>(work: (trx: Transaction, joined: Joined) => Promise<T>): Promise<T> {
+    let changes: { readonly kind: Change; readonly version: number; readonly keyIds?: readonly string[] }[] = [];
+    const result = await this.transact((trx) => {
+      changes = [];
+      const joined: Joined = {
+        read: (part) => part(trx),
+        change: async (kind, part) => {
+          const version = await this.#raiseVersion(trx, kind);
+          changes.push({ kind, version });
+          return part(trx, version);
+        },
+        changeKey: async (keyId, part) => {
+          const version = await this.#raiseVersion(trx, 'keys');
+          await noteChangedKey(trx, version, keyId);
+          changes.push({ kind: 'keys', version, keyIds: [keyId] });
+          return part(trx);
+        },
+        together: (part) => part(trx, joined),
+      };
+      return work(trx, joined);
     });
-    // The change is durable: a watcher that fails to follow it reports that itself.
-    await this.#onChange(kind).then(
-      () => version && this.#following?.followed(kind, version),
-      () => {},
-    );
+    // They are durable: a watcher that fails to follow one reports that itself.
+    for (const { kind, version, keyIds } of changes) {
+      await this.#onChange(kind, keyIds).then(
+        () => version && this.#following?.followed(kind, version),
+        () => {},
+      );
+    }
     return result;
   }
 
-  /** Within a transaction, has all processes follow a change once it commits, this one with its next look. */
-  async raiseVersion(trx: Transaction, kind: Change): Promise<number> {
+  /** Runs a transaction that changes one key, and names it to all who follow changes. */
+  changeKey<T>(keyId: string, work: (trx: Transaction) => Promise<T>): Promise<T> {
+    return this.together((_trx, joined) => joined.changeKey(keyId, work));
+  }
+
+  /**
+   * Within a transaction, has all processes follow a change once it commits. The row of the kind stays locked until
+   * then, so that versions are committed in their order.
+   */
+  async #raiseVersion(trx: Transaction, kind: Change): Promise<number> {
     const [raised] = await trx.all<{ version: number }>(
       sql`update change_versions set version = version + 1 where kind = ${kind} returning version`,
     );
@@ -127,31 +182,58 @@ export class Transactions {
   }
 
   /** Calls back on changes made from now on, here or in another process. Throws `unavailable`. */
-  async watch(onChange: (change: Change) => Promise<void>): Promise<void> {
-    this.#following = await followChanges(() => this.read(readVersions), onChange);
+  async watch(onChange: OnChange): Promise<void> {
+    const followed = {
+      versions: () => this.read(readVersions),
+      changedKeys: (after: number, upTo: number) => this.read((db) => readChangedKeys(db, after, upTo)),
+    };
+    this.#following = await followChanges(followed, onChange);
     this.#onChange = onChange;
-    this.#unwatch = this.#engine.watch(this.#following.look);
+    const unwatch = this.#engine.watch(this.#following.look);
+    if (!this.#engine.assertInPlace) {
+      this.#unwatch = unwatch;
+      return;
+    }
+    const looking = this.#time.setInterval(() => this.#lookForFiles(), PLACE_LOOK_MS).unref();
+    this.#unwatch = () => {
+      looking[Symbol.dispose]();
+      return unwatch();
+    };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Closes the connection once, however often it is asked for. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.#unwatch();
     for (const recovery of this.#failing.values()) recovery?.[Symbol.dispose]();
     await this.#engine.db.close();
   }
 
+  #lookForFiles(): void {
+    try {
+      this.assertInPlace();
+    } catch {
+      // It is reported.
+    }
+  }
+
   async #attempt<T>(kind: Work, work: () => Promise<T>): Promise<T> {
-    const startedMs = this.#timers.now();
+    const startedMs = this.#time.steadyMs();
     for (;;) {
       try {
         const result = await work();
-        if (kind === 'read') this.#events?.storageRead?.(this.#timers.now() - startedMs);
+        if (kind === 'read') this.#events?.storageRead?.(this.#time.steadyMs() - startedMs);
         if (this.#failing.has(kind)) this.#recover(kind);
         return result;
       } catch (error) {
         const failure = this.#engine.classify(error);
         if (!failure) throw error;
-        if (failure === 'busy' && this.#timers.now() - startedMs <= LOCK_WAIT_MS) {
-          await new Promise<void>((resolve) => this.#timers.setTimeout(resolve, LOCK_RETRY_MS));
+        if (failure === 'busy' && this.#time.steadyMs() - startedMs <= LOCK_WAIT_MS) {
+          await new Promise<void>((resolve) => this.#time.setTimeout(resolve, LOCK_RETRY_MS));
           continue;
         }
         this.#fail(kind, failure, error);
@@ -169,7 +251,7 @@ export class Transactions {
 
   #recover(kind: Work): void {
     if (this.#failing.get(kind)) return;
-    const recovery = this.#timers.setTimeout(() => {
+    const recovery = this.#time.setTimeout(() => {
       this.#failing.delete(kind);
       this.#events?.storageRecovered?.(kind);
     }, RECOVERY_MS);

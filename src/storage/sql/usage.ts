@@ -16,8 +16,8 @@ import {
   type UsageStorage,
   usagePeriod,
 } from '../../catalog/usage.ts';
-import type { Clock } from '../../stdx/clock.ts';
-import { onceByAttempt } from './outcomes.ts';
+import type { Time } from '../../stdx/time.ts';
+import { attemptOf, once } from './once.ts';
 import { RowsInsert, where } from './statement.ts';
 import { type DurationColumn, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -42,20 +42,20 @@ const ADD_ROUTE_USAGE = sql`on conflict (period, starts_at, route) do update set
 /** Usage in SQL. Each record is added to its minute, hour and day, so that a read needs no aggregation over time. */
 export class SqlUsage implements UsageStorage {
   readonly #transactions: Transactions;
-  readonly #clock: Clock;
+  readonly #time: Time;
   readonly #addRows = new RowsInsert('usage', ADD_USAGE);
   readonly #addRoutes = new RowsInsert('route_usage', ADD_ROUTE_USAGE);
 
-  constructor(transactions: Transactions, clock: Clock) {
+  constructor(transactions: Transactions, time: Time) {
     this.#transactions = transactions;
-    this.#clock = clock;
+    this.#time = time;
   }
 
-  add(minute: number, records: readonly UsageRecord[], attempt: string = randomUUID()): Promise<void> {
+  async add(minute: number, records: readonly UsageRecord[], attempt: string = randomUUID()): Promise<void> {
     // In key order, so that two instances that add to the same rows cannot deadlock.
     const sorted = records.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    return this.#transactions.transactUnlocked((trx) =>
-      onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
+    await this.#transactions.transactUnlocked((trx) =>
+      once(trx, { ...attemptOf(attempt), now: this.#time.now().unix }, async () => {
         for (const period of PERIODS) {
           await this.#addRows.run(
             trx,
@@ -66,10 +66,10 @@ export class SqlUsage implements UsageStorage {
     );
   }
 
-  addRoutes(minute: number, routes: readonly RouteUsage[], attempt: string = randomUUID()): Promise<void> {
+  async addRoutes(minute: number, routes: readonly RouteUsage[], attempt: string = randomUUID()): Promise<void> {
     const sorted = routes.toSorted((a, b) => (a.route < b.route ? -1 : 1));
-    return this.#transactions.transactUnlocked((trx) =>
-      onceByAttempt(trx, { attempt, now: this.#clock().unix }, async () => {
+    await this.#transactions.transactUnlocked((trx) =>
+      once(trx, { ...attemptOf(attempt), now: this.#time.now().unix }, async () => {
         for (const period of PERIODS) {
           await this.#addRoutes.run(
             trx,
@@ -130,14 +130,14 @@ export class SqlUsage implements UsageStorage {
     if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`);
     if (owner !== undefined) conditions.push(sql`api_keys.owner = ${owner}`);
     return this.#transactions.read(async (db) => {
-      const rows = await db.all<KeyRow & { name: string }>(sql`
-        select key_id, api_keys.name, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
+      const rows = await db.all<KeyRow & { name: string; owner: string | null }>(sql`
+        select key_id, api_keys.name, api_keys.owner, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
         from usage inner join api_keys on api_keys.id = usage.key_id
         ${where(conditions)}
-        group by key_id, api_keys.name
+        group by key_id, api_keys.name, api_keys.owner
         order by key_id
         limit ${limit}`);
-      return rows.map((row) => ({ ...toKeyUsage(row), name: row.name }));
+      return rows.map((row) => ({ ...toKeyUsage(row), name: row.name, owner: row.owner }));
     });
   }
 

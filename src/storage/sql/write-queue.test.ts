@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
-import { SYSTEM_TIMERS } from '../../stdx/timers.ts';
+import { systemTime } from '../../stdx/time.ts';
 import { WriteQueue } from './write-queue.ts';
 
 const BATCH_ENOUGH = 64;
 const BATCH_MAX = 256;
 const WAITING_MAX = 10_000;
+const time = systemTime();
 
 test('items share batches in their order, and each gets its own outcome', async () => {
   const batches: number[][] = [];
@@ -17,7 +18,7 @@ test('items share batches in their order, and each gets its own outcome', async 
       batches.push(items);
       return items.map((item) => (item === 3 ? new CatalogError('catalog_full', 'three') : `stored ${item}`));
     },
-    ({ size, waiting }) => stored.push([size, waiting]),
+    { time, onStored: ({ size, waiting }) => stored.push([size, waiting]) },
   );
   const count = BATCH_ENOUGH + BATCH_MAX + 44;
   const results = await Promise.allSettled(Array.from({ length: count }, (_, item) => queue.push(item)));
@@ -42,7 +43,7 @@ test('enough items do not wait for the end of their turn; after a slow commit mo
     nowMs += commitMs;
     return items;
   };
-  const queue = new WriteQueue<number, number>(commit, undefined, { ...SYSTEM_TIMERS, now: () => nowMs });
+  const queue = new WriteQueue<number, number>(commit, { time: { steadyMs: () => nowMs } });
   const pushed = async (count: number) => {
     const items = Array.from({ length: count }, (_, item) => queue.push(item));
     const atOnce = [...sizes];
@@ -66,7 +67,7 @@ async function afterTwo(nowMs: () => number) {
     sizes.push(items.length);
     return items;
   };
-  const queue = new WriteQueue<number, number>(commit, undefined, { ...SYSTEM_TIMERS, now: nowMs });
+  const queue = new WriteQueue<number, number>(commit, { time: { steadyMs: nowMs } });
   await Promise.all([queue.push(1), queue.push(2)]);
   sizes.length = 0;
   return { queue, sizes };
@@ -87,11 +88,14 @@ test('callers who come back in turns that follow each other share a batch', asyn
 test('those who come during a commit wait for others too, and never start a second one beside it', async () => {
   const gate = Promise.withResolvers<void>();
   const sizes: number[] = [];
-  const queue = new WriteQueue<number, number>(async (items) => {
-    sizes.push(items.length);
-    await gate.promise;
-    return items;
-  });
+  const queue = new WriteQueue<number, number>(
+    async (items) => {
+      sizes.push(items.length);
+      await gate.promise;
+      return items;
+    },
+    { time },
+  );
   const first = Array.from({ length: BATCH_ENOUGH }, (_, item) => queue.push(item));
   const late = [queue.push(-1)];
   await nextTurn();
@@ -117,11 +121,14 @@ test('an item waits for others for two milliseconds at most', async () => {
 test('an item is settled only after its commit, and one that comes meanwhile waits for the next', async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const sizes: number[] = [];
-  const queue = new WriteQueue<number, number>(async (items) => {
-    const gate = gates[sizes.push(items.length) - 1];
-    await gate?.promise;
-    return items;
-  });
+  const queue = new WriteQueue<number, number>(
+    async (items) => {
+      const gate = gates[sizes.push(items.length) - 1];
+      await gate?.promise;
+      return items;
+    },
+    { time },
+  );
   const settled: number[] = [];
   const push = (item: number) => queue.push(item).then((result) => settled.push(result));
   const first = push(1);
@@ -141,11 +148,14 @@ test('an item is settled only after its commit, and one that comes meanwhile wai
 test('when the storage is down, all that wait are refused at once and never stored', async () => {
   const committed: number[] = [];
   let isDown = true;
-  const queue = new WriteQueue<number, number>(async (items) => {
-    committed.push(...items);
-    if (isDown) throw new CatalogError('outcome_unknown', 'no answer');
-    return items;
-  });
+  const queue = new WriteQueue<number, number>(
+    async (items) => {
+      committed.push(...items);
+      if (isDown) throw new CatalogError('outcome_unknown', 'no answer');
+      return items;
+    },
+    { time },
+  );
   const results = await Promise.allSettled(Array.from({ length: 3 * BATCH_MAX }, (_, item) => queue.push(item)));
   for (const [item, result] of results.entries()) {
     assert.ok(result.status === 'rejected');
@@ -159,18 +169,21 @@ test('when the storage is down, all that wait are refused at once and never stor
 
 test('an error that does not come from the storage fails one batch only', async () => {
   let commits = 0;
-  const queue = new WriteQueue<number, number>(async (items) => {
-    commits += 1;
-    if (commits === 1) throw new TypeError('a mistake');
-    return items;
-  });
+  const queue = new WriteQueue<number, number>(
+    async (items) => {
+      commits += 1;
+      if (commits === 1) throw new TypeError('a mistake');
+      return items;
+    },
+    { time },
+  );
   const results = await Promise.allSettled(Array.from({ length: 2 * BATCH_MAX }, (_, item) => queue.push(item)));
   for (const [item, { status }] of results.entries())
     assert.equal(status, item < BATCH_ENOUGH ? 'rejected' : 'fulfilled');
 });
 
 test('beyond ten thousand waiting items new ones are refused', async () => {
-  const queue = new WriteQueue<number, number>(async (items) => items);
+  const queue = new WriteQueue<number, number>(async (items) => items, { time });
   // The first batch is under way.
   const waiting = Array.from({ length: BATCH_ENOUGH + WAITING_MAX }, (_, item) => queue.push(item));
   await assert.rejects(queue.push(-1), { code: 'unavailable', message: /^Too many writes are waiting/ });
@@ -179,22 +192,21 @@ test('beyond ten thousand waiting items new ones are refused', async () => {
 });
 
 test('an item without an outcome fails alone', async () => {
-  const queue = new WriteQueue<number, number>(async (items) => items.slice(0, 1));
+  const queue = new WriteQueue<number, number>(async (items) => items.slice(0, 1), { time });
   const [first, second] = await Promise.allSettled([queue.push(1), queue.push(2)]);
   assert.deepEqual(first, { status: 'fulfilled', value: 1 });
   assert.match(second.status === 'rejected' ? second.reason.message : '', /no outcome for an item/);
 });
 
-test('the reported duration is that of the commit', async (t) => {
+test('the reported duration is that of the commit', async () => {
   let nowMs = 1_000;
-  t.mock.method(performance, 'now', () => nowMs);
   const durations: number[] = [];
   const queue = new WriteQueue<number, number>(
     async (items) => {
       nowMs += 25;
       return items;
     },
-    ({ durationMs }) => durations.push(durationMs),
+    { time: { steadyMs: () => nowMs }, onStored: ({ durationMs }) => durations.push(durationMs) },
   );
   await queue.push(1);
   assert.deepEqual(durations, [25]);

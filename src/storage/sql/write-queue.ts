@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict';
 import { CatalogError } from '../../catalog/error.ts';
-import { SYSTEM_TIMERS, type Timers } from '../../stdx/timers.ts';
+import type { Time } from '../../stdx/time.ts';
 import type { StoredBatch } from '../../telemetry/events.ts';
 
 /** Items per transaction, so that no caller waits long for others. */
@@ -24,6 +25,11 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
+export interface WriteQueueOptions {
+  readonly time: Pick<Time, 'steadyMs'>;
+  readonly onStored?: ((batch: StoredBatch) => void) | undefined;
+}
+
 /**
  * Group commit: items that arrive during a transaction, or in turns of the event loop that follow each other until they
  * are enough, share the next transaction and its one fsync. Each item is settled only after its transaction is durable.
@@ -33,7 +39,7 @@ interface Waiting<Item, Result> {
  */
 export class WriteQueue<Item, Result> {
   readonly #commit: (items: Item[]) => Promise<(Result | CatalogError)[]>;
-  readonly #timers: Timers;
+  readonly #time: Pick<Time, 'steadyMs'>;
   readonly #onStored: ((batch: StoredBatch) => void) | undefined;
   #waiting: Waiting<Item, Result>[] = [];
   #enough = BATCH_ENOUGH;
@@ -42,13 +48,9 @@ export class WriteQueue<Item, Result> {
   #countBefore = 1;
   #isDraining = false;
 
-  constructor(
-    commit: (items: Item[]) => Promise<(Result | CatalogError)[]>,
-    onStored?: (batch: StoredBatch) => void,
-    timers: Timers = SYSTEM_TIMERS,
-  ) {
+  constructor(commit: (items: Item[]) => Promise<(Result | CatalogError)[]>, { time, onStored }: WriteQueueOptions) {
     this.#commit = commit;
-    this.#timers = timers;
+    this.#time = time;
     this.#onStored = onStored;
   }
 
@@ -66,7 +68,7 @@ export class WriteQueue<Item, Result> {
   }
 
   #gather(): void {
-    this.#gatherUntilMs = this.#timers.now() + GATHER_MS;
+    this.#gatherUntilMs = this.#time.steadyMs() + GATHER_MS;
     setImmediate(this.#endTurn);
   }
 
@@ -76,11 +78,12 @@ export class WriteQueue<Item, Result> {
     if (this.#isDraining || count === 0) return;
     const isGrowing = count > this.#countBefore;
     this.#countBefore = count;
-    if (isGrowing && this.#timers.now() < this.#gatherUntilMs) setImmediate(this.#endTurn);
+    if (isGrowing && this.#time.steadyMs() < this.#gatherUntilMs) setImmediate(this.#endTurn);
     else void this.#drain();
   };
 
   async #drain(): Promise<void> {
+    assert(!this.#isDraining, 'one batch is committed at a time');
     this.#isDraining = true;
     do await this.#commitNext();
     while (this.#waiting.length >= this.#enough);
@@ -89,19 +92,20 @@ export class WriteQueue<Item, Result> {
   }
 
   /** Fails all waiting items when the storage is down, instead of after one deadline per batch before theirs. */
-  #refuseWaiting(): void {
+  #refuseWaiting({ cause }: CatalogError): void {
     for (const { reject } of this.#waiting.splice(0)) {
-      reject(new CatalogError('unavailable', 'The storage cannot do this now; retry after a second'));
+      reject(new CatalogError('unavailable', 'The storage cannot do this now; retry after a second', { cause }));
     }
   }
 
   async #commitNext(): Promise<void> {
     const batch = this.#waiting.splice(0, BATCH_MAX);
+    assert(batch.length > 0, 'no batch is empty');
     this.#countBefore = batch.length === 1 ? 1 : 0;
-    const startedMs = this.#timers.now();
+    const startedMs = this.#time.steadyMs();
     try {
       const outcomes = await this.#commit(batch.map(({ item }) => item));
-      const durationMs = this.#timers.now() - startedMs;
+      const durationMs = this.#time.steadyMs() - startedMs;
       this.#enough = Math.min(BATCH_MAX, BATCH_ENOUGH * Math.max(1, durationMs / 2));
       this.#onStored?.({ size: batch.length, durationMs, waiting: this.#waiting.length });
       for (const [index, { resolve, reject }] of batch.entries()) {
@@ -112,7 +116,7 @@ export class WriteQueue<Item, Result> {
       }
     } catch (error) {
       for (const { reject } of batch) reject(error);
-      if (error instanceof CatalogError) this.#refuseWaiting();
+      if (error instanceof CatalogError) this.#refuseWaiting(error);
     }
   }
 }

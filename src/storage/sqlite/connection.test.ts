@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import fs, {
-  existsSync,
-  mkdirSync,
+import {
+  copyFileSync,
   mkdtempDisposableSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { DatabaseNotOpened } from '../engine.ts';
-import { createPrivately, LogNotSynced, notOpened, SqliteConnection, WritesSuspended } from './connection.ts';
+import { CommitLost, LogNotSynced, SqliteConnection, WritesSuspended } from './connection.ts';
+import { openToWrite } from './write.ts';
 
 /** SQLITE_IOERR_FSYNC and SQLITE_IOERR_WRITE (sqlite.org/rescode.html). */
 const [FSYNC, WRITE] = [1_034, 778];
@@ -23,7 +22,7 @@ const [FSYNC, WRITE] = [1_034, 778];
 function openPlace() {
   const folder = mkdtempDisposableSync(join(tmpdir(), 'pet-catalog-'));
   const file = join(folder.path, 'x.db');
-  const connection = new SqliteConnection(file);
+  const connection = new SqliteConnection(file, openToWrite(file, 'create'));
   connection.prepare('CREATE TABLE t (x)').run([]);
   return {
     folder: folder.path,
@@ -175,86 +174,42 @@ test('any other error is that of SQLite, and suspends nothing', (t) => {
   t.mock.restoreAll();
 });
 
-test('a new file and its folders are private whatever the umask, and one that is there keeps its mode', () => {
+test('a file or a log that was removed or replaced takes no commit, until it is back', () => {
   using place = openPlace();
-  const { folder } = place;
-  const umask = process.umask(0);
-  try {
-    createPrivately(join(folder, 'a/b/y.db'));
-    mkdirSync(join(folder, 'open'));
-    writeFileSync(join(folder, 'open/z.db'), 'z', { mode: 0o640 });
-    createPrivately(join(folder, 'open/z.db'));
-  } finally {
-    process.umask(umask);
-  }
-  const modeOf = (name: string) => statSync(join(folder, name)).mode & 0o777;
-  assert.deepEqual(['a', 'a/b', 'a/b/y.db', 'open/z.db'].map(modeOf), [0o700, 0o700, 0o600, 0o640]);
-  assert.equal(readFileSync(join(folder, 'open/z.db'), 'utf8'), 'z');
-  process.umask(0o777);
-  try {
-    createPrivately(join(folder, 'w.db'));
-  } finally {
-    process.umask(umask);
-  }
-  assert.equal(modeOf('w.db'), 0o600);
-});
-
-test('a file that cannot be opened is named, with the reason', () => {
-  using place = openPlace();
-  const { folder } = place;
-  const file = join(folder, 'text.db');
-  writeFileSync(file, 'no database at all, but as long as the header of one'.repeat(50));
-  const refused = (text: RegExp | string) => (error: unknown) => {
-    assert.ok(error instanceof DatabaseNotOpened);
-    if (typeof text === 'string') assert.equal(error.message, text);
-    else assert.match(error.message, text);
-    return true;
+  const { file, folder, connection, values } = place;
+  const message = `The file ${file} or its log was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
+  const gone = () => {
+    assert.throws(() => connection.assertWritable(), { constructor: WritesSuspended, message });
+    assert.throws(() => connection.assertInPlace(), { constructor: WritesSuspended, message });
+    assert.throws(() => connection.assertKept(), { constructor: CommitLost, message });
   };
-  assert.throws(() => new SqliteConnection(file), refused(`Cannot open the database ${file}: file is not a database`));
-  const cause = new Error('a reason');
-  const said = notOpened(file, cause);
-  assert.equal(said.cause, cause);
-  assert.equal(notOpened(file, said), said, 'what is said already is not wrapped');
-  new SqliteConnection(':memory:').close();
-  const isFile = existsSync(':memory:');
-  rmSync(':memory:', { force: true });
-  assert.ok(!isFile);
+  const inPlace = () => {
+    connection.assertWritable();
+    connection.assertInPlace();
+    connection.assertKept();
+  };
+  inPlace();
+  const aside = join(folder, 'aside');
+  for (const part of ['', '-wal']) {
+    renameSync(file + part, aside);
+    gone();
+    copyFileSync(aside, file + part);
+    gone();
+    renameSync(aside, file + part);
+    inPlace();
+  }
+  assert.deepEqual(values(), [], 'what is there can be read');
 });
 
-test('an earlier SQLite, a setting that is not taken and a read-only file system are named', (t) => {
-  using folder = mkdtempDisposableSync(join(tmpdir(), 'pet-catalog-'));
-  const file = join(folder.path, 'x.db');
-  const { get } = StatementSync.prototype;
-  const found = new Map<string, object>();
-  t.mock.method(StatementSync.prototype, 'get', function (this: StatementSync) {
-    return found.get(this.sourceSQL) ?? get.call(this, {});
-  });
-  const refused = (why: string) =>
-    assert.throws(() => new SqliteConnection(file), {
-      constructor: DatabaseNotOpened,
-      message: `Cannot open the database ${file}: ${why}`,
-    });
-  for (const version of ['3.51.2', '3.50.9', '2.99.99', '3.51']) {
-    found.set('SELECT sqlite_version() AS version', { version });
-    refused(`SQLite is ${version}; 3.51.3 or later is needed`);
+test('a connection that only reads, and one to memory, have no file to lose', () => {
+  using place = openPlace();
+  const { file } = place;
+  const reader = new SqliteConnection(file, new DatabaseSync(file), { isWritable: false });
+  const memory = new SqliteConnection(':memory:', new DatabaseSync(':memory:'));
+  rmSync(file);
+  for (const connection of [reader, memory]) {
+    connection.assertWritable();
+    connection.assertKept();
+    connection.close();
   }
-  for (const version of ['3.51.3', '3.51.10', '3.52.0', '4.0.0']) {
-    found.set('SELECT sqlite_version() AS version', { version });
-    new SqliteConnection(file).close();
-  }
-  found.set('PRAGMA synchronous', { synchronous: 1 });
-  refused('PRAGMA synchronous is 1, not 2');
-  t.mock.method(fs, 'accessSync', () => {
-    throw Object.assign(new Error('EROFS'), { code: 'EROFS' });
-  });
-  syncBuiltinESMExports();
-  t.after(() => {
-    t.mock.restoreAll();
-    syncBuiltinESMExports();
-  });
-  const { message } = notOpened(file, new Error('attempt to write a readonly database'));
-  assert.equal(
-    message,
-    `The file system of the database ${file} is mounted read-only: find the reason in the system's log (dmesg), and mount it for writing again`,
-  );
 });

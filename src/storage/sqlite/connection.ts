@@ -1,31 +1,13 @@
-import { closeSync, existsSync, fchmodSync, mkdirSync, openSync, realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { DatabaseNotOpened } from '../engine.ts';
-import { failureOf } from './failure.ts';
-import { assertLogSound, findReadOnlyMount } from './soundness.ts';
+import { type Stats, statSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { IN_MEMORY } from './disk.ts';
+import { inspectLog } from './wal.ts';
+import { openChecked } from './write.ts';
 
-/** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
-const SQLITE_VERSION_MIN = [3, 51, 3] as const;
-/** Only the user that runs the service may read its data. */
-export const PRIVATE_FILE_MODE = 0o600;
-const PRIVATE_FOLDER_MODE = 0o700;
-export const IN_MEMORY = ':memory:';
-/** How long opening waits for other processes that open or create the same file. */
-const OPEN_TIMEOUT_MS = 5_000;
 const STATEMENTS_MAX = 100;
 const REOPEN_INTERVAL_MS = 1_000;
 /** SQLITE_IOERR_FSYNC (sqlite.org/rescode.html). */
 const FSYNC_FAILED = 1034;
-
-/** Each pragma, with the value that it must read back as. */
-const PRAGMAS: readonly (readonly [name: string, value: string, readBack: string | number])[] = [
-  // Readers and the writer do not block each other, and a commit is one sequential write.
-  ['journal_mode', 'WAL', 'wal'],
-  // A commit returns after its fsync; with NORMAL a power cut could lose the last commits.
-  ['synchronous', 'FULL', 2],
-  ['foreign_keys', 'ON', 1],
-];
 
 /** A statement that is compiled once. Running it throws `LogNotSynced`, or SQLite's error. */
 export interface PreparedStatement {
@@ -37,8 +19,10 @@ export interface PreparedStatement {
 
 /** A sync of the log failed: whether the transaction is on the disk is not known. */
 export class LogNotSynced extends Error {}
-/** Nothing is written because an earlier sync of the log failed. */
+/** Nothing is written because an earlier sync of the log failed, or because the file was removed or replaced. */
 export class WritesSuspended extends Error {}
+/** The file was removed or replaced before a commit was done: the next start would not find it. */
+export class CommitLost extends Error {}
 
 /**
  * This process's connection to a database file. After a sync of the log that failed it writes nothing more: what the
@@ -48,24 +32,21 @@ export class WritesSuspended extends Error {}
  */
 export class SqliteConnection {
   readonly #file: string;
+  readonly #isWritable: boolean;
   #database: DatabaseSync;
-  #timeoutMs = OPEN_TIMEOUT_MS;
+  #timeoutMs: number | undefined;
   #statements = new Map<string, PreparedStatement>();
   #reopening: NodeJS.Timeout | undefined;
   #opened = 1;
+  /** The file that was opened, and its log, once that was seen. */
+  #place: Stats | undefined;
+  #log: Stats | undefined;
 
-  /** Opens, or creates, the file with the pragmas verified. Throws `DatabaseNotOpened`. */
-  constructor(file: string) {
+  constructor(file: string, database: DatabaseSync, { isWritable = true } = {}) {
     this.#file = file;
-    try {
-      if (file !== IN_MEMORY) {
-        assertLogSound(file);
-        createPrivately(file);
-      }
-      this.#database = openDatabase(file, this.#timeoutMs);
-    } catch (error) {
-      throw notOpened(file, error);
-    }
+    this.#isWritable = isWritable && file !== IN_MEMORY;
+    this.#database = database;
+    this.#findPlace();
   }
 
   /** How many times the file was opened. */
@@ -86,6 +67,24 @@ export class SqliteConnection {
   /** Throws `WritesSuspended`. */
   assertWritable(): void {
     if (this.#reopening) throw new WritesSuspended('Nothing is written until the log can be synced again');
+    this.assertInPlace();
+  }
+
+  /** Throws `WritesSuspended` if commits would be lost, because the file or its log was removed or replaced. */
+  assertInPlace(): void {
+    if (!this.#isInPlace()) throw new WritesSuspended(this.#goneMessage());
+  }
+
+  /** Throws `CommitLost` if what was just committed went to a file that is no longer in its place. */
+  assertKept(): void {
+    if (!this.#isInPlace()) throw new CommitLost(this.#goneMessage());
+  }
+
+  #isInPlace(): boolean {
+    if (!this.#isWritable) return true;
+    const log = statSync(`${this.#file}-wal`, { throwIfNoEntry: false });
+    this.#log ??= log;
+    return isSame(this.#place, statSync(this.#file, { throwIfNoEntry: false })) && isSame(this.#log, log);
   }
 
   /** A statement, cached while it is used often. */
@@ -123,6 +122,16 @@ export class SqliteConnection {
     this.#database.close();
   }
 
+  #findPlace(): void {
+    if (!this.#isWritable) return;
+    this.#place = statSync(this.#file, { throwIfNoEntry: false });
+    this.#log = undefined;
+  }
+
+  #goneMessage(): string {
+    return `The file ${this.#file} or its log was removed or replaced while the service runs: stop the service, then put the file back or restore a backup`;
+  }
+
   #failed(error: unknown): unknown {
     if ((error as { errcode?: number }).errcode !== FSYNC_FAILED) return error;
     this.#reopenLater();
@@ -137,13 +146,15 @@ export class SqliteConnection {
   #reopen(): void {
     let fresh: DatabaseSync | undefined;
     try {
-      assertLogSound(this.#file);
+      const { damage } = inspectLog(this.#file);
+      if (damage !== undefined) throw new Error(damage);
+      this.assertInPlace();
       // What was acknowledged is in the file then, written anew, and the log with what the failed sync left is empty.
       const [moved] = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
       if (moved?.busy !== 0) throw new Error('another process reads the log');
-      fresh = openDatabase(this.#file, this.#timeoutMs);
-      const damage = Object.values(fresh.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
-      if (damage !== 'ok') throw new Error(`the database is damaged: ${damage}`);
+      fresh = openChecked(this.#file, this.#timeoutMs);
+      const found = Object.values(fresh.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
+      if (found !== 'ok') throw new Error(`the database is damaged: ${found}`);
       this.#database.close();
     } catch {
       if (fresh?.isOpen) fresh.close();
@@ -154,55 +165,10 @@ export class SqliteConnection {
     this.#opened += 1;
     this.#statements = new Map();
     this.#reopening = undefined;
+    this.#findPlace();
   }
 }
 
-/** Says why a file could not be opened. */
-export function notOpened(file: string, error: unknown): DatabaseNotOpened {
-  if (error instanceof DatabaseNotOpened) return error;
-  const mount = findReadOnlyMount(file);
-  const why = mount
-    ? `${mount.finding}: ${mount.advice}`
-    : `Cannot open the database ${file}: ${failureOf(file, error)}`;
-  return new DatabaseNotOpened(why, { cause: error });
-}
-
-/**
- * Makes an empty file with mode 0600 whatever the umask, and the folders above it with 0700, unless the file is there.
- * SQLite gives the log and the index of a database the mode of the database. Throws what the system says.
- */
-export function createPrivately(file: string): void {
-  if (existsSync(file)) return;
-  // Throws if the working folder was deleted; with `recursive`, mkdir would never return then.
-  realpathSync.native('.');
-  mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  const descriptor = openSync(file, 'a', PRIVATE_FILE_MODE);
-  fchmodSync(descriptor, PRIVATE_FILE_MODE);
-  closeSync(descriptor);
-}
-
-function openDatabase(file: string, timeout: number): DatabaseSync {
-  const database = new DatabaseSync(file, { timeout });
-  try {
-    assertVersion(database);
-    for (const [name, value, readBack] of PRAGMAS) {
-      database.exec(`PRAGMA ${name} = ${value}`);
-      const found = Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-      if (found !== readBack && file !== IN_MEMORY) throw new Error(`PRAGMA ${name} is ${found}, not ${readBack}`);
-    }
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-function assertVersion(database: DatabaseSync): void {
-  const { version } = database.prepare('SELECT sqlite_version() AS version').get() as { version: string };
-  const found = version.split('.').map(Number);
-  for (const [index, wanted] of SQLITE_VERSION_MIN.entries()) {
-    const part = found[index] ?? 0;
-    if (part > wanted) return;
-    if (part < wanted) throw new Error(`SQLite is ${version}; ${SQLITE_VERSION_MIN.join('.')} or later is needed`);
-  }
+function isSame(one: Stats | undefined, other: Stats | undefined): boolean {
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
 }

@@ -16,7 +16,7 @@ test('a read error while polling for changes is survived, and the changes are fo
   const open = () =>
     openStorage(
       { engine: 'sqlite', file: join(folder.path, 'test.db') },
-      { clock: manualClock().now, categoriesMax: 300, categoriesBytesMax: 95_000 },
+      { time: manualClock(), categoriesMax: 300, categoriesBytesMax: 95_000 },
     );
   await using storage = await open();
   await using another = await open();
@@ -46,7 +46,7 @@ test('an I/O error says whether the transaction may have been stored', async (t)
   using folder = temporaryFolder();
   await using storage = await openStorage(
     { engine: 'sqlite', file: join(folder.path, 'test.db') },
-    { clock: manualClock().now, categoriesMax: 300, categoriesBytesMax: 95_000 },
+    { time: manualClock(), categoriesMax: 300, categoriesBytesMax: 95_000 },
   );
   const { run } = StatementSync.prototype;
   // The names of the extended result codes: sqlite.org/rescode.html.
@@ -85,7 +85,7 @@ test('reads are answered while an import runs, as of before it, and after it as 
   using folder = temporaryFolder();
   await using storage = await openStorage(
     { engine: 'sqlite', file: join(folder.path, 'test.db') },
-    { clock: manualClock().now, categoriesMax: 20_000, categoriesBytesMax: 9_000_000 },
+    { time: manualClock(), categoriesMax: 20_000, categoriesBytesMax: 9_000_000 },
   );
   const seen: [number, boolean][] = [];
   let isOver = false;

@@ -1,8 +1,12 @@
 import type { Connection, Database, Engine, Failure, Statement, Transaction } from '../engine.ts';
-import { migrate } from '../migrate.ts';
+import { migrate, type Purpose } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
 import { checkpointInThread, syncLargeLog } from './checkpoint.ts';
-import { IN_MEMORY, LogNotSynced, notOpened, SqliteConnection, WritesSuspended } from './connection.ts';
+import { CommitLost, LogNotSynced, SqliteConnection, WritesSuspended } from './connection.ts';
+import { hasLog, IN_MEMORY, sizeOf } from './disk.ts';
+import { notOpened } from './failure.ts';
+import { openToRead, type Reader } from './read.ts';
+import { openChecked, openToWrite } from './write.ts';
 
 /** SQLite's own default. */
 const AUTOCHECKPOINT_PAGES = 1_000;
@@ -22,15 +26,19 @@ const IOERR = 10;
  */
 const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
 
-/**
- * Opens, or creates, a database file with the pragmas verified and the tables up to date. Throws `DatabaseNotOpened`.
- */
-export async function openSqlite(file: string): Promise<Engine> {
-  const connection = new SqliteConnection(file);
-  const db = new SqliteDatabase(connection, file);
-  await migrate(db, { int64: 'integer', lockWriters }).catch((error) => {
+/** Opens a database file for a purpose. Throws `DatabaseNotOpened`. */
+export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Promise<Engine> {
+  const reader = purpose === 'read' && file !== IN_MEMORY ? openToRead(file) : undefined;
+  const database = reader?.database ?? openToWrite(file, purpose);
+  const connection = new SqliteConnection(file, database, { isWritable: !reader });
+  const db = new SqliteDatabase(connection, { file, reader });
+  try {
+    if (purpose === 'serve') emptyLog(connection, file);
+    await migrate(db, { int64: 'integer', purpose, lockWriters });
+  } catch (error) {
+    await db.close();
     throw notOpened(file, error);
-  });
+  }
   connection.waitNoMore();
   return {
     db,
@@ -44,14 +52,29 @@ export async function openSqlite(file: string): Promise<Engine> {
     announce: async () => {},
     readAll: (_trx, table) => readAll(connection, table),
     watch: (look) => watch(connection, look),
+    size: async () => sizeOf(file),
+    assertInPlace: () => connection.assertInPlace(),
   };
+}
+
+/**
+ * Moves the log that an earlier process left into the file. Frames that it could not sync may exist only in the cache
+ * of the system, and later ones would be lost with them; frames torn by a crash must not stay behind new ones.
+ */
+function emptyLog(connection: SqliteConnection, file: string): void {
+  if (!hasLog(file)) return;
+  try {
+    connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all([]);
+  } catch {
+    // On a full disk the service serves readers; any other error shows again at the first write.
+  }
 }
 
 /** BEGIN IMMEDIATE has already taken the write lock. */
 async function lockWriters(): Promise<void> {}
 
 function classify(error: unknown): Failure | undefined {
-  if (error instanceof LogNotSynced) return 'unknown';
+  if (error instanceof LogNotSynced || error instanceof CommitLost) return 'unknown';
   if (error instanceof WritesSuspended) return 'unavailable';
   const { errcode } = (error ?? {}) as { errcode?: unknown };
   if (typeof errcode !== 'number') return undefined;
@@ -119,6 +142,8 @@ function statementsOn(connection: SqliteConnection): Transaction {
 class SqliteDatabase implements Database {
   readonly #connection: SqliteConnection;
   readonly #file: string;
+  /** What the file was opened with if it is only read. */
+  readonly #opened: Reader | undefined;
   readonly #inTransaction: Transaction;
   /** Fulfilled when the transaction under way has ended. */
   #underWay: Promise<void> | undefined;
@@ -128,9 +153,10 @@ class SqliteDatabase implements Database {
   #isLarge = false;
   #checkpointing = Promise.resolve();
 
-  constructor(connection: SqliteConnection, file: string) {
+  constructor(connection: SqliteConnection, { file, reader }: { file: string; reader: Reader | undefined }) {
     this.#connection = connection;
     this.#file = file;
+    this.#opened = reader;
     this.#inTransaction = statementsOn(connection);
   }
 
@@ -155,8 +181,8 @@ class SqliteDatabase implements Database {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#underWay = promise;
     try {
-      this.#connection.assertWritable();
-      this.#connection.prepare('begin immediate').run([]);
+      if (!this.#opened) this.#connection.assertWritable();
+      this.#connection.prepare(this.#opened ? 'begin' : 'begin immediate').run([]);
       const result = await work(this.#inTransaction);
       this.#commit();
       return result;
@@ -172,7 +198,7 @@ class SqliteDatabase implements Database {
   startLarge(): void {
     if (this.#file === IN_MEMORY) return;
     if (!this.#second) {
-      this.#second = new SqliteConnection(this.#file);
+      this.#second = new SqliteConnection(this.#file, openChecked(this.#file));
       this.#second.waitNoMore();
     }
     this.#reader = statementsOn(this.#second);
@@ -189,10 +215,12 @@ class SqliteDatabase implements Database {
     await this.#checkpointing;
     this.#second?.close();
     this.#connection.close();
+    this.#opened?.[Symbol.dispose]();
   }
 
   #commit(): void {
     this.#connection.prepare('commit').run([]);
+    this.#connection.assertKept();
     this.#reader = undefined;
     if (!this.#isLarge) return;
     this.#isLarge = false;

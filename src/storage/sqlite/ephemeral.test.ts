@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { DatabaseNotOpened } from '../engine.ts';
+import { claimFile, isClaimed } from './claim.ts';
 import { claimEphemeral } from './ephemeral.ts';
-import { claimLock, isClaimed } from './file.ts';
 
 /** Has the system's temporary folder be a new one. */
 function ownTemporaryFolder(t: TestContext): string {
@@ -51,7 +51,7 @@ test('a start removes what killed services left, and nothing else', async (t) =>
     mkdirSync(join(folder, name));
   writeFileSync(join(folder, 'pet-catalog-ephemeral-left', 'pet-catalog.db'), 'x');
   writeFileSync(join(folder, 'pet-catalog-ephemeral-file'), 'x');
-  using _used = claimLock(join(folder, 'pet-catalog-ephemeral-used', 'pet-catalog.db'));
+  using _used = claimFile(join(folder, 'pet-catalog-ephemeral-used', 'pet-catalog.db'));
   {
     await using _claim = claimEphemeral();
     assert.ok(!existsSync(join(folder, 'pet-catalog-ephemeral-left')));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseAddress } from '../../config.ts';
 import { DatabaseNotOpened } from '../engine.ts';
-import { claimLock } from './file.ts';
+import { claimFile } from './claim.ts';
 
 const PREFIX = 'pet-catalog-ephemeral-';
 const NAME = 'pet-catalog.db';
@@ -23,14 +23,14 @@ export function claimEphemeral(): EphemeralDatabase {
   for (let claims = 0; claims < CLAIMS_MAX; claims += 1) {
     const folder = makeFolder();
     const file = join(folder, NAME);
-    const claim = claimLock(file);
+    const claim = claimFile(file);
     const release = async () => {
       rmSync(folder, { recursive: true, force: true });
-      claim.close();
+      claim[Symbol.dispose]();
     };
     // Another start may have taken the folder for one that was left, before it was claimed.
     if (existsSync(`${file}.lock`)) return { database: { engine: 'sqlite', file }, [Symbol.asyncDispose]: release };
-    claim.close();
+    claim[Symbol.dispose]();
   }
   throw new DatabaseNotOpened(`Temporary folders in ${tmpdir()} are removed by others at once; set TMPDIR`);
 }
@@ -53,7 +53,7 @@ function removeLeftOver(): void {
     try {
       const { uid } = lstatSync(folder);
       if (!lstatSync(folder).isDirectory() || uid !== process.getuid?.()) continue;
-      using _claim = claimLock(join(folder, NAME));
+      using _claim = claimFile(join(folder, NAME));
       rmSync(folder, { recursive: true, force: true });
     } catch {
       // A service runs there, or another start removes it.

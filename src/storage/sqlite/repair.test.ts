@@ -22,13 +22,12 @@ import { manualClock } from '../../../test/kit/clock.ts';
 import { OPERATOR } from '../../../test/kit/operator.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { insert, issue } from '../../../test/kit/storage/bench.ts';
+import { add, use } from '../../../test/kit/storage/files.ts';
 import { openStorage } from '../open.ts';
 import { salvage } from './repair.ts';
 
-const OPTIONS = { clock: manualClock().now, categoriesMax: 10, categoriesBytesMax: 10_000 };
+const OPTIONS = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
 const MADE_AT = new Date('2030-01-02T03:04:05Z');
-/** Of the first page of a table, behind the tables of contents. */
-const DAMAGE_AT = 3 * 4_096;
 const LOG_BYTES_MIN = 1_000_000;
 /** Runs in a process of its own, whose files are kept from growing. */
 const SALVAGE = `
@@ -46,6 +45,7 @@ test('what a sound file and its backup hold is shown, and neither changes', asyn
     commits: 0,
     behind: 0,
     intact: { rows: { categories: 2, pets: 0, orders: 0, api_keys: 1 }, lastCategory: 3 },
+    lost: [],
     backup: { rows: { categories: 1, pets: 0, orders: 0, api_keys: 1 }, lastCategory: 1, madeAt: MADE_AT },
   });
   assert.deepEqual(contents(folder), before);
@@ -65,13 +65,54 @@ test('what is written is private, though the file was not, and nothing else is l
   );
 });
 
-test('pages that are damaged are reported, and not written to a new file', async (t) => {
-  const { file, folder } = await databases(t);
-  damage(file);
+test('of damaged pages every other row is saved, and those that are lost are named', async (t) => {
+  const { folder } = await databases(t);
+  const file = join(folder, 'many.db');
+  const names = Array.from({ length: 300 }, (_, index) => `${index + 1} ${'x'.repeat(200)}`);
+  await add(file, ...names);
+  await use(file, (storage) => issue(storage));
+  damage(file, pageOf(file, names[150] ?? ''));
   const before = contents(folder);
-  const { intact } = salvage(file, {});
-  assert.ok(intact.damage);
-  assert.deepEqual([intact.rows, intact.lastCategory], [{}, 0]);
+  const shown = salvage(file, {});
+  const lost = /^categories (\d+)–(\d+)$/.exec(shown.lost[0] ?? '');
+  const [first, last] = [Number(lost?.[1]), Number(lost?.[2])];
+  assert.equal(shown.lost.length, 1);
+  assert.ok(first > 1 && last < 300 && last - first < 20 && first <= 151 && last >= 151, shown.lost.join());
+  const kept = 300 - (last - first + 1);
+  assert.match(shown.intact.damage ?? '', /page \d+/);
+  assert.deepEqual(
+    [shown.intact.rows, shown.intact.lastCategory],
+    [{ categories: kept, pets: 0, orders: 0, api_keys: 1 }, 300],
+  );
+  const written = join(folder, 'new.db');
+  assert.deepEqual(salvage(file, { to: written }), shown);
+  assert.deepEqual(
+    contents(folder).filter(({ name }) => !/^(new\.db|many\.db\.lock)/.test(name)),
+    before,
+  );
+
+  await use(written, async (storage) => {
+    const listed = await storage.categories.list();
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      names.filter((_, index) => index + 1 < first || index + 1 > last),
+    );
+    const made = await insert(storage, { name: 'after' });
+    assert.equal(made.id, 301, 'no id is given again');
+  });
+  assert.deepEqual(salvage(written, {}).lost, []);
+  using counted = new DatabaseSync(written);
+  const counter = counted.prepare('SELECT count, bytes FROM category_counter').get();
+  const all = counted.prepare('SELECT id, name FROM categories').all();
+  const bytes = all.reduce((sum, row) => sum + JSON.stringify(row).length + 1, 0);
+  assert.deepEqual({ ...counter }, { count: kept + 1, bytes });
+});
+
+test('nothing is written of a file whose list of tables is damaged', async (t) => {
+  const { file, folder } = await databases(t);
+  damage(file, 0);
+  const before = contents(folder);
+  assert.match(salvage(file, {}).intact.damage ?? '', /not a database/);
   assert.throws(
     () => salvage(file, { to: join(folder, 'new.db') }),
     /: Nothing was written: what is left of .* is damaged, too: ./,
@@ -148,10 +189,17 @@ async function databases(t: TestContext) {
   return { folder, file, backup };
 }
 
-function damage(file: string): void {
+function damage(file: string, at: number): void {
   const descriptor = openSync(file, 'r+');
-  writeSync(descriptor, Buffer.alloc(4_096, 0xa5), 0, 4_096, DAMAGE_AT);
+  writeSync(descriptor, Buffer.alloc(4_096, 0xa5), 0, 4_096, at);
   closeSync(descriptor);
+}
+
+/** Where the page with a text begins. */
+function pageOf(file: string, text: string): number {
+  const at = readFileSync(file).indexOf(text);
+  assert.ok(at > 0);
+  return at - (at % 4_096);
 }
 
 /** The files in a folder with their sizes and hashes; the index of a log is no part of a database. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../test/kit/service.ts';
-import { inspectLog, type LogState } from './wal.ts';
+import { inspectLog } from './wal.ts';
 
 const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
@@ -36,7 +36,7 @@ test('damage to any part of a frame is distinguished from the end of the log if 
       const damaged = Buffer.from(log);
       const at = HEADER_BYTES + frame * FRAME_BYTES;
       damaged[at + offset] = (damaged[at + offset] ?? 0) ^ 1;
-      const found = inspectLog(file, () => damaged);
+      const found = inspectLog(file, { read: () => damaged });
       const where = `${what} of frame ${frame}`;
       const isLast = frame === COMMITS - 1;
       assert.equal(found.damage, isLast ? undefined : `its log is damaged at byte ${at}`, where);
@@ -61,9 +61,44 @@ test('a last transaction of several frames that a crash tore is not damage, and 
     const torn = Buffer.from(log);
     torn[at + 100] = (torn[at + 100] ?? 0) ^ 1;
     const whole = commits.filter((commit) => commit < frame).length;
-    const { damage, behind } = inspectLog(file, () => torn);
+    const { damage, behind } = inspectLog(file, { read: () => torn });
     assert.deepEqual([damage === undefined, behind], whole === 2 ? [true, 0] : [false, 3 - whole], `frame ${frame}`);
   }
+});
+
+test('a commit record that was lost is damage if pages show that another transaction follows, and a torn one is not', () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'test.db');
+  using database = new DatabaseSync(file);
+  database.exec('PRAGMA journal_mode = WAL; CREATE TABLE a (x); CREATE TABLE b (x); PRAGMA wal_checkpoint(TRUNCATE)');
+  const both = (text: string) =>
+    database.exec(`BEGIN; INSERT INTO a VALUES (${text}); INSERT INTO b VALUES (1); COMMIT`);
+  both('1');
+  both('2');
+  both('3');
+  // One transaction of many pages, each after the other.
+  both('zeroblob(100000)');
+  const log = readFileSync(`${file}-wal`);
+  const frames = (log.length - HEADER_BYTES) / FRAME_BYTES;
+  const commits = [...Array(frames).keys()].filter(
+    (frame) => log.readUInt32BE(HEADER_BYTES + frame * FRAME_BYTES + 4) !== 0,
+  );
+  assert.deepEqual([commits.length, commits[1]], [4, 3]);
+  const without = (frame: number, end = frames) => {
+    const damaged = Buffer.from(log.subarray(0, HEADER_BYTES + end * FRAME_BYTES));
+    damaged.fill(0, HEADER_BYTES + frame * FRAME_BYTES + 4, HEADER_BYTES + frame * FRAME_BYTES + 8);
+    const { damage, behind } = inspectLog(file, { read: () => damaged });
+    return [damage, behind];
+  };
+  for (const [frame, end] of [
+    [1, 4],
+    [3, 6],
+    [5, frames],
+  ] as const) {
+    assert.deepEqual(without(frame, end), [`its log is damaged at byte ${HEADER_BYTES + frame * FRAME_BYTES}`, 2]);
+    assert.deepEqual(without(end - 1, end), [undefined, 0], 'the last one may be torn');
+  }
+  for (let frame = 7; frame < frames; frame += 1) assert.deepEqual(without(frame), [undefined, 0], `frame ${frame}`);
 });
 
 test('damage found by only one of two reads is a write in progress', () => {
@@ -77,7 +112,7 @@ test('damage found by only one of two reads is a write in progress', () => {
   };
   const reading = (...logs: Buffer[]) => {
     let readings = 0;
-    return inspectLog(file, () => logs[Math.min(readings++, logs.length - 1)] ?? log).damage;
+    return inspectLog(file, { read: () => logs[Math.min(readings++, logs.length - 1)] ?? log }).damage;
   };
   assert.equal(reading(damagedAt(1), log), undefined);
   assert.equal(reading(damagedAt(1), damagedAt(2), log), undefined);
@@ -90,7 +125,7 @@ test('a log truncated by a crash is not damaged', () => {
   using folder = temporaryFolder();
   const { file, log } = writtenLog(folder.path);
   for (const bytes of [0, 20, HEADER_BYTES, HEADER_BYTES + 10, log.length - FRAME_BYTES, log.length - 1_000]) {
-    const found = inspectLog(file, () => log.subarray(0, bytes));
+    const found = inspectLog(file, { read: () => log.subarray(0, bytes) });
     assert.equal(found.damage, undefined, `${bytes} bytes`);
     assert.equal(found.commits, Math.max(0, Math.floor((bytes - HEADER_BYTES) / FRAME_BYTES)), `${bytes} bytes`);
     if (bytes <= HEADER_BYTES) assert.equal(found.intactBytes, 0, `${bytes} bytes`);
@@ -108,7 +143,7 @@ test('a damaged header hides the whole log, and a missing file is an empty log',
   ] as const) {
     const damaged = Buffer.from(log);
     damaged[at] = (damaged[at] ?? 0) ^ 4;
-    const { salt: _, ...found } = inspectLog(file, () => damaged) as LogState & { salt: string };
+    const found = inspectLog(file, { read: () => damaged });
     assert.deepEqual(found, { commits: 0, intactBytes: 0, behind: 0, damage }, `byte ${at}`);
   }
   assert.deepEqual(inspectLog(join(folder.path, 'missing.db')), { commits: 0, intactBytes: 0, behind: 0 });
@@ -124,9 +159,11 @@ test('a log is read again until two reads agree, five times at most', () => {
   };
   const readings = (frameOf: (reading: number) => number | undefined) => {
     let count = 0;
-    const found = inspectLog(file, () => {
-      const frame = frameOf(++count);
-      return frame === undefined ? log : damagedAt(frame);
+    const found = inspectLog(file, {
+      read: () => {
+        const frame = frameOf(++count);
+        return frame === undefined ? log : damagedAt(frame);
+      },
     });
     return [count, found.commits, found.behind, found.damage === undefined];
   };
@@ -160,7 +197,7 @@ test('what an earlier round left behind the end of the log is no damage', () => 
   assert.deepEqual([commits, intactBytes, behind, damage], [1, HEADER_BYTES + FRAME_BYTES, 0, undefined]);
   const torn = readFileSync(`${file}-wal`);
   torn[HEADER_BYTES + 9] = (torn[HEADER_BYTES + 9] ?? 0) ^ 1;
-  const found = inspectLog(file, () => torn);
+  const found = inspectLog(file, { read: () => torn });
   assert.deepEqual([found.commits, found.damage], [0, undefined], 'nor behind a last frame with a damaged salt');
 });
 
@@ -188,6 +225,6 @@ test('checksums are added in the byte order that the header names', () => {
     add(other.subarray(at + 24, at + FRAME_BYTES));
     store(at + 16);
   }
-  const found = inspectLog(file, () => other);
+  const found = inspectLog(file, { read: () => other });
   assert.deepEqual([found.damage, found.commits, found.intactBytes], [undefined, COMMITS, other.length]);
 });

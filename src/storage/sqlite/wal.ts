@@ -1,9 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { endianness } from 'node:os';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const MAGIC_BIG_ENDIAN = 0x377f0683;
 const MAGIC_LITTLE_ENDIAN = 0x377f0682;
+/** The header of the index of a log (sqlite.org/walformat.html, section 2.1), in the byte order of the machine. */
+const INDEX_HEADER_BYTES = 48;
+const INDEX_BYTES_MIN = 2 * INDEX_HEADER_BYTES + 4;
+/** A transaction of more pages may have outgrown SQLite's cache; only then are they out of order in the log. */
+const ORDERED_FRAMES_MAX = 256;
 /** A log that changes at every reading is in use, and then what looks wrong is being written. */
 const READINGS_MAX = 5;
 
@@ -12,7 +18,7 @@ type Checksum = readonly [number, number];
 /** What the write-ahead log of a database file holds. */
 export interface LogState {
   /** What is wrong with it, if anything is. */
-  readonly damage?: string;
+  readonly damage?: string | undefined;
   /** Its transactions that are whole, from the beginning up to the damage, and the bytes that they end at. */
   readonly commits: number;
   readonly intactBytes: number;
@@ -25,6 +31,12 @@ interface Reading extends LogState {
   readonly salt: string;
 }
 
+interface InspectOptions {
+  /** Whether no service has the database open: only then is the index of the log read. */
+  readonly isAtRest?: boolean;
+  readonly read?: (file: string) => Buffer;
+}
+
 /** The log's magic number says in which byte order its checksums add. */
 type ReadWord = (at: number) => number;
 
@@ -32,26 +44,71 @@ type ReadWord = (at: number) => number;
  * Looks for damage in the write-ahead log of a database file (sqlite.org/fileformat2.html, section 4), through the file
  * system alone. SQLite treats a frame with a wrong checksum as the end of the log. That is right after a crash, but if
  * the frame was damaged later it silently loses every commit behind it. A crash can only tear the last transaction, so
- * a bad frame with another transaction behind it is damage; damage to the very last transaction looks like a torn one
- * and passes.
+ * a bad frame with another transaction behind it is damage. The index that a killed process left tells of damage to the
+ * very last transaction, too: it counts frames only once they are synced. Without one, such damage looks like a torn
+ * transaction and passes. A log with transactions beside a file that is missing or empty is damage as well.
  *
  * Another process may write while the log is read, so a finding counts only if a second reading of the same round
- * agrees.
+ * agrees. The process that has the database open must not read the index: closing it would release SQLite's locks.
  */
-export function inspectLog(databaseFile: string, read: (file: string) => Buffer = readFileSync): LogState {
-  const file = `${databaseFile}-wal`;
-  let last = readLog(file, read);
+export function inspectLog(databaseFile: string, options: InspectOptions = {}): LogState {
+  let last = readFiles(databaseFile, options);
   for (let readings = 1; last.damage !== undefined && readings < READINGS_MAX; readings += 1) {
-    const again = readLog(file, read);
-    if (again.damage === last.damage && again.salt === last.salt) return again;
+    const again = readFiles(databaseFile, options);
+    if (again.damage === last.damage && again.salt === last.salt) {
+      const { damage, commits, intactBytes, behind } = again;
+      return { damage, commits, intactBytes, behind };
+    }
     last = again;
   }
   const { commits, intactBytes } = last;
   return { commits, intactBytes, behind: 0 };
 }
 
-function readLog(file: string, read: (file: string) => Buffer): Reading {
-  const empty = { commits: 0, intactBytes: 0, behind: 0, salt: '' };
+function readFiles(databaseFile: string, { isAtRest = false, read = readFileSync }: InspectOptions): Reading {
+  // Before the log, which only grows meanwhile unless a checkpoint begins a new round.
+  const index = isAtRest ? readIndex(`${databaseFile}-shm`) : undefined;
+  const log = readLog(`${databaseFile}-wal`, read);
+  if (log.damage !== undefined) return log;
+  if (index && log.salt === '' && index.frames > index.moved) {
+    return { ...log, damage: 'its log is missing, and the index of the log counts transactions that were only there' };
+  }
+  if (index && log.salt === index.salt && index.frames > log.frames) {
+    return { ...log, damage: damagedAt(log.intactBytes), behind: Math.max(log.behind, 1) };
+  }
+  if (log.commits > 0 && (statSync(databaseFile, { throwIfNoEntry: false })?.size ?? 0) === 0) {
+    return { ...log, damage: `it is missing or empty, while its log holds transactions (${log.commits})` };
+  }
+  return log;
+}
+
+interface Index {
+  readonly salt: string;
+  /** How many frames of the log are committed, and how many of these a checkpoint moved into the file. */
+  readonly frames: number;
+  readonly moved: number;
+}
+
+/** The index of a log, unless there is none or its writer was killed while it wrote it. */
+function readIndex(file: string): Index | undefined {
+  if (!existsSync(file)) return undefined;
+  const index = readFileSync(file);
+  if (index.length < INDEX_BYTES_MIN) return undefined;
+  const header = index.subarray(0, INDEX_HEADER_BYTES);
+  if (!header.equals(index.subarray(INDEX_HEADER_BYTES, 2 * INDEX_HEADER_BYTES))) return undefined;
+  const isLittle = endianness() === 'LE';
+  const word: ReadWord = (at) => (isLittle ? index.readUInt32LE(at) : index.readUInt32BE(at));
+  const [first, second] = checksum([0, 0], 0, INDEX_HEADER_BYTES - 8, word);
+  if (word(INDEX_HEADER_BYTES - 8) !== first || word(INDEX_HEADER_BYTES - 4) !== second) return undefined;
+  return { salt: header.toString('hex', 32, 40), frames: word(16), moved: word(2 * INDEX_HEADER_BYTES) };
+}
+
+function damagedAt(at: number): string {
+  return `its log is damaged at byte ${at}`;
+}
+
+function readLog(file: string, read: (file: string) => Buffer): Reading & { readonly frames: number } {
+  const empty = { commits: 0, intactBytes: 0, behind: 0, salt: '', frames: 0 };
   if (!existsSync(file)) return empty;
   const log = read(file);
   if (log.length <= HEADER_BYTES) return empty;
@@ -66,17 +123,19 @@ function readLog(file: string, read: (file: string) => Buffer): Reading {
   return readFrames(log, header, readWord);
 }
 
-function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Reading {
+function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): ReturnType<typeof readLog> {
   const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(8);
   const salt = log.subarray(16, 24);
   const hasSalt = (at: number) => salt.equals(log.subarray(at + 8, at + 16));
+  /** The checksum of a frame, which goes on from that of the frame before it. */
+  const sumOf = (at: number, before: Checksum) =>
+    checksum(checksum(before, at, 8, readWord), at + FRAME_HEADER_BYTES, frameBytes - FRAME_HEADER_BYTES, readWord);
   let [commits, intactBytes] = [0, HEADER_BYTES];
   let sum = header;
   let at = HEADER_BYTES;
   let isSaltDamaged = false;
   for (; at + frameBytes <= log.length; at += frameBytes) {
-    const page = checksum(sum, at, 8, readWord);
-    const next = checksum(page, at + FRAME_HEADER_BYTES, frameBytes - FRAME_HEADER_BYTES, readWord);
+    const next = sumOf(at, sum);
     const isContinued = isStored(log, at + 16, next);
     // The checksums leave out the salt: where they go on, the frame is of this round whatever its salt says.
     isSaltDamaged = isContinued && !hasSalt(at);
@@ -88,13 +147,21 @@ function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): Reading 
   }
   let behind = 0;
   let isOpen = false;
+  let lastPage = at > intactBytes ? log.readUInt32BE(at - frameBytes) : 0;
   for (let frame = at; frame + frameBytes <= log.length; frame += frameBytes) {
     if (!hasSalt(frame) && !(isSaltDamaged && frame === at)) continue;
-    if (!isOpen) behind += 1;
+    const isIntact =
+      frame > at && isStored(log, frame + 16, sumOf(frame, storedChecksum(log, frame - frameBytes + 16)));
+    const page = log.readUInt32BE(frame);
+    const isOrdered = frame - intactBytes <= ORDERED_FRAMES_MAX * frameBytes;
+    // A transaction writes its pages in ascending order: one out of order is of the next, though no commit is between.
+    if (!isOpen || (isIntact && isOrdered && page <= lastPage)) behind += 1;
     isOpen = !isCommit(log, frame);
+    if (isIntact) lastPage = isOpen ? page : 0;
   }
-  const state = { commits, intactBytes, behind, salt: salt.toString('hex') };
-  return behind > 1 ? { ...state, damage: `its log is damaged at byte ${at}` } : state;
+  const frames = (intactBytes - HEADER_BYTES) / frameBytes;
+  const state = { commits, intactBytes, behind, salt: salt.toString('hex'), frames };
+  return behind > 1 ? { ...state, damage: damagedAt(at) } : state;
 }
 
 /** Whether a frame ends a transaction: it says how many pages the database then has. */
@@ -112,5 +179,10 @@ function checksum([first, second]: Checksum, start: number, length: number, read
 }
 
 function isStored(log: Buffer, at: number, [first, second]: Checksum): boolean {
-  return log.readUInt32BE(at) === first && log.readUInt32BE(at + 4) === second;
+  const stored = storedChecksum(log, at);
+  return stored[0] === first && stored[1] === second;
+}
+
+function storedChecksum(log: Buffer, at: number): Checksum {
+  return [log.readUInt32BE(at), log.readUInt32BE(at + 4)];
 }

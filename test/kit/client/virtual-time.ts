@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../client/src/pet-catalog.ts';
-import type { Timer, Timers } from '../../../src/stdx/timers.ts';
+import type { Time, Timer } from '../../../src/stdx/time.ts';
 import type { ManualClock } from '../clock.ts';
 
 /** Turns of the event loop without a request in flight, after which nothing but a wait is left to happen. */
@@ -12,8 +12,8 @@ export interface VirtualTime {
   readonly clock: Clock;
   /** For the option `fetch` of a client: the time stands still while a request is under way. */
   readonly fetch: typeof fetch;
-  /** Waits of the service itself while a request is under way. */
-  readonly timers: Timers;
+  /** Milliseconds and waits of the service itself while a request is under way. */
+  readonly waits: Pick<Time, 'steadyMs' | 'unixMs' | 'setTimeout'>;
   /** Milliseconds since it began. */
   elapsedMs(): number;
   /** Lets time pass until the work is done. */
@@ -88,7 +88,7 @@ export function virtualTime(serviceClock: ManualClock): VirtualTime {
         inFlight -= 1;
       }
     },
-    timers: { now: () => now, setTimeout: serviceTimer, setInterval: serviceTimer },
+    waits: { steadyMs: () => now, unixMs: () => now, setTimeout: serviceTimer },
     elapsedMs: () => now - start,
     async run(work) {
       let isDone = false;

@@ -1,9 +1,24 @@
+import assert from 'node:assert/strict';
+import { type Channel, channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { judge, type RefereeOptions } from '../../../src/conformance/referee.ts';
 import type { Report } from '../../../src/conformance/rule.ts';
+import type { ManualClock } from '../clock.ts';
 import type { TestService } from '../service.ts';
-import { writeDates } from './dates.ts';
+
+const STARTED: Channel = channel('http.server.request.start');
+
+/** Has every server of this process write a manual clock's time as `Date`, as a server does that tells its own time. */
+function writeDates(clock: ManualClock): Disposable {
+  const write = (message: unknown) => {
+    const { response } = message as { response: ServerResponse };
+    response.setHeader('Date', new Date(clock.now().unix * 1000).toUTCString());
+  };
+  STARTED.subscribe(write);
+  return { [Symbol.dispose]: () => void STARTED.unsubscribe(write) };
+}
 
 /** Judges a service under a manual clock; waiting turns the clock. */
 export async function refereed(
@@ -11,9 +26,9 @@ export async function refereed(
   options: Partial<RefereeOptions> = {},
 ): Promise<Report> {
   const { url, clock } = service;
-  using _dates = writeDates(clock.now);
+  using _dates = writeDates(clock);
   const [key, limited] = [await service.issue({ plan: 'business' }), await service.issue()];
-  return await judge({
+  const { report, failure } = await judge({
     url: new URL(url),
     key: key.secret,
     limitedKey: limited.secret,
@@ -21,9 +36,11 @@ export async function refereed(
     level: 'ours',
     isFull: true,
     concurrency: 16,
-    pace: { now: () => clock.now().steady, wait: async (seconds) => clock.advance(seconds) },
+    pace: { now: () => clock.now().steady, wait: async (seconds) => clock.advance(Math.ceil(seconds)) },
     ...options,
   });
+  assert.equal(failure, undefined);
+  return report;
 }
 
 /** The ids of the rules that are broken, and of those that were skipped, with the reason. */

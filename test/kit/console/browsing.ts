@@ -8,7 +8,7 @@ import { loginLink } from './visitor.ts';
 export const PHONE = { width: 360, height: 780 };
 export const DESKTOP = { width: 1280, height: 860 };
 /** Ends a test that hangs, and times nothing. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 10_000;
 const { CONSOLE_SHOTS: shots } = process.env;
 
 export interface Browsing extends AsyncDisposable {

@@ -1,5 +1,6 @@
 import { newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
 import { ALL_KEYS, type RouteUsage, type UsageCounts } from '../../../src/catalog/usage.ts';
+import { storeBan } from '../bans.ts';
 import type { TestService } from '../service.ts';
 import { ACTOR } from './visitor.ts';
 
@@ -67,8 +68,8 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
     level: 1,
     reason,
   };
-  await storage.limits.insertBan(past);
-  await storage.limits.insertBan({ ...past, startedAt: now - 50, endsAt: now + 250, level: 2 });
+  await storeBan(storage, past);
+  await storeBan(storage, { ...past, startedAt: now - 50, endsAt: now + 250, level: 2 });
 
   const origin = { keyId: busyKey };
   const names = ['Dog', 'Cat', 'Hamster', ...HOSTILE_NAMES, 'W'.repeat(255)];

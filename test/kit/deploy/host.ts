@@ -12,7 +12,7 @@ import { openShell, type Shell } from './runbook.ts';
 /**
  * A machine as the runbook expects it, in a folder: `/srv/pet-catalog` with its `.env`, and programs in the place of
  * those that need root. `sudo` runs the command as it is; `systemctl` and `journalctl` start, stop and read the
- * service in that folder; `npx` is the checkout's command.
+ * service in that folder; `pet-catalog` is the checkout's command, or the one that npm installs globally.
  */
 export interface Machine extends AsyncDisposable {
   /** The folder in the place of /srv/pet-catalog. */
@@ -27,7 +27,7 @@ export interface Machine extends AsyncDisposable {
 
 export interface MachineOptions {
   readonly settings?: Record<string, string>;
-  /** Takes the package that is installed in the folder, not the checkout. */
+  /** Takes the package that npm installs globally, which is in the folder too, not the checkout. */
   readonly installed?: boolean;
   /** What `systemctl` runs to start units that are not the service: a shell command by unit. */
   readonly units?: Record<string, string>;
@@ -44,7 +44,8 @@ export async function openMachine({
   const [port, operatorPort] = [`${await freePort()}`, `${await freePort()}`];
   const env = { PORT: port, OPERATOR_PORT: operatorPort, ...settings };
   writeFileSync(join(home, '.env'), lines(Object.entries(env).map(([name, value]) => `${name}=${value}`)));
-  const command = installed ? 'node_modules/pet-catalog/bin/pet-catalog.js' : COMMAND;
+  const prefix = join(folder.path, 'usr');
+  const command = installed ? join(prefix, 'bin/pet-catalog') : COMMAND;
   const programs = join(folder.path, 'programs');
   mkdirSync(programs);
   const program = (name: string, text: readonly string[]) => {
@@ -54,9 +55,13 @@ export async function openMachine({
   program('sudo', ['[ "$1" = -u ] && shift 2', 'exec "$@"']);
   program('journalctl', [`cat ${home}/service.log`]);
   program('systemctl', systemctl(home, command, units));
-  if (!installed) program('npx', ['[ "$1" = pet-catalog ] || exit 9', 'shift', `exec node ${command} "$@"`]);
-  const path = `${programs}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+  if (!installed) {
+    program('pet-catalog', [`exec node ${command} "$@"`]);
+    program('npx', ['exec "$@"']);
+  }
+  const path = `${programs}:${join(prefix, 'bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
   const quiet = {
+    npm_config_prefix: prefix,
     npm_config_prefer_offline: 'true',
     npm_config_update_notifier: 'false',
     npm_config_loglevel: 'error',

@@ -80,7 +80,8 @@ export function openShell(options: { cwd: string; env: Record<string, string | u
 
 /**
  * Runs a section and compares. `names` are pairs of what the runbook calls something and what it is here. An id that
- * the runbook shows stands for the one that was printed in its place, from then on.
+ * the runbook shows stands for the one that was printed in its place, from then on. The last key that was printed is in
+ * the shell's PET_CATALOG_KEY.
  */
 export async function follow(steps: readonly Step[], shell: Shell, names: Map<string, string>): Promise<void> {
   assert.ok(steps.length > 0, 'the section has no commands');
@@ -88,6 +89,8 @@ export async function follow(steps: readonly Step[], shell: Shell, names: Map<st
     const here = [...names].reduce((text, [there, actual]) => text.replaceAll(there, actual), command);
     const { output: printed, code } = await shell.run(here);
     const told = [...names].reduce((text, [there, actual]) => text.replaceAll(actual, there), printed);
+    const [secret] = /^petcat_live_\w+$/m.exec(printed) ?? [];
+    if (secret) await shell.run(`PET_CATALOG_KEY=${secret}`);
     const context = `$ ${command}\n${told}\n--- the runbook says:\n${output}`;
     const found = patternOf(output).exec(told);
     assert.ok(found, context);

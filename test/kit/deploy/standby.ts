@@ -7,7 +7,7 @@ import { untilTrue } from '../clock.ts';
 import { query } from '../postgres-server.ts';
 import { temporaryFolder } from '../service.ts';
 
-const COPY_MS_MAX = 60_000;
+const COPY_MS_MAX = 10_000;
 const HOST = '127.0.0.2';
 
 /**

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ERROR_CODES } from '../../../src/catalog/error.ts';
 import { STATUS_OF } from '../../../src/http/errors.ts';
-import { untilTrue } from '../clock.ts';
 import { type TestService, testService } from '../service.ts';
 import { openRaw, type RawAnswer, type RawConnection } from './raw.ts';
 
@@ -92,10 +91,7 @@ async function tryRow(service: TestService, secret: string, { row, pieces }: { r
 
   const probes = state === 'open' ? 1 : 0;
   const final = answers.filter(({ status }) => status >= 200).length;
-  const told = () => service.events.answered.length - answeredBefore;
-  // Another thread tells of it in a later turn.
-  await untilTrue(() => told() >= final + probes, 'word of every answer');
-  assert.equal(told(), final + probes, 'every answer is told once');
+  assert.equal(service.events.answered.length - answeredBefore, final + probes, 'every answer is told once');
 }
 
 /** The answers that are expected, and after them that of a further request, so that there was not one more. */

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import type { Category } from '../../../src/catalog/category.ts';
 
 export interface Reply {
@@ -17,7 +18,8 @@ export function send(
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', ...more };
-    const sent = request(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
+    const ask = url.startsWith('https:') ? requestSecurely : request;
+    const sent = ask(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);

@@ -1,43 +1,73 @@
 import { connect, type Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
+import { connect as connectSecurely } from 'node:tls';
 import { workerData } from 'node:worker_threads';
+import type { HostileCaller, MannerName } from './hostile.ts';
 
 /**
- * A worker thread that takes from a service whatever one key can get: pipelines, answers that it never reads, largest
- * bodies and refusals, each over connections of its own, as fast as the service lets it, until it is terminated.
+ * A worker thread that takes from a service as much as it can, in the manners named, each over connections of its
+ * own, as fast as the service lets it, until it is terminated.
  */
 
 // Of this thread: the attacker shares the machine with the service, but must not take its cores from those it attacks.
 setPriority(constants.priority.PRIORITY_LOW);
-const { port, secret } = workerData as { port: number; secret: string };
+const { port, secret, ca, manners, scale } = workerData as HostileCaller;
 
 const PIPELINED = 100;
 const BODY_BYTES = 256 * 1024;
 const RECONNECT_MS = 50;
 
-const head = (line: string, ...more: readonly string[]) =>
-  [`${line} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${secret}`, ...more].join('\r\n').concat('\r\n\r\n');
+const bare = (line: string, ...more: readonly string[]) =>
+  [`${line} HTTP/1.1`, 'Host: x', ...more].join('\r\n').concat('\r\n\r\n');
+const head = (line: string, ...more: readonly string[]) => bare(line, `Authorization: Bearer ${secret}`, ...more);
 const filler = `{"name":"Dog","x":"`;
 const largest = `${filler}${'x'.repeat(BODY_BYTES - filler.length - 2)}"}`;
+const manyHeaders = Array.from({ length: 990 }, (_, index) => `${index.toString(36)}:`);
 
 /** Requests sent at once before reading as many answers; with 0 it never reads. */
-const MANNERS: readonly { connections: number; bytes: string; answers: number }[] = [
-  { connections: 6, bytes: head('GET /v1/store/orders?limit=100').repeat(PIPELINED), answers: PIPELINED },
-  { connections: 4, bytes: head('GET /v1/categories?limit=1000').repeat(60), answers: 0 },
-  { connections: 4, bytes: head('GET /v1/categories').repeat(60), answers: 0 },
-  { connections: 4, bytes: head('GET /v1/pets?limit=100').repeat(600), answers: 0 },
-  { connections: 4, bytes: head('POST /v1/categories', `Content-Length: ${BODY_BYTES}`) + largest, answers: 1 },
-  { connections: 6, bytes: head('GET /v1/rate_limit') + head('GET /v1/pets'), answers: 2 },
-];
+interface Manner {
+  readonly connections: number;
+  readonly bytes: string;
+  readonly answers: number;
+}
 
-for (const { connections, bytes, answers } of MANNERS) {
-  for (let i = 0; i < connections; i += 1) keepBusy(bytes, answers);
+/** Those of one key, and those that need none. */
+const MANNERS: Readonly<Record<MannerName, Manner>> = {
+  pipelines: { connections: 6, bytes: head('GET /v1/store/orders?limit=100').repeat(PIPELINED), answers: PIPELINED },
+  pages: { connections: 4, bytes: head('GET /v1/categories?limit=1000').repeat(60), answers: 0 },
+  lists: { connections: 4, bytes: head('GET /v1/categories').repeat(60), answers: 0 },
+  pets: { connections: 4, bytes: head('GET /v1/pets?limit=100').repeat(600), answers: 0 },
+  bodies: { connections: 4, bytes: head('POST /v1/categories', `Content-Length: ${BODY_BYTES}`) + largest, answers: 1 },
+  refusals: { connections: 6, bytes: head('GET /v1/rate_limit') + head('GET /v1/pets'), answers: 2 },
+  chunks: {
+    connections: 5,
+    bytes: `${head('POST /v1/categories', 'Transfer-Encoding: chunked')}${'1\r\nx\r\n'.repeat(BODY_BYTES)}0\r\n\r\n`,
+    answers: 1,
+  },
+  heads: {
+    connections: 150,
+    bytes: bare('GET /openapi.json').repeat(60) + bare('GET /openapi.json', ...manyHeaders).repeat(110),
+    answers: 0,
+  },
+  halfHeads: { connections: 50, bytes: `GET / HTTP/1.1\r\n${manyHeaders.join('\r\n')}\r\n`, answers: 0 },
+  tiny: { connections: 20, bytes: 'GET / HTTP/1.1\r\n\r\n'.repeat(3_640), answers: 0 },
+  spaces: {
+    connections: 4,
+    bytes: bare('GET /docs', `Accept-Encoding: a${' '.repeat(15_500)}!`, 'If-None-Match: *'),
+    answers: 1,
+  },
+};
+
+for (const name of manners ?? (Object.keys(MANNERS) as MannerName[])) {
+  const { connections, bytes, answers } = MANNERS[name];
+  for (let i = 0; i < connections * (scale ?? 1); i += 1) keepBusy(bytes, answers);
 }
 
 async function keepBusy(bytes: string, answers: number): Promise<never> {
   for (;;) {
-    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    const socket = ca ? connectSecurely({ port, host: '127.0.0.1', ca }) : connect(port, '127.0.0.1');
+    socket.on('error', () => {});
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     if (answers === 0) sendUnread(socket, bytes);
     else sendInTurn(socket, bytes, answers);

@@ -1,10 +1,11 @@
 import { Agent } from 'node:http';
+import { Agent as SecureAgent } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { systemClock } from '../../../src/stdx/clock.ts';
+import { systemTime } from '../../../src/stdx/time.ts';
 import { openStorage } from '../../../src/storage/open.ts';
-import { run, serveProcess } from '../process.ts';
+import { COMMAND, run, serveProcess } from '../process.ts';
 import { temporaryFolder } from '../service.ts';
 import { send } from './creating.ts';
 import { residentBytes } from './floods.ts';
@@ -18,7 +19,35 @@ const ORDERS = 20_000;
 const PAUSE_MS = 10;
 /** The first requests of a process are slow by themselves. */
 const WARM_UP_SECONDS = 3;
+/** What Node.js takes by itself in 512 MiB. */
+const HEAP_MEBIBYTES = 256;
 const ORIGIN = { keyId: 'test' };
+
+export type MannerName =
+  | 'pipelines'
+  | 'pages'
+  | 'lists'
+  | 'pets'
+  | 'bodies'
+  | 'refusals'
+  | 'chunks'
+  | 'heads'
+  | 'halfHeads'
+  | 'tiny'
+  | 'spaces';
+
+/** What the worker thread is given. */
+export interface HostileCaller {
+  readonly port: number;
+  /** The key of those manners that need one. */
+  readonly secret: string;
+  /** The certificate to be trusted, if the service speaks TLS. */
+  readonly ca?: string;
+  /** Default: all. */
+  readonly manners?: readonly MannerName[];
+  /** Multiplies the connections of each manner. Default: 1. */
+  readonly scale?: number;
+}
 
 export interface HostileFigures {
   readonly seconds: number;
@@ -31,26 +60,39 @@ export interface HostileFigures {
   readonly unexplained: number;
 }
 
-/** Times a good key alone, and then beside one business key that takes all that it can get, without bans. */
-export async function soakBesideHostileKey(seconds: number): Promise<HostileFigures> {
+export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale' | 'ca'> {
+  readonly seconds: number;
+  /** Of the service, for example its TLS certificate. */
+  readonly env?: Record<string, string>;
+}
+
+/**
+ * Times a good key alone, and then beside callers that take all that they can get, some with a business key, without
+ * bans. The service has the heap that Node.js takes in a container of 512 MiB.
+ */
+export async function soakBesideHostile({ seconds, env, ...attack }: AttackOptions): Promise<HostileFigures> {
   using folder = temporaryFolder();
   const good = await issueKey(folder.path);
   const { stdout } = await run(['keys', 'create', '--name', 'hostile', '--plan', 'business'], { cwd: folder.path });
-  await fill(join(folder.path, 'data', 'pet-catalog.db'));
-  const env = { BAN_AFTER_REFUSALS: '0' };
-  await using service = await serveProcess(['--access-log', 'none'], { cwd: folder.path, env });
-  await timeFor(WARM_UP_SECONDS, service.url, good);
-  const quiet = await timeFor(Math.max(5, seconds / 10), service.url, good);
+  if (!attack.manners) await fill(join(folder.path, 'data', 'pet-catalog.db'));
+  await using service = await serveProcess(['--access-log', 'none'], {
+    cwd: folder.path,
+    env: { BAN_AFTER_REFUSALS: '0', ...env },
+    command: [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, COMMAND],
+  });
+  const timed = (forSeconds: number) => timeFor(forSeconds, service.url, { secret: good, ca: attack.ca });
+  await timed(Math.min(WARM_UP_SECONDS, seconds));
+  const quiet = await timed(Math.min(30, Math.max(1, seconds / 10)));
 
   const { port } = new URL(service.url);
-  const workerData = { port: Number(port), secret: stdout.trim() };
+  const workerData: HostileCaller = { port: Number(port), secret: stdout.trim(), ...attack };
   const hostile = new Worker(new URL('./hostile-caller.ts', import.meta.url), { workerData });
   let memoryBytesMax = 0;
   const looking = setInterval(() => {
-    memoryBytesMax = Math.max(memoryBytesMax, residentBytes(service.pid));
+    memoryBytesMax = Math.max(memoryBytesMax, residentBytes(service.pid) || 0);
   }, 100);
   try {
-    const beside = await timeFor(seconds, service.url, good);
+    const beside = await timed(seconds);
     return {
       seconds,
       quietP99Ms: quiet.p99Ms,
@@ -67,10 +109,10 @@ export async function soakBesideHostileKey(seconds: number): Promise<HostileFigu
 
 /** What the pages are made of that the hostile key asks for. */
 async function fill(file: string): Promise<void> {
-  const clock = systemClock();
+  const time = systemTime();
   await using storage = await openStorage(
     { engine: 'sqlite', file },
-    { clock, categoriesMax: CATEGORIES, categoriesBytesMax: Number.MAX_SAFE_INTEGER },
+    { time, categoriesMax: CATEGORIES, categoriesBytesMax: Number.MAX_SAFE_INTEGER },
   );
   const category = { name: 'Dog', description: 'x'.repeat(DESCRIPTION_CHARACTERS) };
   const [made] = await Promise.all(times(CATEGORIES, () => storage.categories.insert(category, ORIGIN)));
@@ -88,8 +130,8 @@ function times<T>(length: number, make: () => T): T[] {
 }
 
 /** Sends requests one after the other for this long. */
-async function timeFor(seconds: number, url: string, secret: string) {
-  const agent = new Agent({ keepAlive: true });
+async function timeFor(seconds: number, url: string, { secret, ca }: { secret: string; ca: string | undefined }) {
+  const agent = ca ? new SecureAgent({ keepAlive: true, ca }) : new Agent({ keepAlive: true });
   const timesMs: number[] = [];
   let unexplained = 0;
   const endMs = performance.now() + seconds * 1000;

@@ -8,7 +8,6 @@ import { temporaryFolder } from '../service.ts';
 import { createWithoutPause, send } from './creating.ts';
 
 const CONNECTIONS = 16;
-const ROOMY = { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' };
 const ENTERPRISE = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
 
 export interface KillFigures {
@@ -23,13 +22,9 @@ export interface KillFigures {
  * Kills the service in the middle of concurrent creates, again and again, on one database, and compares what was
  * acknowledged with what is there after each restart.
  */
-export async function killDuringCreates(
-  kills: number,
-  randomMs: () => number,
-  settings: Record<string, string> = {},
-): Promise<KillFigures> {
+export async function killDuringCreates(kills: number, randomMs: () => number): Promise<KillFigures> {
   using folder = temporaryFolder();
-  const options = { cwd: folder.path, env: { ...ROOMY, ...settings } };
+  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' } };
   const secret = await issueKey(folder.path);
   const acknowledged = new Map<number, Category>();
   let [lost, reusedIds, unexplained] = [0, 0, 0];
@@ -69,12 +64,9 @@ export interface RestartFigures {
  * Stops the service by SIGTERM under load, again and again. A request counts as dropped if it was sent on a connection
  * that was accepted and got no answer; refused connections between two runs do not count.
  */
-export async function restartUnderLoad(
-  restarts: number,
-  settings: Record<string, string> = {},
-): Promise<RestartFigures> {
+export async function restartUnderLoad(restarts: number): Promise<RestartFigures> {
   using folder = temporaryFolder();
-  const options = { cwd: folder.path, env: { ...ROOMY, ...settings } };
+  const options = { cwd: folder.path, env: { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' } };
   const secret = await issueKey(folder.path);
   let [answered, dropped, unexplained] = [0, 0, 0];
   const acknowledged: Category[] = [];

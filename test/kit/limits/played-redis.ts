@@ -1,5 +1,5 @@
 import { type ApiKey, newApiKey } from '../../../src/catalog/api-key.ts';
-import type { Ban, BanOrigin, LiftedBan, SharedMemory, WindowCounts } from '../../../src/catalog/limit.ts';
+import type { WindowCounts } from '../../../src/catalog/limit.ts';
 import type { Storage } from '../../../src/catalog/storage.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 import type { RedisClient } from '../../../src/limits/redis/link.ts';
@@ -11,7 +11,6 @@ import { recordedEvents } from '../service.ts';
 export const NOON = Date.UTC(2026, 0, 1, 12) / 1_000;
 export const DAY = NOON / 86_400 - 0.5;
 export const LIMITS = { minute: 4, day: 1_000 };
-export const BAN_AFTER = 6;
 
 /** Limiters on one storage and one Redis, in time that passes only when the test lets it pass. */
 export function bench(instances = 1, { isServerTime = false } = {}) {
@@ -21,56 +20,32 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     return { unix, steady: unix };
   };
   const redis = new SimulatedRedis({ time, dice: new Dice(1), skewMs: 0, onSet: () => {} });
-  const [memories, saved] = [new Map<string, SharedMemory>(), [] as WindowCounts[][]];
-  const [bans, lifted] = [[] as Ban[], [] as LiftedBan[]];
-  const attempts: (string | undefined)[] = [];
+  const [stored, saved] = [new Map<string, WindowCounts>(), [] as WindowCounts[][]];
   const played = {
     isLost: false,
-    /** What everything in storage fails with, and what new bans alone fail with. */
+    /** What everything in storage fails with. */
     failure: undefined as Error | undefined,
-    banFailure: undefined as Error | undefined,
     commands: [] as string[],
     reads: 0,
-    lists: 0,
     onSave: (): unknown => undefined,
-    onBan: (): unknown => undefined,
     onRead: (): unknown => undefined,
-    /** Delays the answer to what was read by then. */
-    onList: (): unknown => undefined,
-    onCommand: (_command: readonly string[]) => {},
   };
   const storing = async <T>(work: () => T): Promise<T> => {
     if (played.failure) throw played.failure;
     return work();
   };
   const limits = {
-    memories: async (keyIds: string[]) => {
+    counts: async (keyIds: string[]) => {
       await played.onRead();
       return storing(() => {
         played.reads += 1;
-        return keyIds.map((id) => memories.get(id) ?? { counts: undefined, ban: undefined, lifted: undefined });
+        return keyIds.map((id) => stored.get(id));
       });
     },
     raiseCounts: async (counts: WindowCounts[]) => {
       await played.onSave();
       return storing(() => saved.push(counts));
     },
-    insertBan: async (ban: Ban, { attempt }: BanOrigin = {}) => {
-      attempts.push(attempt);
-      await played.onBan();
-      if (played.banFailure) throw played.banFailure;
-      return storing(() => {
-        bans.push(ban);
-        memories.set(ban.keyId, { counts: undefined, lifted: undefined, ...memories.get(ban.keyId), ban });
-      });
-    },
-    listBans: async (now: number) => {
-      played.lists += 1;
-      const found = await storing(() => bans.filter(({ endsAt }) => endsAt > now));
-      await played.onList();
-      return found;
-    },
-    listLiftedBans: (now: number) => storing(() => lifted.filter(({ endsAt }) => endsAt > now)),
   };
   const errors: ((error: unknown) => void)[] = [];
   const newClient = (): RedisClient => {
@@ -81,9 +56,7 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
       sendCommand: async (command) => {
         if (played.isLost) return lost();
         if (command[0] === 'EVALSHA') played.commands.push(command[3] ?? '');
-        const reply = redis.run(command);
-        played.onCommand(command);
-        return reply;
+        return redis.run(command);
       },
       destroy: () => {},
     };
@@ -92,28 +65,24 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     const events = { ...recordedEvents(), turns: [] as string[] };
     events.limiterDegraded = () => events.turns.push('degraded');
     events.limiterRecovered = () => events.turns.push('recovered');
-    const timers = time.process();
+    const own = { ...time.process(), now: clock };
     const limiter = new RedisLimiter({
       storage: { limits } as unknown as Storage,
-      clock,
-      ...(!isServerTime && { time: clock }),
+      time: own,
+      ...(!isServerTime && { serverTime: own }),
       events,
-      banAfter: BAN_AFTER,
       url: 'redis://played',
       instances: 2,
       newClient,
-      timers,
     });
-    return { limiter, events, timers };
+    return { limiter, events, own };
   });
   const [one] = all as [(typeof all)[number]];
   return {
     time,
     redis,
-    memories,
+    stored,
     saved,
-    bans,
-    attempts,
     played,
     all,
     ...one,
@@ -128,12 +97,6 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
       if (isLost) for (const listener of errors.splice(0)) listener(new Error('lost'));
       await time.pass(1_000);
     },
-    /** As an operator lifts it, in storage. */
-    lift({ id }: ApiKey) {
-      const ban = bans.pop();
-      if (ban) lifted.push({ ...ban, liftedAt: clock().unix });
-      memories.set(id, { counts: undefined, ban: undefined, lifted: ban?.startedAt });
-    },
   };
 }
 
@@ -144,19 +107,6 @@ export async function charge({ limiter, key }: Pick<Bench, 'limiter' | 'key'>, t
   const refusals: (string | undefined)[] = [];
   for (let i = 0; i < times; i += 1) refusals.push((await limiter.charge(key)).refusal);
   return refusals;
-}
-
-/** Spends the minute, and goes on until the next refusal by each limiter leads to a ban. */
-export async function provoke(at: Pick<Bench, 'key' | 'time'>, limiters: readonly Bench['limiter'][]) {
-  for (const limiter of limiters) await charge({ ...at, limiter }, LIMITS.minute + 1);
-  await at.time.pass(2_000);
-  for (const limiter of limiters) await charge({ ...at, limiter }, BAN_AFTER - 1);
-}
-
-/** Spends the minute, and goes on until the key is banned. */
-export async function hammer(at: Pick<Bench, 'limiter' | 'key' | 'time'>) {
-  await provoke(at, [at.limiter]);
-  return at.limiter.charge(at.key);
 }
 
 /** The counts of a key that began its minute at noon. */

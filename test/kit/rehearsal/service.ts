@@ -4,8 +4,13 @@ import type { RehearsalOptions } from '../../../src/rehearsal/rehearsal.ts';
 import { insertScript, readRehearsal } from '../../../src/rehearsal/verdict/notes.ts';
 import { type Report, reportOf } from '../../../src/rehearsal/verdict/report.ts';
 import { type VirtualTime, virtualTime } from '../client/virtual-time.ts';
-import { manualClock } from '../clock.ts';
+import { type ManualClock, manualClock } from '../clock.ts';
 import { type TestService, testService } from '../service.ts';
+
+/** The clock, with milliseconds that are those of its seconds. */
+export function inMilliseconds(clock: ManualClock): ManualClock {
+  return { ...clock, steadyMs: () => clock.now().steady * 1_000, unixMs: () => clock.now().unix * 1_000 };
+}
 
 /** A service in rehearsal, whose time passes when its clients wait. */
 export interface RehearsedService extends AsyncDisposable {
@@ -27,7 +32,7 @@ export async function rehearsedService(options: RehearsalOptions = {}): Promise<
   const clock = manualClock();
   const time = virtualTime(clock);
   const settings = { ENVIRONMENT: 'staging', REHEARSAL: 'on', CORS_ORIGINS: '*' };
-  const service = await testService(settings, clock, { machineMs: time.clock.now, timers: time.timers, ...options });
+  const service = await testService(settings, { ...clock, ...time.waits }, options);
   return {
     service,
     time,

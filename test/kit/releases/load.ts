@@ -7,7 +7,7 @@ const PAUSE_MS = 5;
 /** Tries of one request, far more than instances stop at once. */
 const TRIES_MAX = 100;
 
-export interface Load {
+export interface Load extends AsyncDisposable {
   /** The ids of the categories that were created, by the name that each worker gave. */
   readonly created: ReadonlyMap<string, number>;
   /** Requests that were answered otherwise than they had to be. */
@@ -56,15 +56,10 @@ export function loadInstances(urls: () => readonly string[], secret: string): Lo
     }
   };
   const done = Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(worker)));
-  return {
-    created,
-    failed,
-    repeated: () => repeated,
-    answered: () => answered,
-    async stop() {
-      isStopped = true;
-      await done;
-      agent.destroy();
-    },
+  const stop = async () => {
+    isStopped = true;
+    await done;
+    agent.destroy();
   };
+  return { created, failed, repeated: () => repeated, answered: () => answered, stop, [Symbol.asyncDispose]: stop };
 }

@@ -18,8 +18,9 @@ function countable(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, countable(member)]));
 }
 
-/** What the commands print of keys, tokens, usage, audit and categories; the first of them upgrades the tables. */
+/** What the commands print of keys, tokens, usage, audit and categories, once the tables are upgraded. */
 export async function assertPrinted(recorded: Recorded, beside: RunOptions): Promise<void> {
+  await printedBy('migrate', beside);
   for (const [command, printed] of Object.entries(recorded.printed)) {
     // Commands have the machine's time, by which every ban is over.
     assertStill(await printedBy(command, beside), withoutBans(printed), command);
@@ -157,16 +158,4 @@ export async function assertOperators(service: TestService, recorded: Recorded, 
   await printedBy(`keys revoke ${keys.pro?.id} --json`, beside);
   const status = async () => (await service.call(keys.pro?.secret ?? '', '/categories')).status;
   await untilTrue(async () => (await status()) === 401, 'the revocation');
-}
-
-/** An attempt at writing whose outcome was lost is not made twice. */
-export async function assertAttempts(service: TestService, recorded: Recorded, attempt: string): Promise<void> {
-  const { storage, clock } = service;
-  const keyId = recorded.keys.business?.id ?? '';
-  const { unix: now } = clock.now();
-  const counts = { served: 1_000, clientErrors: 0, refused: 0, serverErrors: 0, first: now, last: now };
-  const served = async () => (await storage.usage.byKey({ since: now - 3_600, now, keyId }))[0]?.served ?? 0;
-  const before = await served();
-  await storage.usage.add(now - (now % 60), [{ keyId, ...counts }], attempt);
-  assert.ok((await served()) < before + 1_000);
 }

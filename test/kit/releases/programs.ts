@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { execute } from '../client/package.ts';
-import { contextFiles, linkInstalled } from '../deploy/containerfile.ts';
 import { VERSIONS } from './database.ts';
 
 /** Programs of other releases than the one that is checked out. Each runs as a process of its own. */
@@ -26,13 +25,30 @@ export interface TestMigration {
   readonly statements: readonly string[];
 }
 
-/** A later release: the present code, which has more migrations. */
-export function laterRelease(folder: string, version: string, migrations: readonly TestMigration[]): Program {
+/** A text of a source file, with the one that a later release has instead. */
+export interface TestEdit {
+  readonly file: string;
+  readonly text: string;
+  readonly instead: string;
+}
+
+/** A later release: the present code, which has more migrations, and other texts. */
+export function laterRelease(
+  folder: string,
+  version: string,
+  migrations: readonly TestMigration[],
+  edits: readonly TestEdit[] = [],
+): Program {
   const place = mkdtempSync(join(folder, 'later-'));
   for (const name of ['bin', 'src']) cpSync(join(ROOT, name), join(place, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'));
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   writeFileSync(join(place, 'package.json'), JSON.stringify({ ...manifest, version }));
+  for (const { file, text, instead } of edits) {
+    const source = readFileSync(join(place, file), 'utf8');
+    assert.ok(source.includes(text), `${file} has no ${text}`);
+    writeFileSync(join(place, file), source.replace(text, instead));
+  }
   const file = join(place, 'src/storage/migrate.ts');
   const code = readFileSync(file, 'utf8');
   assert.match(code, LAST_MIGRATION);
@@ -47,34 +63,35 @@ export function laterRelease(folder: string, version: string, migrations: readon
   return { version, command: [process.execPath, join(place, COMMAND)] };
 }
 
+/** What is checked out. */
+export function presentRelease(): Program {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  return { version, command: [process.execPath, join(ROOT, COMMAND)] };
+}
+
 /**
- * The release before, packed as it is published; what it depends on is linked from the checkout. It is the newest of
- * `test/releases/` that has a tag, or what is checked out until there is one.
+ * The newest release in `test/releases/`, from the package that was published. What it depends on is linked from the
+ * checkout; fails where that has it no more.
  */
-export async function releaseBefore(folder: string): Promise<Program> {
+export function releaseBefore(folder: string): Program {
+  const version = VERSIONS.at(-1) ?? '';
   const place = mkdtempSync(join(folder, 'before-'));
-  const [checkout, installed] = [join(place, 'checkout'), join(place, 'installed')];
-  for (const name of [checkout, installed]) mkdirSync(name);
-  const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, maxBuffer: 100_000_000 });
-  const tags = git('tag', '--list').stdout?.toString().split('\n') ?? [];
-  const tag = VERSIONS.map((version) => `v${version}`).findLast((name) => tags.includes(name));
-  if (tag) {
-    const { status, stdout } = git('archive', tag);
-    assert.equal(status, 0, `git archive ${tag}`);
-    assert.equal(spawnSync('tar', ['-x', '-C', checkout], { input: stdout }).status, 0);
-  } else {
-    for (const file of contextFiles(ROOT, readFileSync(join(ROOT, 'deploy/Containerfile.dockerignore'), 'utf8'))) {
-      mkdirSync(dirname(join(checkout, file)), { recursive: true });
-      cpSync(join(ROOT, file), join(checkout, file));
-    }
-  }
-  linkInstalled(ROOT, checkout);
-  const packed = await execute('npm', ['pack', '--silent', '--pack-destination', place], { cwd: checkout, folder });
-  await execute('tar', ['-xzf', join(place, packed.trim().split('\n').at(-1) ?? ''), '-C', installed], {
-    cwd: place,
-    folder,
+  const kept = join(ROOT, 'test/releases', version);
+  const name = `pet-catalog-${version}.tgz`;
+  const digest = createHash('sha256')
+    .update(readFileSync(join(kept, name)))
+    .digest('hex');
+  assert.equal(readFileSync(join(kept, 'SHA256SUMS'), 'utf8'), `${digest}  ${name}\n`);
+  const unpacked = spawnSync('tar', ['-xzf', join(kept, name), '-C', place], {
+    encoding: 'utf8',
   });
-  symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
-  const { version } = JSON.parse(readFileSync(join(installed, 'package/package.json'), 'utf8'));
-  return { version, command: [process.execPath, join(installed, 'package', COMMAND)] };
+  assert.equal(unpacked.status, 0, unpacked.stderr);
+  symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'));
+  const manifest = JSON.parse(readFileSync(join(place, 'package/package.json'), 'utf8'));
+  assert.equal(manifest.version, version);
+  for (const dependency of Object.keys(manifest.dependencies)) {
+    const isHere = existsSync(join(ROOT, 'node_modules', dependency));
+    assert.ok(isHere, `${version} needs ${dependency}, which is not installed here`);
+  }
+  return { version, command: [process.execPath, join(place, 'package', COMMAND)] };
 }

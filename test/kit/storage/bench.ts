@@ -30,14 +30,14 @@ export interface StorageBench extends AsyncDisposable {
 export type Check = (title: string, body: (bench: StorageBench) => Promise<void>) => void;
 
 /** Unix seconds. */
-export const NOW = 1_800_000_000;
+export const NOW = Date.UTC(2026, 0, 1, 12) / 1_000;
 const CATEGORIES_MAX = 300;
 const CATEGORIES_BYTES_MAX = 95_000;
 
 /** Opens a storage at the place; closing the bench also removes the place. */
 export async function openBench(place: DatabasePlace): Promise<StorageBench> {
   const open = ({ categoriesBytesMax } = { categoriesBytesMax: CATEGORIES_BYTES_MAX }) =>
-    openStorage(place.database, { clock: manualClock().now, categoriesMax: CATEGORIES_MAX, categoriesBytesMax });
+    openStorage(place.database, { time: manualClock(NOW), categoriesMax: CATEGORIES_MAX, categoriesBytesMax });
   let storage = await open();
   return {
     get storage() {
@@ -93,7 +93,7 @@ export async function issueMany(storage: Storage, count: number) {
 }
 
 /** Stores a new key, on the free plan unless told otherwise. */
-export async function issue(storage: Storage, wanted: Partial<NewApiKey> = {}) {
+export async function issue(storage: Pick<Storage, 'keys'>, wanted: Partial<NewApiKey> = {}) {
   const made = newApiKey({ name: 'test', environment: 'production', plan: 'free', ...wanted }, NOW);
   await storage.keys.insert(made.key, secretRecord(made.secret), OPERATOR);
   return made;

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
-import { type ApiKey, newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
-import { ChangeReplayed } from '../../../src/catalog/idempotency.ts';
+import {
+  type ApiKey,
+  type KeyPosition,
+  type KeyStorage,
+  newApiKey,
+  secretRecord,
+} from '../../../src/catalog/api-key.ts';
+import { CatalogError } from '../../../src/catalog/error.ts';
 import { PLANS } from '../../../src/catalog/plan.ts';
 import type { Change } from '../../../src/catalog/storage.ts';
+import { storeBan } from '../bans.ts';
 import { OPERATOR } from '../operator.ts';
 import { type Check, issue, NOW } from './bench.ts';
 
@@ -62,35 +69,49 @@ export function keysContract(check: Check): void {
     assert.deepEqual(await storage.keys.find(key.id), changed);
   });
 
-  check('a change of a key that is retried is made once, and not for another request', async ({ storage }) => {
-    const made = newApiKey({ name: 'test', environment: 'production', plan: 'free' }, NOW);
-    const { key: other } = await issue(storage);
-    const { id } = made.key;
-    const retry = (key: string, fingerprint = 'a') => {
-      const origin = { keyId: 'token_1', idempotency: { key, fingerprint } };
-      return { origin, outcome: (changed: { id: string }) => ({ changed: changed.id }) };
-    };
-    const insert = () => storage.keys.insert(made.key, secretRecord(made.secret), OPERATOR, retry('insert'));
-    const rotate = (hash: string) =>
-      storage.keys.rotate(
-        id,
-        { hash, prefix: hash },
-        { now: NOW, oldEndAt: NOW, by: OPERATOR, retry: retry('rotate') },
-      );
-    await insert();
-    assert.equal((await rotate('first'))?.prefix, 'first');
-    for (const again of [insert(), rotate('second')])
-      await assert.rejects(again, (error) => {
-        assert.ok(error instanceof ChangeReplayed);
-        assert.deepEqual(error.outcome, { changed: id });
-        return true;
+  check('work on keys with an Idempotency-Key is done once, and not for another request', async ({ storage }) => {
+    const id = (key: string, fingerprint = 'a') => ({ keyId: 'token_1', idempotency: { key, fingerprint } });
+    const done: string[] = [];
+    const issueOnce = () =>
+      storage.keys.once(id('issue'), async (keys) => {
+        const { key } = await issue({ keys });
+        done.push(key.id);
+        return { key, secret: 'sealed' };
       });
-    assert.equal((await storage.keys.find(id))?.prefix, 'first');
-    assert.equal((await storage.keys.revoke(id, NOW, OPERATOR, retry('revoke')))?.revokedAt, NOW);
-    await assert.rejects(storage.keys.revoke(other.id, NOW, OPERATOR, retry('revoke', 'b')), {
-      code: 'idempotency_key_reused',
+    const [one, two] = await Promise.all([issueOnce(), issueOnce()]);
+    assert.deepEqual([one.isReplay, two.isReplay].sort(), [false, true]);
+    assert.deepEqual(one.resource, two.resource);
+    assert.deepEqual(done, [one.resource.key.id]);
+    assert.deepEqual(await storage.keys.list(), [one.resource.key]);
+    const other = storage.keys.once(id('issue', 'b'), () => assert.fail());
+    await assert.rejects(other, { code: 'idempotency_key_reused' });
+    const unnamed = async () => (await storage.keys.once({ keyId: 'token_1' }, issueIn)).isReplay;
+    const issueIn = (keys: KeyStorage) => issue({ keys });
+    assert.deepEqual([await unnamed(), await unnamed()], [false, false]);
+    assert.equal((await storage.keys.list()).length, 3);
+  });
+
+  check('work on keys that fails changes nothing, is followed by none, and may be done again', async ({ storage }) => {
+    const { key } = await issue(storage);
+    const followed: Change[] = [];
+    await storage.watch(async (change) => {
+      followed.push(change);
     });
-    assert.deepEqual(await storage.keys.find(other.id), other);
+    const id = { keyId: 'token_1', idempotency: { key: 'revoke', fingerprint: 'a' } };
+    const revoke = (error?: Error) =>
+      storage.keys.once(id, async (keys) => {
+        const revoked = await keys.revoke(key.id, NOW, OPERATOR);
+        // Its own changes are those that it reads.
+        assert.deepEqual(await keys.find(key.id), revoked);
+        if (error) throw error;
+        return revoked;
+      });
+    const gone = new CatalogError('not_found', 'gone');
+    await assert.rejects(revoke(gone), gone);
+    assert.deepEqual([await storage.keys.find(key.id), followed], [key, []]);
+    assert.deepEqual(await revoke(), { resource: { ...key, revokedAt: NOW }, isReplay: false });
+    assert.deepEqual(followed, ['keys']);
+    assert.deepEqual(await revoke(gone), { resource: { ...key, revokedAt: NOW }, isReplay: true });
   });
 
   check('every change of a key is followed, and recorded as it was and as it is', async ({ storage }) => {
@@ -136,9 +157,9 @@ export function keysContract(check: Check): void {
     const changes = { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 } as const;
     await storage.keys.update(key.id, { ...changes, name: key.name }, OPERATOR);
     await storage.keys.update(key.id, changes, OPERATOR);
-    await storage.limits.insertBan({ keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' });
-    await storage.limits.liftBan(key.id, NOW + 1, { actor: 'ops', via: 'console' });
-    await storage.limits.liftBan(key.id, NOW + 1, OPERATOR);
+    await storeBan(storage, { keyId: key.id, startedAt: NOW, endsAt: NOW + 60, level: 1, reason: 'r' });
+    await storage.keys.lift(key.id, NOW + 1, { actor: 'ops', via: 'console' });
+    await storage.keys.lift(key.id, NOW + 1, OPERATOR);
     await storage.keys.revoke(key.id, NOW + 2, OPERATOR);
     const entries = await storage.audit.list({ since: 0, limit: 10, target: key.id });
     assert.deepEqual(
@@ -155,7 +176,7 @@ export function keysContract(check: Check): void {
     assert.ok(!JSON.stringify(entries).includes(secret));
     const ids = entries.map(({ id }) => id);
     assert.deepEqual(await storage.audit.list({ since: 0, limit: 2, before: ids[1] ?? 0 }), entries.slice(2));
-    const [ban] = await storage.limits.banHistory(key.id, 10);
+    const [ban] = await storage.keys.banHistory(key.id, 10);
     assert.deepEqual([ban?.reason, ban?.liftedAt], ['r', NOW + 1]);
   });
 
@@ -222,9 +243,9 @@ export function keysContract(check: Check): void {
       ['was banned', now],
     ] as const) {
       const ban = { keyId: ids.get(name) ?? '', startedAt: NOW, endsAt, level: 1, reason: 'r' };
-      await storage.limits.insertBan(ban);
+      await storeBan(storage, ban);
     }
-    await storage.limits.liftBan(ids.get('lifted') ?? '', now, OPERATOR);
+    await storage.keys.lift(ids.get('lifted') ?? '', now, OPERATOR);
     await storage.keys.revoke(ids.get('revoked') ?? '', now, OPERATOR);
     for (const [state, names] of [
       ['active', ['active', 'lifted', 'was banned']],
@@ -250,7 +271,7 @@ export function keysContract(check: Check): void {
     }
     await issue(storage, { name: 'other' });
     made.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
-    const placeOf = (index: number) => ({ createdAt: made[index]?.createdAt, id: made[index]?.id });
+    const placeOf = (index: number) => ({ isExact: true, createdAt: made[index]?.createdAt, id: made[index]?.id });
     const page = (limit: number, behind?: object) =>
       storage.keys.page({ text: 'test', now: NOW, limit, ...(behind && { behind: behind as never }) });
     for (const [first, limit] of [
@@ -268,17 +289,48 @@ export function keysContract(check: Check): void {
     }
   });
 
+  check('keys whose whole name, owner, id or prefix is searched for come first, in pages too', async ({ storage }) => {
+    const whole = await issue(storage, { name: 'Shop 1' });
+    const owned = await issue(storage, { name: 'x', owner: 'shop 1' });
+    const parts: string[] = [];
+    for (let index = 0; index < 10; index += 1)
+      parts.unshift((await issue(storage, { name: `shop 1${index}` })).key.id);
+    const found: string[] = [];
+    for (let behind: KeyPosition | undefined; ; ) {
+      const { keys, last } = await storage.keys.page({ text: 'shop 1', now: NOW, limit: 5, behind });
+      found.push(...keys.map(({ id }) => id));
+      if (!last) break;
+      behind = last;
+    }
+    const exact = [whole.key.id, owned.key.id].sort().reverse();
+    assert.deepEqual([found.slice(0, 2), found.slice(2).toSorted()], [exact, parts.toSorted()]);
+    const listed = await storage.keys.search({ text: 'shop 1', offset: 0, limit: 2, sort: 'name' });
+    assert.deepEqual(listed.keys.map(({ id }) => id).toSorted(), exact.toSorted());
+    for (const text of [whole.key.prefix, whole.key.id])
+      assert.equal((await storage.keys.page({ text, now: NOW, limit: 1 })).keys[0]?.id, whole.key.id);
+  });
+
   check('the graces of a key are its old secrets that still work, the longest first', async ({ storage }) => {
     const { key } = await issue(storage);
     const rotate = (hash: string, oldEndAt: number) =>
       storage.keys.rotate(key.id, { hash, prefix: hash }, { now: NOW, oldEndAt, by: OPERATOR });
     await rotate('second', NOW + 100);
     await rotate('third', NOW + 500);
-    assert.deepEqual(await storage.keys.graces(key.id, NOW), [
+    const graces = async (now: number) => (await storage.keys.graces([key.id], now)).get(key.id);
+    assert.deepEqual(await graces(NOW), [
       { prefix: 'second', endsAt: NOW + 500 },
       { prefix: key.prefix, endsAt: NOW + 100 },
     ]);
-    assert.deepEqual(await storage.keys.graces(key.id, NOW + 100), [{ prefix: 'second', endsAt: NOW + 500 }]);
-    assert.deepEqual(await storage.keys.graces(key.id, NOW + 500), []);
+    assert.deepEqual(await graces(NOW + 100), [{ prefix: 'second', endsAt: NOW + 500 }]);
+    assert.deepEqual(await graces(NOW + 500), undefined);
+    const ended = await storage.keys.endGraces(key.id, NOW + 10, OPERATOR);
+    assert.equal(ended?.prefix, 'third');
+    assert.equal(await graces(NOW + 10), undefined);
+    const { endsAt } = (await storage.keys.findBySecret('second')) ?? {};
+    assert.equal(endsAt, NOW + 10);
+    assert.equal((await storage.keys.endGraces(key.id, NOW + 20, OPERATOR))?.id, key.id);
+    const actions = (await storage.audit.list({ since: 0, limit: 9, target: key.id })).map(({ action }) => action);
+    assert.deepEqual(actions, ['key.end-graces', 'key.rotate', 'key.rotate', 'key.create']);
+    assert.equal(await storage.keys.endGraces('key_none', NOW, OPERATOR), undefined);
   });
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { CatalogError } from '../../../src/catalog/error.ts';
 import type { Order } from '../../../src/catalog/order.ts';
 import { PET_STATUSES, type Pet, STOCK_MAX } from '../../../src/catalog/pet.ts';
 import { type Check, insert } from './bench.ts';
@@ -147,19 +148,50 @@ export function shopContract(check: Check): void {
     assert.ok(next.id > id, 'the id of a cancelled order is not reused');
   });
 
-  check('a pending pet stays pending until its stock is gone', async ({ storage }) => {
+  check('a pending pet is reserved: it cannot be ordered, and a cancelled order leaves it pending', async (bench) => {
+    const { storage } = bench;
     const { id: categoryId } = await insert(storage, { name: 'Dog' });
-    const { resource: pet } = await storage.pets.insert({ name: 'Rex', categoryId, status: 'pending' }, { keyId: 'k' });
-    const stock = async () => (await storage.pets.listInventory({ after: 0, limit: 1 }))[0];
-    await storage.pets.setQuantity(pet.id, 2);
+    const { resource: pet } = await storage.pets.insert(
+      { name: 'Rex', categoryId, status: 'available' },
+      { keyId: 'k' },
+    );
+    const stock = () => storage.pets.findInventory(pet.id);
+    await storage.pets.setQuantity(pet.id, 3);
     const order = () => storage.orders.insert({ petId: pet.id, quantity: 1 }, { keyId: 'k' });
     const { resource: first } = await order();
-    assert.deepEqual(await stock(), { petId: pet.id, quantity: 1, status: 'pending' });
-    await storage.orders.cancel(first.id);
+    await storage.pets.update(pet.id, { status: 'pending' });
+    const message = `Pet ${pet.id} is reserved (pending); order it once it is available`;
+    await assert.rejects(order(), { code: 'insufficient_stock', message });
     assert.deepEqual(await stock(), { petId: pet.id, quantity: 2, status: 'pending' });
-    for (let i = 0; i < 2; i += 1) await order();
+    assert.equal(await storage.orders.cancel(first.id), true);
+    assert.deepEqual(await stock(), { petId: pet.id, quantity: 3, status: 'pending' });
+    await storage.pets.update(pet.id, { status: 'available' });
+    for (let i = 0; i < 3; i += 1) await order();
     assert.deepEqual(await stock(), { petId: pet.id, quantity: 0, status: 'sold' });
-    await assert.rejects(order(), { code: 'insufficient_stock' });
+  });
+
+  check('a precondition is asked with the present resource before anything is written', async ({ storage }) => {
+    const { pets, orders } = storage;
+    const { id: categoryId } = await insert(storage, { name: 'Dog' });
+    const { resource: pet } = await pets.insert({ name: 'Rex', categoryId, status: 'available' }, { keyId: 'k' });
+    const item = { petId: pet.id, quantity: 1, status: 'available' };
+    const asked: unknown[] = [];
+    const refuse = (present: unknown) => {
+      asked.push(present);
+      throw new CatalogError('precondition_failed', 'no');
+    };
+    const refused = { code: 'precondition_failed' };
+    await assert.rejects(pets.update(pet.id, { name: 'Max', categoryId: 999 }, refuse), refused);
+    await assert.rejects(pets.setQuantity(pet.id, 9, refuse), refused);
+    assert.deepEqual([await pets.find(pet.id), await pets.findInventory(pet.id)], [pet, item]);
+    const { resource: order } = await orders.insert({ petId: pet.id, quantity: 1 }, { keyId: 'k' });
+    await assert.rejects(orders.cancel(order.id, refuse), refused);
+    assert.deepEqual(await orders.find(order.id), order);
+    assert.deepEqual(asked, [pet, item, order]);
+    assert.equal(await pets.update(999, {}, refuse), undefined);
+    assert.equal(await pets.setQuantity(999, 1, refuse), undefined);
+    assert.equal(await orders.cancel(999, refuse), false);
+    assert.equal(await orders.cancel(order.id, () => {}), true);
   });
 
   check('an order is complete from its ship date on, and then keeps its stock', async ({ storage }) => {
@@ -169,8 +201,14 @@ export function shopContract(check: Check): void {
       { keyId: 'k' },
     );
     await storage.pets.setQuantity(pet.id, 10);
+    for (const shipDate of ['2026-01-01T11:54:59Z', '2026-01-01T11:54:59.999Z', '1970-01-01T00:00:00Z']) {
+      const message = `shipDate is "${shipDate}", in the past; send a later one, or none`;
+      const order = storage.orders.insert({ petId: pet.id, quantity: 99, shipDate }, { keyId: 'k' });
+      await assert.rejects(order, { code: 'validation_failed', message });
+    }
+    assert.equal((await storage.pets.findInventory(pet.id))?.quantity, 10);
     for (const [shipDate, complete] of [
-      ['2026-01-01T11:59:59Z', true],
+      ['2026-01-01T11:55:00Z', true],
       ['2026-01-01T12:00:00Z', true],
       ['2026-01-01T12:00:01Z', false],
       [undefined, false],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { hashSecret } from '../../../src/catalog/api-key.ts';
+import { hashSecret, type KeyPosition } from '../../../src/catalog/api-key.ts';
 import { issueToken, revokeToken } from '../../../src/catalog/operator/token.ts';
 import { ALL_KEYS } from '../../../src/catalog/usage.ts';
+import { storeBan } from '../bans.ts';
 import { OPERATOR } from '../operator.ts';
 import { type Check, issue, NOW } from './bench.ts';
 
@@ -34,8 +35,8 @@ export function tokensContract(check: Check): void {
     const expired = await issue(storage, { owner: 'cus_1', expiresAt: NOW + 10 });
     const banned = await issue(storage, { owner: 'cus_2' });
     const revoked = await issue(storage, { expiresAt: NOW + 10 });
-    await storage.limits.insertBan({ keyId: banned.key.id, startedAt: NOW, endsAt: NOW + 90, level: 1, reason: 'r' });
-    await storage.limits.insertBan({ keyId: revoked.key.id, startedAt: NOW, endsAt: NOW + 90, level: 1, reason: 'r' });
+    await storeBan(storage, { keyId: banned.key.id, startedAt: NOW, endsAt: NOW + 90, level: 1, reason: 'r' });
+    await storeBan(storage, { keyId: revoked.key.id, startedAt: NOW, endsAt: NOW + 90, level: 1, reason: 'r' });
     await storage.keys.revoke(revoked.key.id, NOW + 5, OPERATOR);
     const idsOf = async (query: object) =>
       (await storage.keys.page({ text: '', now: NOW + 20, limit: 10, ...query })).keys.map(({ id }) => id).sort();
@@ -54,7 +55,7 @@ export function tokensContract(check: Check): void {
   check('pages of keys of one second have each key once, newest first', async ({ storage }) => {
     for (let index = 0; index < 7; index += 1) await issue(storage);
     const seen: string[] = [];
-    for (let behind: { createdAt: number; id: string } | undefined; ; ) {
+    for (let behind: KeyPosition | undefined; ; ) {
       const { keys, last } = await storage.keys.page({ text: '', now: NOW, limit: 3, behind });
       seen.push(...keys.map(({ id }) => id));
       if (!last) break;
@@ -62,19 +63,6 @@ export function tokensContract(check: Check): void {
     }
     const all = (await storage.keys.list()).map(({ id }) => id);
     assert.deepEqual(seen, all.toReversed());
-  });
-
-  check('a change of a key with an Idempotency-Key is made once', async ({ storage }) => {
-    const { key } = await issue(storage);
-    const origin = { keyId: 'op_1', idempotency: { key: 'k', fingerprint: 'one' } };
-    const retry = { origin, outcome: ({ id }: { id: string }) => `outcome of ${id}` };
-    const rotate = (hash: string, given = retry) =>
-      storage.keys.rotate(key.id, { hash, prefix: hash }, { now: NOW, oldEndAt: NOW, by: OPERATOR, retry: given });
-    assert.equal((await rotate('first'))?.prefix, 'first');
-    await assert.rejects(rotate('second'), { outcome: `outcome of ${key.id}` });
-    assert.equal((await storage.keys.find(key.id))?.prefix, 'first');
-    const other = { ...retry, origin: { ...origin, idempotency: { key: 'k', fingerprint: 'other' } } };
-    await assert.rejects(rotate('third', other), { code: 'idempotency_key_reused' });
   });
 
   check('the last use of a key is that of its newest usage', async ({ storage }) => {

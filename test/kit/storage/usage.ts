@@ -145,9 +145,9 @@ export function usageContract(check: Check): void {
         ids.map((id, index) => used(id, served * (index + 1), times)),
       );
     }
-    const sums = keys.map(({ id, name }, index) => ({
+    const sums = keys.map(({ id, name, owner }, index) => ({
       ...used(id, 11 * (index + 1), { from: minute - 55, to: minute + 9 }),
-      ...{ clientErrors: 2, refused: 4, serverErrors: 6, name },
+      ...{ clientErrors: 2, refused: 4, serverErrors: 6, name, owner },
     }));
     const [one, two, three] = sums;
     const page = (query: object) => storage.usage.page({ since: NOW - 300, now: NOW, behind: '', limit: 9, ...query });

@@ -2,255 +2,216 @@ import { promise } from './promise.ts';
 
 const DAY_SECONDS = 86_400;
 const LENGTHS = [60, 300, 900, 3_600];
-/** A lifted ban is followed within a second. */
-const FOLLOWED_MS = 1_000 + 200;
-/** From the second at which a ban starts until it is told, unless the process is suspended meanwhile. */
-const TOLD_MS = 2_000;
-/** A ban that ended longer ago is not lifted, by whatever clock. */
-const ENDED_SECONDS = 5;
-/** As long while storage fails, which is asked whether another ban was lifted. */
-const TOLD_ROUGH_MS = 8_000;
+/** A change is followed within a second, and the reads that follow it take some milliseconds. */
+const FOLLOWED_MS = 1_000 + 300;
+/** Two processes may read one second apart. */
+const APART_MS = 1_500;
 
+/** A ban that a process told of, or that the database has. */
 export interface ModelBan {
   readonly keyId: string;
-  /** The process that imposed it, once it told. */
-  life: object | undefined;
-  /** Seconds of true time, and how long it lasts. */
-  readonly starts: number;
-  readonly ends: number;
+  /** The start as it is stored, which names it among the bans of its key. */
+  readonly startedAt: number;
   readonly level: number;
-  /** When it was first seen in the database, and in Redis. */
+  /** True time. */
+  readonly endsMs: number;
+  /** The process that decided on it, and when that answered with it. */
+  readonly life: object | undefined;
+  readonly answeredMs: number;
+  /** When it was first seen in the database. */
   storedMs: number | undefined;
-  sharedMs: number | undefined;
-  liftedMs: number | undefined;
-  /** When the operator began to lift it: from then on it may be gone. */
+  /** When an operator began to lift it: from then on it may be gone. When that was done, if it was. */
   liftBegunMs: number | undefined;
-  /** Its process ended before it was stored: it may be lost. */
+  liftedMs: number | undefined;
+  /** Its process ended before it was stored. */
   mayBeLost: boolean;
-  /** The clock was stepped while no process was there to move it: it may end sooner, or later by its length. */
-  mayBeShifted: boolean;
+}
+
+export interface StoredBan {
+  readonly key_id: string;
+  readonly started_at: number;
+  readonly ends_at: number;
+  readonly level: number;
+  readonly lifted_at: number | null;
+}
+
+/** A request that was admitted or refused for a ban. */
+export interface Met {
+  readonly keyId: string;
+  readonly life: object;
+  readonly askedMs: number;
+  readonly nowMs: number;
+  /** When the database, or a way to it, failed for the last time. */
+  readonly roughUntilMs: number;
 }
 
 interface Lift {
   readonly keyId: string;
   readonly begunMs: number;
   endedMs: number;
-  wasMade: boolean;
-}
-
-/** When a ban was decided or set. */
-export interface BanMoment {
-  readonly nowMs: number;
-  readonly roughUntilMs: number;
-  /** Whether the process may not know of earlier bans, or not that they were lifted. */
-  readonly mayBeNew: boolean;
-}
-
-export interface Admitted {
-  readonly keyId: string;
-  readonly life: object;
-  readonly askedMs: number;
-  /** Seconds of true time. */
-  readonly now: number;
-  /** Whether the process must know of a ban that another one imposed. */
-  readonly knows: (ban: ModelBan) => boolean;
-}
-
-/** The bans of all keys, from the moment at which they were decided. */
-export class BanModel {
-  readonly all: ModelBan[] = [];
-  readonly #runningMs: RunningMs;
-  readonly #lifts: Lift[] = [];
-
-  constructor(runningMs: RunningMs) {
-    this.#runningMs = runningMs;
-  }
-
-  /** A ban was decided, or set in Redis. Throws if it is longer or shorter than it must be. */
-  add(ban: Pick<ModelBan, 'keyId' | 'starts' | 'ends' | 'level'> & { life?: object }, moment: BanMoment): void {
-    const { mayBeNew, nowMs, roughUntilMs } = moment;
-    // Several processes may ban a key in one second.
-    const known = this.all.find(
-      ({ keyId, starts, level }) => keyId === ban.keyId && starts === ban.starts && level === ban.level,
-    );
-    if (known) {
-      known.life ??= ban.life;
-      return;
-    }
-    const before = this.all.filter(({ keyId }) => keyId === ban.keyId);
-    // One that is lifted in its last moments may be over before the process learns of that, and while storage fails
-    // Redis is believed, which may still have it.
-    const mayCount = ({ ends, liftedMs = Number.POSITIVE_INFINITY }: ModelBan) =>
-      liftedMs > (ends - 2) * 1_000 || nowMs <= roughUntilMs;
-    const kept = before.filter(mayCount);
-    // Of several processes that ban at once, each may know only of the last ban before.
-    const most = mayBeNew
-      ? Math.max(1, ...before.map((each) => levelAfter([each], ban.starts)))
-      : levelAfter(kept, ban.starts);
-    const certain = before.filter((each) => {
-      return each.storedMs !== undefined && each.liftBegunMs === undefined && !each.mayBeLost;
-    });
-    const isShifted = before.some(({ mayBeShifted }) => mayBeShifted);
-    const least = mayBeNew ? 1 : levelAfter(certain, ban.starts);
-    promise(
-      isShifted || (least <= ban.level && ban.level <= most),
-      () => `${ban.keyId}: a ban of level ${ban.level}, not from ${least} to ${most}`,
-    );
-    const length = LENGTHS[ban.level - 1];
-    promise(ban.ends - ban.starts === length, () => `${ban.keyId}: a ban of ${ban.ends - ban.starts} s, not ${length}`);
-    promise(this.#startsNow(ban.starts, moment), () => `${ban.keyId}: a ban that does not start now`);
-    this.all.push({
-      ...ban,
-      life: ban.life,
-      storedMs: undefined,
-      sharedMs: undefined,
-      liftedMs: undefined,
-      liftBegunMs: this.#lifts.find((lift) => mayLift(lift, ban, moment))?.begunMs,
-      mayBeLost: false,
-      mayBeShifted: false,
-    });
-  }
-
-  /** Whether a key was banned just before a moment, or after it. */
-  isNew(keyId: string, nowMs: number): boolean {
-    return this.all.some((ban) => ban.keyId === keyId && this.#runningMs(ban.starts * 1_000, nowMs) < TOLD_MS);
-  }
-
-  /** Notes which bans are stored by now, and which ones Redis has. */
-  see({ nowMs, stored, ahead, slack, inRedis }: SeenBans): void {
-    for (const ban of this.all) {
-      if (inRedis(ban.keyId).includes(`"startedAt":${ban.starts},`)) ban.sharedMs ??= nowMs;
-      if (ban.storedMs !== undefined || ban.mayBeShifted) continue;
-      const isStored = stored.some(({ key_id, started_at, level }) => {
-        return key_id === ban.keyId && level === ban.level && Math.abs(started_at - ahead - ban.starts) <= slack;
-      });
-      if (!isStored) continue;
-      ban.storedMs = nowMs;
-      ban.mayBeLost = false;
-      // It was stored before the lift, or as lifted.
-      const wasLifted = this.#lifts.some(({ keyId, begunMs, wasMade }) => {
-        return wasMade && keyId === ban.keyId && ban.starts <= Math.floor(begunMs / 1_000);
-      });
-      if (wasLifted) ban.liftedMs ??= nowMs;
-    }
-  }
-
-  /** An operator begins to lift the ban of a key, which may be gone from now on. */
-  beginLift(keyId: string, begunMs: number): (end: { nowMs: number; wasMade: boolean }) => void {
-    const lift: Lift = { keyId, begunMs, endedMs: Number.POSITIVE_INFINITY, wasMade: false };
-    this.#lifts.push(lift);
-    const bans = this.all.filter((ban) => ban.keyId === keyId && ban.ends > begunMs / 1_000 - ENDED_SECONDS);
-    for (const ban of bans) ban.liftBegunMs ??= begunMs;
-    return ({ nowMs, wasMade }) => {
-      lift.endedMs = nowMs;
-      lift.wasMade = wasMade;
-      for (const ban of bans) if (wasMade && ban.storedMs !== undefined) ban.liftedMs = nowMs;
-    };
-  }
-
-  /** When the last lift of a key's ban began that every process must have followed by now. */
-  followedLiftMs(
-    keyId: string,
-    { nowMs, roughUntilMs }: Pick<BanMoment, 'nowMs' | 'roughUntilMs'>,
-  ): number | undefined {
-    return this.#lifts.findLast((lift) => {
-      return lift.keyId === keyId && lift.wasMade && Math.max(lift.endedMs, roughUntilMs) + FOLLOWED_MS < nowMs;
-    })?.begunMs;
-  }
-
-  /** Throws if a ban was in force when a request was admitted. */
-  checkAdmitted({ keyId, life, askedMs, now, knows }: Admitted): void {
-    const ban = this.all.find(
-      (each) =>
-        each.keyId === keyId &&
-        each.starts * 1_000 < askedMs - 1_000 &&
-        now < each.ends - 1 &&
-        each.liftBegunMs === undefined &&
-        !each.mayBeLost &&
-        (each.life === life || knows(each)),
-    );
-    promise(ban === undefined, () => `${keyId}: admitted at ${now}, during a ban until ${ban?.ends}`);
-  }
-
-  /** Throws if a client was told of a ban that is longer than any. */
-  checkLength({ keyId, until, now }: Pick<BannedAnswer, 'keyId' | 'until' | 'now'>): void {
-    const longest = LENGTHS.at(-1) ?? 0;
-    promise(until - now <= longest, () => `${keyId}: banned for ${until - now} s`);
-  }
-
-  /** Throws if a client was told of a ban that was lifted or is over. False if it is not known why it was imposed. */
-  checkBanned(answer: BannedAnswer): boolean {
-    const { keyId, until, askedMs, now, roughUntilMs } = answer;
-    const ofKey = this.all.filter((each) => each.keyId === keyId);
-    this.checkLength(answer);
-    const shifted = ofKey.findLast(({ mayBeShifted }) => mayBeShifted);
-    if (shifted && until - now <= shifted.ends - shifted.starts) return true;
-    const ban = ofKey.findLast(({ ends }) => Math.abs(ends - until) <= 1);
-    // Until it learns that another process was faster, one that decides on a ban tells of its own.
-    if (!ban) {
-      const starts = LENGTHS.map((length) => until - length).find((start) => this.#startsNow(start, answer));
-      return starts !== undefined && ofKey.some(({ ends }) => starts < ends);
-    }
-    promise(now <= ban.ends + 1, () => `${keyId}: still banned at ${now}, after the ban's end at ${ban.ends}`);
-    const { liftedMs } = ban;
-    const mayBeKnown = liftedMs === undefined || askedMs < Math.max(liftedMs, roughUntilMs) + FOLLOWED_MS;
-    promise(mayBeKnown, () => `${keyId}: banned until ${until}, although the ban was lifted`);
-    return true;
-  }
-
-  #startsNow(starts: number, { nowMs, roughUntilMs }: Pick<BanMoment, 'nowMs' | 'roughUntilMs'>): boolean {
-    const startsMs = starts * 1_000;
-    return Math.abs(this.#runningMs(startsMs, nowMs)) <= (roughUntilMs < startsMs ? TOLD_MS : TOLD_ROUGH_MS);
-  }
 }
 
 /**
- * Whether a lift that began before a ban was decided may end that ban too: the lift was still under way, or the process
- * could not know of it yet, and so may have counted refusals of before. `LimitStorage.insertBan` then goes by the
- * clocks, which may be a second apart.
+ * What is promised of bans: one that was answered is met by every process within a second of its commit, and by the one
+ * that answered it at once; a lift ends it within a second, and voids what was counted or decided before; no key is
+ * banned twice at once; a ban outlives restarts, and every Redis. Once a clock was stepped, by which bans are dated,
+ * the process that answered a ban keeps it, and no more is promised.
  */
-function mayLift(
-  { keyId, begunMs, endedMs }: Lift,
-  ban: Pick<ModelBan, 'keyId' | 'starts'>,
-  { nowMs, roughUntilMs }: BanMoment,
-): boolean {
-  if (keyId !== ban.keyId || nowMs < begunMs) return false;
-  const isFollowed = Math.max(endedMs, roughUntilMs) + FOLLOWED_MS < nowMs;
-  return nowMs <= endedMs || (!isFollowed && ban.starts <= Math.floor(begunMs / 1_000) + 1);
+export class BanModel {
+  readonly all: ModelBan[] = [];
+  readonly #lifts: Lift[] = [];
+  /** Whether the clocks of the processes agree, and always did. */
+  isDated = true;
+
+  /** A process tells of a ban that it imposed. */
+  add(
+    ban: Pick<ModelBan, 'keyId' | 'startedAt' | 'level' | 'endsMs' | 'life'>,
+    { nowMs, roughUntilMs }: Pick<Met, 'nowMs' | 'roughUntilMs'>,
+  ): void {
+    const length = (LENGTHS[ban.level - 1] ?? 0) * 1_000;
+    const leftMs = ban.endsMs - nowMs;
+    promise(leftMs <= length + APART_MS, () => `${ban.keyId}: a ban of level ${ban.level} with ${leftMs} ms left`);
+    const known = this.#find(ban.keyId, ban.startedAt);
+    if (known) this.all.splice(this.all.indexOf(known), 1);
+    this.all.push({
+      ...ban,
+      answeredMs: nowMs,
+      storedMs: known?.storedMs,
+      liftBegunMs: known?.liftBegunMs ?? this.#voidingMs(ban.keyId, ban.startedAt * 1_000, roughUntilMs),
+      liftedMs: known?.liftedMs,
+      mayBeLost: false,
+    });
+  }
+
+  /** Notes which bans the database has. Throws if a key is banned twice at once, or too long or too briefly. */
+  see(stored: readonly StoredBan[], { nowMs, roughUntilMs }: Pick<Met, 'nowMs' | 'roughUntilMs'>): void {
+    for (const row of stored) this.#seeOne(row, { nowMs, roughUntilMs });
+    if (!this.isDated) return;
+    for (const [keyId, rows] of Map.groupBy(stored, ({ key_id }) => key_id)) {
+      const kept = rows.filter(({ lifted_at }) => lifted_at === null).sort((a, b) => a.started_at - b.started_at);
+      for (const [index, row] of kept.entries()) {
+        const length = LENGTHS[row.level - 1];
+        promise(row.ends_at - row.started_at === length, () => `${keyId}: a ban of ${row.ends_at - row.started_at} s`);
+        const before = kept[index - 1];
+        if (!before) continue;
+        promise(before.ends_at <= row.started_at, () => `${keyId}: banned twice at ${row.started_at}`);
+        // Of one that waited for storage the level is that which its process knew of.
+        if (row.started_at * 1_000 <= roughUntilMs || this.#lifts.some((lift) => lift.keyId === keyId)) continue;
+        const level = levelAfter(before, row.started_at);
+        promise(row.level === level, () => `${keyId}: a ban of level ${row.level} instead of ${level}`);
+      }
+    }
+  }
+
+  /** A process ended without storing what it decided. */
+  forget(life: object): void {
+    for (const ban of this.all) ban.mayBeLost ||= ban.life === life && ban.storedMs === undefined;
+  }
+
+  /** An operator begins to lift what keeps a key out; it may be gone from now on. */
+  beginLift(keyId: string, begunMs: number): (end: { nowMs: number; isDone: boolean }) => void {
+    const lift = { keyId, begunMs, endedMs: Number.POSITIVE_INFINITY };
+    this.#lifts.push(lift);
+    for (const ban of this.#of(keyId)) ban.liftBegunMs ??= begunMs;
+    return ({ nowMs, isDone }) => {
+      if (!isDone) return;
+      lift.endedMs = nowMs;
+      for (const ban of this.#of(keyId)) if (ban.answeredMs <= begunMs) ban.liftedMs ??= nowMs;
+    };
+  }
+
+  /** When the last lift of a key began that every process must have followed by now. */
+  followedLiftMs(keyId: string, { nowMs, roughUntilMs }: Pick<Met, 'nowMs' | 'roughUntilMs'>): number | undefined {
+    return this.#lifts.findLast((lift) => {
+      return lift.keyId === keyId && Math.max(lift.endedMs, roughUntilMs) + FOLLOWED_MS < nowMs;
+    })?.begunMs;
+  }
+
+  /** Whether a process need not have followed the last lift of a key by then. */
+  mayMissLift(keyId: string, { askedMs, roughUntilMs }: Pick<Met, 'askedMs' | 'roughUntilMs'>): boolean {
+    return this.#voidingMs(keyId, askedMs, roughUntilMs) !== undefined;
+  }
+
+  /** Whether a ban of a key ends after a moment. */
+  isOn(keyId: string, nowMs: number): boolean {
+    return this.#of(keyId).some(({ endsMs }) => nowMs < endsMs + APART_MS);
+  }
+
+  /** Throws if a ban was in force when a request was admitted. */
+  checkAdmitted({ keyId, life, askedMs, nowMs, roughUntilMs }: Met): void {
+    const ban = this.#of(keyId).find((each) => {
+      if (each.liftBegunMs !== undefined || nowMs >= each.endsMs - APART_MS) return false;
+      if (each.life === life) return each.answeredMs < askedMs;
+      const { storedMs = Number.POSITIVE_INFINITY } = each;
+      return this.isDated && Math.max(storedMs, roughUntilMs) + FOLLOWED_MS < askedMs;
+    });
+    promise(
+      ban === undefined,
+      () => `${keyId}: admitted, during a ban until ${new Date(ban?.endsMs ?? 0).toISOString()}`,
+    );
+  }
+
+  /** Throws if a client was told of a ban that was lifted or is over. False if it is not known why it was imposed. */
+  checkBanned({ keyId, askedMs, nowMs, roughUntilMs }: Met, untilMs: number): boolean {
+    const longestMs = (LENGTHS.at(-1) ?? 0) * 1_000;
+    promise(untilMs - nowMs <= longestMs + APART_MS, () => `${keyId}: banned for ${untilMs - nowMs} ms`);
+    const told = this.#of(keyId).filter(({ endsMs }) => !this.isDated || Math.abs(endsMs - untilMs) <= APART_MS);
+    const mayBeKnown = ({ liftedMs }: ModelBan) =>
+      !this.isDated || liftedMs === undefined || askedMs < Math.max(liftedMs, roughUntilMs) + FOLLOWED_MS;
+    promise(told.length === 0 || told.some(mayBeKnown), () => `${keyId}: banned, although the ban was lifted`);
+    return told.length > 0;
+  }
+
+  /** Throws if a ban that was answered is missing in the database, although nothing is wrong with that any more. */
+  checkEnd(): void {
+    for (const { keyId, startedAt, storedMs, liftBegunMs, mayBeLost, endsMs } of this.all) {
+      // Another ban may have been running when it was to be stored.
+      const isOther = (each: ModelBan) =>
+        each.keyId === keyId &&
+        each.storedMs !== undefined &&
+        each.startedAt * 1_000 < endsMs &&
+        startedAt * 1_000 < each.endsMs;
+      const isKept = storedMs !== undefined || liftBegunMs !== undefined || mayBeLost || !this.isDated;
+      promise(isKept || this.all.some(isOther), () => `${keyId}: the ban of ${startedAt} was never stored`);
+    }
+  }
+
+  #seeOne(
+    { key_id: keyId, started_at: startedAt, ends_at, level }: StoredBan,
+    { nowMs, roughUntilMs }: Pick<Met, 'nowMs' | 'roughUntilMs'>,
+  ): void {
+    const known = this.#find(keyId, startedAt);
+    if (known) {
+      known.storedMs ??= nowMs;
+      known.mayBeLost = false;
+      return;
+    }
+    const liftBegunMs = this.#voidingMs(keyId, startedAt * 1_000, roughUntilMs);
+    const unknown = { life: undefined, liftedMs: undefined, mayBeLost: false };
+    const seen = { answeredMs: nowMs, storedMs: nowMs, liftBegunMs };
+    this.all.push({ keyId, startedAt, level, endsMs: ends_at * 1_000, ...unknown, ...seen });
+  }
+
+  #find(keyId: string, startedAt: number): ModelBan | undefined {
+    return this.all.find((ban) => ban.keyId === keyId && ban.startedAt === startedAt);
+  }
+
+  #of(keyId: string): ModelBan[] {
+    return this.all.filter((ban) => ban.keyId === keyId);
+  }
+
+  /** When a lift began that may void what is decided at a moment: its process need not have followed it by then. */
+  #voidingMs(keyId: string, decidedMs: number, roughUntilMs: number): number | undefined {
+    return this.#lifts.find((lift) => {
+      return lift.keyId === keyId && Math.max(lift.endedMs, roughUntilMs) + FOLLOWED_MS > decidedMs;
+    })?.begunMs;
+  }
 }
 
-/** How long the next ban is after some: longer than the last one, or the shortest after a day without. */
-function levelAfter(bans: readonly ModelBan[], starts: number): number {
-  const last = bans.toSorted((one, other) => one.starts - other.starts).at(-1);
-  return !last || starts - last.ends >= DAY_SECONDS ? 1 : Math.min(last.level + 1, LENGTHS.length);
-}
-
-export interface StoredBan {
-  readonly key_id: string;
-  readonly started_at: number;
-  readonly level: number;
-}
-
-interface SeenBans {
-  readonly nowMs: number;
-  readonly stored: readonly StoredBan[];
-  /** How far stored moments are ahead of true time, in seconds. */
-  readonly ahead: number;
-  /** How far a stored moment may be off, in seconds. */
-  readonly slack: number;
-  /** The value of a key in Redis. */
-  readonly inRedis: (keyId: string) => string;
+/** The level of the ban after another one: longer, or the shortest after a day without. */
+function levelAfter(last: StoredBan, startedAt: number): number {
+  return startedAt - last.ends_at >= DAY_SECONDS ? 1 : Math.min(last.level + 1, LENGTHS.length);
 }
 
 /** How long the processes were running between two moments. */
 export type RunningMs = (fromMs: number, toMs: number) => number;
-
-export interface BannedAnswer {
-  readonly keyId: string;
-  /** Seconds of true time. */
-  readonly until: number;
-  readonly now: number;
-  readonly askedMs: number;
-  readonly nowMs: number;
-  readonly roughUntilMs: number;
-}

@@ -1,11 +1,11 @@
 import type { ApiKey } from '../../../src/catalog/api-key.ts';
-import type { Ban } from '../../../src/catalog/limit.ts';
+import type { Ban } from '../../../src/catalog/ban.ts';
 import type { Limits } from '../../../src/catalog/plan.ts';
 import type { Decision } from '../../../src/limits/limiter.ts';
-import type { Moment } from '../../../src/stdx/clock.ts';
+import type { Time } from '../../../src/stdx/time.ts';
 import { assertConsistent } from '../../kit/limiter-model.ts';
 import type { SetInRedis } from '../redis.ts';
-import { BanModel, type BanMoment, type ModelBan, type RunningMs } from './bans.ts';
+import { BanModel, type RunningMs } from './bans.ts';
 import { type Count, Ledger } from './ledger.ts';
 import { promise } from './promise.ts';
 import { RefusalCount } from './refusals.ts';
@@ -14,6 +14,7 @@ const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 /** How long it takes at most until a ban that was decided is told. */
 const ANNOUNCED_MS = 3_000;
+/** A refusal is told later than this only if it led to a ban that was over by then, or if the clock was stepped. */
 const LATE_MS = 10_000;
 /** Of what happens in one moment, a request is counted before a client is told of it. */
 const FIRST = -1e12;
@@ -23,7 +24,7 @@ const UNCERTAIN_MS = 90_000;
 /** The process that decided. */
 export interface Decider {
   /** Its clock, and how far its steady seconds are ahead of true time. */
-  readonly clock: () => Moment;
+  readonly clock: Pick<Time, 'now'>;
   readonly aheadSeconds: number;
   readonly isDead: boolean;
 }
@@ -35,23 +36,21 @@ export interface Decided {
   readonly decision: Decision;
   readonly isPeek: boolean;
   readonly isFromMemory: boolean;
-  /** Whether the clock of its machine is wrong, and it has not learned the time of Redis. */
-  readonly isAstray: boolean;
   readonly askedMs: number;
   readonly nowMs: number;
   /** When storage, or the way to it, failed for the last time. */
   readonly roughUntilMs: number;
-  /** Whether the process must know of a ban that another one imposed. */
-  readonly knows: (ban: ModelBan, counter: Counter) => boolean;
 }
 
 /** With how far the unix time of the process was ahead of true time, in seconds. */
 type Dated = Decided & { readonly ahead: number };
 
-interface Banned extends BanMoment {
+interface Banned {
   readonly life: Decider;
-  readonly ban: Ban;
+  readonly ban: Ban & { readonly keyId: string };
   readonly limits: readonly Limits[];
+  readonly nowMs: number;
+  readonly roughUntilMs: number;
 }
 
 /** What must be so within `ANNOUNCED_MS`. */
@@ -69,14 +68,16 @@ interface LimitsModelOptions {
 }
 
 /** Who counted: one process alone, Redis, or one process by its share. */
-export type Counter = 'alone' | 'redis' | 'share';
+type Counter = 'alone' | 'redis' | 'share';
 
 /** What was admitted, refused and banned, and whether it had to be. */
 export class LimitsModel {
-  readonly bans: BanModel;
+  readonly bans = new BanModel();
   readonly #options: LimitsModelOptions;
   readonly #ledgers = new Map<string, Ledger>();
   readonly #shares = new WeakMap<Decider, Map<string, Ledger>>();
+  /** The keys that a process has met. */
+  readonly #met = new WeakMap<Decider, Set<string>>();
   readonly #refusals = new WeakMap<Decider, Map<string, RefusalCount>>();
   /** Until when the refusals of a key are not known: those from before a ban was lifted may be forgotten. */
   readonly #uncertainUntilMs = new Map<string, number>();
@@ -85,25 +86,13 @@ export class LimitsModel {
 
   constructor(options: LimitsModelOptions) {
     this.#options = options;
-    this.bans = new BanModel(options.runningMs);
   }
 
-  /**
-   * Redis counted a request or replaced a ban, whether or not its answer arrives. `mayMiss`: those who count may not
-   * know what was saved.
-   */
-  setInRedis({ did, keyId, now, value }: SetInRedis, { mayMiss, ...moment }: BanMoment & { mayMiss: boolean }): void {
-    const { nowMs } = moment;
-    if (did === 'count') {
-      const counted = { nowMs, now, today: Math.floor(now / DAY_SECONDS), knownTo: undefined, mayMiss };
-      const check = () => this.#ledger(keyId).add(countIn(value), counted);
-      this.#events.push({ nowMs, order: FIRST, check });
-      return;
-    }
-    const [starts = 0, ends = 0] = value.split(' ').slice(4).map(Number);
-    if (starts === 0) return;
-    const { level } = JSON.parse(value.slice(value.indexOf('{'))) as { level: number };
-    this.#events.push({ nowMs, order: 1, check: () => this.bans.add({ keyId, starts, ends, level }, moment) });
+  /** Redis counted a request, whether or not its answer arrives. `mayMiss`: it may not know what was saved. */
+  setInRedis({ keyId, now, value }: SetInRedis, { nowMs, mayMiss }: { nowMs: number; mayMiss: boolean }): void {
+    const counted = { nowMs, now, today: Math.floor(now / DAY_SECONDS), knownTo: undefined, mayMiss };
+    const check = () => this.#ledger(keyId).add(countIn(value), counted);
+    this.#events.push({ nowMs, order: FIRST, check });
   }
 
   /** The counter lost counts that were saved only up to a safe moment. `inRedis`: what it still has of a key. */
@@ -115,10 +104,11 @@ export class LimitsModel {
     }
   }
 
-  /** The clock of the only process was stepped while it was down. */
-  shift(): void {
-    for (const ledger of this.#ledgers.values()) ledger.shift();
-    for (const ban of this.bans.all) ban.mayBeLost = ban.mayBeShifted = true;
+  /** The clock of the only process was stepped: this shifts the windows of keys that it does not have in memory. */
+  shift(life: Decider | undefined, atMs: number): void {
+    this.check(atMs);
+    const met = life && this.#met.get(life);
+    for (const [keyId, ledger] of this.#ledgers) if (!met?.has(keyId)) ledger.shift();
   }
 
   /** A process ended, and did not save what it learned after a moment. */
@@ -131,6 +121,7 @@ export class LimitsModel {
   decided(decided: Decided): void {
     const { nowMs, life, decision } = decided;
     const ahead = this.#aheadOf(life);
+    existing(this.#met, life, () => new Set<string>()).add(decided.key.id);
     const { refusal, day } = decision;
     const order = !refusal ? day.limit - day.remaining - 1e9 : refusal === 'key_banned' ? 2 : 0;
     this.#events.push({ nowMs, order, check: () => this.#checkDecided({ ...decided, ahead }) });
@@ -138,8 +129,7 @@ export class LimitsModel {
 
   /** A process decided to ban a key, which had these limits at one time or another. */
   banned(banned: Banned): void {
-    const ahead = this.#options.shared ? 0 : this.#aheadOf(banned.life);
-    this.#events.push({ nowMs: banned.nowMs, order: 1, check: () => this.#checkBan({ ...banned, ahead }) });
+    this.#events.push({ nowMs: banned.nowMs, order: 1, check: () => this.#checkBan(banned) });
   }
 
   /** Checks what happened since the last call. */
@@ -159,8 +149,8 @@ export class LimitsModel {
     this.#uncertainUntilMs.set(keyId, nowMs + UNCERTAIN_MS);
   }
 
-  #checkBan({ life, ban, limits, ahead, ...moment }: Banned & { readonly ahead: number }): void {
-    const [starts, ends] = [ban.startedAt - ahead, ban.endsAt - ahead];
+  #checkBan({ life, ban, limits, ...moment }: Banned): void {
+    const starts = ban.ends - life.aheadSeconds - (ban.endsAt - ban.startedAt);
     const refusals = this.#refusalsOf(life, ban.keyId);
     const { count, isKnown } = refusals.addBan(starts);
     const isDue = (after: number) => limits.some(({ minute }) => after > minute) && after >= this.#options.banAfter;
@@ -173,19 +163,23 @@ export class LimitsModel {
       const most = 1 + refusals.since(Math.floor(liftedMs / 1_000) - 1);
       promise(isDue(most), () => `${ban.keyId}: banned after ${most} refusals since its ban was lifted`);
     }
-    this.bans.add({ keyId: ban.keyId, life, starts, ends, level: ban.level }, moment);
+    const { keyId, startedAt, level, ends } = ban;
+    this.bans.add({ keyId, startedAt, level, endsMs: (ends - life.aheadSeconds) * 1_000, life }, moment);
   }
 
   #checkDecided(decided: Dated): void {
     const { key, decision, life, isPeek } = decided;
     assertConsistent(decision, decision.now);
+    if (decision.refusal === 'key_banned') {
+      this.#checkBanned(decided);
+      return;
+    }
     const waits = decision.minute.reset - decision.now;
-    promise(waits <= MINUTE_SECONDS || decision.ban !== undefined, () => `${key.id}: a minute that ends in ${waits} s`);
+    promise(waits <= MINUTE_SECONDS, () => `${key.id}: a minute that ends in ${waits} s`);
     const counter = this.#counterOf(decided);
     const ledger = counter === 'share' ? this.#share(life, key.id) : this.#ledger(key.id);
     if (decision.refusal && !isPeek) ledger.tell(decision.day.reset / DAY_SECONDS - 1);
-    if (decision.refusal === 'key_banned') this.#checkBanned(decided, counter);
-    else if (decision.refusal && !isPeek) this.#checkRefused(decided, { counter, ledger });
+    if (decision.refusal && !isPeek) this.#checkRefused(decided, { counter, ledger });
     else if (!isPeek) this.#checkAdmitted(decided, { counter, ledger });
   }
 
@@ -200,10 +194,7 @@ export class LimitsModel {
       const inTruth = { ...count, minuteEnds: count.minuteEnds - ahead };
       ledger.add(inTruth, { nowMs: decided.nowMs, now: now - ahead, today, knownTo: life, mayMiss: false });
     }
-    const trueNow = Math.floor(decided.nowMs / 1_000);
-    const { askedMs } = decided;
-    const knows = (ban: ModelBan) => decided.knows(ban, counter);
-    this.bans.checkAdmitted({ keyId: key.id, life, askedMs, now: trueNow, knows });
+    this.bans.checkAdmitted({ ...decided, keyId: key.id });
   }
 
   #checkRefused(decided: Dated, { counter, ledger }: { counter: Counter; ledger: Ledger }): void {
@@ -213,21 +204,31 @@ export class LimitsModel {
     const code = isDaySpent ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
     promise(refusal === code, () => `${key.id}: refused with ${refusal} instead of ${code}`);
     const ahead = counter === 'redis' ? 0 : decided.ahead;
-    const serverNow = Math.floor((nowMs + (this.#options.shared?.skewMs ?? 0)) / 1_000);
+    // It may be told long after it was decided, if it led to a ban.
+    const serverNow = Math.floor((askedMs + (this.#options.shared?.skewMs ?? 0)) / 1_000);
     const now = isFromMemory ? serverNow : decision.now - ahead;
+    // If the clock was stepped meanwhile, its moments are those of before.
+    const isMisdated = counter !== 'redis' && Math.abs(now * 1_000 - nowMs) > LATE_MS && !this.bans.isDated;
     const isSpent = isDaySpent
       ? ledger.isDaySpent(day.reset / DAY_SECONDS - 1, day.limit)
       : ledger.isSpentAt(now, minute.limit, minute.reset - ahead);
-    promise(isSpent, () => `${key.id}: refused by ${counter} with ${JSON.stringify(decision)}, although there is room`);
+    promise(
+      isSpent || isMisdated,
+      () => `${key.id}: refused by ${counter} with ${JSON.stringify(decision)}, although there is room`,
+    );
     if (counter === 'share') return;
     // It may be told long after it was decided, if the process was suspended in between.
-    const mayForget = () => askedMs < (this.#uncertainUntilMs.get(key.id) ?? 0);
+    const mayMissLift = this.bans.mayMissLift(key.id, decided);
+    const mayForget = () => mayMissLift || askedMs < (this.#uncertainUntilMs.get(key.id) ?? 0);
     const refusals = this.#refusalsOf(life, key.id);
-    const { count, isKnown } = refusals.add(decision.now - ahead, { mayForget: mayForget() });
+    const { count, isKnown } = refusals.add(isMisdated ? Math.floor(askedMs / 1_000) : decision.now - ahead, {
+      mayForget: mayForget(),
+    });
     const isDue = count > key.limits.minute && count >= this.#options.banAfter;
-    if (!isDue || !isKnown) return;
+    // After a step of a clock a ban of before may stand in the place of the one that is due.
+    if (!isDue || !isKnown || !this.bans.isDated) return;
     // Answers that were under way when a process decided on a ban are still refusals of a window.
-    const isBanned = () => this.bans.isNew(key.id, nowMs);
+    const isBanned = () => this.bans.isOn(key.id, askedMs);
     this.#expect({
       sinceMs: nowMs,
       isSo: () => isBanned() || mayForget() || life.isDead,
@@ -235,22 +236,13 @@ export class LimitsModel {
     });
   }
 
-  #checkBanned(decided: Dated, counter: Counter): void {
-    const { key, life, decision, askedMs, nowMs, roughUntilMs } = decided;
-    const ahead = counter === 'redis' ? 0 : decided.ahead;
+  #checkBanned(decided: Dated): void {
+    const { key, life, decision, nowMs, ahead } = decided;
     const until = (decision.ban?.until ?? 0) - ahead;
-    const now = decision.now - ahead;
-    if (counter === 'share' && decided.isAstray) {
-      this.bans.checkLength({ keyId: key.id, until, now });
-      return;
-    }
-    // A ban is told once it is stored; if the clock was stepped meanwhile, its moments are those of before.
-    const lateMs = Math.max(Math.abs(now * 1_000 - nowMs), nowMs - askedMs);
-    if (counter === 'alone' && lateMs > LATE_MS) return;
-    // The process tells of a ban once Redis has it, and refuses from the moment at which it decides.
+    // Another process may have stored it, and not told of it yet.
     this.#expect({
       sinceMs: nowMs,
-      isSo: () => this.bans.checkBanned({ keyId: key.id, until, askedMs, nowMs, now, roughUntilMs }) || life.isDead,
+      isSo: () => this.bans.checkBanned({ ...decided, keyId: key.id }, until * 1_000) || life.isDead,
       broken: () => `${key.id}: banned until ${until} without a reason`,
     });
   }
@@ -273,7 +265,7 @@ export class LimitsModel {
   }
 
   #aheadOf({ clock, aheadSeconds }: Decider): number {
-    const { unix, steady } = clock();
+    const { unix, steady } = clock.now();
     return unix - steady + aheadSeconds;
   }
 

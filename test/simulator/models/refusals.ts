@@ -26,19 +26,25 @@ export class RefusalCount {
    * do not count. `mayForget`: those of before may be forgotten, because a ban was lifted.
    */
   add(now: number, { mayForget }: { mayForget: boolean }): State {
-    const state = after(this.#states.at(-1), now);
+    // One that led to a ban which was over by then is told later than those that were decided after it.
+    const at = this.#states.findLastIndex((state) => state.now <= now) + 1;
+    const state = after(this.#states[at - 1], now);
     const added = { ...state, isKnown: state.isKnown && !mayForget };
-    this.#push(added);
+    this.#insert(at, added);
     return added;
   }
 
   /** The refusal that led to a ban, which is told later than refusals that were decided after it. */
   addBan(now: number): State {
     const last = this.#states.findLast((state) => state.now <= now);
-    const next = this.#states.findLast((state) => state.now <= now + READINGS_APART_SECONDS);
-    if (last === this.#states.at(-1)) this.#push({ ...NONE, now });
-    const [one, other] = [after(last, now), after(next, now)];
-    return one.count < other.count ? other : one;
+    // It is dated by the clock of the process, refusals by that of the counter.
+    const readings = [now, now + READINGS_APART_SECONDS, now - READINGS_APART_SECONDS];
+    const states = readings.map((reading) => {
+      const before = this.#states.findLast((state) => state.now <= reading);
+      return after(before, reading);
+    });
+    if (last === this.#states.at(-1)) this.#insert(this.#states.length, { ...NONE, now });
+    return states.reduce((one, other) => (one.count < other.count ? other : one));
   }
 
   /** At most how many there were from a second on. */
@@ -46,8 +52,8 @@ export class RefusalCount {
     return this.#states.filter((state) => state.now >= now).length;
   }
 
-  #push(state: State): void {
-    this.#states.push(state);
+  #insert(at: number, state: State): void {
+    this.#states.splice(at, 0, state);
     if (this.#states.length > STATES_MAX) this.#states = this.#states.slice(STATES_MAX / 2);
   }
 }

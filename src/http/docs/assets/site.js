@@ -4,6 +4,8 @@
 const KEY_STORAGE = 'pet-catalog-key';
 const LANGUAGE_STORAGE = 'pet-catalog-language';
 const RESULTS_MAX = 12;
+const EXCERPT_BEFORE = 30;
+const EXCERPT_AFTER = 60;
 
 addCopyButtons();
 followLanguage();
@@ -26,7 +28,8 @@ function addCopyButton(block) {
   button.addEventListener('click', async () => {
     const shown = [...block.querySelectorAll('pre')].find((pre) => pre.checkVisibility());
     try {
-      await navigator.clipboard.writeText(shown?.textContent ?? '');
+      const key = sessionStorage.getItem(KEY_STORAGE) ?? '';
+      await navigator.clipboard.writeText((shown?.textContent ?? '').replaceAll(masked(key) || '\0', key));
       button.textContent = 'Copied';
     } catch {
       button.textContent = 'Not allowed';
@@ -58,6 +61,11 @@ function followLanguage() {
   });
 }
 
+/** A key of production is not shown to those who look over a shoulder; the copy button copies it. */
+function masked(key) {
+  return key.replace(/^(petcat_live_).+$/, '$1••••••••');
+}
+
 /** Fills the key into the samples. It is kept for this tab only. */
 function followKey() {
   const places = [...document.querySelectorAll('[data-key]')].map((place) => ({ place, written: place.textContent }));
@@ -70,7 +78,7 @@ function followKey() {
   const show = (key, source) => {
     for (const field of fields) if (field !== source) field.value = key;
     for (const { place, written } of places) {
-      const filled = place.dataset.key === 'text' ? key : JSON.stringify(key);
+      const filled = place.dataset.key === 'text' ? masked(key) : JSON.stringify(masked(key));
       place.textContent = key ? filled : written;
     }
     if (!block) return;
@@ -107,7 +115,7 @@ function startSearch() {
     const index = await entries;
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const ranked = words.length === 0 ? [] : rank(index, words).slice(0, RESULTS_MAX);
-    results.replaceChildren(...ranked.map(resultOf));
+    results.replaceChildren(...ranked.map((entry) => resultOf(entry, words)));
     results.hidden = words.length === 0;
     navigation.hidden = words.length > 0;
     found.textContent = words.length === 0 ? '' : `${ranked.length || 'No'} results`;
@@ -138,7 +146,8 @@ function startSearch() {
     event.preventDefault();
   });
   document.addEventListener('keydown', (event) => {
-    if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+    const isSlash = event.key === '/' && !event.target.closest('input, textarea, select');
+    if (!isSlash && !(event.key === 'k' && (event.ctrlKey || event.metaKey))) return;
     event.preventDefault();
     const menu = document.querySelector('#ui-menu');
     if (!input.checkVisibility()) menu.showPopover();
@@ -146,25 +155,48 @@ function startSearch() {
   });
 }
 
-/** Entries with all the words: those with a word at the start of the title first, then in the title, then elsewhere. */
+/** Entries with all the words: in the title first, then in a row, as “retry after” is in `Retry-After`, then elsewhere. */
 function rank(index, words) {
   const scored = index.flatMap((entry) => {
     const title = entry.title.toLowerCase();
-    const all = `${title} ${entry.place.toLowerCase()} ${entry.words}`;
+    const all = `${title} ${entry.place} ${entry.text}`.toLowerCase();
     if (!words.every((word) => all.includes(word))) return [];
     const inTitle = words.filter((word) => title.includes(word)).length;
-    return [{ entry, score: inTitle * 2 + (title.startsWith(words[0]) ? 1 : 0) }];
+    return [{ entry, score: inTitle * 2 + (title.startsWith(words[0]) ? 1 : 0) + (inRow(words).test(all) ? 1 : 0) }];
   });
   return scored.sort((one, other) => other.score - one.score).map(({ entry }) => entry);
 }
 
-function resultOf({ title, place, path }) {
+/** The words one after the other, whatever punctuation is between them. */
+function inRow(words) {
+  return new RegExp(
+    words.map((word) => RegExp.escape?.(word) ?? word.replace(/[^\p{L}\p{N}]/gu, '\\$&')).join('[^a-z0-9]+'),
+    'i',
+  );
+}
+
+/** The part of a text around the words, of which the first is marked. */
+function excerpt(text, words) {
+  const [found] = [inRow(words), inRow(words.slice(0, 1))].map((pattern) => pattern.exec(text)).filter(Boolean);
+  if (!found) return [];
+  const from = text.lastIndexOf(' ', Math.max(0, found.index - EXCERPT_BEFORE)) + 1;
+  const end = found.index + found[0].length;
+  const mark = document.createElement('mark');
+  mark.textContent = found[0];
+  const after = text.slice(end, end + EXCERPT_AFTER);
+  const whole = end + EXCERPT_AFTER < text.length ? after.replace(/\s\S*$/, ' …') : after;
+  return [`${from > 0 ? '… ' : ''}${text.slice(from, found.index)}`, mark, whole];
+}
+
+function resultOf({ title, place, path, text }, words) {
   const item = document.createElement('li');
   const link = document.createElement('a');
   const where = document.createElement('span');
   link.href = path;
   where.textContent = place;
-  link.append(title, where);
+  const about = document.createElement('span');
+  about.append(...excerpt(text, words));
+  link.append(title, where, about);
   item.append(link);
   return item;
 }

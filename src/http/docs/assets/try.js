@@ -42,9 +42,12 @@ function requestOf(form) {
   const query = new URLSearchParams(values('query')).toString();
   const key = form.querySelector('[data-key-field]').value.trim();
   const body = form.querySelector('[data-in="body"]')?.value;
+  // Without one of the reader's own, each request creates something new.
+  const makesKey = form.querySelector('[name="Idempotency-Key"]')?.value === '';
   const headers = [
     ...(key ? [['Authorization', `Bearer ${key}`]] : []),
     ...values('header'),
+    ...(makesKey ? [['Idempotency-Key', crypto.getRandomValues(new Uint32Array(4)).join('-')]] : []),
     ...(body === undefined ? [] : [['Content-Type', 'application/json']]),
   ];
   const { method } = form.dataset;

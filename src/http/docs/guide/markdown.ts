@@ -1,6 +1,7 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { Html, html } from '../html.ts';
-import { codeBlock } from '../samples/block.ts';
+import { codeBlock, type Sample, sampleTabs } from '../samples/block.ts';
+import { inEveryLanguage } from '../samples/curl.ts';
 import { pathOf } from './pages.ts';
 
 /** The languages of fenced code, as readers call them. */
@@ -17,8 +18,16 @@ const marked = new Marked({
   renderer: {
     /** Links between the files of the pages lead to the pages. */
     link({ href, tokens }) {
-      const target = href.replace(/^([\w-]+)\.md(?=#|$)/, (_all, file) => pathOf(file));
+      const [only] = tokens;
+      // The codes are made when the page of errors is served, so that no link within the files can lead to one.
+      const code = href === 'errors.md' && only?.type === 'codespan' ? `#${only.text}` : '';
+      const target = href.replace(/^([\w-]+)\.md(?=#|$)/, (_all, file) => pathOf(file)) + code;
       return html`<a href="${target}">${new Html(this.parser.parseInline(tokens))}</a>`.text;
+    },
+    /** A script of a rehearsal breaks after its commas. */
+    codespan({ text }) {
+      return html`<code>${text.split(/(?<=,)/).map((part, index) => (index > 0 ? html`<wbr>${part}` : part))}</code>`
+        .text;
     },
     tablecell({ header, align, tokens }) {
       const text = new Html(this.parser.parseInline(tokens));
@@ -46,7 +55,7 @@ export function inline(markdown: string): Html {
 
 /**
  * Renders a page, a section for each heading. A heading that is one piece of code keeps it as its id. Fenced code in
- * several languages with nothing in between is shown side by side.
+ * several languages with nothing in between is shown one language at a time, a `curl` in each of the reference.
  */
 export function sectionsOf(markdown: string): Section[] {
   const parts: { heading: Tokens.Heading; tokens: Token[] }[] = [];
@@ -65,12 +74,14 @@ export function sectionsOf(markdown: string): Section[] {
 
 /** Rewrites the links between the files of the pages to the Markdown that is served. */
 export function withServedLinks(markdown: string): string {
-  return markdown.replace(/\]\(([\w-]+)\.md(?=[#)])/g, (_all, file) => `](${pathOf(file)}.md`);
+  return markdown
+    .replaceAll(/\[`(\w+)`\]\(errors\.md\)/g, (_all, code) => `[\`${code}\`](/docs/errors.md#${code})`)
+    .replaceAll(/\]\(([\w-]+)\.md(?=[#)])/g, (_all, file) => `](${pathOf(file)}.md`);
 }
 
 function sectionHtml({ depth, tokens }: Tokens.Heading, id: string, inside: readonly Token[]): Html {
   const title = new Html(marked.Parser.parseInline(tokens, marked.defaults));
-  const body = bodyOf(inside);
+  const body = bodyOf(inside, id);
   if (depth === 1) return html`<h1>${title}</h1>\n<div class="intro">${body}</div>\n`;
   const heading = html`<a href="#${id}">${title}</a>`;
   return html`<section id="${id}" aria-labelledby="${id}-heading" class="${depth === 2 ? 'chapter' : 'entry'}">
@@ -79,26 +90,30 @@ ${body}</section>
 `;
 }
 
-function bodyOf(tokens: readonly Token[]): Html {
+function bodyOf(tokens: readonly Token[], id: string): Html {
   const parts: Html[] = [];
-  let together: Html[] = [];
+  let together: Sample[] = [];
   for (const token of tokens) {
-    if (token.type === 'code') together.push(codeOf(token as Tokens.Code));
+    if (token.type === 'code') together.push(sampleOf(token as Tokens.Code));
     else if (token.type !== 'space') {
-      parts.push(...sideBySide(together), new Html(marked.parser([token])));
+      parts.push(codeOf(together, `${id}-${parts.length}`), new Html(marked.parser([token])));
       together = [];
     }
   }
-  return html`${parts}${sideBySide(together)}`;
+  return html`${parts}${codeOf(together, `${id}-${parts.length}`)}`;
 }
 
-function sideBySide(blocks: readonly Html[]): Html[] {
-  return blocks.length > 1 ? [html`<div class="side-by-side">${blocks}</div>\n`] : [...blocks];
+function codeOf(written: readonly Sample[], group: string): Html {
+  const samples = inEveryLanguage(written);
+  const languages = new Set(samples.map(({ language }) => language));
+  return languages.size > 1 ? sampleTabs(group, samples) : html`${samples.map(codeBlock)}`;
 }
 
-function codeOf({ lang = '', text }: Tokens.Code): Html {
+function sampleOf({ lang = '', text }: Tokens.Code): Sample {
   const label = lang === 'sh' && !text.includes('curl ') ? 'Shell' : (LABELS[lang] ?? lang);
-  return codeBlock({ language: lang, label, code: text });
+  // JSON is shown in one style, that of the reference.
+  const code = lang === 'json' ? JSON.stringify(JSON.parse(text), null, 2) : text;
+  return { language: lang, label, code };
 }
 
 function isHeading(token: Token): token is Tokens.Heading {

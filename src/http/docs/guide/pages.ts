@@ -14,8 +14,10 @@ export const GUIDE: readonly GuidePage[] = [
   { file: 'errors', title: 'Errors', about: 'the body of an error, and each code with its cause and remedy' },
   { file: 'paging', title: 'Paging', about: 'how lists are paged, filtered and revalidated' },
   { file: 'retries', title: 'Retries', about: 'when to retry, how long to wait, and Idempotency-Key' },
+  { file: 'browsers', title: 'Browsers', about: 'calls from a page: CORS, preflights, and where to keep the key' },
   { file: 'rehearse', title: 'Rehearse your client', about: 'failures on purpose, and a verdict on a client' },
   { file: 'versions', title: 'Versions', about: 'what may change within /v1, stability and sunsets' },
+  { file: 'changelog', title: 'Changelog', about: 'what changed for callers, and what may break them' },
   { file: 'deprecations', title: 'Deprecations', about: 'the operations that will be removed' },
 ];
 

@@ -7,7 +7,7 @@ export function boundsOf({ schema, description }: Pick<Field, 'schema' | 'descri
   const parts = [
     choices(schema),
     range(schema),
-    violation?.replace(/^send /, ''),
+    ...Object.values(violation ?? {}).map((advice) => advice.replace(/^send /, '')),
     fallback === undefined ? undefined : `default \`${fallback}\``,
   ].filter((part) => part !== undefined && !said.includes(withoutCommas(part)));
   return sentence(parts.join('; '));
@@ -36,4 +36,9 @@ function withoutCommas(text: string): string {
 
 function sentence(text: string): string {
   return text && `${text[0]?.toUpperCase()}${text.slice(1)}.`;
+}
+
+/** With a full stop, which most descriptions of the contract lack. */
+export function ended(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
 }

@@ -64,7 +64,8 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Referable<Schema>>>;
   readonly items?: Referable<Schema>;
   readonly anyOf?: readonly Referable<Schema>[];
-  readonly 'x-violation'?: string;
+  /** What to send instead, by a pattern of what is wrong. */
+  readonly 'x-violation'?: Readonly<Record<string, string>>;
 }
 
 /** A parameter, or a member of a body. */

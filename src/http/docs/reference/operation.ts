@@ -4,7 +4,7 @@ import { codeBlock, sampleTabs } from '../samples/block.ts';
 import { LANGUAGES } from '../samples/languages.ts';
 import { sampleRequest } from '../samples/request.ts';
 import type { ReferenceApi } from './api.ts';
-import { boundsOf } from './bounds.ts';
+import { boundsOf, ended } from './bounds.ts';
 import type { Body, Field, OperationError, ReferenceOperation } from './contract.ts';
 import { tryIt } from './try-it.ts';
 
@@ -19,7 +19,7 @@ export function operationSection(operation: ReferenceOperation, api: ReferenceAp
 <h3 id="${id}-title"><a href="#${id}">${summary}</a></h3>
 ${facts(operation, api)}
 ${requestFields(operation)}
-${answer(operation)}
+${response(operation)}
 ${errors(operation, api)}
 </div>
 <div class="code">
@@ -64,30 +64,30 @@ interface FieldList {
 function fields({ title, id, fields: listed }: FieldList): Html {
   if (listed.length === 0) return html``;
   return html`<h4>${title}</h4>
-<ul class="fields">${listed.map((field) => fieldItem(field, { id, isAnswer: false }))}</ul>`;
+<ul class="fields">${listed.map((field) => fieldItem(field, { id, isResponse: false }))}</ul>`;
 }
 
-function fieldItem(field: Field, { id, isAnswer }: { readonly id: string; readonly isAnswer: boolean }): Html {
+function fieldItem(field: Field, { id, isResponse }: { readonly id: string; readonly isResponse: boolean }): Html {
   const own = `${id}.${field.name}`;
-  const required = isAnswer ? '' : html` <strong class="required">${field.isRequired ? 'required' : ''}</strong>`;
-  const optional = isAnswer && !field.isRequired ? html` <span class="type">optional</span>` : '';
-  const bounds = isAnswer && !field.schema.enum ? '' : boundsOf(field);
+  const required = isResponse ? '' : html` <strong class="required">${field.isRequired ? 'required' : ''}</strong>`;
+  const optional = isResponse && !field.isRequired ? html` <span class="type">optional</span>` : '';
+  const bounds = isResponse && !field.schema.enum ? '' : boundsOf(field);
   const about = [field.description && ended(field.description), bounds].filter(Boolean).join(' ');
-  const members = field.members.map((member) => fieldItem(member, { id: own, isAnswer }));
+  const members = field.members.map((member) => fieldItem(member, { id: own, isResponse }));
   return html`<li id="${own}"><p class="field"><a href="#${own}"><code>${field.name}</code></a> <span class="type">${field.type}</span>${required}${optional}</p>
 ${about ? html`<p>${inline(about)}</p>` : ''}${members.length > 0 ? html`<ul class="fields">${members}</ul>` : ''}</li>
 `;
 }
 
-function answer({ id, success, isConditional }: ReferenceOperation): Html {
+function response({ id, success, isConditional }: ReferenceOperation): Html {
   const { status, description, headers, body } = success;
   const type = body ? html` <span class="type">${body.type}</span>` : '';
-  const items = body ? body.fields.map((field) => fieldItem(field, { id: `${id}.answer`, isAnswer: true })) : [];
+  const items = body ? body.fields.map((field) => fieldItem(field, { id: `${id}.response`, isResponse: true })) : [];
   const named = headers.map(
     (header) => html`<li><p class="field"><code>${header.name}</code> <span class="type">header</span></p>
 <p>${inline(ended(header.description))}</p></li>\n`,
   );
-  return html`<h4>Answer</h4>
+  return html`<h4>Response</h4>
 <p><strong>${status}</strong> ${ended(description)}${type}</p>
 ${isConditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-Match</code> holds the current <code>ETag</code>.</p>` : ''}
 ${items.length + named.length > 0 ? html`<ul class="fields">${items}${named}</ul>` : ''}`;
@@ -113,16 +113,11 @@ function samples(operation: ReferenceOperation, api: ReferenceApi): Html {
     return code === undefined ? [] : [{ language: id, label, code }];
   });
   return html`${sampleTabs(`language-${operation.id}`, written)}
-${answerExample(operation.success.status, operation.success.body)}`;
+${responseExample(operation.success.status, operation.success.body)}`;
 }
 
-function answerExample(status: string, body: Body | undefined): Html {
+function responseExample(status: string, body: Body | undefined): Html {
   const label = `${status} ${STATUS_CODES[status] ?? ''}`;
   if (!body) return html`<p class="soft">${label}, without a body</p>`;
   return codeBlock({ language: 'json', label, code: JSON.stringify(body.example, null, 2) });
-}
-
-/** With a full stop, which descriptions of the contract lack. */
-function ended(text: string): string {
-  return text.endsWith('.') ? text : `${text}.`;
 }

@@ -34,17 +34,17 @@ ${credentialField(credential)}
 <button type="button" class="quiet" data-key-forget hidden>Forget the ${noun}</button>
 </section>
 <noscript><p class="note">Without scripts the operations cannot be tried from this page. Copy a sample instead.</p></noscript>
-<p>The samples read the ${noun} from the environment variable <code>${variable}</code>. ${everyAnswer(api)}
+<p>The samples read the ${noun} from the environment variable <code>${variable}</code>. ${everyResponse(api)}
 </div>
 ${groups}`;
 }
 
-/** What all answers have in common, to the end of the paragraph. */
-function everyAnswer(api: ReferenceApi): Html {
+/** What all responses have in common, to the end of the paragraph. */
+function everyResponse(api: ReferenceApi): Html {
   if (api.hasGuide) {
-    return html`Every answer carries the <a href="/docs/limits#headers">limit headers</a> and an <code>X-Request-Id</code>. Beside the errors listed, every operation can answer with <a href="/docs/errors">those that all share</a>: 401, 403, 429, 500 and 503.</p>`;
+    return html`Every response carries the <a href="/docs/limits#headers">limit headers</a> and an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with <a href="/docs/errors">those that all share</a>: 400, 401, 403, 429, 500 and 503.</p>`;
   }
-  return html`Every answer carries an <code>X-Request-Id</code>. Beside the errors listed, every operation can answer with these:</p>
+  return html`Every response carries an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with these:</p>
 ${errorList(sharedErrors(api.contract), api)}`;
 }
 

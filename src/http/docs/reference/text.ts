@@ -1,7 +1,7 @@
 import { LANGUAGES } from '../samples/languages.ts';
 import { sampleRequest } from '../samples/request.ts';
 import type { ReferenceApi } from './api.ts';
-import { boundsOf } from './bounds.ts';
+import { boundsOf, ended } from './bounds.ts';
 import type { Field, ReferenceOperation } from './contract.ts';
 import { titleOf } from './reference.ts';
 
@@ -30,7 +30,7 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
     ['Query', inQuery],
     ['Headers', inHeader],
     ['Body', body?.fields ?? []],
-    [`Answer ${success.status}${success.body ? `, ${success.body.type}` : ''}`, success.body?.fields ?? []],
+    [`Response ${success.status}${success.body ? `, ${success.body.type}` : ''}`, success.body?.fields ?? []],
   ] as const;
   const codes = errors.map(({ status, code }) => `[\`${code}\`](/docs/errors.md#${code}) (${status})`);
   return [
@@ -40,7 +40,7 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
     ...lists
       .filter(([, fields]) => fields.length > 0)
       .map(([title, fields]) => `${title}:\n\n${fields.map(fieldText).join('\n')}`),
-    ...(success.body ? [] : [`Answer ${success.status}, without a body.`]),
+    ...(success.body ? [] : [`Response ${success.status}, without a body.`]),
     ...(codes.length > 0 ? [`Errors: ${codes.join(', ')}`] : []),
     `\`\`\`sh\n${sample}\n\`\`\``,
     ...(success.body ? [`\`\`\`json\n${JSON.stringify(success.body.example)}\n\`\`\``] : []),
@@ -49,7 +49,7 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
 
 function fieldText(field: Field): string {
   const { name, type, isRequired, description, members } = field;
-  const about = [description && `${description}.`, boundsOf(field)].filter(Boolean).join(' ');
+  const about = [description && ended(description), boundsOf(field)].filter(Boolean).join(' ');
   const inside = members.map((member) => fieldText(member).replaceAll(/^/gm, '  '));
   return [`- \`${name}\` (${type}${isRequired ? ', required' : ''})${about && `: ${about}`}`, ...inside].join('\n');
 }

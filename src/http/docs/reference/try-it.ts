@@ -18,7 +18,7 @@ ${inHeader.map((field) => input(field, 'header', ''))}
 ${body ? bodyField(body.example) : ''}
 <p class="send"><button type="submit">Send</button>${credential.noun === 'key' ? html` <span class="soft">It counts against the limits of the key.</span>` : ''}</p>
 </form>
-<div class="outcome" role="status"><p class="soft">The answer appears here.</p></div>
+<div class="outcome" role="status"><p class="soft">The response appears here.</p></div>
 </div>
 </details>`;
 }
@@ -41,7 +41,7 @@ function input({ name, isRequired, schema }: Field, place: Place, value: string)
 `;
   }
   return html`<label class="input">${label}
-<input${named} value="${value}" autocomplete="off" spellcheck="false"></label>
+<input${named} value="${value}"${name === 'Idempotency-Key' ? html` placeholder="a new one for each request"` : ''} autocomplete="off" spellcheck="false"></label>
 `;
 }
 

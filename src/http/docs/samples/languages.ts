@@ -19,12 +19,13 @@ export const LANGUAGES: readonly Language[] = [
   { id: 'go', label: 'Go', write: go },
 ];
 
-function curl({ method, url, query, body, variable }: SampleRequest): string {
+function curl({ method, url, query, body, idempotencyKey, variable }: SampleRequest): string {
   const address = withQuery(url, query);
   const options = [`-H "Authorization: Bearer $${variable}"`];
   if (method !== (body === undefined ? 'GET' : 'POST')) options.unshift(`-X ${method}`);
+  if (idempotencyKey) options.push(`-H 'Idempotency-Key: ${idempotencyKey}'`);
   if (body !== undefined) {
-    options.push("-H 'Content-Type: application/json'", `-d '${json(body).replaceAll("'", `'\\''`)}'`);
+    options.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(body).replaceAll("'", `'\\''`)}'`);
   }
   return [
     `curl ${/[?&]/.test(address) ? `'${address}'` : address}`,
@@ -32,18 +33,19 @@ function curl({ method, url, query, body, variable }: SampleRequest): string {
   ].join(' \\\n');
 }
 
-function javaScript({ method, url, query, body, variable, hasAnswerBody }: SampleRequest): string {
+function javaScript({ method, url, query, body, idempotencyKey, variable, hasAnswerBody }: SampleRequest): string {
   const options = [
     ...(method === 'GET' ? [] : [`method: '${method}',`]),
-    ...(body === undefined
+    ...(body === undefined && !idempotencyKey
       ? [`headers: { Authorization: \`Bearer \${process.env.${variable}}\` },`]
       : [
           'headers: {',
           `  Authorization: \`Bearer \${process.env.${variable}}\`,`,
-          "  'Content-Type': 'application/json',",
+          ...(idempotencyKey ? [`  'Idempotency-Key': '${idempotencyKey}',`] : []),
+          ...(body === undefined ? [] : ["  'Content-Type': 'application/json',"]),
           '},',
-          `body: JSON.stringify(${literal(body)}),`,
         ]),
+    ...(body === undefined ? [] : [`body: JSON.stringify(${literal(body)}),`]),
   ];
   return `const response = await fetch('${withQuery(url, query)}', {
 ${options.map((option) => indented(option, 2)).join('\n')}
@@ -51,10 +53,17 @@ ${options.map((option) => indented(option, 2)).join('\n')}
 console.log(response.status${hasAnswerBody ? ', await response.json()' : ''});`;
 }
 
-function python({ method, url, query, body, variable, hasAnswerBody }: SampleRequest): string {
+function python({ method, url, query, body, idempotencyKey, variable, hasAnswerBody }: SampleRequest): string {
   const options = [
     `"${url}",`,
-    `headers={"Authorization": f"Bearer {os.environ['${variable}']}"},`,
+    ...(idempotencyKey
+      ? [
+          'headers={',
+          `    "Authorization": f"Bearer {os.environ['${variable}']}",`,
+          `    "Idempotency-Key": "${idempotencyKey}",`,
+          '},',
+        ]
+      : [`headers={"Authorization": f"Bearer {os.environ['${variable}']}"},`]),
     ...(Object.keys(query).length === 0 ? [] : [`params=${json(query)},`]),
     ...(body === undefined ? [] : [`json=${json(body)},`]),
     'timeout=30,',
@@ -69,13 +78,14 @@ ${options.map((option) => indented(option, 4)).join('\n')}
 print(response.status_code${hasAnswerBody ? ', response.json()' : ''})`;
 }
 
-function go({ method, url, query, body, variable }: SampleRequest): string {
+function go({ method, url, query, body, idempotencyKey, variable }: SampleRequest): string {
   const imports = ['fmt', 'io', 'log', 'net/http', 'os', ...(body === undefined ? [] : ['strings'])];
   const lines = [
     ...(body === undefined ? [] : [`body := strings.NewReader(\`${json(body)}\`)`]),
     `request, err := http.NewRequest("${method}", "${withQuery(url, query)}", ${body === undefined ? 'nil' : 'body'})`,
     ...FATAL,
     `request.Header.Set("Authorization", "Bearer "+os.Getenv("${variable}"))`,
+    ...(idempotencyKey ? [`request.Header.Set("Idempotency-Key", "${idempotencyKey}")`] : []),
     ...(body === undefined ? [] : ['request.Header.Set("Content-Type", "application/json")']),
     'response, err := http.DefaultClient.Do(request)',
     ...FATAL,

@@ -10,6 +10,8 @@ export interface SampleRequest {
   readonly url: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
+  /** Of a create; each operation has its own. */
+  readonly idempotencyKey: string | undefined;
   /** The environment variable with the key or token. */
   readonly variable: string;
   /** Whether the answer has one. */
@@ -29,6 +31,8 @@ export function sampleRequest(
     url: baseUrl + filled,
     query: sampleQuery(operation),
     body: body?.example,
+    idempotencyKey:
+      method === 'POST' ? `${operation.id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}-1` : undefined,
     variable: credential.variable,
     hasAnswerBody: success.body !== undefined,
   };

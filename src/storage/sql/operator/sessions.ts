@@ -7,7 +7,7 @@ import {
   SESSION_IDLE_SECONDS,
   type SessionStorage,
 } from '../../../catalog/operator/session.ts';
-import type { Clock } from '../../../stdx/clock.ts';
+import type { Time } from '../../../stdx/time.ts';
 import { recordAudit } from '../audit.ts';
 import { insertInto } from '../statement.ts';
 import type { Tables } from '../tables.ts';
@@ -17,11 +17,11 @@ import type { Transactions } from '../transactions.ts';
 export class SqlSessions implements SessionStorage {
   readonly #transactions: Transactions;
   /** The clock of the audit. */
-  readonly #clock: Clock;
+  readonly #time: Time;
 
-  constructor(transactions: Transactions, clock: Clock) {
+  constructor(transactions: Transactions, time: Time) {
     this.#transactions = transactions;
-    this.#clock = clock;
+    this.#time = time;
   }
 
   offer(hash: string, { endsAt, actor, role }: Parameters<SessionStorage['offer']>[1]): Promise<void> {
@@ -54,7 +54,7 @@ export class SqlSessions implements SessionStorage {
       };
       await trx.run(insertInto('console_sessions', [row]));
       await recordAudit(trx, {
-        at: this.#clock().unix,
+        at: this.#time.now().unix,
         by: { actor: login.actor, via: 'console' },
         action: 'console.open',
         target: row.id,
@@ -94,7 +94,7 @@ export class SqlSessions implements SessionStorage {
       if (!row) return false;
       await trx.run(sql`delete from console_sessions where id = ${id}`);
       await recordAudit(trx, {
-        at: this.#clock().unix,
+        at: this.#time.now().unix,
         by,
         action: 'console.revoke',
         target: id,

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Operator } from '../../../catalog/audit.ts';
 import { type OperatorToken, ROLES, type TokenStorage } from '../../../catalog/operator/token.ts';
-import type { Clock } from '../../../stdx/clock.ts';
+import type { Time } from '../../../stdx/time.ts';
 import { recordAudit } from '../audit.ts';
 import { insertInto } from '../statement.ts';
 import type { Tables } from '../tables.ts';
@@ -11,11 +11,11 @@ import type { Transactions } from '../transactions.ts';
 export class SqlTokens implements TokenStorage {
   readonly #transactions: Transactions;
   /** The clock of the audit. */
-  readonly #clock: Clock;
+  readonly #time: Time;
 
-  constructor(transactions: Transactions, clock: Clock) {
+  constructor(transactions: Transactions, time: Time) {
     this.#transactions = transactions;
-    this.#clock = clock;
+    this.#time = time;
   }
 
   insert(token: OperatorToken, hash: string, by: Operator): Promise<void> {
@@ -25,7 +25,7 @@ export class SqlTokens implements TokenStorage {
       await trx.run(insertInto('operator_tokens', [{ id, hash, name, prefix, role, ...moments }]));
       const after = { name, role, expiresAt };
       await recordAudit(trx, {
-        at: this.#clock().unix,
+        at: this.#time.now().unix,
         by,
         action: 'operator.create',
         target: id,
@@ -58,7 +58,7 @@ export class SqlTokens implements TokenStorage {
       if (!row || row.revoked_at !== null) return row && toToken(row);
       await trx.run(sql`update operator_tokens set revoked_at = ${now} where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
-      await recordAudit(trx, { at: this.#clock().unix, by, action: 'operator.revoke', target: id, before, after });
+      await recordAudit(trx, { at: this.#time.now().unix, by, action: 'operator.revoke', target: id, before, after });
       return toToken({ ...row, revoked_at: now });
     });
   }

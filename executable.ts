@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Plugin, rolldown } from 'rolldown';
+import { licenseTexts } from './licenses.ts';
+
+/**
+ * `node executable.ts --output FILE [--node NODE]`: builds one file that needs neither Node.js nor npm nor a folder of
+ * its own. The modules are bundled with all packages that they import; pages, styles and contracts become assets, which
+ * `src/shipped.ts` reads. `--node` is the Node.js of another platform, of the same version.
+ */
+
+const ROOT = fileURLToPath(new URL('.', import.meta.url));
+/** The folders of shipped files, below `src`. */
+const ASSET_FOLDERS = ['http/docs/assets', 'http/docs/pages', 'operator/frame/assets'];
+const UPLOT = ['dist/uPlot.iife.min.js', 'dist/uPlot.min.css'];
+
+/** A `require` made by hand is not followed by the bundler; one that is called by its name is. */
+const BUNDLED_REQUIRE: Plugin = {
+  name: 'bundled-require',
+  transform: (code, id) =>
+    id.startsWith(join(ROOT, 'src')) ? code.replace('const require = createRequire(import.meta.url);', '') : undefined,
+};
+
+const { values } = parseArgs({ options: { output: { type: 'string' }, node: { type: 'string' } } });
+if (!values.output) throw new Error('usage: node executable.ts --output FILE [--node NODE]');
+const work = mkdtempSync(join(tmpdir(), 'pet-catalog-executable-'));
+try {
+  writeFileSync(join(work, 'main.mjs'), await bundle('src/main.ts'));
+  // The checks of doctor run in a thread, which imports them as an entry of their own.
+  const doctor = join(work, 'doctor.mjs');
+  writeFileSync(doctor, await bundle('src/cli/doctor.ts'));
+  const licenses = join(work, 'licenses.txt');
+  writeFileSync(licenses, licenseTexts(ROOT, { withNode: true }));
+  const settings = {
+    // Relative, as it is kept in the file: the same commit gives the same bytes.
+    main: 'main.mjs',
+    mainFormat: 'module',
+    output: resolve(values.output),
+    ...(values.node && { executable: resolve(values.node) }),
+    disableExperimentalSEAWarning: true,
+    assets: { ...shippedFiles(), 'cli/doctor.js': doctor, 'licenses.txt': licenses },
+  };
+  writeFileSync(join(work, 'executable.json'), JSON.stringify(settings));
+  execFileSync(process.execPath, ['--build-sea', 'executable.json'], {
+    cwd: work,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
+
+/** Joins a module and everything that it imports, optional packages included, to one ES module. */
+async function bundle(entry: string): Promise<string> {
+  await using bundling = await rolldown({
+    input: join(ROOT, entry),
+    platform: 'node',
+    // A native driver that nothing installs; pg asks for it in a try.
+    external: ['pg-native'],
+    plugins: [BUNDLED_REQUIRE],
+    onLog: (level, log) => {
+      if (level === 'warn') console.error(`executable: ${log.message}`);
+    },
+  });
+  const { output } = await bundling.generate({ format: 'esm', codeSplitting: false, minify: true });
+  // V8 keeps a source with a single character beyond Latin-1 at two bytes for each.
+  return output[0].code.replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Every file that `shippedFile` may be asked for, by its path from `src`. */
+function shippedFiles(): Record<string, string> {
+  const files: Record<string, string> = { '../package.json': join(ROOT, 'package.json') };
+  for (const folder of ASSET_FOLDERS) {
+    for (const entry of readdirSync(join(ROOT, 'src', folder), { recursive: true, withFileTypes: true })) {
+      const file = join(entry.parentPath, entry.name);
+      if (entry.isFile()) files[relative(join(ROOT, 'src'), file)] = file;
+    }
+  }
+  for (const file of UPLOT) {
+    const from = join(ROOT, 'node_modules/uplot', file);
+    if (existsSync(from)) files[`operator/frame/assets/uplot/${file}`] = from;
+  }
+  return files;
+}

@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { CommandEnd } from '../../rehearsal/verdict/note.ts';
+
+const STDERR = 2;
+/** How long a command that is asked to stop has for it. */
+const GRACE_MS = 2_000;
+
+export interface CommandOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs: number;
+  /** Aborted to end the command. */
+  readonly stop: AbortSignal;
+}
+
+/** A command that could not be started; the message says why. */
+export class CommandNotStarted extends Error {}
+
+/**
+ * Runs a command to its end, with stdout and stderr on our stderr. It has a process group of its own, of which nothing
+ * is left afterwards. Throws `CommandNotStarted`.
+ */
+export async function runToEnd(words: readonly string[], options: CommandOptions): Promise<CommandEnd> {
+  const [program = '', ...args] = words;
+  const { env, timeoutMs, stop } = options;
+  const child = spawn(program, args, { env: { ...env }, stdio: ['ignore', STDERR, STDERR], detached: true });
+  try {
+    await once(child, 'spawn');
+  } catch (error) {
+    throw new CommandNotStarted(`The command ${program} could not be started: ${(error as Error).message}`);
+  }
+  const ended = once(child, 'exit');
+  let timedOut = false;
+  let killing: NodeJS.Timeout | undefined;
+  const end = () => {
+    signal(child, 'SIGTERM');
+    killing ??= setTimeout(() => signal(child, 'SIGKILL'), GRACE_MS);
+  };
+  const timer = setTimeout(() => {
+    timedOut = true;
+    end();
+  }, timeoutMs);
+  stop.addEventListener('abort', end);
+  if (stop.aborted) end();
+  try {
+    const [exit] = (await ended) as [number | null];
+    return { exit, timedOut };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(killing);
+    stop.removeEventListener('abort', end);
+    signal(child, 'SIGKILL');
+  }
+}
+
+/** Sends a signal to the command and to what it started. */
+function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, name);
+  } catch {
+    // Nothing of it is left.
+  }
+}

@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import { type JudgedReport, suiteOf } from '../../rehearsal/verdict/report.ts';
+import { junitOf, tapOf } from '../../verdict/writer.ts';
+import { UsageError } from '../invocation.ts';
+
+/** The form in which verdicts are written; text unless another one is asked for. */
+export interface Format {
+  readonly json?: true;
+  readonly junit?: true;
+  readonly tap?: true;
+}
+
+/** Adds the options of a format. */
+export function withFormats(command: Command): Command {
+  return command.option('--json', 'print JSON').option('--junit', 'print JUnit XML').option('--tap', 'print TAP');
+}
+
+/** Throws `UsageError` if more than one format is asked for. */
+export function checkFormat({ json, junit, tap }: Format): void {
+  if ([json, junit, tap].filter(Boolean).length > 1) {
+    throw new UsageError('--json, --junit and --tap exclude each other');
+  }
+}
+
+/** Reports in the format, other than JSON; undefined for text. */
+export function written(judged: readonly JudgedReport[], { junit, tap }: Format): string | undefined {
+  const suites = judged.map(({ report, allowed }) => suiteOf(report, allowed));
+  if (junit) return junitOf(suites);
+  return tap ? tapOf(suites) : undefined;
+}

@@ -1,0 +1,235 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import type { Command } from 'commander';
+import { parseScript } from '../../rehearsal/script/script.ts';
+import { openProxy } from '../../rehearsal/upstream/proxy.ts';
+import { UpstreamRefused } from '../../rehearsal/upstream/upstream.ts';
+import {
+  type Allowed,
+  EXIT_CODES,
+  type JudgedReport,
+  type Outcome,
+  outcomeOf,
+  reportOf,
+  runText,
+} from '../../rehearsal/verdict/report.ts';
+import { COLOURED, PLAIN } from '../../verdict/writer.ts';
+import { type Invocation, readDuration, UsageError } from '../invocation.ts';
+import { CommandNotStarted, runToEnd } from './command.ts';
+import { ExpectedFailures } from './expected.ts';
+import { checkFormat, type Format, withFormats, written } from './format.ts';
+import { openServiceStage, type Stage } from './stage.ts';
+
+/** A script to play, and the faults that do not count under it. */
+interface Rehearsal {
+  readonly script: string;
+  readonly allowed: Allowed;
+}
+
+/** Scripts that a client of one call can end; such a client makes no call after an answer with unknown members. */
+const USUAL: readonly Rehearsal[] = [
+  ...['limit:1,ok', 'lost,ok', 'unavailable:1,ok', 'error*2,ok', 'cut,ok'].map((script) => ({ script, allowed: {} })),
+  { script: 'grease,ok', allowed: { partial: true } },
+  { script: 'limit-date:2,ok', allowed: {} },
+  ...['error*12', 'ok,revoked'].map((script) => ({ script, allowed: { failure: true, partial: true } })),
+];
+const VARIABLES = { PET_CATALOG_URL: '{url}', PET_CATALOG_KEY: '{key}' } as const;
+const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
+const NAME = /^[A-Za-z_]\w*$/;
+
+interface Options extends Format {
+  readonly output?: string;
+  readonly timeout: string;
+  readonly allowFailure?: true;
+  readonly partial?: true;
+  readonly env: readonly string[];
+  readonly expected?: string;
+  readonly empty?: true;
+  readonly upstream?: string;
+  readonly ca?: string;
+  readonly errorBody?: string;
+  readonly remote?: true;
+}
+
+/** Adds `rehearse run`. */
+export function addRunCommand(group: Command, invocation: Invocation): void {
+  withFormats(group.command('run [scripts...]'))
+    .usage('[options] [scripts...] -- <command> [args...]')
+    .description(
+      'Run a command against a temporary service under each script, and judge what it did. Exits with 2 if that could not be tried, 1 if a rule is broken, 4 if the command failed, 3 if a step was never reached',
+    )
+    .option('--output <file>', 'write the verdict in the format to a file, and print the text')
+    .option('--timeout <duration>', 'how long the command may take for each script', '5m')
+    .option('--allow-failure', 'a command that fails is no fault')
+    .option('--partial', 'a step that is not reached is no fault')
+    .option(
+      '--env <assignment>',
+      'a variable of the command, such as BASE_URL={url} or TOKEN={key}; PET_CATALOG_URL=NAME renames one',
+      (value: string, others: string[]) => [...others, value],
+      [],
+    )
+    .option('--expected <file>', 'failures that are known: a script and a rule in each line')
+    .option('--empty', 'leave the catalog empty')
+    .option('--upstream <url>', 'play the scripts by a proxy before any HTTP API, in place of a service')
+    .option('--ca <file>', 'a certificate to trust at the upstream')
+    .option('--error-body <file>', 'the body of answers that a script makes up before the upstream')
+    .option('--remote', 'allow an upstream outside this machine and private networks')
+    .action(async (_operands: string[], options: Options, self: Command) => {
+      const { scripts, words } = operandsOf(self);
+      invocation.stopsGracefully = true;
+      await run(scripts, words, { options, invocation });
+    });
+}
+
+/** Commander drops the `--`, which the operands of its root alone still have. */
+function operandsOf(self: Command): { scripts: string[]; words: string[] } {
+  let root = self;
+  while (root.parent) root = root.parent;
+  const { rawArgs } = root as Command & { readonly rawArgs: readonly string[] };
+  const place = rawArgs.indexOf('--');
+  const words = place < 0 ? [] : rawArgs.slice(place + 1);
+  if (words.length === 0) throw new UsageError('The command is missing; write it after --, such as -- npm test');
+  return { scripts: self.args.slice(0, self.args.length - words.length), words };
+}
+
+interface Context {
+  readonly options: Options;
+  readonly invocation: Invocation;
+}
+
+async function run(scripts: readonly string[], words: readonly string[], context: Context): Promise<void> {
+  const { options, invocation } = context;
+  checkFormat(options);
+  for (const script of scripts) parseScript(script);
+  const allowed = { failure: options.allowFailure === true, partial: options.partial === true };
+  const rehearsals = scripts.length > 0 ? scripts.map((script) => ({ script, allowed })) : USUAL;
+  const expected = options.expected === undefined ? ExpectedFailures.none : ExpectedFailures.read(options.expected);
+  const variables = variablesOf(options);
+  const stage = stageOptions(options);
+  const timeoutMs = readDuration(options.timeout, '--timeout') * 1_000;
+  using output = options.output === undefined ? undefined : openOutput(options.output);
+
+  const verdicts: JudgedReport[] = [];
+  for (const rehearsal of rehearsals) {
+    const { script } = rehearsal;
+    invocation.tell(`pet-catalog: rehearsing ${script}`);
+    const report = reportOf(await rehearse(script, words, { ...context, stage, variables, timeoutMs }));
+    verdicts.push({ report, allowed: { ...rehearsal.allowed, known: expected.known(script) } });
+    if (report.failure !== undefined) invocation.tell(`pet-catalog: ${report.failure}`);
+  }
+
+  const formatted = options.json ? JSON.stringify(verdicts.map(({ report }) => report)) : written(verdicts, options);
+  output?.write(formatted ?? runText(verdicts, PLAIN));
+  const style = process.stdout.isTTY && !invocation.env.NO_COLOR ? COLOURED : PLAIN;
+  invocation.print((!output && formatted) || runText(verdicts, style));
+  const stale = expected.stale(verdicts.map(({ report }) => report));
+  for (const sentence of stale) invocation.tell(`pet-catalog: ${sentence}`);
+  const outcomes = verdicts.map(({ report, allowed: faults }) => outcomeOf(report, faults));
+  const exitCode = exitCodeOf(stale.length > 0 ? [...outcomes, 'broken'] : outcomes);
+  if (exitCode !== 0) throw new UsageError('', exitCode);
+}
+
+function exitCodeOf(outcomes: readonly Outcome[]): number {
+  const first = (Object.keys(EXIT_CODES) as Outcome[]).find((outcome) => outcomes.includes(outcome)) ?? 'kept';
+  return EXIT_CODES[first];
+}
+
+/** The place of the rehearsals: a service, or a proxy before an upstream. */
+interface StageOptions {
+  readonly empty: boolean;
+  readonly upstream: string | undefined;
+  readonly ca: string | undefined;
+  readonly errorBody: Buffer | undefined;
+  readonly isRemote: boolean;
+}
+
+/** Throws `UsageError`. */
+function stageOptions({ empty, upstream, ca, errorBody, remote }: Options): StageOptions {
+  const proxied = Object.entries({ '--ca': ca, '--error-body': errorBody, '--remote': remote });
+  const [needless] = proxied.find(([, value]) => value !== undefined) ?? [];
+  if (upstream === undefined && needless) throw new UsageError(`${needless} needs --upstream`);
+  if (upstream !== undefined && empty) throw new UsageError('--empty and --upstream exclude each other');
+  return {
+    empty: empty === true,
+    upstream,
+    ca: readOption('--ca', ca)?.toString(),
+    errorBody: readOption('--error-body', errorBody),
+    isRemote: remote === true,
+  };
+}
+
+interface RehearseContext extends Context {
+  readonly stage: StageOptions;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+}
+
+/** Plays a script to the command. Throws `UsageError` if it could not be tried, or was interrupted. */
+async function rehearse(script: string, words: readonly string[], context: RehearseContext) {
+  const { invocation, variables, timeoutMs } = context;
+  const { env, stop } = invocation;
+  await using stage = await openStage(script, context.stage);
+  const filled = (text: string) => text.replaceAll('{url}', stage.url).replaceAll('{key}', stage.key ?? '');
+  const given = Object.entries(variables).map(([name, value]) => [name, filled(value)]);
+  try {
+    const command = await runToEnd(words.map(filled), {
+      env: { ...env, ...Object.fromEntries(given) },
+      timeoutMs,
+      stop,
+    });
+    if (stop.aborted) throw new UsageError('Interrupted', Number(stop.reason));
+    return { ...(await stage.end()), command };
+  } catch (error) {
+    throw error instanceof CommandNotStarted ? new UsageError(error.message) : error;
+  }
+}
+
+async function openStage(script: string, { empty, upstream, ...proxy }: StageOptions): Promise<Stage> {
+  try {
+    if (upstream === undefined) return await openServiceStage(script, { isEmpty: empty });
+    return { ...(await openProxy({ ...proxy, script, upstream })), key: undefined };
+  } catch (error) {
+    if (error instanceof UpstreamRefused) throw new UsageError(error.message);
+    throw new UsageError(
+      `The ${upstream === undefined ? 'service' : 'proxy'} did not start: ${(error as Error).message}`,
+    );
+  }
+}
+
+function readOption(option: string, file: string | undefined): Buffer | undefined {
+  try {
+    return file === undefined ? undefined : readFileSync(file);
+  } catch (error) {
+    throw new UsageError(`${option} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** The variables of the command, with placeholders. */
+function variablesOf({ env, upstream }: Options): Record<string, string> {
+  const { PET_CATALOG_URL, ...key } = VARIABLES;
+  const variables: Record<string, string> = { PET_CATALOG_URL, ...(upstream === undefined && key) };
+  for (const assignment of env) {
+    const [, name = '', value = ''] = ASSIGNMENT.exec(assignment) ?? [];
+    if (name === '') throw new UsageError(`--env is "${assignment}"; write NAME=VALUE, such as BASE_URL={url}`);
+    const placeholder = Object.entries(VARIABLES).find(([usual]) => usual === name)?.[1];
+    if (placeholder === undefined || !NAME.test(value)) {
+      variables[name] = value;
+      continue;
+    }
+    delete variables[name];
+    variables[value] = placeholder;
+  }
+  return variables;
+}
+
+/** Opens the file before anything is tried. Throws `UsageError`. */
+function openOutput(file: string): Disposable & { write(text: string): void } {
+  try {
+    const descriptor = openSync(file, 'w');
+    return {
+      write: (text) => writeSync(descriptor, `${text}\n`),
+      [Symbol.dispose]: () => closeSync(descriptor),
+    };
+  } catch (error) {
+    throw new UsageError(`--output cannot be written: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,162 @@
+import type { Socket } from 'node:net';
+import type { Exchange } from './exchange.ts';
+import type { Account, Holding, Ledger } from './ledger.ts';
+import type { Turns } from './turns.ts';
+
+/** Node's parser gets no more at once: with the smallest requests or chunks that takes about a millisecond. */
+const SLICE_BYTES = 4 * 1024;
+/** What is larger waits for a turn: parsing it may take longer than it takes to serve a request. */
+const SHORT_BYTES = 1024;
+/** Slices parsed in a row, before others have their turn. */
+const SLICES_MS = 0.5;
+/** Input discarded after the last answer, so that no reset overtakes it (RFC 9112, section 9.6). */
+const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
+/** Memory for the two strings and their places that the parser makes of a header, without their characters. */
+const HEADER_BYTES = 90;
+const HEAD_END = '\r\n\r\n';
+const LF = 10;
+const NOTHING = Buffer.alloc(0);
+
+/** The connection of an input. */
+export interface Reader extends Account {
+  /** Whether it takes more requests. */
+  readonly mayParse: boolean;
+  /** The last request begun, at least until it is read. */
+  readonly latest: Pick<Exchange, 'isRead' | 'request'> | undefined;
+}
+
+/**
+ * The input of a socket: what comes goes to Node's parser in slices, as long as its connection takes more. What cannot
+ * be parsed yet is kept, at most one read of the system (64 KiB), and then nothing more is read.
+ */
+export class Input implements Holding {
+  heldBytes = 0;
+  readonly keyId = undefined;
+  readonly account: Reader;
+  /** The slice that the parser is reading. */
+  slice: Buffer = NOTHING;
+  /** Nothing is read or parsed until `continue`. */
+  isStopped = false;
+  readonly #socket: Socket;
+  readonly #ledger: Ledger;
+  readonly #turns: Turns;
+  readonly #parse: (slice: Buffer) => void;
+  readonly #end: () => void;
+  #unparsed: Buffer = NOTHING;
+  /** Memory that it is a part of. */
+  #unparsedBytes = 0;
+  #hasEnded = false;
+  /** What the parser has made of a head that is not complete. */
+  #headBytes = 0;
+  /** Set from `discard` on: how much more is discarded. */
+  #discardable: number | undefined;
+
+  constructor(socket: Socket, { account, ledger, turns }: { account: Reader; ledger: Ledger; turns: Turns }) {
+    this.#socket = socket;
+    this.account = account;
+    this.#ledger = ledger;
+    this.#turns = turns;
+    const [parse] = socket.listeners('data');
+    this.#parse = parse as (slice: Buffer) => void;
+    this.#end = socket.push.bind(socket, null);
+    socket.on('data', () => {});
+    socket.push = (chunk: Buffer | null) => this.#receive(chunk);
+    socket.on('resume', this.continue);
+  }
+
+  /** Goes on, in a turn to come, if it stopped and its connection takes more. */
+  readonly continue = (): void => {
+    if (!this.isStopped || !this.#mayParse || !this.#turns.take(this.continue)) return;
+    this.isStopped = false;
+    if (this.#unparsed.length > 0 && !this.#parseSlices()) return;
+    if (this.#hasEnded) this.#end();
+    else this.#socket._read(0);
+  };
+
+  /** Discards all input from now on; closes the connection beyond 16 MiB. */
+  discard(): void {
+    if (this.#discardable !== undefined) return;
+    this.#discardable = DISCARDED_BYTES_MAX - this.#unparsed.length;
+    this.#unparsed = NOTHING;
+    this.#ledger.hold(this, 0);
+    this.#socket.resume();
+    if (this.#hasEnded) this.#end();
+    else this.#socket._read(0);
+  }
+
+  /** Takes what the system has read, or null at its end. Returns whether to read on. */
+  #receive(chunk: Buffer | null): boolean {
+    if (chunk === null) {
+      this.#hasEnded = true;
+      if (this.#unparsed.length === 0) this.#end();
+    } else if (this.#discardable !== undefined) {
+      this.#discardable -= chunk.length;
+      if (this.#discardable < 0) this.#socket.destroy();
+      return true;
+    } else {
+      this.#unparsed = this.#unparsed.length === 0 ? chunk : Buffer.concat([this.#unparsed, chunk]);
+      this.#unparsedBytes = this.#unparsed.length;
+      if (!this.isStopped && chunk.length <= SHORT_BYTES) return this.#parseSlices();
+      this.isStopped = true;
+      this.#charge();
+      this.continue();
+    }
+    return false;
+  }
+
+  /** Returns whether to go on at once; if not, it stops until a turn to come. */
+  #parseSlices(): boolean {
+    const isShort = this.#unparsed.length <= SLICE_BYTES;
+    const untilMs = isShort ? 0 : performance.now() + SLICES_MS;
+    do {
+      this.slice = isShort ? this.#unparsed : this.#unparsed.subarray(0, SLICE_BYTES);
+      this.#unparsed = isShort ? NOTHING : this.#unparsed.subarray(SLICE_BYTES);
+      this.#parse(this.slice);
+      this.#measureHead();
+      this.slice = NOTHING;
+    } while (this.#unparsed.length > 0 && this.#mayParse && performance.now() < untilMs);
+    if (this.#discardable !== undefined) {
+      this.#unparsed = NOTHING;
+      return true;
+    }
+    this.#charge();
+    if (isShort && this.#mayParse) return true;
+    this.isStopped = true;
+    // Node resumes it when the body is read.
+    if (this.#hasUnreadBody) this.#socket.pause();
+    this.continue();
+    return false;
+  }
+
+  get #mayParse(): boolean {
+    if (!this.account.mayParse || this.#hasUnreadBody) return false;
+    return !this.#socket.isPaused() && !this.#socket.destroyed && this.#discardable === undefined;
+  }
+
+  /** A body in chunks of a byte would take a hundred times its size until it is read. */
+  get #hasUnreadBody(): boolean {
+    const { latest } = this.account;
+    return latest !== undefined && latest.request.readableLength > 0 && !latest.isRead;
+  }
+
+  /** Counts the beginning of a head behind the last complete request. */
+  #measureHead(): void {
+    const { slice } = this;
+    const { latest } = this.account;
+    const isComplete = slice[slice.length - 1] === LF && slice[slice.length - 3] === LF;
+    if (isComplete || latest?.isRead === false) {
+      this.#headBytes = 0;
+      return;
+    }
+    const end = slice.lastIndexOf(HEAD_END);
+    if (end >= 0) this.#headBytes = 0;
+    const bodyBytes = Number(latest?.request.headers['content-length'] ?? 0);
+    for (let at = end < 0 ? 0 : end + HEAD_END.length + bodyBytes; at < slice.length; at += 1) {
+      this.#headBytes += slice[at] === LF ? HEADER_BYTES : 1;
+    }
+  }
+
+  #charge(): void {
+    this.#ledger.hold(this, (this.#unparsed.length === 0 ? 0 : this.#unparsedBytes) + this.#headBytes);
+  }
+}

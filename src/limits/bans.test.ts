@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../../test/kit/clock.ts';
+import { recordedEvents } from '../../test/kit/service.ts';
+import { VirtualTime } from '../../test/simulator/virtual-time.ts';
+import { type ApiKey, newApiKey } from '../catalog/api-key.ts';
+import { type Ban, type DecidedBan, enforced, nextBan } from '../catalog/ban.ts';
+import type { Storage } from '../catalog/storage.ts';
+import { Bans } from './bans.ts';
+import type { Decision, WindowLimiter } from './limiter.ts';
+import { look, UNUSED } from './window.ts';
+
+/** What becomes of a key that is refused too often, on a storage and a limiter that the test plays. */
+
+const NOON = Date.UTC(2026, 0, 1, 12) / 1_000;
+const LIMITS = { minute: 4, day: 1_000 };
+const BAN_AFTER = 6;
+
+type Stored = { ban: Ban; isNew: boolean } | undefined;
+
+function bench({ banAfter = BAN_AFTER } = {}) {
+  const time = new VirtualTime(NOON * 1_000);
+  const clock = manualClock(NOON);
+  const events = recordedEvents();
+  const asked: [keyId: string, epoch: number, decided: DecidedBan][] = [];
+  const played = {
+    refusals: 0,
+    charges: 0,
+    recalls: 0,
+    /** Replaces what the limiter knows of a banned key. */
+    recalled: undefined as Decision | undefined,
+    failure: undefined as Error | undefined,
+    /** Delays what storage does. */
+    storing: undefined as Promise<void> | undefined,
+    /** Replaces what storage says. */
+    outcome: undefined as ((decided: DecidedBan) => Stored) | undefined,
+  };
+  const keys = {
+    ban: async (keyId: string, epoch: number, decided: DecidedBan): Promise<Stored> => {
+      asked.push([keyId, epoch, decided]);
+      await played.storing;
+      if (played.failure) throw played.failure;
+      if (played.outcome) return played.outcome(decided);
+      return { ban: enforced({ ...nextBan(null, decided), ...decided.answered }, clock.now()), isNew: true };
+    },
+  };
+  const spent = (): Decision => {
+    const { unix, steady } = clock.now();
+    const state = { ...UNUSED, minuteEnds: steady + 30, minuteUsed: 4, day: Math.floor(unix / 86_400), dayUsed: 9 };
+    return look(state, LIMITS, clock.now());
+  };
+  const limiter: WindowLimiter = {
+    state: 'ok',
+    charge: () => {
+      played.charges += 1;
+      return { ...spent(), refusals: played.refusals };
+    },
+    peek: spent,
+    recall: () => {
+      played.recalls += 1;
+      return played.recalled ?? spent();
+    },
+    current: (_key, decision) => decision,
+    async [Symbol.asyncDispose]() {},
+  };
+  const { key } = newApiKey({ name: 'one', environment: 'production', plan: 'enterprise', limits: LIMITS }, NOON);
+  const storage = { keys } as unknown as Storage;
+  const bans = new Bans(limiter, { storage, time: { ...time.process(), now: clock.now }, events, banAfter });
+  return {
+    time,
+    clock,
+    events,
+    asked,
+    played,
+    bans,
+    key,
+    async charge(of: ApiKey = key): Promise<Decision> {
+      let decision: Decision | undefined;
+      Promise.resolve(bans.charge(of)).then((late) => {
+        decision = late;
+      });
+      while (!decision) await time.pass(10);
+      return decision;
+    },
+  };
+}
+
+test('a key is banned when it is refused more often than its plan admits per minute, and at least so often', async () => {
+  for (const [minute, banAfter, needed] of [
+    [4, 6, 6],
+    [8, 6, 9],
+    [4, 0, Number.POSITIVE_INFINITY],
+  ] as const) {
+    const at = bench({ banAfter });
+    const key = { ...at.key, limits: { minute, day: 1_000 } };
+    for (const refusals of [0, 5, 6, 8, 9, 1_000]) {
+      at.played.refusals = refusals;
+      const one = bench({ banAfter });
+      one.played.refusals = refusals;
+      const { refusal } = await one.charge(key);
+      assert.equal(refusal, refusals >= needed ? 'key_banned' : 'rate_limit_exceeded', `${refusals} of ${minute}`);
+    }
+  }
+});
+
+test('a ban is told once it is stored, with its end, and by what it was earned', async () => {
+  const at = bench();
+  at.played.refusals = 6;
+  const { refusal, ban, reset, minute, day } = await at.charge();
+  const reason = 'refused 6 more times within a minute of a 429';
+  assert.deepEqual([refusal, ban, reset], ['key_banned', { until: NOON + 60, reason }, NOON + 60]);
+  assert.deepEqual([minute, day.remaining], [{ limit: 4, remaining: 0, reset: NOON + 60 }, 991]);
+  assert.deepEqual(at.asked, [[at.key.id, 0, { startedAt: NOON, reason }]]);
+  const [told] = at.events.bans;
+  assert.deepEqual([told?.keyId, told?.startedAt, told?.endsAt, told?.level], [at.key.id, NOON, NOON + 60, 1]);
+});
+
+test('from then on it is enforced without asking what counts, though the key does not have it yet', async () => {
+  const at = bench();
+  at.played.refusals = 6;
+  await at.charge();
+  at.clock.advance(59);
+  assert.equal((await at.charge()).refusal, 'key_banned');
+  assert.equal((await at.bans.peek(at.key)).refusal, 'key_banned');
+  assert.deepEqual([at.played.charges, at.played.recalls, at.asked.length], [1, 2, 1]);
+  at.clock.advance(1);
+  at.played.refusals = 0;
+  assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
+});
+
+test('the ban of a key is enforced until its end by the steady clock, and restated while it lasts', async () => {
+  const at = bench();
+  const ban = enforced({ startedAt: NOON - 10, endsAt: NOON + 50, level: 1, reason: 'r' }, at.clock.now());
+  const key = { ...at.key, ban };
+  const told = await at.charge(key);
+  assert.deepEqual([told.refusal, told.ban], ['key_banned', { until: NOON + 50, reason: 'r' }]);
+  assert.equal(at.bans.current(key, told), told);
+  at.clock.advance(49);
+  assert.equal(at.bans.current(key, told).refusal, 'key_banned');
+  at.clock.step(-7_200);
+  assert.equal((await at.charge(key)).ban?.until, NOON + 50 - 7_200);
+  at.clock.advance(1);
+  assert.equal((await at.charge(key)).refusal, 'rate_limit_exceeded');
+  assert.equal(at.played.charges, 1);
+});
+
+test('while storage takes its time, the refusals of before go on, and one ban is decided', async () => {
+  const at = bench();
+  const stored = Promise.withResolvers<void>();
+  at.played.storing = stored.promise;
+  at.played.refusals = 6;
+  const banned = at.bans.charge(at.key);
+  for (let times = 0; times < 3; times += 1) assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
+  stored.resolve();
+  assert.equal((await banned).refusal, 'key_banned');
+  assert.equal(at.asked.length, 1);
+});
+
+test('after 250 ms without an answer the ban is enforced as it was decided, and stored so later', async () => {
+  const at = bench();
+  at.played.storing = new Promise(() => {});
+  at.played.refusals = 6;
+  const last = enforced({ startedAt: NOON - 90, endsAt: NOON - 30, level: 1, reason: 'r' }, at.clock.now());
+  const key = { ...at.key, ban: last };
+  const sinceMs = at.time.nowMs;
+  const { refusal, ban } = await at.charge(key);
+  assert.deepEqual([refusal, ban?.until], ['key_banned', NOON + 300], 'at the level of the cached record');
+  assert.ok(at.time.nowMs - sinceMs <= 260, `${at.time.nowMs - sinceMs} ms`);
+  assert.equal(at.events.bans.length, 1);
+  await at.time.pass(5_000);
+  assert.equal(at.asked.length, 1, 'one attempt is under way');
+});
+
+test('a ban that storage refused is stored by a retry as it was answered, also when it is over', async () => {
+  const at = bench();
+  at.played.failure = new Error('no storage');
+  at.played.refusals = 6;
+  assert.equal((await at.charge()).refusal, 'key_banned');
+  assert.deepEqual(at.events.failures, [at.played.failure]);
+  await at.time.pass(1_000);
+  assert.ok(at.asked.length >= 2);
+  at.clock.advance(60);
+  await at.time.pass(500);
+  at.played.failure = undefined;
+  await at.time.pass(500);
+  const [, , decided] = at.asked.at(-1) ?? assert.fail();
+  assert.deepEqual([decided.startedAt, decided.answered], [NOON, { endsAt: NOON + 60, level: 1 }]);
+  const { length } = at.asked;
+  await at.time.pass(5_000);
+  assert.deepEqual([at.asked.length, at.events.bans.length], [length, 1], 'once');
+});
+
+test('bans that wait are stored in their order, each one a level above the last', async () => {
+  const at = bench();
+  at.played.failure = new Error('no storage');
+  at.played.refusals = 6;
+  const ends: (number | undefined)[] = [];
+  for (const seconds of [60, 300, 0]) {
+    ends.push((await at.charge()).ban?.until);
+    at.clock.advance(seconds);
+  }
+  assert.deepEqual(ends, [NOON + 60, NOON + 360, NOON + 1_260]);
+  at.played.failure = undefined;
+  at.asked.length = 0;
+  await at.time.pass(500);
+  assert.deepEqual(
+    at.asked.map(([, , { answered }]) => answered?.level),
+    [1, 2, 3],
+  );
+});
+
+test('a limiter that stops stores what waits', async () => {
+  const at = bench();
+  at.played.failure = new Error('no storage');
+  at.played.refusals = 6;
+  await at.charge();
+  at.played.failure = undefined;
+  await at.bans[Symbol.asyncDispose]();
+  const { length } = at.asked;
+  assert.equal(length, 2);
+  await at.time.pass(5_000);
+  assert.equal(at.asked.length, length, 'and nothing later');
+});
+
+test('if another ban runs in storage, it is told, and of two the later end is enforced', async () => {
+  for (const [left, enforcedFor] of [
+    [50, 50],
+    [200, 200],
+  ] as const) {
+    const at = bench();
+    const other = { startedAt: NOON - 10, endsAt: NOON + left, level: 2, reason: 'other' };
+    at.played.outcome = () => ({ ban: enforced(other, at.clock.now()), isNew: false });
+    at.played.refusals = 6;
+    assert.equal((await at.charge()).ban?.until, NOON + enforcedFor);
+    assert.equal(at.events.bans.length, 0, 'which was reported by who imposed it');
+  }
+  for (const [left, enforcedFor] of [
+    [50, 60],
+    [200, 200],
+  ] as const) {
+    const at = bench();
+    at.played.failure = new Error('no storage');
+    at.played.refusals = 6;
+    assert.equal((await at.charge()).ban?.until, NOON + 60);
+    const other = { startedAt: NOON - 10, endsAt: NOON + left, level: 2, reason: 'other' };
+    const ban = enforced(other, at.clock.now());
+    Object.assign(at.played, { failure: undefined, outcome: () => ({ ban, isNew: false }) });
+    await at.time.pass(500);
+    assert.equal((await at.charge({ ...at.key, ban })).ban?.until, NOON + enforcedFor);
+  }
+});
+
+test('a ban whose epoch is over is not imposed, and one that waits for storage ends with it', async () => {
+  const at = bench();
+  at.played.outcome = () => undefined;
+  at.played.refusals = 6;
+  assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
+  assert.equal(at.events.bans.length, 0);
+  at.played.failure = new Error('no storage');
+  assert.equal((await at.charge()).refusal, 'key_banned');
+  at.played.refusals = 0;
+  assert.equal((await at.charge({ ...at.key, epoch: 1 })).refusal, 'rate_limit_exceeded', 'once the key says so');
+  at.played.failure = undefined;
+  await at.time.pass(500);
+  assert.equal((await at.charge()).refusal, 'rate_limit_exceeded', 'or storage');
+  const { length } = at.asked;
+  await at.time.pass(2_000);
+  assert.equal(at.asked.length, length);
+});
+
+test('a ban decided in the new epoch counts none of the last one', async () => {
+  const at = bench();
+  at.played.failure = new Error('no storage');
+  at.played.refusals = 6;
+  await at.charge();
+  const lifted = { ...at.key, epoch: 1 };
+  assert.equal((await at.charge(lifted)).ban?.until, NOON + 60);
+  assert.equal(at.asked.at(-1)?.[1], 1);
+});
+
+test('by a clock that is ahead of the one that counts, a ban over midnight tells of the new day', async () => {
+  const at = bench();
+  const ban = enforced({ startedAt: NOON - 10, endsAt: NOON + 50, level: 1, reason: 'r' }, at.clock.now());
+  const spent = await at.bans.peek(at.key);
+  at.clock.step(43_200);
+  at.played.recalled = spent;
+  const { day, reset, now, refusal } = await at.charge({ ...at.key, ban });
+  assert.deepEqual([refusal, reset - now], ['key_banned', 50]);
+  assert.deepEqual(day, { limit: 1_000, remaining: 1_000, reset: NOON + 43_200 + 86_400 });
+});

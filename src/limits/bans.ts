@@ -1,0 +1,201 @@
+import type { ApiKey } from '../catalog/api-key.ts';
+import { type Ban, enforced, nextBan, runningBan } from '../catalog/ban.ts';
+import { CatalogError } from '../catalog/error.ts';
+import type { PlanName } from '../catalog/plan.ts';
+import type { Storage } from '../catalog/storage.ts';
+import { oneAtATime } from '../stdx/one-at-a-time.ts';
+import type { Time, Timer } from '../stdx/time.ts';
+import { within } from '../stdx/within.ts';
+import type { Events } from '../telemetry/events.ts';
+import type { Limiter, LimiterState, WindowLimiter } from './limiter.ts';
+import { banned, type Decision, later } from './window.ts';
+
+/** How long the refusal that leads to a ban waits for storage. */
+const STORED_MS = 250;
+const RETRY_INTERVAL_MS = 500;
+/** Keys with bans that were decided here; beyond it a key is refused as before instead of banned. */
+const OWN_KEYS_MAX = 100_000;
+
+export interface BansOptions {
+  readonly storage: Pick<Storage, 'keys'>;
+  readonly time: Time;
+  readonly events: Pick<Events, 'keyBanned' | 'countsNotSaved'>;
+  /** The fewest refusals that lead to a ban; 0 disables bans. */
+  readonly banAfter: number;
+}
+
+/** A ban that was decided here, until it is over. */
+interface OwnBan {
+  readonly keyId: string;
+  readonly plan: PlanName;
+  readonly epoch: number;
+  /** The steady second at which it was decided. */
+  readonly since: number;
+  ban: Ban;
+  /** Whether a client may have been answered with it: from then on it is enforced here. */
+  isAnswered: boolean;
+  /** Whether storage has it, or another one in its place. */
+  isStored: boolean;
+  isUnderWay: boolean;
+}
+
+/**
+ * Bans the keys that a limiter refuses too often, and refuses them without asking it while their ban runs. A ban is a
+ * fact about its key in storage (`KeyStorage.ban`), and comes with the key. One that was decided here is also kept here
+ * until it is over: while storage fails, or takes too long, it is enforced here alone, and stored later.
+ */
+export class Bans implements Limiter {
+  readonly #limiter: WindowLimiter;
+  readonly #options: BansOptions;
+  /** The bans of each key in the order in which they were decided. */
+  readonly #own = new Map<string, OwnBan[]>();
+  readonly #timer: Timer;
+  readonly #retry = oneAtATime(() => this.#storeAll());
+
+  constructor(limiter: WindowLimiter, options: BansOptions) {
+    this.#limiter = limiter;
+    this.#options = options;
+    this.#timer = options.time.setInterval(() => this.#retry(), RETRY_INTERVAL_MS).unref();
+  }
+
+  get state(): LimiterState {
+    return this.#limiter.state;
+  }
+
+  charge(key: ApiKey): Decision | Promise<Decision> {
+    const ban = this.#banOf(key);
+    if (ban) return this.#refuse(key, ban, () => this.charge(key));
+    const decision = this.#limiter.charge(key);
+    if (decision instanceof Promise) return decision.then((late) => this.#judge(key, late));
+    return this.#judge(key, decision);
+  }
+
+  peek(key: ApiKey): Decision | Promise<Decision> {
+    const ban = this.#banOf(key);
+    return ban ? this.#refuse(key, ban, () => this.peek(key)) : this.#limiter.peek(key);
+  }
+
+  current(key: ApiKey, decision: Decision): Decision {
+    if (!decision.ban) return this.#limiter.current(key, decision);
+    const now = this.#options.time.now();
+    return now.unix === decision.now ? decision : later(decision, now);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer[Symbol.dispose]();
+    await this.#retry();
+    await this.#limiter[Symbol.asyncDispose]();
+  }
+
+  /** The ban that keeps a key out now: of the one that came with the key and one decided here the later to end. */
+  #banOf(key: ApiKey): Ban | undefined {
+    // Fast path: most keys were never banned.
+    if (key.ban === null && this.#own.size === 0) return undefined;
+    const now = this.#options.time.now();
+    const stored = runningBan(key.ban, now);
+    const own = this.#own.get(key.id)?.findLast(({ isAnswered, epoch }) => isAnswered && epoch >= key.epoch);
+    const running = own && runningBan(own.ban, now);
+    return stored && running && stored.ends > running.ends ? stored : (running ?? stored);
+  }
+
+  /** Refuses a banned key; decides `anew` if the ban is over by the time at which its windows are known. */
+  #refuse(key: ApiKey, ban: Ban, anew: () => Decision | Promise<Decision>): Decision | Promise<Decision> {
+    const windows = this.#limiter.recall(key);
+    if (!(windows instanceof Promise)) return this.#tell(windows, ban);
+    return windows.then((late) => (runningBan(ban, this.#options.time.now()) ? this.#tell(late, ban) : anew()));
+  }
+
+  #tell(windows: Decision, { ends, reason }: Ban): Decision {
+    const now = this.#options.time.now();
+    const { unix, steady } = now;
+    // The limiter may count by another clock, by which the day goes on.
+    const shown = windows.day.reset > unix ? windows : later(windows, now);
+    return banned(shown, { until: ends + unix - steady, reason }, unix);
+  }
+
+  /** Passes a decision on, unless it is the refusal that leads to a ban. */
+  #judge(key: ApiKey, decision: Decision): Decision | Promise<Decision> {
+    const { refusals = 0 } = decision;
+    const { banAfter } = this.#options;
+    if (banAfter === 0 || refusals < banAfter || refusals <= key.limits.minute) return decision;
+    const own = this.#own.get(key.id) ?? [];
+    if (own.some(({ isAnswered }) => !isAnswered) || this.#own.size >= OWN_KEYS_MAX) return decision;
+    return this.#ban(key, decision, own);
+  }
+
+  /** Bans a key. Until that is stored, or takes too long, the key is refused by its windows. */
+  async #ban(key: ApiKey, decision: Decision, earlier: readonly OwnBan[]): Promise<Decision> {
+    const now = this.#options.time.now();
+    const reason = `refused ${decision.refusals} more times within a minute of a 429`;
+    const last = earlier.findLast(({ epoch }) => epoch >= key.epoch)?.ban ?? key.ban;
+    const ban = enforced(nextBan(last, { startedAt: now.unix, reason }), now);
+    const state = { isAnswered: false, isStored: false, isUnderWay: false };
+    const own: OwnBan = { keyId: key.id, plan: key.plan, epoch: key.epoch, since: now.steady, ban, ...state };
+    this.#own.set(key.id, [...earlier, own]);
+    const storing = this.#store(own);
+    try {
+      const stored = await within(storing, { ms: STORED_MS, lateness, time: this.#options.time });
+      return this.#tellIfRunning(key, decision, stored);
+    } catch (error) {
+      storing.catch(() => {});
+      this.#options.events.countsNotSaved(error);
+      own.isAnswered = true;
+      this.#options.events.keyBanned({ keyId: key.id, ...ban }, key.plan);
+      return this.#tellIfRunning(key, decision, ban);
+    }
+  }
+
+  /** A process that was suspended meanwhile may find the ban over. */
+  #tellIfRunning(key: ApiKey, decision: Decision, ban: Ban | undefined): Decision {
+    if (!ban || !runningBan(ban, this.#options.time.now())) return decision;
+    return this.#tell(this.#limiter.current(key, decision), ban);
+  }
+
+  /** Stores a ban. Returns the one that stands then, which is enforced from now on; undefined if its epoch is over. */
+  async #store(own: OwnBan): Promise<Ban | undefined> {
+    const { keyId, plan, epoch, isAnswered } = own;
+    own.isUnderWay = true;
+    try {
+      const { startedAt, endsAt, level, reason } = own.ban;
+      const decided = { startedAt, reason, ...(isAnswered && { answered: { endsAt, level } }) };
+      const stored = await this.#options.storage.keys.ban(keyId, epoch, decided);
+      if (!stored) {
+        this.#forget(own);
+        return undefined;
+      }
+      // The clock may have been stepped since the decision, by which the ban runs.
+      const ends = own.since + stored.ban.endsAt - stored.ban.startedAt;
+      const ban = stored.isNew ? { ...stored.ban, ends } : stored.ban;
+      if (stored.isNew && !own.isAnswered) this.#options.events.keyBanned({ keyId, ...ban }, plan);
+      if (!own.isAnswered || ban.ends > own.ban.ends) own.ban = ban;
+      own.isAnswered = true;
+      own.isStored = true;
+      return ban;
+    } finally {
+      own.isUnderWay = false;
+    }
+  }
+
+  /** Stores what waits for storage, until that fails again, and forgets what is over. Never rejects. */
+  async #storeAll(): Promise<void> {
+    const { time, events } = this.#options;
+    try {
+      for (const own of [...this.#own.values()].flat()) {
+        if (own.isAnswered && !own.isStored && !own.isUnderWay) await this.#store(own);
+        if (own.isStored && !runningBan(own.ban, time.now())) this.#forget(own);
+      }
+    } catch (error) {
+      events.countsNotSaved(error);
+    }
+  }
+
+  #forget(own: OwnBan): void {
+    const left = (this.#own.get(own.keyId) ?? []).filter((each) => each !== own);
+    if (left.length > 0) this.#own.set(own.keyId, left);
+    else this.#own.delete(own.keyId);
+  }
+}
+
+function lateness(): CatalogError {
+  return new CatalogError('unavailable', `The storage did not answer within ${STORED_MS} ms`);
+}

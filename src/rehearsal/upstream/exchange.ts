@@ -1,0 +1,439 @@
+import { createHash, hash } from 'node:crypto';
+import { once } from 'node:events';
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Time } from '../../stdx/time.ts';
+import { greasedJson, holdsObject, unknownHeaders } from '../script/grease.ts';
+import type { Met, Progress } from '../script/progress.ts';
+import { type StepName, stepText } from '../script/script.ts';
+import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from '../script/script-time.ts';
+import type { Note } from '../verdict/note.ts';
+import { type MadeUp, NO_ANSWER, refusalOf, UNKNOWN } from './answers.ts';
+import { endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, moved, without } from './headers.ts';
+import type { Upstream } from './upstream.ts';
+
+const DIGEST_CHARACTERS = 22;
+const ROUTE_CHARACTERS_MAX = 100;
+/** A longer JSON text is passed on as it is. */
+const GREASED_BYTES_MAX = 4 * 1024 * 1024;
+/** Methods whose requests have a body unless their length says otherwise. */
+const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'QUERY']);
+const CODINGS = new Set(['accept-encoding']);
+const HOST = new Set(['host']);
+const MADE_TWICE = 'upstream: made twice what was sent twice with one Idempotency-Key';
+
+/** State that the exchanges of one proxy share. */
+export interface ExchangeContext {
+  readonly time: Time;
+  readonly upstream: Upstream;
+  readonly script: string;
+  readonly progress: Progress;
+  readonly errorBody: Buffer | undefined;
+  /** The origin of the proxy. */
+  origin: string;
+  /** The media type of the latest JSON that the upstream sent. */
+  jsonType: string;
+  /** The POSTs that the upstream carried out, by path and Idempotency-Key. */
+  readonly created: Set<string>;
+  /** Digests of the upstream's answers, by path, body and Idempotency-Key. */
+  readonly answers: Map<string, string>;
+  readonly remarks: Set<string>;
+  /** Requests that the upstream did not answer. */
+  unanswered: number;
+}
+
+/** One request, what it met, and how it ended. */
+export class Exchange {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #context: ExchangeContext;
+  readonly #fields: Fields;
+  readonly #at: number;
+  #met: Met | undefined;
+  #body: string | null = null;
+  #answer: { status: number; retryAfterField: string | undefined; retryAfter: number | null } | undefined;
+  #answeredAt: number | undefined;
+  #isDelivered = false;
+  #isDone = false;
+  #hasCreated = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse, context: ExchangeContext) {
+    this.#request = request;
+    this.#response = response;
+    this.#context = context;
+    this.#at = machineMs(context.time);
+    this.#fields = fieldsOf(request.rawHeaders);
+    request.on('error', () => {});
+    response.on('error', () => {});
+  }
+
+  /** The note of the exchange as far as it is known. */
+  note(): Note {
+    const { url = '', method = '' } = this.#request;
+    const credentials = ['authorization', 'cookie'].map((name) => fieldOf(this.#fields, name) ?? '').join('\n');
+    return {
+      at: this.#at,
+      answeredAt: this.#answeredAt ?? machineMs(this.#context.time),
+      turnedBy: 0,
+      method,
+      route: url.replace(/\?.*$/s, '').slice(0, ROUTE_CHARACTERS_MAX),
+      target: digest(url),
+      body: this.#body,
+      idempotencyKey: this.#idempotencyKey,
+      credentials: digest(credentials),
+      step: this.#met?.isSpent ? stepText(this.#met.step) : null,
+      isEarly: this.#met?.isEarly ?? false,
+      status: this.#answer?.status ?? null,
+      retryAfter: this.#answer?.retryAfter ?? null,
+      isDelivered: this.#isDelivered,
+      isDone: this.#isDone,
+      hasCreated: this.#hasCreated,
+    };
+  }
+
+  get #idempotencyKey(): string | null {
+    const key = fieldOf(this.#fields, 'idempotency-key');
+    return key === undefined ? null : digest(key.replace(/^"(.*)"$/, '$1'));
+  }
+
+  get #step(): StepName | undefined {
+    return this.#met?.step.name;
+  }
+
+  /** Passes request and answer on, without a step. */
+  async pass(): Promise<void> {
+    await this.#forward();
+    await this.#ended();
+  }
+
+  /** Plays the next step of the script. */
+  async play(): Promise<void> {
+    const { progress, time } = this.#context;
+    this.#met = progress.take(turnedMs(time), secondMs(time));
+    const refusal = this.#met && refusalOf(this.#met.step, this.#retryAfter(this.#met));
+    if (this.#step === 'reset' || refusal) {
+      await this.#readBody();
+      if (refusal) this.answer(refusal);
+      else {
+        this.#stamp();
+        this.#request.socket.resetAndDestroy();
+      }
+    } else {
+      await this.#forward();
+    }
+    await this.#ended();
+  }
+
+  #retryAfter({ step: { name, seconds } }: Met): string | undefined {
+    if (name === 'unavailable') return `${seconds}`;
+    const { progress, time } = this.#context;
+    const held = progress.held(turnedMs(time));
+    if (!held) return undefined;
+    return name === 'limit-date' ? dateIn(held.ms, time) : `${held.seconds}`;
+  }
+
+  /** Sends an answer that the upstream did not give, in the media type of its JSON. */
+  answer({ status, code, message, headers = [] }: MadeUp): void {
+    const body = this.#context.errorBody ?? Buffer.from(JSON.stringify({ code, message, status }));
+    const { jsonType } = this.#context;
+    const flat = [
+      ...headers,
+      'Content-Type',
+      jsonType,
+      'Content-Length',
+      `${body.length}`,
+      'Cache-Control',
+      'no-store',
+    ];
+    this.#head(status, fieldsOf(flat));
+    this.#stamp();
+    this.#response.end(body);
+  }
+
+  /**
+   * Takes the moment as the end of the answer. Called before its last bytes are written: the client may have them, and
+   * its clock run, before this process runs again.
+   */
+  #stamp(): void {
+    const { time } = this.#context;
+    this.#answeredAt = machineMs(time);
+    if (this.#answer) this.#answer.retryAfter = secondsOf(this.#answer.retryAfterField, time);
+  }
+
+  /** Writes status and fields. */
+  #head(status: number, fields: Fields, statusMessage?: string): void {
+    const retryAfter = status === 429 || status >= 500 ? fieldOf(fields, 'retry-after') : undefined;
+    this.#answer = { status, retryAfterField: retryAfter, retryAfter: null };
+    // The rest of the body is not read, so that the connection cannot go on.
+    if (!this.#request.complete) this.#response.shouldKeepAlive = false;
+    this.#response.writeHead(status, statusMessage, fields.flat());
+  }
+
+  /** Waits for the end of the answer, or of its connection. */
+  async #ended(): Promise<void> {
+    if (!this.#response.writableFinished && !this.#response.closed) {
+      await Promise.race([once(this.#response, 'finish'), once(this.#response, 'close')]).catch(() => {});
+    }
+    if (this.#answeredAt === undefined) this.#stamp();
+    this.#isDelivered = this.#answer !== undefined && this.#response.writableFinished && this.#step !== 'cut';
+  }
+
+  async #readBody(): Promise<void> {
+    if (this.#request.headers.expect !== undefined) this.#response.writeContinue();
+    try {
+      for await (const _ of this.#hashedBody()) {
+        // Only its digest is of interest.
+      }
+    } catch {
+      // The client left.
+    }
+  }
+
+  /** The chunks of the body; its digest is kept. */
+  async *#hashedBody(): AsyncGenerator<Buffer> {
+    const content = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of this.#request as AsyncIterable<Buffer>) {
+      content.update(chunk);
+      bytes += chunk.length;
+      yield chunk;
+    }
+    if (bytes > 0) this.#body = content.digest('base64url').slice(0, DIGEST_CHARACTERS);
+  }
+
+  async #forward(): Promise<void> {
+    const { method = '', url = '' } = this.#request;
+    const outgoing = this.#context.upstream.request(method, pathOf(url), this.#requestFields().flat());
+    const leave = () => outgoing.destroy();
+    this.#response.once('close', leave);
+    // Told by `response` or the chunks of the answer.
+    outgoing.on('error', () => {});
+    outgoing.on('information', ({ statusCode, rawHeaders }) => this.#inform(statusCode, rawHeaders));
+    const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+    try {
+      // The upstream may answer before it has the whole body.
+      this.#send(outgoing).catch(() => {});
+      const [incoming] = await response;
+      await this.#conclude(incoming);
+    } catch {
+      if (this.#response.destroyed || this.#response.closed) return;
+      if (this.#answer) this.#destroy();
+      else this.#failed();
+    } finally {
+      this.#response.off('close', leave);
+    }
+  }
+
+  /** The upstream did not answer, so that the step was not played. */
+  #failed(): void {
+    if (this.#met) this.#context.progress.giveBack(this.#met);
+    this.#met = undefined;
+    this.#context.unanswered += 1;
+    this.answer(NO_ANSWER);
+  }
+
+  async #send(outgoing: ClientRequest): Promise<void> {
+    for await (const chunk of this.#hashedBody()) {
+      if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')]);
+    }
+    outgoing.end();
+  }
+
+  #requestFields(): Fields {
+    const { headers, method = '' } = this.#request;
+    const passed = without(endToEnd(this.#fields), HOST);
+    const framing: [string, string][] = [];
+    if (headers['transfer-encoding'] !== undefined) framing.push(['Transfer-Encoding', 'chunked']);
+    else if (headers['content-length'] === undefined && WITH_BODY.has(method)) framing.push(['Content-Length', '0']);
+    const host: Fields = [['Host', this.#context.upstream.host], ...framing];
+    if (this.#step !== 'grease') return [...host, ...passed];
+    return [...host, ...without(passed, CODINGS), ['Accept-Encoding', 'identity']];
+  }
+
+  /** Passes an interim answer on. */
+  #inform(status: number, rawHeaders: readonly string[]): void {
+    if (status === 100) {
+      this.#response.writeContinue();
+      return;
+    }
+    const fields = endToEnd(fieldsOf(rawHeaders));
+    const informed = Object.fromEntries(
+      [...Map.groupBy(fields, ([name]) => name)].map(([name, same]) => [name, same.map(([, value]) => value)]),
+    );
+    this.#response.writeInformation(status, informed);
+  }
+
+  /** Ends the exchange with the upstream's answer, by the step. */
+  async #conclude(incoming: IncomingMessage): Promise<void> {
+    const { statusCode: status = 0, rawHeaders } = incoming;
+    const { upstream, origin } = this.#context;
+    const fields = moved(endToEnd(fieldsOf(rawHeaders)), upstream.origin, origin);
+    const contentType = fieldOf(fields, 'content-type');
+    if (isJson(contentType)) this.#context.jsonType = contentType;
+    this.#isDone = status < 400;
+    if (this.#request.method === 'POST' && status < 300) this.#recordCreate();
+    const answer = { incoming, status, fields, chunks: this.#recorded(incoming, status) };
+    if (this.#step === 'lost' || this.#step === 'unknown') await this.#withhold(answer);
+    else if (this.#step === 'cut') await this.#cut(answer);
+    else if (this.#step === 'grease' && this.#isGreasable(answer)) await this.#grease(answer);
+    else await this.#deliver(answer);
+  }
+
+  async #deliver({ incoming, status, fields, chunks }: UpstreamAnswer): Promise<void> {
+    if (this.#met && this.#step === 'slow') await this.#waitOut(this.#met.step.seconds);
+    if (this.#response.closed) return;
+    if (this.#step === 'grease') this.#spendNothing();
+    this.#head(status, fields, incoming.statusMessage);
+    await this.#write(chunks);
+    // The last byte of a length is in the last chunk; without one the end is a write of its own.
+    if (this.#answeredAt === undefined || fieldOf(fields, 'content-length') === undefined) this.#stamp();
+    this.#response.end();
+  }
+
+  #destroy(): void {
+    this.#stamp();
+    this.#request.socket.destroy();
+  }
+
+  /** An answer that cannot be greased spends no step. */
+  #spendNothing(): void {
+    if (this.#met) this.#context.progress.giveBack(this.#met);
+    this.#met = undefined;
+  }
+
+  async #withhold({ chunks }: UpstreamAnswer): Promise<void> {
+    await drain(chunks);
+    if (this.#step === 'unknown') this.answer(UNKNOWN);
+    else this.#destroy();
+  }
+
+  /** Sends half of the body, or of its first chunk where its length is unknown. */
+  async #cut({ incoming, status, fields, chunks }: UpstreamAnswer): Promise<void> {
+    const length = fieldOf(fields, 'content-length');
+    const [first] = await chunks.next().then(({ value, done }) => (done ? [] : [value]));
+    const whole = length === undefined ? (first?.length ?? 0) : Number(length);
+    let left = Math.floor(whole / 2);
+    if (first && left > 0) {
+      this.#head(status, fields, incoming.statusMessage);
+      for (let chunk: Buffer | undefined = first; chunk && left > 0; chunk = (await chunks.next()).value || undefined) {
+        const part = chunk.subarray(0, left);
+        left -= part.length;
+        await this.#write([part]);
+      }
+    }
+    await drain(chunks);
+    this.#stamp();
+    this.#request.socket.destroySoon();
+  }
+
+  #isGreasable({ status, fields }: UpstreamAnswer): boolean {
+    const coding = fieldOf(fields, 'content-encoding') ?? 'identity';
+    const isWhole = status >= 200 && status < 300 && status !== 206 && this.#request.method !== 'HEAD';
+    return isWhole && coding === 'identity' && isJson(fieldOf(fields, 'content-type'));
+  }
+
+  async #grease(answer: UpstreamAnswer): Promise<void> {
+    const { status, fields, incoming, chunks } = answer;
+    const read: Buffer[] = [];
+    let bytes = 0;
+    let isWhole = false;
+    while (bytes <= GREASED_BYTES_MAX && !isWhole) {
+      const { value, done } = await chunks.next();
+      if (value) read.push(value);
+      bytes += value?.length ?? 0;
+      isWhole = done === true;
+    }
+    const text = isWhole ? Buffer.concat(read).toString('utf8') : '';
+    if (!this.#met || !isObject(text)) return this.#deliver({ ...answer, chunks: joined(read, chunks) });
+    const seed = `${this.#context.script} ${this.#met.place}`;
+    const body = Buffer.from(greasedJson(text, seed));
+    const own = fieldsOf([...unknownHeaders(seed), 'Content-Length', `${body.length}`]);
+    this.#head(status, [...forOtherBody(fields), ...own], incoming.statusMessage);
+    this.#stamp();
+    this.#response.end(body);
+  }
+
+  async #write(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void> {
+    const response = this.#response;
+    for await (const chunk of chunks) {
+      if (response.destroyed) return;
+      this.#stamp();
+      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    }
+  }
+
+  /** Waits, but not longer than the client. */
+  async #waitOut(seconds: number): Promise<void> {
+    const leaving = new AbortController();
+    const leave = () => leaving.abort();
+    this.#response.once('close', leave);
+    await wait(seconds * 1_000, undefined, { signal: leaving.signal }).catch(() => {});
+    this.#response.off('close', leave);
+  }
+
+  /** The chunks of the upstream's answer. At their end the answer to a POST is recorded, as a digest. */
+  async *#recorded(incoming: IncomingMessage, status: number): AsyncGenerator<Buffer, undefined> {
+    const content = createHash('sha256');
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      content.update(chunk);
+      yield chunk;
+    }
+    if (this.#request.method === 'POST' && status < 300) this.#recordAnswer(content.digest('base64url'));
+    return undefined;
+  }
+
+  /** A POST that is repeated with its Idempotency-Key is taken for one create, whatever the upstream made of it. */
+  #recordCreate(): void {
+    const { created } = this.#context;
+    const key = this.#idempotencyKey;
+    const place = `${digest(this.#request.url ?? '')} ${key}`;
+    this.#hasCreated = key === null || !created.has(place);
+    created.add(place);
+  }
+
+  #recordAnswer(answer: string): void {
+    const { answers, remarks } = this.#context;
+    const key = this.#idempotencyKey;
+    if (key === null) return;
+    const sent = `${digest(this.#request.url ?? '')} ${key} ${this.#body}`;
+    const earlier = answers.get(sent) ?? answer;
+    if (earlier !== answer) remarks.add(MADE_TWICE);
+    answers.set(sent, earlier);
+  }
+}
+
+interface UpstreamAnswer {
+  readonly incoming: IncomingMessage;
+  readonly status: number;
+  readonly fields: Fields;
+  readonly chunks: AsyncGenerator<Buffer, undefined>;
+}
+
+async function drain(chunks: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of chunks) {
+    // The upstream does its work to the end.
+  }
+}
+
+async function* joined(read: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
+  yield* read;
+  yield* rest;
+  return undefined;
+}
+
+function isObject(text: string): boolean {
+  try {
+    return holdsObject(text);
+  } catch {
+    return false;
+  }
+}
+
+/** The path of a target, which may be an absolute address (RFC 9112, section 3.2.2). */
+function pathOf(url: string): string {
+  return url.replace(/^https?:\/\/[^/?]*/i, '') || '/';
+}
+
+function digest(content: string): string {
+  return hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS);
+}

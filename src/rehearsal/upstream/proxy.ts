@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { systemTime } from '../../stdx/time.ts';
+import { Progress } from '../script/progress.ts';
+import type { Note, Rehearsed } from '../verdict/note.ts';
+import { NO_UPGRADE } from './answers.ts';
+import { Exchange, type ExchangeContext } from './exchange.ts';
+import { type Upstream, type UpstreamOptions, upstreamAt } from './upstream.ts';
+
+const LOOPBACK = '127.0.0.1';
+const NOTES_MAX = 10_000;
+
+export interface ProxyOptions extends UpstreamOptions {
+  readonly script: string;
+  /** The body of answers that steps make up, in place of ours. */
+  readonly errorBody?: Buffer | undefined;
+}
+
+/** A reverse proxy that plays a script before an API, on loopback only. */
+export interface Proxy extends AsyncDisposable {
+  /** Its origin with the upstream's path. */
+  readonly url: string;
+  /** Closes every connection, and returns what was kept. No byte of a body is. */
+  end(): Promise<Rehearsed>;
+}
+
+/** Starts a proxy. Throws `UpstreamRefused`. */
+export async function openProxy(options: ProxyOptions): Promise<Proxy> {
+  const upstream = await upstreamAt(options);
+  const { script, errorBody } = options;
+  const notes: Note[] = [];
+  const underWay = new Set<Promise<void>>();
+  const context: ExchangeContext = {
+    time: systemTime(),
+    upstream,
+    script,
+    progress: new Progress(script),
+    errorBody,
+    origin: '',
+    jsonType: 'application/json',
+    created: new Set(),
+    answers: new Map(),
+    remarks: new Set(),
+    unanswered: 0,
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
+    response.sendDate = false;
+    const exchange = new Exchange(request, response, context);
+    if (request.headers.upgrade !== undefined) return exchange.answer(NO_UPGRADE);
+    // In the order of arrival; the note is complete when the exchange has ended.
+    const place = isPreflight(request) || notes.length >= NOTES_MAX ? undefined : notes.push(exchange.note()) - 1;
+    const served = (place === undefined ? exchange.pass() : exchange.play()).finally(() => {
+      if (place !== undefined) notes[place] = exchange.note();
+      underWay.delete(served);
+    });
+    underWay.add(served);
+  };
+  const server = createServer({ joinDuplicateHeaders: true }, serve).on('checkContinue', serve);
+  server.listen(0, LOOPBACK);
+  await once(server, 'listening');
+  context.origin = `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`;
+  const close = async () => {
+    server.close();
+    server.closeAllConnections();
+    await Promise.allSettled(underWay);
+  };
+  return {
+    url: context.origin + upstream.path,
+    async end() {
+      await close();
+      return rehearsed(context, notes, upstream);
+    },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
+
+function rehearsed(context: ExchangeContext, notes: readonly Note[], { origin }: Upstream): Rehearsed {
+  const { script, progress, remarks, unanswered } = context;
+  const kept = { keyId: null, script, reached: progress.reached, notes, remarks: [...remarks] };
+  if (unanswered === 0) return kept;
+  const requests = unanswered === 1 ? 'one request' : `${unanswered} requests`;
+  return { ...kept, failure: `The upstream ${origin} did not answer ${requests} under ${script}` };
+}

@@ -1,0 +1,81 @@
+import { lookup } from 'node:dns/promises';
+import { type ClientRequest, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { BlockList, isIP } from 'node:net';
+import { getCACertificates } from 'node:tls';
+
+/** Loopback, link-local and private addresses (RFC 1918, 3927, 4193, 4291). */
+const LOCAL = new BlockList();
+for (const [network, prefix] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+] as const) {
+  LOCAL.addSubnet(network, prefix, 'ipv4');
+}
+LOCAL.addAddress('::1', 'ipv6');
+LOCAL.addSubnet('fc00::', 7, 'ipv6');
+LOCAL.addSubnet('fe80::', 10, 'ipv6');
+
+export interface UpstreamOptions {
+  /** The base address of the API. */
+  readonly upstream: string;
+  /** PEM certificates that are trusted besides the usual ones. */
+  readonly ca?: string | undefined;
+  /** Whether the API may be elsewhere than on this machine or a private network. */
+  readonly isRemote?: boolean | undefined;
+}
+
+/** An API that a script cannot be played before; the message says why, and what to do. */
+export class UpstreamRefused extends Error {}
+
+/** The API behind the proxy. */
+export interface Upstream {
+  readonly origin: string;
+  readonly host: string;
+  /** The path of its base address, without a slash at its end. */
+  readonly path: string;
+  /** Begins a request; `headers` is flat. */
+  request(method: string, path: string, headers: readonly string[]): ClientRequest;
+}
+
+/** Checks the address of an API. Throws `UpstreamRefused`. */
+export async function upstreamAt({ upstream, ca, isRemote = false }: UpstreamOptions): Promise<Upstream> {
+  const url = URL.parse(upstream);
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+    throw new UpstreamRefused(`--upstream is "${upstream}"; write a base address such as http://127.0.0.1:3000/api`);
+  }
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (!isRemote) await requireLocal(hostname);
+  const isHttps = url.protocol === 'https:';
+  const trusted = isHttps && ca !== undefined ? { ca: [...getCACertificates('default'), ca] } : {};
+  return {
+    origin: url.origin,
+    host: url.host,
+    path: url.pathname.replace(/\/+$/, ''),
+    request: (method, path, headers) =>
+      (isHttps ? httpsRequest : httpRequest)({
+        hostname,
+        port: url.port || (isHttps ? 443 : 80),
+        method,
+        path,
+        headers,
+        // A kept connection may be closed when it is used again, which would look like an upstream that fails.
+        agent: false,
+        ...trusted,
+      }),
+  };
+}
+
+async function requireLocal(hostname: string): Promise<void> {
+  const addresses = await lookup(hostname, { all: true }).catch((error: Error) => {
+    throw new UpstreamRefused(`The upstream cannot be found: ${error.message}`);
+  });
+  const far = addresses.find(({ address }) => !LOCAL.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'));
+  if (!far) return;
+  throw new UpstreamRefused(
+    `The upstream is at ${far.address}, which is no private address; --remote allows that: what a wrong client sends twice is then done twice there`,
+  );
+}

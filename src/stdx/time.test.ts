@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MACHINE, systemTime } from './time.ts';
+
+/** The time of a machine whose clocks stand still until the test moves them. */
+function bench() {
+  const clocks = { monotonicMs: 500, systemMs: 1_000_000 };
+  const time = systemTime({ ...MACHINE, monotonicMs: () => clocks.monotonicMs, systemMs: () => clocks.systemMs });
+  return {
+    time,
+    clocks,
+    pass(ms: number) {
+      clocks.monotonicMs += ms;
+      clocks.systemMs += ms;
+    },
+  };
+}
+
+test('both readings begin with Unix time, and follow the monotonic clock', () => {
+  const { time, pass } = bench();
+  assert.deepEqual([time.now(), time.steadyMs()], [{ unix: 1_000, steady: 1_000 }, 1_000_000]);
+  pass(1_999);
+  assert.deepEqual([time.now(), time.steadyMs()], [{ unix: 1_001, steady: 1_001 }, 1_001_999]);
+  assert.equal(time.machine, time);
+});
+
+test('a step of the system clock moves Unix time within a second, and durations not at all', () => {
+  const { time, clocks, pass } = bench();
+  for (const [stepMs, unix] of [
+    [7_200_000, 8_201],
+    [-7_200_000, 1_002],
+    [-90_500, 913],
+    // Smaller ones are ignored, and add up to one that is not.
+    [-400, 914],
+    [-400, 914],
+  ] as const) {
+    time.now();
+    clocks.systemMs += stepMs;
+    assert.deepEqual(time.now(), time.now());
+    pass(1_000);
+    assert.equal(time.now().unix, unix);
+  }
+  assert.deepEqual([time.now().steady, time.steadyMs()], [1_005, 1_005_000]);
+});
+
+test('readings of one second are one object', () => {
+  const { time, pass } = bench();
+  const first = time.now();
+  pass(999);
+  assert.equal(time.now(), first);
+  pass(1);
+  assert.notEqual(time.now(), first);
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import sql from 'sql-template-tag';
+import type { Operator } from '../../catalog/audit.ts';
+import { type Ban, cappedBan, type DecidedBan, enforced, nextBan, type StoredBan } from '../../catalog/ban.ts';
+import type { Moment } from '../../stdx/time.ts';
+import type { Transaction } from '../engine.ts';
+import { recordAudit } from './audit.ts';
+import { assignments, insertInto } from './statement.ts';
+import type { Tables } from './tables.ts';
+
+type BanRow = Tables['bans'];
+type Epoch = Pick<Tables['api_keys'], 'epoch'>;
+
+/** Bans a key as `KeyStorage.ban` promises, in a transaction that is serialised with every other one. */
+export async function imposeBan(
+  trx: Transaction,
+  keyId: string,
+  { epoch, decided, now }: { epoch: number; decided: DecidedBan; now: Moment },
+): Promise<{ ban: Ban; isNew: boolean } | undefined> {
+  const [key] = await trx.all<Epoch>(sql`select epoch from api_keys where id = ${keyId}`);
+  if (!key || epoch < key.epoch) return undefined;
+  assert(epoch === key.epoch, 'no epoch begins but in storage');
+  const [last] = await trx.all<BanRow>(sql`
+    select * from bans where key_id = ${keyId} and lifted_at is null order by started_at desc limit 1`);
+  const next = { ...nextBan(last && toBan(last), decided), ...decided.answered };
+  const standing = await readStanding(trx, keyId, { next, now: now.unix });
+  if (standing) return { ban: enforced(standing, now), isNew: false };
+  const { startedAt, endsAt, level, reason } = next;
+  const row = { key_id: keyId, started_at: startedAt, ends_at: endsAt, level, reason, lifted_at: null };
+  await trx.run(insertInto('bans', [row]));
+  return { ban: enforced(toBan(row), now), isNew: true };
+}
+
+/**
+ * The ban that stands in the place of the next one, because the two would overlap. One that lies ahead was dated by a
+ * clock that was ahead: it runs from now on, and is stored so.
+ */
+async function readStanding(
+  trx: Transaction,
+  keyId: string,
+  { next, now }: { next: StoredBan; now: number },
+): Promise<StoredBan | undefined> {
+  const rows = await trx.all<BanRow>(sql`
+    select * from bans where key_id = ${keyId} and lifted_at is null and ends_at > ${next.startedAt}
+    order by started_at desc`);
+  const row = rows.find(({ started_at }) => started_at < next.endsAt || next.endsAt > now);
+  if (!row) return undefined;
+  const stored = toBan(row);
+  const ban = cappedBan(stored, now);
+  if (ban !== stored) {
+    const moments = { started_at: ban.startedAt, ends_at: ban.endsAt };
+    await trx.run(sql`
+      update bans set ${assignments(moments)} where key_id = ${keyId} and started_at = ${row.started_at}`);
+  }
+  return ban;
+}
+
+/** Lifts the running ban of a key and begins its next epoch, as `KeyStorage.lift` promises. */
+export async function liftBan(
+  trx: Transaction,
+  keyId: string,
+  { now, by }: { now: number; by: Operator },
+): Promise<boolean> {
+  await trx.run(sql`update api_keys set epoch = epoch + 1 where id = ${keyId}`);
+  const lifted = await trx.run(sql`
+    update bans set lifted_at = ${now} where key_id = ${keyId} and ends_at > ${now} and lifted_at is null`);
+  if (lifted === 0) return false;
+  const [before, after] = [{ banned: true }, { banned: false }];
+  await recordAudit(trx, { at: now, by, action: 'ban.lift', target: keyId, before, after });
+  return true;
+}
+
+/** The ban in a row. */
+export function toBan({ started_at, ends_at, level, reason }: Omit<BanRow, 'key_id' | 'lifted_at'>): StoredBan {
+  return { startedAt: started_at, endsAt: ends_at, level, reason };
+}

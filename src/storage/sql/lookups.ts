@@ -1,0 +1,44 @@
+/** Queries on their way at once. */
+const QUERIES_MAX = 2;
+/** Look-ups that share a query. */
+const NAMES_PER_QUERY = 1_000;
+
+interface Lookup<Value> {
+  readonly found: Promise<Value | undefined>;
+  resolve(value: Value | undefined): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Looks values up by name, so that a flood costs a handful of queries: those that wait for one of two queries on their
+ * way are asked in the next, up to 1,000 of them. A look-up fails as its query does.
+ */
+export function coalesceLookups<Value>(
+  query: (names: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+): (name: string) => Promise<Value | undefined> {
+  const waiting = new Map<string, Lookup<Value>>();
+  let underWay = 0;
+
+  async function ask(): Promise<void> {
+    const lookups = [...waiting.entries().take(NAMES_PER_QUERY)];
+    for (const [name] of lookups) waiting.delete(name);
+    underWay += 1;
+    try {
+      const values = await query(lookups.map(([name]) => name));
+      for (const [name, { resolve }] of lookups) resolve(values.get(name));
+    } catch (error) {
+      for (const [, { reject }] of lookups) reject(error);
+    }
+    underWay -= 1;
+    if (waiting.size > 0 && underWay < QUERIES_MAX) void ask();
+  }
+
+  return (name) => {
+    const before = waiting.get(name);
+    if (before) return before.found;
+    const { promise: found, resolve, reject } = Promise.withResolvers<Value | undefined>();
+    waiting.set(name, { found, resolve, reject });
+    if (underWay < QUERIES_MAX) void ask();
+    return found;
+  };
+}

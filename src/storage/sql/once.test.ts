@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import sql from 'sql-template-tag';
+import { temporaryFolder } from '../../../test/kit/service.ts';
+import { onSqlite } from '../../../test/kit/storage/bench.ts';
+import { retriesContract } from '../../../test/kit/storage/retries.ts';
+import { CatalogError } from '../../catalog/error.ts';
+import { IDEMPOTENCY_SECONDS } from '../../catalog/idempotency.ts';
+import type { Transaction } from '../engine.ts';
+import { openEngine } from '../open.ts';
+import { attemptOf, deleteOutcomes, once, selectOldOutcomes } from './once.ts';
+import type { Tables } from './tables.ts';
+
+const NOW = 1_800_000_000;
+
+retriesContract(onSqlite);
+
+/** A migrated database. `create` makes a number, one higher each time, with the Idempotency-Key. */
+async function openBench() {
+  const folder = temporaryFolder();
+  const { db } = await openEngine({ engine: 'sqlite', file: join(folder.path, 'x.db') });
+  let made = 0;
+  const transact = <T>(work: (trx: Transaction) => Promise<T>) => db.transaction(work);
+  const create = async (key: string | undefined, { keyId = 'key_1', fingerprint = 'f', now = NOW } = {}) => {
+    const id = key === undefined ? { keyId } : { keyId, idempotency: { key, fingerprint } };
+    const { resource, isReplay } = await transact((trx) => once(trx, { ...id, now }, async () => ({ made: ++made })));
+    return [resource.made, isReplay];
+  };
+  return {
+    db,
+    transact,
+    create,
+    async [Symbol.asyncDispose]() {
+      await db.close();
+      folder[Symbol.dispose]();
+    },
+  };
+}
+
+test('a create is replayed for its key until the outcome expires, and then made and kept anew', async () => {
+  await using bench = await openBench();
+  const { create } = bench;
+  const last = NOW + IDEMPOTENCY_SECONDS - 1;
+  assert.deepEqual(await create('a'), [1, false]);
+  assert.deepEqual(await create('a'), [1, true]);
+  assert.deepEqual(await create('a', { now: last }), [1, true]);
+  assert.deepEqual(await create('a', { now: last + 1 }), [2, false]);
+  assert.deepEqual(await create('a', { now: last + IDEMPOTENCY_SECONDS }), [2, true]);
+  assert.deepEqual(await create('a', { now: last + 2, fingerprint: 'f' }), [2, true]);
+});
+
+test('other Idempotency-Keys, other API keys and creates without one are not replayed', async () => {
+  await using bench = await openBench();
+  const { create } = bench;
+  assert.deepEqual(await create('a'), [1, false]);
+  assert.deepEqual(await create('b'), [2, false]);
+  assert.deepEqual(await create('a', { keyId: 'key_2' }), [3, false]);
+  assert.deepEqual(await create(undefined), [4, false]);
+  assert.deepEqual(await create(undefined), [5, false]);
+  assert.deepEqual(await create('a'), [1, true]);
+});
+
+test('a key for a different request is refused while its outcome is kept, and its text is not stored', async () => {
+  await using bench = await openBench();
+  const { db, create } = bench;
+  await create('secret');
+  await assert.rejects(create('secret', { fingerprint: 'g' }), {
+    code: 'idempotency_key_reused',
+    message: /"?secret"? was used for a different request/,
+  });
+  const expired = NOW + IDEMPOTENCY_SECONDS;
+  assert.deepEqual(await create('secret', { fingerprint: 'g', now: expired }), [2, false]);
+  assert.deepEqual(await create('secret', { fingerprint: 'g', now: expired }), [2, true]);
+  const rows = await db.all<Tables['outcomes']>(sql`select * from outcomes`);
+  // Any other form of the digest would not find the outcomes that an earlier release stored.
+  assert.deepEqual(
+    rows.map(({ idempotency_key, created_at }) => [idempotency_key, created_at]),
+    [['K7gNU3sdo-OL0wNhqoVWhr3g6s1xYv72ol_pe_Unols', expired]],
+  );
+});
+
+test('an attempt does its work once, until it is purged', async () => {
+  await using bench = await openBench();
+  const { db, transact } = bench;
+  const done: string[] = [];
+  const attemptAt = (attempt: string, now: number) =>
+    transact((trx) => once(trx, { ...attemptOf(attempt), now }, async () => void done.push(attempt)));
+  assert.deepEqual(await attemptAt('a', NOW), { resource: undefined, isReplay: false });
+  assert.deepEqual(await attemptAt('a', NOW + 1), { resource: undefined, isReplay: true });
+  await attemptAt('b', NOW + 1);
+  assert.deepEqual(done, ['a', 'b']);
+  const old = await selectOldOutcomes(db, NOW);
+  assert.equal(old.length, 1);
+  await transact((trx) => deleteOutcomes(trx, old, NOW - 1));
+  await attemptAt('a', NOW);
+  assert.deepEqual(done, ['a', 'b'], 'one that was used anew since is kept');
+  await transact((trx) => deleteOutcomes(trx, old, NOW));
+  await attemptAt('a', NOW);
+  await attemptAt('b', NOW);
+  assert.deepEqual(done, ['a', 'b', 'a']);
+});
+
+test('work that is refused keeps no outcome, in a transaction that goes on', async () => {
+  await using bench = await openBench();
+  const { db, transact } = bench;
+  const id = { keyId: 'key_1', idempotency: { key: 'a', fingerprint: 'f' }, now: NOW };
+  const refusal = new CatalogError('catalog_full', 'full');
+  await transact(async (trx) => {
+    await assert.rejects(
+      once(trx, id, () => Promise.reject(refusal)),
+      refusal,
+    );
+    assert.deepEqual(await once(trx, { ...id, keyId: 'key_2' }, async () => 2), { resource: 2, isReplay: false });
+  });
+  assert.deepEqual(
+    (await db.all<Tables['outcomes']>(sql`select * from outcomes`)).map(({ key_id, resource }) => [key_id, resource]),
+    [['key_2', '2']],
+  );
+});

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { DatabaseNotOpened } from '../engine.ts';
+import { createPrivately, IN_MEMORY } from './disk.ts';
+import { failureOf, findReadOnlyMount } from './failure.ts';
+
+const SQLITE_BUSY = 5;
+/** `isClaimed` in another process holds the lock briefly. */
+const CLAIM_WAIT_MS = 100;
+
+/**
+ * Keeps other services away from a database file until disposed of. The claim is SQLite's lock on a file beside the
+ * database, which the operating system releases even after a crash. Commands that may run beside the service need none.
+ * Throws `DatabaseNotOpened` if a service runs on the file.
+ */
+export function claimFile(file: string): Disposable {
+  if (file === IN_MEMORY) return { [Symbol.dispose]() {} };
+  const lock = `${file}.lock`;
+  const mount = findReadOnlyMount(file);
+  if (mount) throw new DatabaseNotOpened(`${mount.finding}: ${mount.advice}`);
+  try {
+    createPrivately(lock);
+    const claim = new DatabaseSync(lock, { timeout: CLAIM_WAIT_MS });
+    claim.exec('BEGIN EXCLUSIVE');
+    return { [Symbol.dispose]: () => claim.close() };
+  } catch (error) {
+    throw new DatabaseNotOpened(
+      isBusy(error)
+        ? `Another service runs on the database ${file}: stop it, or set DATABASE_URL to another file`
+        : `Cannot use the folder of the database ${file}: ${failureOf(file, error)}, or set DATABASE_URL to a writable place`,
+      { cause: error },
+    );
+  }
+}
+
+/** Whether a service holds the claim of a database file. Throws `DatabaseNotOpened`. */
+export function isClaimed(file: string): boolean {
+  const lock = `${file}.lock`;
+  if (file === IN_MEMORY || !existsSync(lock)) return false;
+  try {
+    using asked = new DatabaseSync(lock, { readOnly: true, timeout: 0 });
+    asked.prepare('SELECT count(*) FROM sqlite_schema').all();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw new DatabaseNotOpened(`Cannot read ${lock}: ${failureOf(file, error)}`, { cause: error });
+  }
+}
+
+/** Whether a service ran on a database file, and none does now; false where that cannot be told. */
+export function isAtRest(file: string): boolean {
+  try {
+    return existsSync(`${file}.lock`) && !isClaimed(file);
+  } catch {
+    return false;
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return (error as { errcode?: number }).errcode === SQLITE_BUSY;
+}

@@ -1,0 +1,86 @@
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+
+/** The database that SQLite keeps in memory, which has no file. */
+export const IN_MEMORY = ':memory:';
+/** Only the user that runs the service may read its data. */
+export const PRIVATE_FILE_MODE = 0o600;
+const PRIVATE_FOLDER_MODE = 0o700;
+const COPIED_BYTES_AT_ONCE = 1024 * 1024;
+
+/** Whether there is a file; unlike `existsSync` it throws where that may not be looked at. */
+export function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Whether a database file has a log that is not empty. */
+export function hasLog(file: string): boolean {
+  return sizeOf(file).logBytes > 0;
+}
+
+/** The bytes of a database file and its log, and those free on their disk; 0 for what is not there. */
+export function sizeOf(file: string) {
+  const bytesOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const { bavail, bsize } = statfsSync(dirname(resolve(file)));
+  return { databaseBytes: bytesOf(file), logBytes: bytesOf(`${file}-wal`), diskFreeBytes: bavail * bsize };
+}
+
+/**
+ * Makes an empty file with mode 0600 whatever the umask, and the folders above it with 0700, unless the file is there.
+ * SQLite gives the log and the index of a database the mode of the database. Throws what the system says.
+ */
+export function createPrivately(file: string): void {
+  if (existsSync(file)) return;
+  // Throws if the working folder was deleted; with `recursive`, mkdir would never return then.
+  realpathSync.native('.');
+  mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+  const descriptor = openSync(file, 'a', PRIVATE_FILE_MODE);
+  fchmodSync(descriptor, PRIVATE_FILE_MODE);
+  closeSync(descriptor);
+}
+
+/** Copies a file to a new one of mode 0600, synced. Node's own copy takes over the mode of the source. */
+export function copyPrivately(from: string, to: string): void {
+  createPrivately(to);
+  const [source, target] = [openSync(from, 'r'), openSync(to, 'r+')];
+  const bytes = Buffer.alloc(COPIED_BYTES_AT_ONCE);
+  try {
+    for (let read = readSync(source, bytes); read > 0; read = readSync(source, bytes)) {
+      for (let written = 0; written < read; ) written += writeSync(target, bytes, written, read - written);
+    }
+    fsyncSync(target);
+  } finally {
+    closeSync(source);
+    closeSync(target);
+  }
+}
+
+/** Syncs a file and renames it into place, so that a power cut leaves either the old file or the new one. */
+export function putInPlace(unfinished: string, file: string): void {
+  syncToDisk(unfinished);
+  renameSync(unfinished, file);
+  syncToDisk(dirname(file));
+}
+
+/** Syncs a file, or the names in a folder. */
+export function syncToDisk(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

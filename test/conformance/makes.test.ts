@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { HONEST } from '../kit/conformance/honest.ts';
+import { judgeMake, MAIN_KEY, type Make, openMake } from '../kit/conformance/stranger.ts';
+import { WRONG } from '../kit/conformance/wrong.ts';
+import { run } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+describe('at the published level, on turned time, the referee acquits a server with', () => {
+  for (const [name, make] of Object.entries(HONEST)) {
+    test(name, async () => {
+      const { report, failure } = await judgeMake(make);
+      assert.equal(failure, undefined);
+      assert.deepEqual(
+        report.rules.filter(({ verdict }) => verdict === 'failed').map(({ id, seen }) => `${id}: ${seen}`),
+        [],
+      );
+      assert.ok(report.passed > 20, `only ${report.passed} passed`);
+    });
+  }
+});
+
+/** Every tenth, so that each run judges some of each kind; all of them are judged with the slow tests. */
+describe('the referee blames, by the right rule,', () => {
+  for (const [name, { make, rules, isFull = false }] of Object.entries(WRONG).filter((_, index) => index % 10 === 0)) {
+    test(name, async () => {
+      const { report } = await judgeMake(make, { isFull });
+      const failed = report.rules.filter(({ verdict }) => verdict === 'failed').map(({ id }) => id);
+      assert.ok(
+        failed.some((id) => rules.includes(id)),
+        `${failed}`,
+      );
+    });
+  }
+});
+
+test('a server that fails one in twenty gets one verdict in ten runs', async () => {
+  for (let seed = 1; seed <= 10; seed += 1) {
+    const { report, failure } = await judgeMake({ seed: seed * 7_919 });
+    assert.equal(failure, undefined);
+    assert.deepEqual(
+      report.rules.filter(({ verdict }) => verdict !== 'passed').map(({ id }) => id),
+      ['limits.headers-on-304', 'limits.headers-on-415', 'limits.retry-after-suffices'],
+      `seed ${seed}: ${report.rules.map(({ id, seen, reason }) => ((seen ?? reason) ? `${id} ${seen ?? reason}` : '')).join(' ')}`,
+    );
+  }
+});
+
+test('a wrong limit of a plan is blamed, if the plan is known', async () => {
+  const planLimits = [300, 10_000];
+  const { report } = await judgeMake({}, { planLimits, only: ['limits.plan'] });
+  assert.deepEqual(
+    report.rules.map(({ id, seen }) => `${id}: ${seen}`),
+    ['limits.plan: Limit is 60, not 300 or 10000'],
+  );
+  const right = await judgeMake({}, { planLimits: [60, 1_000], only: ['limits.plan'] });
+  assert.equal(right.report.passed, 1);
+});
+
+describe('the command ends with', () => {
+  const folder = temporaryFolder();
+  const conformance = (url: string, ...args: string[]) =>
+    run(['conformance', url, '--key', MAIN_KEY, ...args], { cwd: folder.path });
+
+  test('2 and the verdicts so far, for a server that answers 429 to everything', async () => {
+    await using server = await openMake({
+      changes: (made) => Object.assign(made, { status: 429, headers: { 'retry-after': 3_600 }, body: '' }),
+    });
+    const { code, stdout, stderr } = await conformance(server.url);
+    assert.equal(code, 2, stdout);
+    assert.match(stderr, /nothing could be judged/);
+    assert.match(stdout, /\n\n\d+ not judged of \d+ rules\n$/);
+  });
+
+  test('2 and the verdicts so far, for a server that goes away', async () => {
+    let requests = 0;
+    await using server = await openMake({
+      instead: (_, response) => {
+        requests += 1;
+        if (requests > 20) response.socket?.destroy();
+        return requests > 20;
+      },
+    });
+    const { code, stdout, stderr } = await conformance(server.url);
+    assert.equal(code, 2, stdout);
+    assert.match(stderr, /the server no longer answers: no answer: socket hang up/);
+    assert.match(stdout, /\n\n\d+ passed, \d+ not judged of \d+ rules\n$/);
+  });
+
+  test('2 and one line for a redirect', async () => {
+    await using server = await openMake({
+      changes: (made) => Object.assign(made, { status: 308, headers: { location: 'https://else\u009b.example/v1' } }),
+    });
+    const { code, stdout, stderr } = await conformance(server.url);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /redirects to https:\/\/else\S* ?\.example\/v1; give the address that answers\n$/);
+  });
+
+  test('3 with --strict, if a rule could not be judged; --skip leaves it out', async () => {
+    await using server = await openMake({ isSerial: true });
+    const lenient = await conformance(server.url);
+    assert.deepEqual([lenient.code, /\d+ not judged of/.test(lenient.stdout)], [0, true]);
+    const only = ['--only', 'list.200-array', '--only', 'limits.429-over-limit'];
+    assert.equal((await conformance(server.url, '--strict', ...only)).code, 3);
+    const { code, stdout } = await conformance(server.url, '--strict', ...only, '--skip', 'limits.429-over-limit');
+    assert.deepEqual([code, /\n1 passed of 1 rule\n$/.test(stdout)], [0, true], stdout);
+  });
+
+  test('1 for the worst of several runs', async () => {
+    let requests = 0;
+    await using server = await openMake({
+      changes: (made) => {
+        requests += 1;
+        if (requests > 4 && made.status === 200) made.body = 'no list';
+      },
+    });
+    const { code, stdout } = await conformance(server.url, '--only', 'list.200-array', '--repeat', '3');
+    assert.equal(code, 1);
+    assert.match(stdout, /the body is no JSON array \(in \d of 3 runs\)/);
+  });
+
+  test('1 and nothing unprintable, for a hostile answer', async () => {
+    await using server = await openMake({
+      changes: (made) => Object.assign(made, { body: '\x1b]0;\x07\u009b31m\u202e<b>', headers: { 'x-a': '\x9b1m' } }),
+    });
+    for (const form of ['--json', '--junit', '--tap', '--full']) {
+      const { code, stdout } = await conformance(server.url, form, '--only', 'list.200-array');
+      assert.equal(code, 1);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+      assert.doesNotMatch(stdout, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+    }
+  });
+});
+
+test('a list of 100,000 is judged, and one that is not a list is not read to its end', async () => {
+  const many = Array.from({ length: 100_000 }, (_, index) => ({ id: index + 1_000_000, name: `Dog ${index}` }));
+  const { report } = await judgeMake(
+    { listed: (categories) => [...many, ...categories] },
+    { only: ['list.200-array', 'create.ids-unique', 'list.every-category'] },
+  );
+  assert.equal(report.passed, 3, JSON.stringify(report.rules.filter(({ verdict }) => verdict !== 'passed')));
+  let written = 0;
+  const endless: Make = {
+    instead: ({ method, path, key }, response) => {
+      if (method !== 'GET' || path !== '/categories' || key !== MAIN_KEY) return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const write = () => {
+        while (!response.destroyed && written < 200e6 && response.write('[]'.repeat(50_000))) written += 100_000;
+      };
+      response.on('drain', write);
+      write();
+      return true;
+    },
+  };
+  const { report: hostile } = await judgeMake(endless, { only: ['list.200-array'] });
+  assert.deepEqual(
+    hostile.rules.map(({ seen }) => seen),
+    ['something follows the array'],
+  );
+  assert.ok(written < 50e6, `${written} bytes were read`);
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deleteCategory, renameCategory } from '../../src/catalog/operator/category-changes.ts';
+import { signIn } from '../kit/console/visitor.ts';
+import { OPERATOR } from '../kit/operator.ts';
+import { testService } from '../kit/service.ts';
+
+test('a category has its history, and the audit is searched for an old name', async () => {
+  await using service = await testService();
+  const { storage } = service;
+  const { key } = await service.issue({ name: 'shop' });
+  for (const name of ['Dog', 'Cat']) await storage.categories.insert({ name }, { keyId: key.id });
+  const context = { storage, by: OPERATOR };
+  await renameCategory(context, 1, 'Straße "5"');
+  await renameCategory(context, 2, 'Cats');
+  const operator = await signIn(service);
+  const history = await operator.page('/categories/1');
+  assert.match(history, /<h2 id="history-heading">History/);
+  assert.match(history, /id="history-heading"[\s\S]*<del>.*Dog.*<\/del> <ins>.*Straße &quot;5&quot;/);
+  assert.ok(!history.includes('Cats'));
+  await renameCategory(context, 1, 'Hounds');
+  await deleteCategory(context, 1);
+  for (const old of ['dog', 'straße "5"']) {
+    const found = await operator.page(`/audit?q=${encodeURIComponent(old)}`);
+    assert.ok(found.includes('Straße') && !found.includes('Cats') && !found.includes('<code>key.create'), old);
+  }
+  const csv = await operator.page('/audit/export?q=hounds');
+  assert.deepEqual(csv.match(/category\.\w+/g), ['category.delete', 'category.rename']);
+});

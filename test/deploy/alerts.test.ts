@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { parseDuration } from '../../src/stdx/duration.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+const RULES = fileURLToPath(new URL('../../deploy/prometheus/alerts.yaml', import.meta.url));
+const noPromtool = missingPrograms('promtool');
+const STEP_SECONDS = 15;
+const BEGINS_SECONDS = 10 * 60;
+const ENDS_SECONDS = 40 * 60;
+const LAST_SECONDS = 50 * 60;
+/** How long after its beginning, and its `for`, and after its end trouble may be told wrongly. */
+const LATE_SECONDS = 150;
+
+/** The value of a series at a second; undefined while it is not scraped. */
+type Series = (at: number) => number | string | undefined;
+
+const isTrouble = (at: number) => at >= BEGINS_SECONDS && at < ENDS_SECONDS;
+const gauge =
+  (usual: number, inTrouble: number | undefined): Series =>
+  (at) =>
+    isTrouble(at) ? inTrouble : usual;
+/** A counter, by its rates per second. */
+const counter =
+  (usual: number, inTrouble: number): Series =>
+  (at) => {
+    const trouble = Math.min(Math.max(at - BEGINS_SECONDS, 0), ENDS_SECONDS - BEGINS_SECONDS);
+    return usual * (at - trouble) + inTrouble * trouble;
+  };
+
+/** No rule may depend on the job's name, nor take another job's series for the service's. */
+const AT = 'job="shop",instance="a:1"';
+const OTHER = 'job="other",instance="b:1"';
+const build = { [`pet_catalog_build_info{${AT}}`]: gauge(1, 1) };
+const requests = (labels: string) => `pet_catalog_request_duration_seconds_count{${AT},${labels}}`;
+const durations = (le: string, labels: string) =>
+  `pet_catalog_request_duration_seconds_bucket{${AT},le="${le}",${labels}}`;
+const PUBLIC = 'listener="public",api="true"';
+const OPERATOR = 'listener="operator",api="false"';
+
+/** The trouble of each alert: what Prometheus reads before, during and after it. */
+const TROUBLE: Record<string, Record<string, Series>> = {
+  PetCatalogDown: {
+    [`up{${AT}}`]: gauge(1, 0),
+    [`up{${OTHER}}`]: gauge(0, 0),
+    [`pet_catalog_build_info{${AT}}`]: gauge(1, undefined),
+  },
+  PetCatalogErrors: {
+    [requests(`${PUBLIC},status="200"`)]: counter(10, 10),
+    [requests(`${PUBLIC},status="503"`)]: counter(0, 0.2),
+    [requests(`${OPERATOR},status="500"`)]: counter(10, 10),
+  },
+  PetCatalogSlow: {
+    [durations('0.5', PUBLIC)]: counter(10, 9),
+    [durations('1', PUBLIC)]: counter(10, 10),
+    [durations('+Inf', PUBLIC)]: counter(10, 10),
+    [durations('0.5', OPERATOR)]: counter(0, 0),
+    [durations('1', OPERATOR)]: counter(10, 10),
+    [durations('+Inf', OPERATOR)]: counter(10, 10),
+  },
+  PetCatalogStorageFailing: { [`pet_catalog_storage_failing{${AT},work="write"}`]: gauge(0, 1) },
+  PetCatalogDamagedRows: { [`pet_catalog_damaged_rows{${AT},table="pets"}`]: gauge(0, 2) },
+  PetCatalogWritesWaiting: { [`pet_catalog_waiting_writes{${AT}}`]: gauge(5_000, 5_001) },
+  PetCatalogCountsNotSaved: { [`pet_catalog_count_save_failures_total{${AT}}`]: counter(0, 2) },
+  PetCatalogRedisDown: { [`pet_catalog_limiter_degraded{${AT}}`]: gauge(0, 1) },
+  PetCatalogRedisLate: { [`pet_catalog_redis_deadlines_total{${AT}}`]: counter(0.01, 0.2) },
+  PetCatalogGuessing: {
+    [`pet_catalog_failed_authentications_total{${AT},${PUBLIC},reason="invalid_api_key"}`]: counter(1, 11),
+    [`pet_catalog_failed_authentications_total{${AT},${PUBLIC},reason="missing_api_key"}`]: counter(99, 99),
+  },
+  PetCatalogBans: { [`pet_catalog_bans_total{${AT},plan="pro"}`]: counter(0, 0.1) },
+  PetCatalogBusy: {
+    ...build,
+    [`nodejs_eventloop_lag_p99_seconds{${AT}}`]: gauge(0.2, 0.3),
+    [`nodejs_eventloop_lag_p99_seconds{${OTHER}}`]: gauge(9, 9),
+  },
+  PetCatalogConnections: {
+    ...build,
+    [`process_open_fds{${AT}}`]: gauge(700, 900),
+    [`process_max_fds{${AT}}`]: gauge(1_000, 1_000),
+    [`process_open_fds{${OTHER}}`]: gauge(900, 900),
+    [`process_max_fds{${OTHER}}`]: gauge(1_000, 1_000),
+  },
+  PetCatalogNoDescriptors: {
+    [`pet_catalog_descriptors_exhausted{${AT}}`]: gauge(0, 1),
+    [`pet_catalog_descriptor_exhaustions_total{${AT}}`]: (at) => (at < BEGINS_SECONDS ? 0 : 1),
+  },
+  PetCatalogBackupOld: {
+    [`pet_catalog_backup_timestamp_seconds{${AT}}`]: (at) => (isTrouble(at) ? BEGINS_SECONDS - 300 : at - (at % 300)),
+    [`pet_catalog_backup_interval_seconds{${AT}}`]: gauge(300, 300),
+  },
+  PetCatalogNearlyFull: {
+    [`pet_catalog_categories{${AT}}`]: gauge(900, 901),
+    [`pet_catalog_categories_max{${AT}}`]: gauge(1_000, 1_000),
+  },
+  PetCatalogDiskLow: { [`pet_catalog_disk_free_bytes{${AT}}`]: gauge(2 ** 30, 2 ** 30 - 1) },
+  PetCatalogLogLarge: { [`pet_catalog_database_log_bytes{${AT}}`]: gauge(2 ** 28, 2 ** 28 + 1) },
+  PetCatalogCertificate: {
+    [`pet_catalog_certificate_expires_timestamp_seconds{${AT}}`]: gauge(20 * 86_400, 13 * 86_400),
+    [`pet_catalog_certificate_expires_timestamp_seconds{job="shop",instance="none:1"}`]: gauge(0, 0),
+  },
+  PetCatalogRestarting: {
+    ...build,
+    [`process_start_time_seconds{${AT}}`]: (at) =>
+      isTrouble(at) ? at - (at % 60) : at < BEGINS_SECONDS ? 1 : ENDS_SECONDS,
+    [`process_start_time_seconds{${OTHER}}`]: (at) => at,
+  },
+};
+
+/** Alerts whose trouble lasts longer, by the seconds from its end until they end. */
+const ENDS_LATE: Record<string, number> = { PetCatalogRestarting: 300 };
+
+interface Rule {
+  readonly alert: string;
+  readonly for?: string;
+}
+const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+
+/** Runs promtool over one unit test of the rules; returns what it complains of. */
+function complaints(unit: object): string {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'test.json');
+  const whole = { rule_files: [RULES], evaluation_interval: `${STEP_SECONDS}s`, tests: [unit] };
+  writeFileSync(file, JSON.stringify(whole));
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  return status === 0 ? '' : stdout + stderr;
+}
+
+function samples(series: Series): string {
+  const values = Array.from({ length: LAST_SECONDS / STEP_SECONDS + 1 }, (_, step) => series(step * STEP_SECONDS));
+  return values.map((value, step) => value ?? (values[step - 1] === undefined ? '_' : 'stale')).join(' ');
+}
+
+function unitOf(alert: string, series: Record<string, Series>, firing: readonly [at: number, count: number][]) {
+  return {
+    interval: `${STEP_SECONDS}s`,
+    input_series: Object.entries(series).map(([name, each]) => ({ series: name, values: samples(each) })),
+    promql_expr_test: firing.map(([at, count]) => ({
+      expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
+      eval_time: `${at}s`,
+      exp_samples: count === 0 ? [] : [{ labels: '{}', value: count }],
+    })),
+  };
+}
+
+suite('each alert fires while its trouble lasts, and ends with it', { skip: noPromtool }, () => {
+  for (const { alert, for: pending = '0s' } of rules) {
+    test(alert, () => {
+      const series = TROUBLE[alert] ?? assert.fail('its trouble is missing here');
+      const begins = BEGINS_SECONDS + (parseDuration(pending) ?? 0) + LATE_SECONDS + (alert.endsWith('Old') ? 600 : 0);
+      const ends = ENDS_SECONDS + (ENDS_LATE[alert] ?? LATE_SECONDS);
+      const firing: [number, number][] = [
+        [BEGINS_SECONDS - STEP_SECONDS, 0],
+        [begins, 1],
+        [ENDS_SECONDS - STEP_SECONDS, 1],
+        [ends, 0],
+        [LAST_SECONDS, 0],
+      ];
+      assert.equal(complaints(unitOf(alert, series, firing)), '');
+      assert.notEqual(complaints(unitOf(alert, series, [[begins, 0]])), '', 'the check can fail');
+    });
+  }
+
+  test('a service that was never seen, or is no longer scraped, is down', () => {
+    const never = { [`up{${AT}}`]: gauge(0, 0), [`up{${OTHER}}`]: gauge(1, 1) };
+    assert.equal(complaints(unitOf('PetCatalogDown', never, [[300, 1]])), '');
+    assert.equal(complaints(unitOf('PetCatalogDown', {}, [[300, 1]])), '');
+    const removed = { [`up{${AT}}`]: (at: number) => (at < BEGINS_SECONDS ? 1 : undefined) };
+    const seen = { ...removed, [`pet_catalog_build_info{${AT}}`]: removed[`up{${AT}}`] as Series };
+    assert.equal(complaints(unitOf('PetCatalogDown', seen, [[BEGINS_SECONDS + 90, 1]])), '');
+  });
+
+  test('the link leads to the runbook that the configuration names', () => {
+    const [external, instance] = [{ pet_catalog_runbook: 'https://x/operations' }, { job: 'shop', instance: 'a:1' }];
+    const expected = {
+      exp_labels: { severity: 'page', ...instance },
+      exp_annotations: {
+        summary: 'The database of a:1 cannot be read or written',
+        runbook_url: 'https://x/operations#the-disk-is-full',
+      },
+    };
+    const unit = {
+      ...unitOf('PetCatalogStorageFailing', TROUBLE.PetCatalogStorageFailing ?? {}, []),
+      external_labels: external,
+      alert_rule_test: [{ eval_time: '15m', alertname: 'PetCatalogStorageFailing', exp_alerts: [expected] }],
+    };
+    assert.equal(complaints(unit), '');
+  });
+});

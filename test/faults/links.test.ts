@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Category } from '../../src/catalog/category.ts';
+import { untilTrue } from '../kit/clock.ts';
+import { send } from '../kit/faults/creating.ts';
+import { issueKey } from '../kit/faults/kills.ts';
+import { run, runProcess, serveProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+import { contentsOf, flip } from '../kit/storage/files.ts';
+
+/** A database that is called by links: its log, its lock and its notes are beside the real file. */
+
+const CREATES = 30;
+
+/** A folder with a database in `data`, and names that lead to it; a service left some creates in the log. */
+async function linked() {
+  const folder = temporaryFolder();
+  const cwd = folder.path;
+  const secret = await issueKey(cwd);
+  for (const name of ['by-file', 'by-both']) mkdirSync(join(cwd, name));
+  symlinkSync('data', join(cwd, 'by-folder'));
+  symlinkSync('../data/pet-catalog.db', join(cwd, 'by-file/link.db'));
+  symlinkSync('../by-folder/pet-catalog.db', join(cwd, 'by-both/middle.db'));
+  symlinkSync('middle.db', join(cwd, 'by-both/link.db'));
+  const links = ['by-folder/pet-catalog.db', 'by-file/link.db', 'by-both/link.db'];
+  return { folder, cwd, secret, links, file: join(cwd, 'data/pet-catalog.db') };
+}
+
+const by = (link: string) => ({ DATABASE_URL: `sqlite:${link}` });
+
+test('by whatever link a damaged log is found, repaired and refused', async () => {
+  const { folder, cwd, secret, links, file } = await linked();
+  using _folder = folder;
+  {
+    await using service = await serveProcess([], { cwd, env: by(links[2] ?? '') });
+    const agent = new Agent({ keepAlive: true });
+    for (let i = 0; i < CREATES; i += 1) {
+      assert.equal((await send(agent, `${service.url}/categories`, secret, { name: `${i}` })).status, 201);
+    }
+    agent.destroy();
+    await service.end('SIGKILL');
+  }
+  for (const link of links) {
+    const whole = await run(['doctor', '--repair', '--json'], { cwd, env: by(link) });
+    assert.equal(JSON.parse(whole.stdout).intact.rows.categories, CREATES, link);
+    const listed = await run(['categories', 'list', '--json'], { cwd, env: by(link) });
+    assert.equal(JSON.parse(listed.stdout).length, CREATES, link);
+  }
+  const frame = 24 + readFileSync(`${file}-wal`).readUInt32BE(8);
+  flip(`${file}-wal`, 32 + 12 * frame + 100);
+  const before = contentsOf(join(cwd, 'data'));
+  for (const link of links) {
+    for (const command of [['doctor'], ['keys', 'list'], ['serve', '--port', '0']]) {
+      const { code, stdout, stderr } = await run(command, { cwd, env: by(link) });
+      assert.equal(code, 1, `${command} ${link}`);
+      assert.match(stdout + stderr, /is damaged: its log is damaged at byte/, `${command} ${link}`);
+    }
+  }
+  assert.deepEqual(contentsOf(join(cwd, 'data')), before);
+  assert.ok(!existsSync(join(cwd, 'by-file/link.db.lock')));
+});
+
+test('one service runs on a file, by whatever link, and commands find its listener', async () => {
+  const { folder, cwd, links } = await linked();
+  using _folder = folder;
+  await using service = await serveProcess([], { cwd, env: by(links[1] ?? '') });
+  await untilTrue(() => service.output.stderr.includes('operatorUrl'));
+  const [, operatorUrl = 'none'] = /"operatorUrl":"([^"]+)"/.exec(service.output.stderr) ?? [];
+  for (const link of [...links, 'data/pet-catalog.db']) {
+    const { code, stderr } = await runProcess(['serve', '--port', '0'], { cwd, env: by(link) });
+    assert.equal(code, 1);
+    assert.match(stderr, /Another service runs on the database/, link);
+    const { stdout } = await run(['console', 'login'], { cwd, env: by(link) });
+    assert.ok(stdout.startsWith(operatorUrl), stdout);
+  }
+});
+
+test('a link that leads nowhere is refused, and nothing is made', async () => {
+  using folder = temporaryFolder();
+  symlinkSync('gone/x.db', join(folder.path, 'link.db'));
+  for (const command of [['serve'], ['keys', 'create', '--name', 'a'], ['keys', 'list']]) {
+    const { code, stderr } = await run(command, { cwd: folder.path, env: by('link.db') });
+    assert.deepEqual(
+      [code, stderr],
+      [
+        2,
+        `pet-catalog: DATABASE_URL: ${join(folder.path, 'link.db')} is a link that leads nowhere (from the environment)\n`,
+      ],
+    );
+  }
+  assert.deepEqual(contentsOf(folder.path), {});
+});
+
+test('a file with two names is read, and not written to until it has one', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  const secret = await issueKey(cwd);
+  const file = join(cwd, 'data/pet-catalog.db');
+  linkSync(file, join(cwd, 'backup.db'));
+  const before = contentsOf(join(cwd, 'data'));
+  for (const command of [
+    ['serve', '--port', '0'],
+    ['keys', 'create', '--name', 'b'],
+    ['migrate'],
+    ['restore', 'other.db'],
+  ]) {
+    if (command[0] === 'restore') assert.equal((await run(['backup', 'other.db'], { cwd })).code, 0);
+    const { code, stderr } = await run(command, { cwd });
+    assert.equal(code, 1, command.join(' '));
+    assert.match(stderr, /has 2 names \(hard links\), so it is not written to: .*`cp /, command.join(' '));
+  }
+  assert.match((await run(['doctor'], { cwd })).stdout, /PROBLEM writing: .* has 2 names/);
+  for (const env of [{}, by('backup.db')]) assert.match((await run(['keys', 'list'], { cwd, env })).stdout, /load/);
+  assert.deepEqual(contentsOf(join(cwd, 'data')), before);
+  rmSync(join(cwd, 'backup.db'));
+  await using service = await serveProcess([], { cwd });
+  const { body } = await send(new Agent(), `${service.url}/categories`, secret);
+  assert.deepEqual(JSON.parse(body) as Category[], []);
+});

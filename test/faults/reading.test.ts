@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { send } from '../kit/faults/creating.ts';
+import { issueKey } from '../kit/faults/kills.ts';
+import { run, serveProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+import { contentsOf } from '../kit/storage/files.ts';
+
+/** Commands that only read change nothing. */
+
+/** Each with what it prints of a database with the category Dog and one key. */
+const READING: readonly (readonly [command: string, printed: RegExp])[] = [
+  ['keys list', /load/],
+  ['usage --json', /^\[/],
+  ['audit', /key\.create/],
+  ['categories list', /Dog/],
+  ['categories export', /Dog/],
+  ['operators list', /No tokens yet/],
+  ['clock show', /not turned/],
+  ['doctor', /is sound/],
+];
+
+test('commands that only read change no byte and leave no file, at rest, beside a service and after a kill', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  const data = join(cwd, 'data');
+  mkdirSync(join(cwd, 'backups'));
+  const secret = await issueKey(cwd);
+  const reads = async (when: string, env: Record<string, string> = {}, look: (of: string) => unknown = contentsOf) => {
+    const before = look(data);
+    const backups = contentsOf(join(cwd, 'backups'));
+    for (const [command, printed] of READING) {
+      const { code, stdout, stderr } = await run(command.split(' '), { cwd, env });
+      assert.equal(code, 0, `${command} ${when}: ${stdout}${stderr}`);
+      assert.match(stdout, printed, `${command} ${when}`);
+      assert.deepEqual(look(data), before, `${command} ${when}`);
+      assert.deepEqual(contentsOf(join(cwd, 'backups')), backups, `${command} ${when}`);
+    }
+  };
+  await using service = await serveProcess([], { cwd });
+  const { status } = await send(new Agent(), `${service.url}/categories`, secret, { name: 'Dog' });
+  assert.equal(status, 201);
+  // The service itself writes its counts to the log.
+  await reads('beside a service', {}, (of) => [Object.keys(contentsOf(of)), contentsOf(of)['pet-catalog.db']]);
+  assert.equal((await run(['backup', 'backups/pets.db'], { cwd })).code, 0);
+  await service.end('SIGKILL');
+  await reads('after a kill');
+  await reads('of a backup', { DATABASE_URL: 'sqlite:backups/pets.db' });
+  await using again = await serveProcess([], { cwd });
+  await again.end('SIGTERM');
+  await reads('at rest');
+});
+
+test('on tables of an earlier release every command but `migrate` and `serve` says what to run, and changes nothing', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  await issueKey(cwd);
+  {
+    using database = new DatabaseSync(join(cwd, 'data/pet-catalog.db'));
+    database.exec(`DELETE FROM kysely_migration WHERE name = '012-route-usage'; DROP TABLE route_usage`);
+  }
+  const before = contentsOf(join(cwd, 'data'));
+  const writing = ['keys create --name late', 'categories delete 1', 'console login'];
+  for (const command of [...READING.map(([each]) => each), ...writing].filter((each) => each !== 'doctor')) {
+    const { code, stderr } = await run(command.split(' '), { cwd });
+    assert.deepEqual(
+      [code, stderr],
+      [
+        1,
+        'pet-catalog: Cannot open the database ./data/pet-catalog.db: its tables are of an earlier release; run `pet-catalog migrate`\n',
+      ],
+      command,
+    );
+    assert.deepEqual(contentsOf(join(cwd, 'data')), before, command);
+  }
+  const doctor = await run(['doctor'], { cwd });
+  assert.match(doctor.stdout, /warning +tables: The tables lack 1 migrations\n +→ run `pet-catalog migrate`/);
+  assert.deepEqual(contentsOf(join(cwd, 'data')), before);
+  assert.equal((await run(['migrate'], { cwd })).code, 0);
+  assert.match((await run(['keys', 'list'], { cwd })).stdout, /load/);
+});

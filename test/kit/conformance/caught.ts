@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { mintSecret } from '../../../src/catalog/api-key.ts';
+import { Broken } from '../../../src/conformance/rule.ts';
+import { RULES } from '../../../src/conformance/rules.ts';
+import type { Defect } from '../../../src/rehearsal/defects/defect.ts';
+import { DEFECTS } from '../../../src/rehearsal/defects/defects.ts';
+import { testService } from '../service.ts';
+import { refereed } from './referee.ts';
+
+const EXPECTATION = /^ +(?:(?:for|if) \(.*\) )?(?:throw )?expect\w*\(/;
+
+/**
+ * Registers tests that show that the referee catches each defect of some rules by the rule that it breaks and by no
+ * other, and that every expectation in the files of these rules has a defect that it finds.
+ */
+export function catchDefects(files: readonly string[], isOf: (rule: string) => boolean): void {
+  const found = new Set<string>();
+
+  describe('the referee catches, by the rule that it breaks and by no other,', () => {
+    for (const defect of DEFECTS.filter(({ rule }) => isOf(rule))) {
+      test(`${defect.name}: ${defect.description}`, async () => {
+        const { ids, seen, lines } = await caughtBy(defect);
+        for (const line of lines) found.add(line);
+        assert.deepEqual(ids, [defect.rule], seen);
+      });
+    }
+  });
+
+  test('each rule has a defect', () => {
+    const rules = RULES.filter(({ id }) => isOf(id)).map(({ id }) => id);
+    assert.ok(rules.length > 20);
+    assert.deepEqual(
+      rules.filter((id) => !DEFECTS.some(({ rule }) => rule === id)),
+      [],
+    );
+  });
+
+  test('each expectation was seen to fail', () => {
+    const expectations = files.flatMap((file) => {
+      const path = fileURLToPath(new URL(`../../../src/conformance/rules/${file}`, import.meta.url));
+      const lines = readFileSync(path, 'utf8').split('\n');
+      return lines.flatMap((line, index) => (EXPECTATION.test(line) ? [`${basename(file)}:${index + 1}`] : []));
+    });
+    assert.ok(expectations.length > 30);
+    assert.deepEqual(
+      expectations.filter((each) => !found.has(each)),
+      [],
+    );
+  });
+}
+
+/** The rules that a defect breaks, with what was seen, and the lines of the expectations that found it. */
+async function caughtBy({ name, rule, waits }: Defect) {
+  const lines: string[] = [];
+  await using service = await testService({ ENVIRONMENT: 'staging', REHEARSAL: 'on', DEFECT: name });
+  const needsOther = rule === 'auth.other-environment';
+  const { rules } = await refereed(service, {
+    isFull: waits === true,
+    otherEnvironmentKey: needsOther ? mintSecret('production') : undefined,
+    planLimits: rule === 'limits.plan' ? [60, 1_000] : undefined,
+    onVerdict: (_, error) => {
+      if (!(error instanceof Broken)) return;
+      for (const [, line] of error.stack?.matchAll(/rules\/([\w-]+\.ts:\d+)/g) ?? []) lines.push(line ?? '');
+    },
+  });
+  const failed = rules.filter(({ verdict }) => verdict === 'failed');
+  return { ids: failed.map(({ id }) => id), seen: failed.map(({ id, seen }) => `${id}: ${seen}`).join('\n'), lines };
+}

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { untilTrue } from '../kit/clock.ts';
+import { COMMAND, runProcess } from '../kit/process.ts';
+import { temporaryFolder } from '../kit/service.ts';
+
+/** What a CI job of others runs: a client under scripts, with one line. */
+
+const CLIENT = fileURLToPath(new URL('../kit/rehearsal/program.ts', import.meta.url));
+const folder = temporaryFolder();
+after(() => folder[Symbol.dispose]());
+
+const node = process.execPath;
+const rehearse = (args: readonly string[], env: Record<string, string> = {}) =>
+  runProcess(['rehearse', 'run', ...args], { cwd: folder.path, env });
+/** Our program as the command, with its habits. */
+const client = (...habits: string[]) => ['--', node, CLIENT, ...habits];
+const file = (name: string, text: string) => {
+  const path = join(folder.path, name);
+  writeFileSync(path, text);
+  return path;
+};
+
+interface Rehearsed {
+  readonly keyId: string;
+  readonly script: string;
+  readonly reached: number;
+  readonly steps: number;
+  readonly requests: readonly { readonly number: number; readonly step: string }[];
+  readonly rules: readonly { readonly rule: string; readonly verdict: string; readonly evidence: readonly string[] }[];
+  readonly command: { readonly exit: number | null; readonly timedOut: boolean };
+}
+
+test('without a script a set runs that a client of one call ends, each with a key of its own', async () => {
+  const { code, stdout, stderr } = await rehearse(['--json', ...client()]);
+  const reports = JSON.parse(stdout) as Rehearsed[];
+  assert.equal(code, 0, stdout + stderr);
+  assert.deepEqual(
+    reports.map(({ script, reached, command }) => [script, reached, command.exit]),
+    [
+      ['limit:1,ok', 2, 0],
+      ['lost,ok', 2, 0],
+      ['unavailable:1,ok', 2, 0],
+      ['error*2,ok', 3, 0],
+      ['cut,ok', 2, 0],
+      ['grease,ok', 1, 0],
+      ['limit-date:2,ok', 2, 0],
+      ['error*12', 5, 1],
+      ['ok,revoked', 1, 0],
+    ],
+  );
+  assert.equal(new Set(reports.map(({ keyId }) => keyId)).size, 9);
+  assert.deepEqual([reports[0]?.command, reports[0]?.requests.length], [{ exit: 0, timedOut: false }, 2]);
+});
+
+test('stdout has the verdict alone, with the reason of what is broken', async () => {
+  const { code, stdout, stderr } = await rehearse(['lost,ok', 'error,ok', ...client('no-key')]);
+  assert.equal(code, 1);
+  assert.match(stdout, /^Rehearsed under 2 scripts\n\n {2}lost,ok {3}2 kept, 2 broken\n/);
+  assert.match(
+    stdout,
+    /\n {2}BROKEN lost,ok\.once\n {4}One create makes one resource\n {4}Request 2 \(POST \/v1\/categories\) created/,
+  );
+  assert.match(stderr, /^pet-catalog: rehearsing lost,ok\nto stdout\nto stderr\n/);
+});
+
+for (const [what, args, exit, told] of [
+  [
+    'a script that is wrong',
+    ['okk', '--', 'true'],
+    2,
+    /^pet-catalog: Step 1 of the script, "okk", is none of the steps/,
+  ],
+  ['no command', ['ok'], 2, /The command is missing; write it after --, such as -- npm test$/m],
+  [
+    'a command that is not there',
+    ['ok', '--', 'no-such-command'],
+    2,
+    /The command no-such-command could not be started: /,
+  ],
+  ['a time-out that is none', ['--timeout', 'soon', '--', 'true'], 2, /--timeout is "soon"/],
+  ['an assignment that is none', ['--env', 'url', '--', 'true'], 2, /--env is "url"; write NAME=VALUE/],
+  ['two formats', ['--json', '--tap', '--', 'true'], 2, /exclude each other/],
+  ['an output that cannot be written', ['--output', 'none/x', '--', 'true'], 2, /--output cannot be written/],
+  ['a command that fails', ['ok', '--', 'false'], 4, /./],
+  ['a failure that is allowed', ['ok', '--allow-failure', '--', 'false'], 3, /./],
+  ['a step that is not reached', ['ok', '--', 'true'], 3, /./],
+  ['a step that need not be reached', ['ok', '--partial', '--', 'true'], 0, /./],
+  ['two scripts, of which one is broken', ['error*9', 'lost,ok', ...client('no-key')], 1, /./],
+] as const) {
+  test(`${what} ends with ${exit}`, async () => {
+    const { code, stdout, stderr } = await rehearse(args);
+    assert.equal(code, exit, stdout + stderr);
+    assert.match(stderr, told);
+    if (exit === 2) assert.equal(stdout, '');
+  });
+}
+
+test('a service that cannot start ends it with the reason', async () => {
+  const { code, stderr } = await rehearse(['ok', '--', 'true'], { TMPDIR: join(folder.path, 'none') });
+  assert.equal(code, 2);
+  assert.match(stderr, /^pet-catalog: The service did not start: Cannot make a folder in /m);
+});
+
+test('a command that does not end is stopped with all that it started, and judged by what was seen', async () => {
+  const hang = (habit: string) => [
+    '--timeout',
+    '8s',
+    '--json',
+    '--',
+    'sh',
+    '-c',
+    `sleep 1000 & echo $! > ${habit}; ${node} ${CLIENT} ${habit}; wait`,
+  ];
+  const [broken, kept] = await Promise.all([
+    rehearse(['lost,ok', ...hang('no-key')]),
+    rehearse(['lost,ok', ...hang('careful')]),
+  ]);
+  assert.equal(broken.code, 1, broken.stdout);
+  assert.equal(kept.code, 2, kept.stdout);
+  assert.deepEqual((JSON.parse(kept.stdout) as Rehearsed[])[0]?.command, { exit: null, timedOut: true });
+  for (const name of ['no-key', 'careful']) {
+    await untilTrue(() => !isRunning(Number(readFileSync(join(folder.path, name), 'utf8'))), `${name} is stopped`);
+  }
+});
+
+test('an interrupt ends both', async () => {
+  const pidFile = join(folder.path, 'interrupted');
+  const words = [
+    'rehearse',
+    'run',
+    'ok',
+    '--',
+    'sh',
+    '-c',
+    `echo $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; sleep 1000`,
+  ];
+  const child = spawn(node, [COMMAND, ...words], { cwd: folder.path, stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  await untilTrue(() => existsSync(pidFile));
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [130, null]);
+  await untilTrue(() => !isRunning(Number(readFileSync(pidFile, 'utf8'))));
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test('address and key are put where they are asked for', async () => {
+  const script =
+    'echo "$1 $2 $BASE $TOKEN $API_URL $(printenv PET_CATALOG_URL || echo none) $PET_CATALOG_KEY" > variables';
+  const { code } = await rehearse([
+    'ok',
+    '--partial',
+    '--env',
+    'BASE={url}/',
+    '--env',
+    'TOKEN=Bearer {key}',
+    '--env',
+    'PET_CATALOG_URL=API_URL',
+    '--',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    '{url}',
+    '{key}',
+  ]);
+  assert.equal(code, 0);
+  assert.match(
+    readFileSync(join(folder.path, 'variables'), 'utf8'),
+    /^(http:\/\/127\.0\.0\.1:\d+\/v1) (petcat_test_\w+) \1\/ Bearer \2 \1 none \2\n$/,
+  );
+});
+
+test('the catalog has the sample, unless it is to be empty', async () => {
+  const count = ['--', node, '-e', COUNT];
+  assert.equal((await rehearse(['ok', ...count])).code, 0);
+  assert.equal((await rehearse(['ok', '--empty', ...count])).code, 4);
+});
+
+/** Succeeds if there are categories. */
+const COUNT = `fetch(process.env.PET_CATALOG_URL + '/categories', {
+  headers: { authorization: 'Bearer ' + process.env.PET_CATALOG_KEY },
+}).then((answer) => answer.json()).then((all) => process.exit(all.length > 0 ? 0 : 1))`;
+
+test('failures that are known pass, and a line that is stale fails', async () => {
+  const known = file('known.txt', '# the SDK forgets its key\nlost, retries-safely\n');
+  assert.match(
+    (await rehearse(['--expected', known, ...client('no-key')])).stderr,
+    /known\.txt:2: "lost, retries-safely"|Step 2 of the script/,
+  );
+  const both = file('both.txt', 'lost,ok*1 retries-safely # twice\nlost,ok once\n\nlimit:2,ok waits\n');
+  const passed = await rehearse(['lost,ok', '--expected', both, ...client('no-key')]);
+  assert.equal(passed.code, 0, passed.stdout + passed.stderr);
+  assert.match(passed.stdout, /known: lost,ok\.retries-safely\n {4}Known to be broken: Request 2/);
+  const stale = await rehearse(['lost,ok', '--expected', both, ...client()]);
+  assert.equal(stale.code, 1);
+  assert.match(stale.stderr, /both\.txt:2: "lost,ok once" is stale: once was not broken; remove the line$/m);
+  assert.equal((await rehearse(['ok', '--expected', 'none.txt', '--', 'true'])).code, 2);
+  assert.match(
+    (await rehearse(['ok', '--expected', file('wrong.txt', 'lost wait'), '--', 'true'])).stderr,
+    /wrong\.txt:1: "lost wait" is no script and rule/,
+  );
+});
+
+test('the format goes to a file, and the text to stdout', async () => {
+  const { stdout } = await rehearse(['ok', '--junit', '--output', 'junit.xml', ...client()]);
+  assert.match(stdout, /^Rehearsed under one script\n/);
+  const junit = readFileSync(join(folder.path, 'junit.xml'), 'utf8');
+  assert.match(junit, /<testsuite name="rehearsal ok" tests="9" failures="0" errors="0" skipped="7">/);
+  assert.match(junit, /name="command"\/>/);
+});

@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type RequestListener, request, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openProxy, type ProxyOptions } from '../../src/rehearsal/upstream/proxy.ts';
+import { type Report, reportOf } from '../../src/rehearsal/verdict/report.ts';
+import { runProcess } from '../kit/process.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
+
+/** Scripts before any HTTP API, played by a proxy. */
+
+interface Standing extends AsyncDisposable {
+  readonly url: string;
+}
+
+async function standing(server: Server, scheme = 'http'): Promise<Standing> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      (server as ReturnType<typeof createServer>).closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const upstreamOf = (listener: RequestListener) => standing(createServer(listener));
+const json = (response: ServerResponse, body: unknown, status = 200, headers = {}) =>
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+async function rehearsed(options: ProxyOptions, work: (url: string) => Promise<unknown>): Promise<Report> {
+  await using proxy = await openProxy(options);
+  await work(proxy.url);
+  return reportOf(await proxy.end());
+}
+
+const verdicts = ({ rules }: Report) =>
+  rules
+    .filter(({ verdict }) => verdict !== 'not met')
+    .map(({ rule, verdict }) => `${rule} ${verdict}`)
+    .join(', ');
+const steps = ({ requests }: Report) =>
+  requests.map(({ step, status, isDelivered }) => `${step} ${status} ${isDelivered}`);
+
+test('an ok is the upstream’s own answer, with what a proxy must change and no more', async () => {
+  let seen: IncomingMessage | undefined;
+  await using upstream = await upstreamOf((incoming, response) => {
+    seen = incoming;
+    response.writeHead(201, [
+      ['Location', `${upstream.url}/api/pets/7?a=b`],
+      ['Link', `<${upstream.url}/api/pets?page=2>; rel="next", <https://other.example/>; rel="help"`],
+      ['Set-Cookie', 'a=1'],
+      ['Set-Cookie', 'b=2'],
+      ['X-Own', 'x'],
+      ['Connection', 'X-Own'],
+      ['ETag', '"v1"'],
+    ]);
+    response.end('made');
+  });
+  await using proxy = await openProxy({ upstream: `${upstream.url}/api/`, script: 'ok' });
+  assert.match(proxy.url, /^http:\/\/127\.0\.0\.1:\d+\/api$/);
+  const headers = { 'x-kept': 'k', 'proxy-authorization': 'p', connection: 'x-hop', 'x-hop': 'h', te: 'trailers' };
+  const sent = request(`${proxy.url}/pets?x=%20y`, { method: 'POST', headers });
+  sent.end();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  assert.equal(await text(answer), 'made');
+  const { origin } = new URL(proxy.url);
+  assert.deepEqual([answer.statusCode, answer.headers.location], [201, `${origin}/api/pets/7?a=b`]);
+  assert.equal(answer.headers.link, `<${origin}/api/pets?page=2>; rel="next", <https://other.example/>; rel="help"`);
+  assert.deepEqual(
+    [answer.headers['set-cookie'], answer.headers['x-own'], answer.headers.etag],
+    [['a=1', 'b=2'], undefined, '"v1"'],
+  );
+  assert.equal(seen?.url, '/api/pets?x=%20y');
+  assert.equal(seen?.headers.host, new URL(upstream.url).host);
+  assert.equal(seen?.headers['x-kept'], 'k');
+  for (const name of ['proxy-authorization', 'x-hop', 'te', 'via', 'forwarded'])
+    assert.equal(seen?.headers[name], undefined, name);
+  const { requests, keyId } = reportOf(await proxy.end());
+  assert.deepEqual(
+    [keyId, requests[0]?.route, requests[0]?.status, requests[0]?.hasCreated],
+    [null, '/api/pets', 201, true],
+  );
+});
+
+test('each step is played, and lost, cut and unknown let the upstream do its work first', async () => {
+  const bodies: string[] = [];
+  await using upstream = await upstreamOf(async (incoming, response) => {
+    bodies.push(await text(incoming));
+    json(response, { id: bodies.length }, 201, { 'content-type': 'application/problem+json' });
+  });
+  const post = (url: string, body: string) => fetch(`${url}/pets`, { method: 'POST', body });
+  const report = await rehearsed(
+    { upstream: upstream.url, script: 'ok,lost,cut,unknown,reset,error,unavailable:7,slow:1,limit:1,revoked' },
+    async (url) => {
+      assert.equal((await post(url, 'one')).status, 201);
+      await assert.rejects(post(url, 'two'));
+      await assert.rejects(post(url, 'three').then((answer) => answer.text()));
+      assert.equal((await post(url, 'four')).status, 503);
+      await assert.rejects(post(url, 'five'));
+      const failed = await post(url, 'six');
+      assert.deepEqual([failed.status, failed.headers.get('content-type')], [500, 'application/problem+json']);
+      assert.equal(((await failed.json()) as { code: string }).code, 'internal_error');
+      assert.equal((await post(url, 'seven')).headers.get('retry-after'), '7');
+      assert.equal((await post(url, 'eight')).status, 201);
+      assert.equal((await post(url, 'nine')).headers.get('retry-after'), '1');
+      assert.equal((await post(url, 'ten')).status, 429);
+    },
+  );
+  assert.deepEqual(bodies, ['one', 'two', 'three', 'four', 'eight']);
+  assert.deepEqual(steps(report), [
+    'ok 201 true',
+    'lost null false',
+    'cut 201 false',
+    'unknown 503 true',
+    'reset null false',
+    'error 500 true',
+    'unavailable:7 503 true',
+    'slow:1 201 true',
+    'limit:1 429 true',
+    'null 429 true',
+  ]);
+  const slow = report.requests[7];
+  assert.ok((slow?.answeredAt ?? 0) - (slow?.at ?? 0) >= 1_000);
+  assert.equal(report.reached, 9);
+});
+
+test('what is greased has no word of the upstream’s body in its headers, and exact numbers', async () => {
+  const answers = ['[]', '[1]', 'not JSON', '[{"id":12345678901234567890,"price":1.0}]'];
+  let asked = '';
+  await using upstream = await upstreamOf((incoming, response) => {
+    asked = incoming.headers['accept-encoding'] ?? '';
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      etag: '"x"',
+      'content-digest': 'sha-256=:x:',
+      signature: 's',
+    });
+    response.end(answers.shift());
+  });
+  const report = await rehearsed({ upstream: upstream.url, script: 'grease,ok' }, async (url) => {
+    for (const body of ['[]', '[1]', 'not JSON']) {
+      const plain = await fetch(url);
+      assert.deepEqual([await plain.text(), plain.headers.get('etag')], [body, '"x"']);
+    }
+    const greased = await fetch(url);
+    const body = await greased.text();
+    assert.match(body, /"id":12345678901234567890/);
+    assert.match(body, /"price":1\.0/);
+    assert.match(body, /"grease_/);
+    for (const name of ['etag', 'content-digest', 'signature']) assert.equal(greased.headers.get(name), null);
+    assert.equal(asked, 'identity');
+  });
+  assert.deepEqual(
+    steps(report).map((each) => each.split(' ')[0]),
+    ['null', 'null', 'null', 'grease'],
+  );
+});
+
+test('an upstream that does not answer is 502, spends no step, and tells nothing of the client', async () => {
+  let count = 0;
+  await using upstream = await upstreamOf((incoming, response) => {
+    count += 1;
+    if (count === 1) incoming.socket.destroy();
+    else json(response, {});
+  });
+  const report = await rehearsed({ upstream: upstream.url, script: 'error*3,ok' }, async (url) => {
+    for (let call = 0; call < 3; call += 1) assert.equal((await fetch(url)).status, 500);
+    const none = await fetch(url);
+    assert.deepEqual([none.status, ((await none.json()) as { code: string }).code], [502, 'bad_gateway']);
+    assert.equal((await fetch(url)).status, 200);
+  });
+  assert.equal(report.reached, 4);
+  assert.match(
+    report.failure ?? '',
+    /^The upstream http:\/\/127\.0\.0\.1:\d+ did not answer one request under error\*3,ok$/,
+  );
+  assert.equal(verdicts(report), '');
+});
+
+test('an answer that the upstream breaks off is passed so, in chunks as they come', async () => {
+  await using upstream = await upstreamOf((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/plain' });
+    response.write('first');
+    setTimeout(() => response.destroy(), 50);
+  });
+  const report = await rehearsed({ upstream: upstream.url, script: 'ok' }, async (url) => {
+    const answer = await fetch(url);
+    const reader = answer.body?.getReader();
+    assert.equal(new TextDecoder().decode((await reader?.read())?.value), 'first');
+    await assert.rejects(reader?.read() ?? Promise.resolve());
+  });
+  assert.deepEqual(steps(report), ['ok 200 false']);
+  assert.equal(report.failure, undefined);
+});
+
+test('bodies stream both ways: an answer begins before the request has ended', async () => {
+  await using upstream = await upstreamOf(async (incoming, response) => {
+    for await (const each of incoming) if (!response.write(each)) await once(response, 'drain');
+    response.end();
+  });
+  await using proxy = await openProxy({ upstream: upstream.url, script: 'ok' });
+  const sent = request(proxy.url, { method: 'POST' });
+  sent.write('first');
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  const chunks = answer.setEncoding('utf8')[Symbol.asyncIterator]();
+  assert.equal((await chunks.next()).value, 'first');
+  sent.end('second');
+  assert.equal((await chunks.next()).value, 'second');
+  assert.equal((await chunks.next()).done, true);
+});
+
+test('interim answers pass, an upgrade is 501, and a preflight spends no step', async () => {
+  await using upstream = await upstreamOf((incoming, response) => {
+    response.writeEarlyHints({ link: '</a.css>; rel=preload' });
+    json(response, { method: incoming.method });
+  });
+  const report = await rehearsed({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
+    const early = request(url, { headers: { expect: '100-continue' }, method: 'POST' });
+    const interim: [number, unknown][] = [];
+    early.on('information', ({ statusCode, headers }) => interim.push([statusCode, headers.link]));
+    early.end('body');
+    const [answer] = (await once(early, 'response')) as [IncomingMessage];
+    await text(answer);
+    assert.deepEqual(interim, [
+      [100, undefined],
+      [103, '</a.css>; rel=preload'],
+    ]);
+    const preflight = { origin: 'https://shop.example', 'access-control-request-method': 'GET' };
+    const asked = await fetch(url, { method: 'OPTIONS', headers: preflight });
+    assert.deepEqual(await asked.json(), { method: 'OPTIONS' });
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.end('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    assert.match(await text(socket), /^HTTP\/1\.1 501 /);
+  });
+  assert.deepEqual(steps(report), ['ok 200 true']);
+});
+
+test('the rules are those of any rehearsal: one create under two keys is two, and a renewed token is no repetition', async () => {
+  let ids = 0;
+  await using upstream = await upstreamOf(async (incoming, response) => {
+    await text(incoming);
+    ids += 1;
+    json(response, { id: ids }, incoming.headers.authorization === 'Bearer old' ? 401 : 201);
+  });
+  const post = (url: string, key: string | undefined, token = 'new') =>
+    fetch(url, {
+      method: 'POST',
+      body: 'pet',
+      headers: { authorization: `Bearer ${token}`, ...(key && { 'idempotency-key': key }) },
+    }).catch(() => undefined);
+  const under = (...keys: (string | undefined)[]) =>
+    rehearsed({ upstream: upstream.url, script: 'lost,ok' }, async (url) => {
+      for (const key of keys) await post(url, key);
+    });
+  assert.equal(verdicts(await under('a', 'b')), 'retries-safely broken, once broken');
+  assert.equal(verdicts(await under(undefined, undefined)), 'retries-safely broken, once broken');
+  const same = await under('a', 'a');
+  assert.equal(verdicts(same), 'retries-safely kept, once kept');
+  assert.deepEqual(same.remarks, ['upstream: made twice what was sent twice with one Idempotency-Key']);
+  const renewed = await rehearsed({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
+    await post(url, 'a', 'old');
+    await post(url, 'a');
+  });
+  assert.equal(verdicts(renewed), 'stops kept');
+});
+
+test('a Retry-After of the upstream itself is judged, also a date', async () => {
+  await using upstream = await upstreamOf((_, response) => {
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    response.writeHead(429, { 'retry-after': date }).end();
+  });
+  const report = await rehearsed({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
+    for (let call = 0; call < 2; call += 1) await (await fetch(url)).text();
+  });
+  assert.equal(verdicts(report), 'waits broken, gives-up kept');
+});
+
+test('a request that comes within the millisecond after a refusal is early', async () => {
+  const report = await rehearsed({ upstream: 'http://127.0.0.1:1', script: 'limit:1,ok' }, async (url) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').setEncoding('utf8');
+    const get = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+    // The second one is sent by the event that brings the answer to the first.
+    socket.once('data', () => socket.write(get)).write(get);
+    await once(socket, 'data');
+    await once(socket, 'data');
+    socket.destroy();
+  });
+  assert.equal(verdicts(report), 'waits broken, gives-up kept');
+});
+
+test('an https upstream is verified, by a certificate of its own where one is given', async () => {
+  using folder = temporaryFolder();
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder.path, name));
+  const args =
+    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1';
+  execFileSync('openssl', [...args.split(' '), '-keyout', key ?? '', '-out', cert ?? ''], { stdio: 'ignore' });
+  const [privateKey, ca] = [key, cert].map((file) => readFileSync(file ?? '', 'utf8'));
+  const server = createHttpsServer({ key: privateKey, cert: ca }, (_, response) => json(response, { secure: true }));
+  await using upstream = await standing(server, 'https');
+  const get = async (url: string) => (await fetch(url)).status;
+  const refused = await rehearsed({ upstream: upstream.url, script: 'ok' }, async (url) =>
+    assert.equal(await get(url), 502),
+  );
+  assert.match(refused.failure ?? '', /did not answer one request/);
+  const passed = await rehearsed({ upstream: upstream.url, script: 'ok', ca }, async (url) =>
+    assert.equal(await get(url), 200),
+  );
+  assert.equal(passed.failure, undefined);
+});
+
+test('an upstream outside private networks, and an address that is none, are refused', async () => {
+  for (const [upstream, message] of [
+    ['http://192.0.2.1/', /is at 192\.0\.2\.1, which is no private address; --remote allows that/],
+    ['ftp://127.0.0.1/', /--upstream is "ftp:/],
+    ['http://127.0.0.1/?a', /write a base address/],
+    ['http://no-such-host.invalid/', /The upstream cannot be found/],
+  ] as const) {
+    await assert.rejects(openProxy({ upstream, script: 'ok' }), message);
+  }
+  await using far = await openProxy({ upstream: 'http://192.0.2.1/', script: 'ok', isRemote: true });
+  assert.ok(far.url);
+});
+
+test('our own service stands behind it as any other', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
+  const report = await rehearsed({ upstream: service.url, script: 'lost,grease,ok' }, async (url) => {
+    const create = () => fetch(`${url}/categories`, { method: 'POST', headers, body: '{"name":"Dog"}' });
+    await assert.rejects(create());
+    assert.equal((await create()).status, 201);
+    assert.equal((await fetch(`${url}/categories`, { headers })).status, 200);
+  });
+  assert.equal(verdicts(report), 'retries-safely kept, once kept, tolerates kept');
+  assert.deepEqual(report.remarks, []);
+});
+
+const CLIENT = fileURLToPath(new URL('../kit/rehearsal/program.ts', import.meta.url));
+const PYTHON = `
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Api(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers['content-length']))
+        self.send_response(201)
+        self.end_headers()
+        self.wfile.write(b'{}')
+    def log_message(self, *args): pass
+server = HTTPServer(('127.0.0.1', 0), Api)
+print(server.server_port, flush=True)
+server.serve_forever()
+`;
+
+test('one line rehearses a client before a Python server, without a key of ours', async () => {
+  using folder = temporaryFolder();
+  const python = spawn('python3', ['-c', PYTHON], { stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    const [port] = (await once(python.stdout.setEncoding('utf8'), 'data')) as [string];
+    const upstream = `http://127.0.0.1:${port.trim()}`;
+    const rehearse = (...words: string[]) =>
+      runProcess(['rehearse', 'run', 'lost,ok', '--json', '--upstream', ...words], { cwd: folder.path });
+    const { code, stdout } = await rehearse(upstream, '--', process.execPath, CLIENT);
+    const [report] = JSON.parse(stdout);
+    assert.deepEqual([code, report.keyId, report.reached, report.command.exit], [0, null, 2, 0], stdout);
+    const key = await rehearse(upstream, '--partial', '--', 'sh', '-c', 'test -z "$PET_CATALOG_KEY"');
+    assert.equal(key.code, 0, key.stderr);
+  } finally {
+    python.kill();
+  }
+  const gone = await runProcess(
+    ['rehearse', 'run', 'ok', '--upstream', 'http://127.0.0.1:1', '--', process.execPath, CLIENT],
+    { cwd: folder.path },
+  );
+  assert.equal(gone.code, 2);
+  assert.match(gone.stderr, /^pet-catalog: The upstream http:\/\/127\.0\.0\.1:1 did not answer/m);
+});
