@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { untilTrue } from './kit/clock.ts';
+import { apiClient } from './kit/operator.ts';
+import { json, temporaryFolder, testService } from './kit/service.ts';
+
+/** The programs of examples/, as they are. */
+
+const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
+const LINES = 50;
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+  readonly code: Promise<number | null>;
+}
+
+function start(program: string, args: readonly string[], env: Record<string, string>): Run {
+  const child = spawn(process.execPath, [join(EXAMPLES, program), ...args], { env });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    output.stderr += text;
+  });
+  return { child, output, code: once(child, 'close').then(([code]) => code as number | null) };
+}
+
+/** Forwards requests to the service until one that is carried out and never answered. */
+async function losesAnswer(
+  url: string,
+  number: number,
+): Promise<AsyncDisposable & { url: string; lost: Promise<void> }> {
+  const lost = Promise.withResolvers<void>();
+  let requests = 0;
+  const server = createServer(async (request, response) => {
+    requests += 1;
+    const isLost = requests === number;
+    const body = Buffer.concat(await request.toArray());
+    const headers = request.headers as Record<string, string>;
+    const { authorization = '', 'idempotency-key': key = '' } = headers;
+    const answer = await fetch(`${url}${request.url?.slice('/v1'.length)}`, {
+      method: request.method ?? '',
+      headers: { authorization, 'idempotency-key': key, 'content-type': 'application/json' },
+      body,
+    });
+    if (isLost) return lost.resolve();
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    lost: lost.promise,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test('an import that is killed goes on where it ended, and makes no category twice', async () => {
+  await using service = await testService();
+  await using before = await losesAnswer(service.url, 20);
+  using folder = temporaryFolder();
+  const { secret } = await service.issue({ plan: 'business' });
+  const file = join(folder.path, 'categories.ndjson');
+  const names = Array.from({ length: LINES }, (_, index) => `category ${index + 1}`);
+  writeFileSync(file, names.map((name) => `${JSON.stringify({ name })}\n`).join(''));
+  const env = { PET_CATALOG_KEY: secret };
+
+  const killed = start('import-with-resume.ts', [before.url, file], env);
+  await before.lost;
+  killed.child.kill('SIGKILL');
+  await killed.code;
+  assert.match(readFileSync(`${file}.progress`, 'utf8'), /^[0-9a-f]{16} 19$/);
+
+  const resumed = start('import-with-resume.ts', [service.url, file], env);
+  assert.equal(await resumed.code, 0, resumed.output.stderr);
+  assert.equal(resumed.output.stdout, 'imported 31 categories\n');
+  assert.match(resumed.output.stderr, /^going on after line 19\n20 of 50\n/);
+  assert.ok(!existsSync(`${file}.progress`));
+  const list = await json<{ name: string }[]>(service.call(secret, '/categories'));
+  assert.deepEqual(
+    list.map(({ name }) => name),
+    names,
+  );
+});
+
+test('an import ends at a line that is refused, and says which', async () => {
+  await using service = await testService();
+  using folder = temporaryFolder();
+  const { secret } = await service.issue();
+  const file = join(folder.path, 'categories.ndjson');
+  writeFileSync(file, '{"name":"Dog"}\n{"name":""}\n{"name":"Cat"}\n');
+  const { code, output } = start('import-with-resume.ts', [service.url, file], { PET_CATALOG_KEY: secret });
+  assert.equal(await code, 1);
+  assert.match(output.stderr, /^1 of 3\nline 2: .*name.* \(request [\w.-]+\); mend it, and start again/);
+});
+
+test('the sign-up server gives a customer one key, however often the form is sent', async () => {
+  await using service = await testService();
+  const { secret: token } = await apiClient(service, 'keys');
+  const server = start('sign-up-server.ts', [service.operatorUrl, '0'], { PET_CATALOG_TOKEN: token });
+  try {
+    await untilTrue(() => server.output.stdout.endsWith('\n'));
+    const signUp = (form: unknown) =>
+      fetch(server.output.stdout.trim(), { method: 'POST', body: JSON.stringify(form) });
+    const first = await signUp({ customer: 'cus_42', name: 'Cat Café' });
+    assert.equal(first.status, 201);
+    const { key, limits } = await json<{ key: string; limits: object }>(first);
+    assert.deepEqual(limits, { minute: 60, day: 1_000 });
+    assert.equal((await service.call(key, '/categories')).status, 200);
+    assert.deepEqual(await json(signUp({ customer: 'cus_42', name: 'Cat Café' })), { key, limits });
+    assert.equal((await signUp({ customer: 'cus_42', name: 'Dog Café' })).status, 409);
+    assert.equal((await signUp({ customer: 'nonsense', name: 'Cat Café' })).status, 400);
+    assert.equal((await signUp({ customer: 'cus_43', name: ' ' })).status, 400);
+    const keys = await service.storage.keys.list();
+    assert.deepEqual(
+      keys.map(({ name, owner, plan }) => [name, owner, plan]),
+      [['Cat Café', 'cus_42', 'free']],
+    );
+  } finally {
+    server.child.kill();
+    await server.code;
+  }
+});
+
+test("the nightly report has yesterday's usage of each key", async () => {
+  await using service = await testService();
+  using folder = temporaryFolder();
+  const { key, secret } = await service.issue({ name: 'shop' });
+  for (let calls = 0; calls < 3; calls += 1) await service.call(secret, '/categories');
+  await service.restart();
+  service.clock.advance(86_400);
+  const { secret: token } = await apiClient(service, 'viewer');
+  const args = [service.operatorUrl, folder.path, '2026-01-01'];
+  const { code, output } = start('nightly-usage.ts', args, { PET_CATALOG_TOKEN: token });
+  assert.equal(await code, 0, output.stderr);
+  const [header = '', row = '', rest] = readFileSync(output.stdout.trim(), 'utf8').split('\n');
+  const columns = header.split(',');
+  const values = row.split(',');
+  const cell = (column: string) => values[columns.indexOf(column)];
+  assert.deepEqual([cell('id'), cell('name'), cell('served'), rest], [key.id, 'shop', '3', '']);
+  const before = start('nightly-usage.ts', [service.operatorUrl, folder.path, '2025-12-31'], {
+    PET_CATALOG_TOKEN: token,
+  });
+  assert.equal(await before.code, 0, before.output.stderr);
+  assert.doesNotMatch(readFileSync(before.output.stdout.trim(), 'utf8'), /shop/);
+});
