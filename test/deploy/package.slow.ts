@@ -20,6 +20,8 @@ const INSTALLED_BYTES_MAX = 60_000_000;
 const BLOCK_BYTES = 4_096;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OLDEST = /"node": "\^(\d+\.\d+) /.exec(readFileSync(join(ROOT, 'package.json'), 'utf8'))?.[1];
+/** A program that creates a category, and tries again. */
+const CLIENT = fileURLToPath(new URL('../kit/rehearsal/program.ts', import.meta.url));
 const REHEARSAL = ['--ephemeral', '--environment', 'staging', '--rehearsal', 'on'];
 
 const skip = noRegistry();
@@ -98,8 +100,9 @@ async function useService(options: Required<RunOptions>): Promise<void> {
   await command('categories', 'delete', `${id}`);
   const alone = [['categories', 'list'], ['usage'], ['audit'], ['backup', 'copy.db'], ['migrate'], ['doctor']];
   await Promise.all([...alone, ['config'], ['openapi'], ['version'], ['defects']].map((args) => command(...args)));
-  assert.match(await command('conformance', service.url, '--key', secret), /\nkept: /);
+  assert.match(await command('conformance', service.url, '--key', secret), /\n\d+ passed, 8 not judged of \d+ rules$/);
   await service.end();
+  assert.match(await command('rehearse', 'run', 'lost,ok', '--', process.execPath, CLIENT), /4 kept of 4 rules/);
   await command('restore', 'copy.db');
   await command('transfer', '--from', 'sqlite:data/pet-catalog.db', '--to', 'sqlite:other.db');
   const left = (await commandsOf(options)).filter((each) => !ran.has(each));
