@@ -103,7 +103,7 @@ const TROUBLE: Record<string, Record<string, Series>> = {
   PetCatalogLogLarge: { [`pet_catalog_database_log_bytes{${AT}}`]: gauge(2 ** 28, 2 ** 28 + 1) },
   PetCatalogCertificate: {
     [`pet_catalog_certificate_expires_timestamp_seconds{${AT}}`]: gauge(20 * 86_400, 13 * 86_400),
-    [`pet_catalog_certificate_expires_timestamp_seconds{job="shop",instance="none:1"}`]: gauge(0, 0),
+    'pet_catalog_certificate_expires_timestamp_seconds{job="shop",instance="none:1"}': gauge(0, 0),
   },
   PetCatalogRestarting: {
     ...build,
