@@ -4,7 +4,7 @@ import { CatalogError } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
 import type { Precondition } from './precondition.ts';
-import { validator } from './validate.ts';
+import { mistyped, validator } from './validate.ts';
 
 export const STOCK_MAX = 1_000_000;
 
@@ -106,7 +106,8 @@ export function newPet(body: unknown): NewPet {
 export function petUpdate(body: unknown): PetUpdate {
   const { name, categoryId, status } = checkUpdate(body);
   if (name === undefined && categoryId === undefined && status === undefined) {
-    throw new CatalogError('validation_failed', 'The body changes nothing; send name, categoryId or status');
+    const advice = mistyped(body as object, Object.keys(PetUpdate.properties)) ?? 'send name, categoryId or status';
+    throw new CatalogError('validation_failed', `The body changes nothing; ${advice}`);
   }
   return { name, categoryId, status };
 }

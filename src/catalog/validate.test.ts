@@ -43,7 +43,20 @@ for (const [check, body, message] of [
   ],
   [newCategory, { name, description: null }, 'description is null; send a string of 0 to 2,000 characters'],
   [newCategory, [], 'The body is an array; send an object'],
-  [petUpdate, { nmae: 'Max' }, 'The body changes nothing; send name, categoryId or status'],
+  [newCategory, { nmae: 'Dog' }, 'name is missing; "nmae" is no member of the body, did you mean name?'],
+  [
+    newPet,
+    { name, category_id: 1 },
+    'categoryId is missing; "category_id" is no member of the body, did you mean categoryId?',
+  ],
+  [newPet, { name, stauts: 'sold' }, 'categoryId is missing; add it to the body'],
+  [
+    newQuantity,
+    { quantitiy: 5, id: 1 },
+    'quantity is missing; "quantitiy" is no member of the body, did you mean quantity?',
+  ],
+  [petUpdate, { id: 1, nmae: 'Max' }, 'The body changes nothing; "nmae" is no member of the body, did you mean name?'],
+  [petUpdate, { id: 1 }, 'The body changes nothing; send name, categoryId or status'],
 ] as const) {
   test(`${JSON.stringify(body).slice(0, 60)}: ${message.slice(0, 60)}`, () => {
     assert.throws(() => check(body), { code: 'validation_failed', message });

@@ -49,7 +49,7 @@ function explain(error: ErrorObject): string {
   const schema = error.parentSchema as Bounds;
   switch (error.keyword) {
     case 'required':
-      return `${field ? `${field}.` : ''}${error.params.missingProperty} is missing; add it to the body`;
+      return missingMember(error, field);
     case 'additionalProperties':
       return unknownMember(error, field);
     case 'type':
@@ -68,6 +68,21 @@ function explain(error: ErrorObject): string {
     default:
       return `${subject} is ${found}; it ${error.message}`;
   }
+}
+
+function missingMember({ params, data, parentSchema }: ErrorObject, field: string): string {
+  const name = `${field ? `${field}.` : ''}${params.missingProperty}`;
+  const known = Object.keys(parentSchema?.properties ?? {});
+  return `${name} is missing; ${mistyped(data as object, known, [params.missingProperty]) ?? 'add it to the body'}`;
+}
+
+/** Asks about the first unknown member of a body whose name is near one of those that are meant; undefined if none is. */
+export function mistyped(body: object, known: readonly string[], meant = known): string | undefined {
+  for (const name of Object.keys(body)) {
+    const near = known.includes(name) ? undefined : nearest(name, meant);
+    if (near !== undefined) return `${quote(name)} is no member of the body, did you mean ${near}?`;
+  }
+  return undefined;
 }
 
 function unknownMember({ params, parentSchema }: ErrorObject, field: string): string {
@@ -130,16 +145,19 @@ function lettersOf(name: string): string {
     .replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** Levenshtein distance: the least number of letters added, left out or replaced. */
+/** Levenshtein distance, two neighbours swapped counting once: the least number of mistakes that explain the text. */
 function editDistance(one: string, other: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...one].entries()) {
     const next = [index + 1];
     for (let at = 0; at < other.length; at += 1) {
       const replaced = (row[at] ?? 0) + (letter === other[at] ? 0 : 1);
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+      const isSwap = at > 0 && letter === other[at - 1] && one[index - 1] === other[at];
+      const swapped = isSwap ? (before[at - 1] ?? 0) + 1 : replaced;
+      next.push(Math.min(replaced, swapped, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row.at(-1) ?? 0;
 }
