@@ -35,6 +35,13 @@ const BARE_KEY = missingKey('The Authorization header has a key without the word
 const OTHER_SCHEME = missingKey('The Authorization header has another scheme than Bearer');
 const IN_OTHER_HEADER = missingKey('The API key was sent as X-API-Key, which is not read');
 const IN_ADDRESS = missingKey('A key in the address is not read, and may be in logs by now');
+/** What stands after the word Bearer, where it cannot be a key. */
+const AFTER_BEARER: readonly (readonly [RegExp, Authentication])[] = [
+  [/^$/, missingKey('There is no key after the word Bearer, as when a variable is empty')],
+  [/[$%<{]/, missingKey("A variable or placeholder was sent instead of the key (a shell expands none within '…')")],
+  [/["'`“”‘’]/, missingKey('The key was sent with quotes around it')],
+  [/\s/, missingKey('The key was sent with white space in it, or with more than the key')],
+];
 const INVALID_KEY: Authentication = {
   refused: refusal('invalid_api_key', 'The API key is not valid; check it, or ask the operator for another', [
     'WWW-Authenticate',
@@ -75,7 +82,7 @@ export class Authenticator {
     const hash = hashSecret(token);
     const found = this.#found.get(hash);
     if (found) return this.#open(found);
-    if (!couldBeSecret(token, this.#environment)) return token.includes(',') ? withoutToken(request) : INVALID_KEY;
+    if (!couldBeSecret(token, this.#environment)) return withoutToken(request);
     return this.#findOnce(hash).then((late) => this.#open(late));
   }
 
@@ -136,12 +143,15 @@ export class Authenticator {
   }
 }
 
-/** Refuses a request that has no usable token, and says what it has instead; never quotes it. */
+/** Refuses a request whose token cannot be a key, and says what it has if there is no token at all; never quotes it. */
 function withoutToken({ headers, headersDistinct, url = '' }: IncomingMessage): Authentication {
   const { authorization = '' } = headers;
   // Node joins several headers with commas, so only a comma makes them worth counting.
   if (authorization.includes(',') && (headersDistinct.authorization?.length ?? 0) > 1) return SEVERAL_HEADERS;
-  if (usesBearer(authorization)) return INVALID_KEY;
+  if (usesBearer(authorization)) {
+    const sent = authorization.slice('Bearer'.length).trim();
+    return AFTER_BEARER.find(([shape]) => shape.test(sent))?.[1] ?? INVALID_KEY;
+  }
   if (authorization.startsWith('petcat_')) return BARE_KEY;
   if (authorization !== '') return OTHER_SCHEME;
   if (headers['x-api-key'] !== undefined) return IN_OTHER_HEADER;
