@@ -46,10 +46,9 @@ describe('filters, single resources and updates', () => {
     );
     const all = made.map(({ resource }) => resource.id).toSorted((a, b) => a - b);
     const [first = 0, second = 0, third = 0] = all;
-    assert.deepEqual(await idsOf(`/pets?ids=${third},${first},${third},999999,0,${'9'.repeat(25)}`), [first, third]);
+    assert.deepEqual(await idsOf(`/pets?ids=${third},${first},${third},999999`), [first, third]);
     assert.deepEqual(await idsOf(`/pets?ids=${first}%2C${second}`), [first, second]);
     assert.deepEqual(await idsOf('/pets?ids=999999'), []);
-    assert.deepEqual(await idsOf('/pets?ids=0'), []);
     assert.deepEqual(await idsOf(`/pets?ids=${all.toReversed()}`), all);
     assert.equal(await linkOf(`/pets?ids=${all}`), null);
     assert.deepEqual(await idsOf(`/pets?ids=${all},${all}`), all, 'repeats count once');
@@ -59,7 +58,25 @@ describe('filters, single resources and updates', () => {
   });
 
   test('?ids=, ?categoryId= and ?petId= are decimal digits, and are given once', async () => {
-    const malformed = ['', ' 1', '1 ', 'x', '01', '+1', '-1', '1.0', '1e2', '0x1', '１', 'null', '1;2', '[1]', '1%00'];
+    const malformed = [
+      '',
+      ' 1',
+      '1 ',
+      'x',
+      '01',
+      '+1',
+      '-1',
+      '1.0',
+      '1e2',
+      '0x1',
+      '１',
+      'null',
+      '0',
+      '9'.repeat(25),
+      '1;2',
+      '[1]',
+      '1%00',
+    ];
     for (const value of malformed) {
       const sent = value.includes('%') ? value : encodeURIComponent(value);
       await refuses(`/pets?ids=${sent}`, /^ids has the id ".*"; send a whole number from 1$/);
@@ -72,10 +89,8 @@ describe('filters, single resources and updates', () => {
     for (const path of ['/pets?categoryId', '/store/orders?petId']) {
       await refuses(`${path}=1&${path.split('?')[1]}=1`, /is given 2 times; send it once$/);
     }
-    for (const nothing of ['999999', '0', '9'.repeat(25)]) {
-      assert.deepEqual(await idsOf(`/pets?categoryId=${nothing}`), []);
-      assert.deepEqual(await idsOf(`/store/orders?petId=${nothing}`), []);
-    }
+    for (const path of ['/pets?categoryId=999999', '/store/orders?petId=999999'])
+      assert.deepEqual(await idsOf(path), []);
     await refuses('/inventory?petId=1', /^petId is no parameter of listInventory; it has limit, cursor$/);
   });
 

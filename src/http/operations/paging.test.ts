@@ -110,11 +110,10 @@ test('an id in a path is a positive safe integer without zeros in front', () => 
   }
 });
 
-test('an id in a query is decimal, and 0 if it cannot exist', () => {
+test('an id in a query is one that can exist', () => {
   assert.equal(readIdParameter(query('b=1'), 'a'), undefined);
-  const read = ['7', '0', '9007199254740992', '9'.repeat(30)].map((text) => readIdParameter(query(`a=${text}`), 'a'));
-  assert.deepEqual(read, [7, 0, 0, 0]);
-  for (const text of ['', '01', '-1', 'x', '1x', 'x1', '1.0', '00']) {
+  assert.equal(readIdParameter(query('a=7'), 'a'), 7);
+  for (const text of ['', '0', '9007199254740992', '01', '-1', 'x', '1x', 'x1', '1.0', '00']) {
     const wrong = invalid(`a has the id ${JSON.stringify(text)}; send a whole number from 1`);
     assert.throws(() => readIdParameter(query(`a=${text}`), 'a'), wrong);
     assert.throws(() => readIdsParameter(query(`a=1,${text}`), 'a', 9), wrong);

@@ -124,7 +124,8 @@ export function readIdsParameter(query: URLSearchParams, name: string, idsMax: n
 }
 
 function readFilterId(name: string, text: string): number {
-  if (/^(0|[1-9][0-9]*)$/.test(text)) return readId(text) ?? 0;
+  const id = readId(text);
+  if (id !== undefined) return id;
   throw new CatalogError('validation_failed', `${name} has the id ${quote(text)}; send ${wholeNumber(1)}`);
 }
 
