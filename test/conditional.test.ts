@@ -232,6 +232,15 @@ describe('If-Match', () => {
     });
   }
 
+  test('a pet is read by ?ids= with its own tag', async () => {
+    const tag = await tagOf('/pets/1');
+    assert.deepEqual([await tagOf('/pets?ids=1'), await tagOf('/pets?ids=1&ids=1&limit=1')], [tag, tag]);
+    assert.notEqual(await tagOf('/pets?ids=1,999'), tag);
+    assert.notEqual(await tagOf('/pets?ids=999'), await tagOf('/pets?ids=998,999'));
+    assert.equal((await send('PATCH', '/pets/1', await tagOf('/pets?ids=1'), { name: 'Bello' })).status, 200);
+    assert.equal((await send('PATCH', '/pets/1', tag, { name: 'Rex' })).status, 412);
+  });
+
   test('of clerks who read the same stock one writes it, and none erases an order that came between', async () => {
     await send('PATCH', '/inventory/1', undefined, { quantity: 100 });
     const tag = await tagOf('/inventory/1');

@@ -8,14 +8,16 @@ const TAG_CHARACTERS = 22;
 
 /**
  * Answers 200 with a strong validator, or 304 if the client already holds this response. The validator covers `headers`
- * too: the last page of a list gets another one when its `Link` to a next page appears.
+ * too: the last page of a list gets another one when its `Link` to a next page appears. It is that of `tagged` if that
+ * changes exactly when the body does.
  */
 export function currentAnswer(
   { request }: Exchange,
   body: string | readonly Uint8Array[],
   headers: readonly string[] = [],
+  tagged = body,
 ): Answer {
-  const etag = etagOf(body, headers);
+  const etag = etagOf(tagged, headers);
   const fresh = { headers: ['ETag', etag, ...headers], cacheControl: 'private, no-cache' };
   if (isCurrent(request.headers['if-none-match'], etag)) return { status: 304, ...fresh };
   return { status: 200, ...fresh, body };

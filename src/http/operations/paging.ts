@@ -90,13 +90,18 @@ interface Found<T> {
   readonly idOf: (item: T) => number;
   /** The filters of the list; the `Link` keeps those of the request. */
   readonly filters?: readonly Parameter[];
+  /** Whether the request names a single item: the page then has the validator of that item, for `If-Match`. */
+  readonly isOfOne?: boolean;
 }
 
 /** Answers with a page, and with the `Link` to the next one exactly while there is more; 304 if the client holds it. */
-export function pageAnswer<T>(exchange: Exchange, { path, limit, found, idOf, filters = [] }: Found<T>): Answer {
+export function pageAnswer<T>(
+  exchange: Exchange,
+  { path, limit, found, idOf, filters = [], isOfOne = false }: Found<T>,
+): Answer {
   const body = JSON.stringify(found.slice(0, limit));
   const last = found.length > limit ? found[limit - 1] : undefined;
-  if (!last) return currentAnswer(exchange, body);
+  if (!last) return currentAnswer(exchange, body, [], isOfOne ? body.slice(1, -1) : body);
   const { query } = exchange;
   const kept = filters.map(({ name }) => [name, query.getAll(name).join()]).filter(([, value]) => value !== '');
   return currentAnswer(exchange, body, nextPage(path, { limit, after: idOf(last) }, kept));
@@ -108,7 +113,7 @@ export function nextPage(path: string, { limit, after }: PageQuery, kept: readon
   return ['Link', `</v1${path}?${next}>; rel="next"`];
 }
 
-/** An id in the query; undefined without it, 0 for one that cannot exist. Throws `validation_failed`. */
+/** An id in the query; undefined without it. Throws `validation_failed`, also for an id that cannot exist. */
 export function readIdParameter(query: URLSearchParams, name: string): number | undefined {
   const text = readParameter(query, name);
   return text === null ? undefined : readFilterId(name, text);

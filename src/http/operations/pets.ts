@@ -45,7 +45,7 @@ export const listPets: Operation = {
   tag: 'pets',
   summary: 'List pets',
   description:
-    'One page of the pets that fit every filter, in ascending order of id. The `Link` header names the next page.',
+    'One page of the pets that fit every filter, in ascending order of id. The `Link` header names the next page. With one id in `ids`, the `ETag` is that of the pet, for `If-Match`.',
   scope: 'pets:read',
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: {
@@ -64,7 +64,8 @@ export const listPets: Operation = {
     const status = readStatus(readParameter(query, 'status'));
     const categoryId = readIdParameter(query, 'categoryId');
     const found = await storage.pets.list({ after, limit: limit + 1, ids, status, categoryId });
-    return pageAnswer(exchange, { path: PATH, limit, found, idOf: ({ id }) => id, filters: FILTERS });
+    const isOfOne = ids?.length === 1;
+    return pageAnswer(exchange, { path: PATH, limit, found, idOf: ({ id }) => id, filters: FILTERS, isOfOne });
   },
 };
 
