@@ -63,6 +63,12 @@ for (const [check, body, message] of [
   });
 }
 
+test('of a body with very many members the first twenty are compared', () => {
+  const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
+  assert.throws(() => newCategory({ ...members(19), nmae: 'Dog' }), /did you mean name\?$/);
+  assert.throws(() => newCategory({ ...members(20), nmae: 'Dog' }), /add it to the body$/);
+});
+
 test('the nearest name is at most three letters away, and less than half of its own', () => {
   const known = ['categories', 'pets', 'orders', 'inventory', 'rate_limit'];
   for (const [text, meant] of [

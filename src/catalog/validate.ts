@@ -6,6 +6,8 @@ import { CatalogError } from './error.ts';
 const QUOTED_CHARACTERS_MAX = 40;
 /** A name with more wrong letters means something else. */
 const MISTYPED_LETTERS_MAX = 3;
+/** A body that is as large as may be holds thousands; comparing them all would keep other requests waiting. */
+const COMPARED_MEMBERS_MAX = 20;
 
 let ajv: Ajv2020 | undefined;
 
@@ -76,9 +78,9 @@ function missingMember({ params, data, parentSchema }: ErrorObject, field: strin
   return `${name} is missing; ${mistyped(data as object, known, [params.missingProperty]) ?? 'add it to the body'}`;
 }
 
-/** Asks about the first unknown member of a body whose name is near one of those that are meant; undefined if none is. */
+/** Asks about the first unknown member of a body that is near one of those meant; undefined if none is. */
 export function mistyped(body: object, known: readonly string[], meant = known): string | undefined {
-  for (const name of Object.keys(body)) {
+  for (const name of Object.keys(body).slice(0, COMPARED_MEMBERS_MAX)) {
     const near = known.includes(name) ? undefined : nearest(name, meant);
     if (near !== undefined) return `${quote(name)} is no member of the body, did you mean ${near}?`;
   }
