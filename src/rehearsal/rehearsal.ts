@@ -6,7 +6,7 @@ import type { SqlStorage } from '../storage/sql/storage.ts';
 import { withDate, withGrease } from './answers.ts';
 import { clockOperations } from './clock-api.ts';
 import { clockRoutes } from './clock-page.ts';
-import { type Defect, withDefects } from './defects/defect.ts';
+import { type Defect, withDefects } from './defects/fault.ts';
 import { withScripts } from './script/scripted-app.ts';
 import { ScriptedKeys } from './script/scripted-key.ts';
 import type { TurnedTime } from './turned-time.ts';

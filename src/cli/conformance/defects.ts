@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { RULES } from '../../conformance/rules.ts';
 import { DEFECTS } from '../../rehearsal/defects/defects.ts';
 import type { Invocation } from '../invocation.ts';
 import { table } from '../table.ts';
@@ -10,7 +11,10 @@ export function addDefectsCommand(program: Command, invocation: Invocation): voi
     .description('List the defects that `serve --defect` gives a service in rehearsal, with the rule that each breaks')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: true }) => {
-      const defects = DEFECTS.map(({ name, rule, description, waits = false }) => ({ name, rule, description, waits }));
+      const waiting = new Set(RULES.filter(({ place }) => place === 'waits').map(({ id }) => id));
+      const defects = DEFECTS.map(({ name, rule, description }) => {
+        return { name, rule, description, waits: waiting.has(rule) };
+      });
       const rows = defects.map(({ name, rule, description }) => [name, rule, description]);
       invocation.print(json ? JSON.stringify(defects) : table(['NAME', 'RULE', 'WHAT IT DOES'], rows));
     });

@@ -1,171 +1,360 @@
 import { CatalogError } from '../../catalog/error.ts';
-import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { type Defect, type Fault, jsonIn, operating, withHeader } from './defect.ts';
+import { refusal } from '../../http/errors.ts';
+import type { Exchange } from '../../http/transport/exchange.ts';
+import {
+  answering,
+  type Change,
+  type DefectTable,
+  type Fault,
+  header,
+  headerIn,
+  json,
+  jsonIn,
+  type Members,
+  members,
+  operating,
+  status,
+} from './fault.ts';
 
 const PATH = '/v1/categories';
 const LISTED_MAX = 20;
 const LATE_SECONDS = 1;
-const NAME_UNITS_MAX = 255;
+const NAME_CHARACTERS_MAX = 255;
 
-type Category = Readonly<Record<string, unknown>>;
+/** The answer to a create. */
+const CREATED = { status: 201, path: PATH };
+/** The answer with the list, or a page of it. */
+const LIST = { status: 200, method: 'GET', path: PATH };
+/** The answer with the list of all categories. */
+const WHOLE = { ...LIST, url: PATH, when: ({ request }: Exchange) => !request.headers['if-none-match'] };
+const CATEGORY = { status: 200, path: /^.v1.categories.\d+$/ };
 
 /** Categories that are not what was sent, and lists that are not what is stored. */
-export const CATEGORY_DEFECTS: readonly Defect[] = [
-  {
-    name: 'create-is-200',
-    rule: 'create.201-new-id',
-    description: 'a create is 200',
-    inject: () => ({
-      answer: (answer, { path }) => (answer.status === 201 && path === PATH ? { ...answer, status: 200 } : answer),
-    }),
-  },
-  {
-    name: 'id-is-a-string',
-    rule: 'create.id-integer',
-    description: 'ids are strings',
-    inject: () => showing((category) => ({ ...category, id: `${category.id}` })),
-  },
-  {
-    name: 'id-of-the-client',
-    rule: 'create.id-by-service',
-    description: 'an id in the body of a create is taken',
-    inject: () => ({
-      answer: (answer, exchange) => {
-        const { id } = (exchange.body ?? {}) as Category;
-        if (answer.status !== 201 || exchange.path !== PATH || id === undefined) return answer;
-        return { ...answer, body: JSON.stringify({ ...(jsonIn(answer) as Category), id }) };
-      },
-    }),
-  },
-  {
-    name: 'id-given-twice',
-    rule: 'create.ids-unique',
-    description: 'each tenth category has the id of the one before',
-    inject: () =>
-      showing((category) => ({ ...category, id: Number(category.id) - (Number(category.id) % 10 ? 0 : 1) })),
-  },
-  {
-    name: 'description-is-null',
-    rule: 'create.description-absent',
-    description: 'a category without a description has one of null',
-    inject: () => showing((category) => ({ description: null, ...category })),
-  },
-  {
-    name: 'description-dropped',
-    rule: 'create.every-field',
-    description: 'the description is not echoed',
-    inject: () =>
-      showing(({ description, ...rest }) =>
-        description === undefined || description === ''
-          ? { ...rest, ...(description === '' && { description }) }
-          : rest,
+export const CATEGORY_DEFECTS: DefectTable = {
+  'list.200-array': {
+    'list-is-206': ['a list is 206', answering(WHOLE, status(206))],
+    'list-in-an-object': [
+      'the list is a member of an object',
+      answering(
+        WHOLE,
+        json((items) => ({ items })),
       ),
+    ],
   },
-  {
-    name: 'name-trimmed',
-    rule: 'create.strings-unchanged',
-    description: 'white space around a name is removed',
-    inject: () => showing((category) => ({ ...category, name: `${category.name}`.trim() })),
+  'list.every-category': {
+    'list-capped-at-20': [
+      `the list ends after ${LISTED_MAX} categories`,
+      answering(
+        LIST,
+        ofList((categories) => categories.slice(0, LISTED_MAX)),
+      ),
+    ],
   },
-  {
-    name: 'list-capped-at-20',
-    rule: 'list.every-category',
-    description: `the list ends after ${LISTED_MAX} categories`,
-    inject: () => listing((categories) => categories.slice(0, LISTED_MAX)),
+  'list.ascending': {
+    'list-newest-first': [
+      'the list is newest first',
+      answering(
+        WHOLE,
+        ofList((categories) => categories.toReversed()),
+      ),
+    ],
   },
-  {
-    name: 'list-late',
-    rule: 'create.in-next-list',
-    description: 'the list misses a new category for a second',
-    inject: (time) => {
-      let newest = { id: 0, until: 0 };
-      const late = listing((categories) =>
-        newest.until > time.now().unix ? categories.filter(({ id }) => id !== newest.id) : categories,
-      );
-      return {
-        answer(answer, exchange) {
-          if (answer.status === 201 && exchange.path === PATH) {
-            newest = { id: Number((jsonIn(answer) as Category).id), until: time.now().unix + LATE_SECONDS };
-          }
-          return late.answer?.(answer, exchange) ?? answer;
-        },
-      };
-    },
+  'create.201-new-id': {
+    'create-is-200': ['a create is 200', answering(CREATED, status(200))],
+    'create-without-id': ['a create answers without the id', answering(CREATED, without('id'))],
   },
-  {
-    name: 'empty-name',
-    rule: 'create.400-empty-name',
-    description: 'an empty name is taken for "Unnamed"',
-    inject: () => creating(({ name, ...rest }) => ({ ...rest, name: name === '' ? 'Unnamed' : name })),
+  'create.id-integer': {
+    'id-is-a-string': ['ids are strings', showing(withTextId)],
+    'created-id-is-a-string': [
+      'the id of a create is a string, that of the list is not',
+      answering(CREATED, json(withTextId)),
+    ],
+    'listed-id-is-a-string': [
+      'the ids of the list are strings, that of a create is not',
+      answering(LIST, each(withTextId)),
+    ],
   },
-  {
-    name: 'lengths-in-utf-16',
-    rule: 'create.longest-strings',
-    description: 'the length of a name is that of its UTF-16',
-    inject: () =>
-      creating((body) => {
-        if (`${body.name}`.length > NAME_UNITS_MAX) throw new CatalogError('validation_failed', 'The name is too long');
-        return body;
+  'create.every-field': {
+    'description-dropped': [
+      'the description is not echoed',
+      showing(({ description, ...rest }) => (description === '' ? { ...rest, description } : rest)),
+    ],
+    'short-description-refused': [
+      'a description of one to nine characters is 400',
+      refusing(({ description }) => typeof description === 'string' && /^.{1,9}$/.test(description)),
+    ],
+    'described-in-capitals': [
+      'a create with a short description answers with its name in capitals',
+      answering(
+        CREATED,
+        json(({ name, ...rest }) => {
+          const isShort = /^.{1,20}$/.test(`${rest.description ?? ''}`);
+          return { ...rest, name: isShort ? `${name}`.toUpperCase() : name };
+        }),
+      ),
+    ],
+    'han-letters-lost': [
+      'Chinese letters become question marks',
+      changing('name', (name) => name.replaceAll(/\p{Script=Han}/gu, '?')),
+    ],
+    'description-escaped': [
+      'angle brackets in a description are escaped as HTML',
+      changing('description', (description) => description.replaceAll('<', '&lt;')),
+    ],
+  },
+  'create.description-absent': {
+    'description-is-null': ['a category without a description has one of null', showing(withDescription)],
+    'listed-description-is-null': [
+      'the list has a description of null, the answer to a create has none',
+      answering(LIST, each(withDescription)),
+    ],
+  },
+  'create.id-by-service': {
+    'id-of-the-client': [
+      'an id in the body of a create is taken',
+      answering(
+        CREATED,
+        json((category, exchange) => ({ ...category, id: bodyOf(exchange).id ?? category.id })),
+      ),
+    ],
+  },
+  'create.refused-creates-nothing': {
+    'refused-create-is-kept': [
+      'a create whose description is no string is 400, and stored',
+      operating('createCategory', (handle) => async (catalog, exchange) => {
+        const { name, description } = bodyOf(exchange);
+        if (typeof name === 'string' && typeof description === 'number') {
+          const refused = exchange.body;
+          exchange.body = { name };
+          await handle(catalog, exchange);
+          exchange.body = refused;
+        }
+        return handle(catalog, exchange);
       }),
+    ],
   },
-  {
-    name: 'name-taken',
-    rule: 'create.same-name-twice',
-    description: 'a name that a category has already is 409',
-    inject: () => {
-      const names = new Set<unknown>();
-      return creating((body, { request }) => {
-        const isTaken = names.has(body.name) && request.headers['idempotency-key'] === undefined;
-        if (isTaken) throw new CatalogError('catalog_full', 'There is a category of this name; choose another');
-        names.add(body.name);
-        return body;
-      });
-    },
-  },
-  {
-    name: 'location-without-v1',
-    rule: 'create.location',
-    description: 'the Location of a create is /categories/{id}',
-    inject: () => ({
-      answer: (answer) => {
-        const location = answer.headers?.[answer.headers.indexOf('Location') + 1];
-        if (answer.status !== 201 || location === undefined) return answer;
-        return withHeader(answer, 'Location', location.replace('/v1', ''));
+  'create.in-next-list': {
+    'list-late': [
+      'the list misses a new category for a second',
+      (time) => {
+        let newest = { id: 0, until: 0 };
+        return answering({ path: PATH }, (answer, exchange) => {
+          if (answer.status === 201) {
+            newest = { id: Number((jsonIn(answer) as Members).id), until: time.now().unix + LATE_SECONDS };
+          }
+          const isList = answer.status === 200 && exchange.request.method === 'GET';
+          if (!isList || newest.until <= time.now().unix) return answer;
+          return ofList((categories) => categories.filter(({ id }) => id !== newest.id))(answer, exchange);
+        });
       },
-    }),
+    ],
   },
-];
+  'create.only-these-members': {
+    'unknown-members-refused': ['an unknown member in a body is 400', refusing((body) => 'extra' in body)],
+    'created-with-a-date': [
+      'a create answers with createdAt',
+      answering(CREATED, members({ createdAt: '2026-01-01T00:00:00Z' })),
+    ],
+    'listed-with-a-link': [
+      'the categories of the list have a link to themselves',
+      answering(
+        LIST,
+        each((category) => ({ ...category, href: `${PATH}/${category.id}` })),
+      ),
+    ],
+  },
+  'create.strings-unchanged': {
+    'name-trimmed': ['white space around a name is removed', changing('name', (name) => name.trim())],
+    'empty-description-dropped': [
+      'an empty description is dropped',
+      showing(({ description, ...rest }) => (description ? { ...rest, description } : rest)),
+    ],
+  },
+  'create.longest-strings': {
+    'lengths-in-utf-16': [
+      'the length of a name is that of its UTF-16',
+      refusing(({ name }) => `${name}`.length > NAME_CHARACTERS_MAX),
+    ],
+    'name-cut': ['a name is cut after 200 characters', changing('name', (name) => [...name].slice(0, 200).join(''))],
+    'description-cut': [
+      'a description is cut after 1,000 characters',
+      changing('description', (description) => description.slice(0, 1_000)),
+    ],
+  },
+  'create.same-name-twice': {
+    'name-taken': [
+      'a name that a category has already is 409',
+      () => {
+        const names = new Set<unknown>();
+        return creating((body, { request }) => {
+          const isTaken = names.has(body.name) && request.headers['idempotency-key'] === undefined;
+          if (isTaken) throw new CatalogError('catalog_full', 'There is a category of this name; choose another');
+          names.add(body.name);
+          return body;
+        });
+      },
+    ],
+    'same-name-same-id': [
+      'a create of a name that exists answers with the first id',
+      () => {
+        const ids = new Map<unknown, unknown>();
+        return answering(
+          CREATED,
+          json((category) => {
+            if (!ids.has(category.name)) ids.set(category.name, category.id);
+            return { ...category, id: ids.get(category.name) };
+          }),
+        );
+      },
+    ],
+  },
+  'create.location': {
+    'location-without-v1': [
+      'the Location of a create is /categories/{id}',
+      answering({ status: 201 }, (answer, exchange) =>
+        header('Location', headerIn(answer, 'Location')?.replace('/v1', ''))(answer, exchange),
+      ),
+    ],
+    'category-not-found': [
+      'a category by its id is 404',
+      answering({ ...CATEGORY, method: 'GET' }, () => refusal('not_found', 'There is no such category')),
+    ],
+    'category-read-differs': ['a category by its id has another name', answering(CATEGORY, members({ name: 'Dog' }))],
+  },
+  'create.ids-unique': {
+    'id-given-twice': [
+      'each tenth category has the id of the one before',
+      showing((category) => ({ ...category, id: Number(category.id) - (Number(category.id) % 10 ? 0 : 1) })),
+    ],
+    'listed-twice': [
+      'the first category is twice in the list',
+      answering(
+        WHOLE,
+        ofList((categories) => [...categories.slice(0, 1), ...categories]),
+      ),
+    ],
+    'description-refused-by-a-word': [
+      'a description that begins with "The" is 400',
+      refusing(({ description }) => typeof description === 'string' && description.startsWith('The ')),
+    ],
+  },
+  'create.400-without-name': {
+    'error-is-200': [
+      'a create without a name is 200, with the error in the body',
+      answering({ code: 'validation_failed', when: ({ body }) => JSON.stringify(body) === '{}' }, status(200)),
+    ],
+  },
+  'create.400-invalid-values': {
+    'number-is-a-name': [
+      'a number as name becomes a string',
+      naming((name) => (typeof name === 'number' ? `${name}` : name)),
+    ],
+    'null-is-a-name': ['null as name becomes a string', naming((name) => (name === null ? 'conformance-null' : name))],
+  },
+  'create.400-null-description': {
+    'null-description-taken': [
+      'a description of null is taken for none',
+      creating(({ description, ...rest }) => (description === null ? rest : { ...rest, description })),
+    ],
+  },
+  'create.400-bad-json': {
+    'bad-json-is-500': [
+      'a body that cannot be parsed is 500',
+      // A trailing comma, which JSON5 accepts, stays 400: a defect breaks one rule only.
+      answering({ code: 'invalid_json', when: (exchange) => !hasTrailingComma(exchange) }, () =>
+        refusal('internal_error', 'Something went wrong; try again later'),
+      ),
+    ],
+  },
+  'create.400-lenient-json': {
+    'trailing-comma-taken': [
+      'a comma at the end of an object is passed over',
+      answering({ code: 'invalid_json', when: hasTrailingComma }, () => ({
+        status: 201,
+        body: '{"id":9007199254740000,"name":"Dog"}',
+      })),
+    ],
+  },
+  'create.400-empty-name': {
+    'empty-name': ['an empty name is taken for "Unnamed"', naming((name) => (name === '' ? 'Unnamed' : name))],
+  },
+  'create.400-long-name': {
+    'long-name-taken': [
+      'a name that is too long is cut to fit',
+      naming((name) => (typeof name === 'string' ? [...name].slice(0, NAME_CHARACTERS_MAX).join('') : name)),
+    ],
+  },
+  'create.400-control-characters': {
+    'control-characters-dropped': [
+      'control characters in a name are dropped',
+      naming((name) => (typeof name === 'string' ? name.replaceAll(/\p{Cc}/gu, '') : name)),
+    ],
+  },
+};
 
-/** Changes every category in an answer. */
-export function showing(change: (category: Category) => Category): Fault {
-  return {
-    answer: (answer, exchange) => {
-      if (answer.status > 201 || answer.body === undefined || !exchange.path.startsWith(PATH)) return answer;
-      const value = jsonIn(answer);
-      return { ...answer, body: JSON.stringify(Array.isArray(value) ? value.map(change) : change(value as Category)) };
-    },
-  };
+function withTextId(category: Members): Members {
+  return { ...category, id: `${category.id}` };
 }
 
-/** Changes the list of all categories. */
-export function listing(change: (categories: readonly Category[]) => readonly Category[]): Fault {
-  const isList = (answer: Answer, { path, request }: Exchange) =>
-    path === PATH && request.method === 'GET' && answer.status === 200;
-  return {
-    answer: (answer, exchange) =>
-      isList(answer, exchange) ? { ...answer, body: JSON.stringify(change(jsonIn(answer) as Category[])) } : answer,
-  };
+function withDescription(category: Members): Members {
+  return { description: null, ...category };
+}
+
+function without(name: string): Change {
+  return json((body) => Object.fromEntries(Object.entries(body).filter(([each]) => each !== name)));
+}
+
+function ofList(change: (categories: readonly Members[]) => readonly Members[]): Change {
+  return json<readonly Members[]>(change);
+}
+
+function each(change: (category: Members) => Members): Change {
+  return ofList((categories) => categories.map(change));
+}
+
+/** Changes every category in an answer. */
+function showing(change: (category: Members) => Members): Fault {
+  const show = json((value) => (Array.isArray(value) ? value.map(change) : change(value)));
+  return answering({ path: /^.v1.categories/ }, (answer, exchange) =>
+    answer.status > 201 || answer.body === undefined ? answer : show(answer, exchange),
+  );
+}
+
+/** Changes a string of every category. */
+function changing(name: 'name' | 'description', change: (text: string) => string): Fault {
+  return showing((category) => {
+    const text = category[name];
+    return typeof text === 'string' ? { ...category, [name]: change(text) } : category;
+  });
+}
+
+/** The body of a create; without members if it is no object. */
+function bodyOf({ body }: Exchange): Members {
+  return typeof body === 'object' && body !== null ? (body as Members) : {};
+}
+
+function hasTrailingComma({ bodyBytes }: Exchange): boolean {
+  return bodyBytes.includes(',}');
 }
 
 /** Changes the body of a create before it is checked. */
-export function creating(change: (body: Category, exchange: Exchange) => Category): Fault {
-  return {
-    parts: operating('createCategory', (handle) => (catalog, exchange) => {
-      const { body } = exchange;
-      if (typeof body === 'object' && body !== null && !Array.isArray(body) && 'name' in body) {
-        exchange.body = change(body as Category, exchange);
-      }
-      return handle(catalog, exchange);
-    }),
-  };
+function creating(change: (body: Members, exchange: Exchange) => Members): Fault {
+  return operating('createCategory', (handle) => (catalog, exchange) => {
+    const { body } = exchange;
+    if ('name' in bodyOf(exchange) && !Array.isArray(body)) exchange.body = change(body as Members, exchange);
+    return handle(catalog, exchange);
+  });
+}
+
+function naming(change: (name: unknown) => unknown): Fault {
+  return creating((body) => ({ ...body, name: change(body.name) }));
+}
+
+/** Refuses some bodies of a create. */
+function refusing(isRefused: (body: Members) => boolean): Fault {
+  return operating(
+    'createCategory',
+    (handle) => (catalog, exchange) =>
+      isRefused(bodyOf(exchange)) ? refusal('validation_failed', 'The body is not valid') : handle(catalog, exchange),
+  );
 }

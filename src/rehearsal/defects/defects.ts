@@ -1,23 +1,19 @@
 import { ConfigMistakes } from '../../config.ts';
-import { ANSWER_DEFECTS } from './answers.ts';
 import { CATEGORY_DEFECTS } from './categories.ts';
-import type { Defect } from './defect.ts';
 import { ERROR_DEFECTS } from './errors.ts';
-import { HEADER_DEFECTS } from './headers.ts';
+import type { Defect } from './fault.ts';
 import { HTTP_DEFECTS } from './http.ts';
+import { LIMIT_HEADER_DEFECTS } from './limit-headers.ts';
 import { LIMIT_DEFECTS } from './limits.ts';
-import { PROTOCOL_DEFECTS } from './protocol.ts';
+
+const TABLES = [CATEGORY_DEFECTS, ERROR_DEFECTS, HTTP_DEFECTS, LIMIT_HEADER_DEFECTS, LIMIT_DEFECTS];
 
 /** Every defect that a service in rehearsal can be given. */
-export const DEFECTS: readonly Defect[] = [
-  ...CATEGORY_DEFECTS,
-  ...ANSWER_DEFECTS,
-  ...ERROR_DEFECTS,
-  ...LIMIT_DEFECTS,
-  ...HEADER_DEFECTS,
-  ...HTTP_DEFECTS,
-  ...PROTOCOL_DEFECTS,
-];
+export const DEFECTS: readonly Defect[] = TABLES.flatMap((table) =>
+  Object.entries(table).flatMap(([rule, defects]) =>
+    Object.entries(defects).map(([name, [description, fault]]) => ({ name, rule, description, fault })),
+  ),
+);
 
 /** The defects of these names. Throws `ConfigMistakes` if one does not exist. */
 export function defectsNamed(names: readonly string[]): Defect[] {

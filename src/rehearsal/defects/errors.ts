@@ -1,126 +1,170 @@
 import { refusal } from '../../http/errors.ts';
-import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { type Defect, type Fault, jsonIn, withHeader } from './defect.ts';
+import type { Exchange } from '../../http/transport/exchange.ts';
+import {
+  answering,
+  asking,
+  type Change,
+  type DefectTable,
+  errorStatus,
+  type Fault,
+  header,
+  json,
+  members,
+} from './fault.ts';
 
 /** Wrong keys after which an address is refused. */
 const WRONG_KEYS_MAX = 12;
 
-/** Errors with another status, another form or another reason. */
-export const ERROR_DEFECTS: readonly Defect[] = [
-  {
-    name: 'missing-key-is-403',
-    rule: 'auth.401-missing',
-    description: 'a request without a key is 403',
-    inject: () =>
-      rewriting('missing_api_key', (answer, { request }) =>
-        request.headers.authorization === undefined
-          ? { ...answer, status: 403, body: changed(answer, { status: 403 }) }
-          : answer,
+const WRONG_KEY = { code: 'invalid_api_key' } as const;
+const KEY_OF_PRODUCTION = {
+  ...WRONG_KEY,
+  when: (exchange: Exchange) => keyOf(exchange).startsWith('Bearer petcat_live_'),
+};
+const TOO_LARGE = { code: 'payload_too_large' } as const;
+const QUERY = { method: 'QUERY' };
+
+/** Keys that are not as the interface has them, and errors of another status, another form or another reason. */
+export const ERROR_DEFECTS: DefectTable = {
+  'auth.401-missing': {
+    'missing-key-is-403': [
+      'a request without a key is 403',
+      answering({ code: 'missing_api_key', when: ({ request }) => !request.headers.authorization }, errorStatus(403)),
+    ],
+    'empty-key-is-403': [
+      'a bearer token of nothing is 403',
+      answering({ status: 401, when: (exchange) => keyOf(exchange).trim() === 'Bearer' }, errorStatus(403)),
+    ],
+  },
+  'auth.401-invalid': {
+    'key-of-one-more': [
+      'a key with one more character is valid',
+      asking('authorization', (text) => text.replace(/^(Bearer \w{48})x$/, '$1')),
+    ],
+  },
+  'auth.401-alike': {
+    'malformed-key-told': [
+      'a malformed key gets another message than an unknown one',
+      answering(
+        { ...WRONG_KEY, when: (exchange) => keyOf(exchange).length < 20 },
+        members({ message: 'The API key is malformed' }),
       ),
+    ],
   },
-  {
-    name: 'no-challenge',
-    rule: 'auth.challenge',
-    description: 'a 401 has no WWW-Authenticate',
-    inject: () => ({ answer: (answer) => (answer.status === 401 ? withHeader(answer, 'WWW-Authenticate') : answer) }),
+  'auth.401-again': {
+    'wrong-keys-are-429': [
+      `after ${WRONG_KEYS_MAX} wrong keys the answer is 429`,
+      () => {
+        let wrong = 0;
+        return answering(WRONG_KEY, (answer) => {
+          wrong += 1;
+          if (wrong <= WRONG_KEYS_MAX) return answer;
+          return refusal('rate_limit_exceeded', 'Too many wrong keys; try again', ['Retry-After', '1']);
+        });
+      },
+    ],
   },
-  {
-    name: 'malformed-key-told',
-    rule: 'auth.401-alike',
-    description: 'a malformed key gets another message than an unknown one',
-    inject: () =>
-      rewriting('invalid_api_key', (answer, { request }) =>
-        (request.headers.authorization ?? '').length < 20
-          ? { ...answer, body: changed(answer, { message: 'The API key is malformed' }) }
-          : answer,
-      ),
+  'auth.scheme-any-case': {
+    'scheme-in-one-case': [
+      'the scheme must be written Bearer',
+      asking('authorization', (text) => (/^bEARER/.test(text) ? 'x' : text)),
+    ],
   },
-  {
-    name: 'wrong-keys-are-429',
-    rule: 'auth.401-again',
-    description: `after ${WRONG_KEYS_MAX} wrong keys the answer is 429`,
-    inject: () => {
-      let wrong = 0;
-      return rewriting('invalid_api_key', (answer) => {
-        wrong += 1;
-        if (wrong <= WRONG_KEYS_MAX) return answer;
-        return refusal('rate_limit_exceeded', 'Too many wrong keys; try again', ['Retry-After', '1']);
-      });
-    },
+  'auth.bearer-only': {
+    'word-after-the-key': [
+      'a word after the key is passed over',
+      asking('authorization', (text) => text.replace(/^(Bearer \w{48}) x$/, '$1')),
+    ],
   },
-  {
-    name: 'status-is-a-string',
-    rule: 'errors.status-integer',
-    description: 'the status of an error is a string',
-    inject: () => rewritingErrors((answer) => ({ ...answer, body: changed(answer, { status: `${answer.status}` }) })),
+  'auth.challenge': {
+    'no-challenge': ['a 401 has no WWW-Authenticate', answering({ status: 401 }, header('WWW-Authenticate'))],
+    'no-reason-in-challenge': [
+      'a 401 for a bad key has a plain challenge',
+      answering(WRONG_KEY, header('WWW-Authenticate', 'Bearer realm="pet-catalog"')),
+    ],
   },
-  {
-    name: 'status-of-a-gateway',
-    rule: 'errors.status-equals-http',
-    description: 'the status in the body of a 405 is 400',
-    inject: () => rewriting('method_not_allowed', (answer) => ({ ...answer, body: changed(answer, { status: 400 }) })),
+  'auth.other-environment': {
+    'other-environment-is-403': [
+      'a key of the other environment is 403',
+      answering(KEY_OF_PRODUCTION, errorStatus(403)),
+    ],
+    'other-environment-told': [
+      'a key of the other environment gets a message of its own',
+      answering(KEY_OF_PRODUCTION, members({ message: 'This is a key of production' })),
+    ],
   },
-  {
-    name: 'fourth-error-member',
-    rule: 'errors.three-members',
-    description: 'errors have a timestamp too',
-    inject: (time) =>
-      rewritingErrors((answer) => ({ ...answer, body: changed(answer, { timestamp: time.now().unix }) })),
-  },
-  {
-    name: 'problem-json',
-    rule: 'bodies.application-json',
-    description: 'errors are application/problem+json',
-    inject: () => rewritingErrors((answer) => ({ ...answer, contentType: 'application/problem+json' })),
-  },
-  {
-    name: 'html-404',
-    rule: 'errors.shape',
-    description: 'an unknown path is answered with a page for people',
-    inject: () =>
-      rewriting('not_found', (answer) => ({
+  'errors.shape': {
+    'html-404': [
+      'an unknown path is answered with a page for people',
+      answering({ code: 'not_found' }, (answer) => ({
         ...answer,
         contentType: 'text/html; charset=utf-8',
         body: '<!doctype html><title>404</title><h1>Not Found</h1>',
       })),
+    ],
+    'code-is-a-number': ['the code of a 413 is a number', answering(TOO_LARGE, members({ code: 413 }))],
+    'no-message': ['a 413 has no message', answering(TOO_LARGE, members({ message: undefined }))],
+    'no-status': ['a 413 has no status', answering(TOO_LARGE, members({ status: undefined }))],
   },
-  {
-    name: 'error-is-200',
-    rule: 'create.400-without-name',
-    description: 'a create without a name is 200, with the error in the body',
-    inject: () =>
-      rewriting('validation_failed', (answer, { body }) =>
-        body !== null && typeof body === 'object' && Object.keys(body).length === 0
-          ? { ...answer, status: 200 }
-          : answer,
-      ),
+  'errors.status-integer': {
+    'status-is-a-string': [
+      'the status of an error is a string',
+      ofErrors(json((body) => ({ ...body, status: `${body.status}` }))),
+    ],
   },
-  {
-    name: 'bad-json-is-500',
-    rule: 'create.400-bad-json',
-    description: 'a body that cannot be parsed is 500',
-    inject: () =>
-      rewriting('invalid_json', (answer, { bodyBytes }) =>
-        // A trailing comma, which JSON5 accepts, stays 400: a defect breaks one rule only.
-        bodyBytes.includes(',}') ? answer : refusal('internal_error', 'Something went wrong; try again later'),
-      ),
+  'errors.status-equals-http': {
+    'status-of-a-gateway': [
+      'the status in the body of a 405 is 400',
+      answering({ code: 'method_not_allowed' }, members({ status: 400 })),
+    ],
   },
-];
+  'errors.three-members': {
+    'fourth-error-member': ['errors have a timestamp too', ofErrors(members({ timestamp: 1_767_225_600 }))],
+  },
+  'errors.404': {
+    'unknown-path-is-403': [
+      'an unknown path is 403',
+      answering({ code: 'not_found', path: /^.v1.conformance-/ }, errorStatus(403)),
+    ],
+    'trailing-slash-redirects': [
+      'a slash at the end is a redirect',
+      answering({ path: '/v1/categories/' }, () => ({ status: 308, headers: ['Location', '/v1/categories'] })),
+    ],
+  },
+  'errors.405': {
+    'wrong-method-is-404': [
+      'PATCH where there is none is 404',
+      answering({ code: 'method_not_allowed', method: 'PATCH' }, () => refusal('not_found', 'Nothing is here')),
+    ],
+    'allow-without-post': ['Allow forgets POST', answering({ status: 405 }, header('Allow', 'GET, HEAD, OPTIONS'))],
+  },
+  'errors.any-method': {
+    'query-is-404': ['QUERY is 404', answering(QUERY, () => refusal('not_found', 'Nothing is here'))],
+    'query-without-allow': ['a 405 for QUERY has no Allow', answering(QUERY, header('Allow'))],
+  },
+  'errors.413': {
+    'large-body-is-400': [
+      'a body that is too large is 400',
+      answering(TOO_LARGE, () => ({ ...refusal('validation_failed', 'The body is too large'), closes: true })),
+    ],
+  },
+  'errors.codes': {
+    'code-repeats-status': ['the code of a 404 is "404"', answering({ code: 'not_found' }, members({ code: '404' }))],
+  },
+  'bodies.application-json': {
+    'problem-json': [
+      'errors are application/problem+json',
+      ofErrors((answer) => ({ ...answer, contentType: 'application/problem+json' })),
+    ],
+  },
+};
 
-/** Rewrites the errors of one code. */
-export function rewriting(code: Answer['code'], change: (answer: Answer, exchange: Exchange) => Answer): Fault {
-  return { answer: (answer, exchange) => (answer.code === code ? change(answer, exchange) : answer) };
+function keyOf({ request }: Exchange): string {
+  return request.headers.authorization ?? '';
 }
 
-/** Rewrites the errors of the API, but not refusals by the limits. */
-function rewritingErrors(change: (answer: Answer) => Answer): Fault {
-  return {
-    answer: (answer, { isApi }) =>
-      isApi && answer.code !== undefined && answer.status !== 429 ? change(answer) : answer,
-  };
-}
-
-/** The body of an error with other members. */
-export function changed(answer: Answer, members: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify({ ...(jsonIn(answer) as object), ...members });
+/** Changes the errors of the API, but not refusals by the limits. */
+function ofErrors(change: Change): Fault {
+  return answering({ when: ({ isApi }) => isApi }, (answer, exchange) =>
+    answer.code === undefined || answer.status === 429 ? answer : change(answer, exchange),
+  );
 }

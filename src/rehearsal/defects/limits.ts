@@ -1,30 +1,73 @@
-import type { AppOptions } from '../../http/app.ts';
+import type { ApiKey } from '../../catalog/api-key.ts';
 import type { Decision } from '../../limits/limiter.ts';
-import { type Defect, type Fault, withHeader } from './defect.ts';
+import {
+  answering,
+  type Change,
+  type DefectTable,
+  errorStatus,
+  type Fault,
+  header,
+  headerIn,
+  heading,
+  json,
+  jsonIn,
+  type Members,
+  members,
+  status,
+} from './fault.ts';
+import { deciding, type Limiter, limiting, telling } from './limiter-fault.ts';
 
 const MINUTE_SECONDS = 60;
+const FREE_LIMIT = 60;
+const BAN_SECONDS = 60;
 /** How long the last request of a window waits for another one to overtake it. */
 const OVERTAKEN_MS = 1_000;
+const REFUSED = { status: 429 };
+const RATE_LIMITED = { code: 'rate_limit_exceeded' } as const;
+const RESET = 'X-RateLimit-Reset';
 
-/** Limit headers that are missing, or wrong, and counts that are. */
-export const LIMIT_DEFECTS: readonly Defect[] = [
-  {
-    name: 'reset-in-seconds-from-now',
-    rule: 'limits.reset-unix-time',
-    description: 'X-RateLimit-Reset is the number of seconds until the reset',
-    inject: () => telling((decision) => ({ ...decision, reset: decision.reset - decision.now })),
+/** Counts that are wrong, and headers and refusals that do not fit them. */
+export const LIMIT_DEFECTS: DefectTable = {
+  'limits.reset-unix-time': {
+    'reset-in-seconds-from-now': [
+      'X-RateLimit-Reset is the number of seconds until the reset',
+      telling((decision) => ({ ...decision, reset: decision.reset - decision.now })),
+    ],
+    'reset-in-milliseconds': [
+      'X-RateLimit-Reset is a Unix time in milliseconds',
+      telling((decision) => ({ ...decision, reset: decision.reset * 1000 })),
+    ],
+    'reset-over-on-429': ['Reset is over on a refusal', heading(REFUSED, RESET, (text) => Number(text) - 60)],
+    'reset-over-on-400': ['Reset is over on a 400', heading({ status: 400 }, RESET, (text) => Number(text) - 600)],
+    'reset-in-years': [
+      'Reset is ten years ahead on a 400',
+      heading({ status: 400 }, RESET, (text) => Number(text) + 315_360_000),
+    ],
   },
-  {
-    name: 'reset-in-milliseconds',
-    rule: 'limits.reset-unix-time',
-    description: 'X-RateLimit-Reset is a Unix time in milliseconds',
-    inject: () => telling((decision) => ({ ...decision, reset: decision.reset * 1000 })),
+  'limits.plan': {
+    'limit-of-no-plan': ['the free plan has a limit of 50', ofPlan(50, 50)],
   },
-  {
-    name: 'remaining-off-by-one',
-    rule: 'limits.remaining-true',
-    description: 'X-RateLimit-Remaining still counts the request that it answers',
-    inject: () =>
+  'limits.free-plan': {
+    'free-plan-of-50': ['the free plan has 50 requests a minute', ofPlan(50, 50)],
+  },
+  'limits.429-over-limit': {
+    'over-limit-is-403': ['a refusal by the limits is 403', answering(REFUSED, errorStatus(403))],
+    'limits-not-enforced': [
+      'the limits are told, and nothing is refused',
+      deciding(({ refusal, ...admitted }) => (refusal ? { ...admitted, remaining: 0 } : admitted)),
+    ],
+    'limit-understated': ['a key may do 90 requests, and is told of a limit of 60', ofPlan(90, 60)],
+    'limit-overstated': ['a key may do 50 requests, and is told of a limit of 60', ofPlan(50, 60)],
+  },
+  'limits.last-token': {
+    'last-token-twice': [
+      'the last request of a window is checked apart from its count, so that two at once are admitted',
+      limiting(overtaking),
+    ],
+  },
+  'limits.remaining-true': {
+    'remaining-off-by-one': [
+      'X-RateLimit-Remaining still counts the request that it answers',
       telling((decision) => {
         if (decision.refusal) return decision;
         const { remaining, minute, day } = decision;
@@ -35,116 +78,266 @@ export const LIMIT_DEFECTS: readonly Defect[] = [
           day: { ...day, remaining: day.remaining + 1 },
         };
       }),
+    ],
+    'remaining-one-too-few': [
+      'Remaining is one too few',
+      tellingFree(({ remaining, ...rest }) => ({ ...rest, remaining: remaining - 1 })),
+    ],
   },
-  {
-    name: 'remaining-counts-refusals',
-    rule: 'limits.refused-remaining-0',
-    description: 'X-RateLimit-Remaining goes on falling below zero with each refusal',
-    inject: () => {
-      let refusals = 0;
-      return telling((decision) => {
-        if (!decision.refusal) return decision;
-        refusals += 1;
-        return { ...decision, remaining: -refusals };
-      });
-    },
+  'limits.remaining-falls-by-one': {
+    'limit-changes': [
+      'Limit is another while 30 requests remain',
+      tellingFree((decision) => (decision.remaining === 30 ? { ...decision, limit: 61 } : decision)),
+    ],
+    'reset-drifts': [
+      'Reset is another while 30 requests remain',
+      tellingFree((decision) => (decision.remaining === 30 ? { ...decision, reset: decision.reset + 1 } : decision)),
+    ],
   },
-  {
-    name: 'refusal-extends-window',
-    rule: 'limits.refusals-extend-nothing',
-    description: 'every refusal starts the minute anew',
-    inject: () => {
-      const extend = (decision: Decision) =>
-        decision.refusal ? { ...decision, reset: decision.now + MINUTE_SECONDS } : decision;
-      return limiting((limiter) => ({
-        charge: (key) => {
-          const decision = limiter.charge(key);
-          return decision instanceof Promise ? decision.then(extend) : extend(decision);
-        },
-        current: (key, decision) => extend(limiter.current(key, decision)),
-      }));
-    },
+  'limits.window-60s': {
+    'window-of-90s': [
+      'Reset of a minute is 90 s ahead',
+      tellingFree((decision) => ({ ...decision, reset: decision.reset + 30 })),
+    ],
   },
-  {
-    name: 'last-token-twice',
-    rule: 'limits.last-token',
-    description: 'the last request of a window is checked apart from its count, so that two at once are admitted',
-    inject: () => limiting(overtaking),
+  'limits.per-key': {
+    'limits-shared': [
+      'a key over its limit has all others refused',
+      () => {
+        let refused: Decision | undefined;
+        return deciding((decision) => {
+          if (decision.refusal) refused = decision;
+          return refused && decision.now < refused.reset ? refused : decision;
+        });
+      },
+    ],
   },
-  {
-    name: 'retry-after-unix-time',
-    rule: 'limits.retry-after-is-a-wait',
-    description: 'Retry-After is a Unix time in milliseconds',
-    inject: (time) => retryAfter((seconds) => `${(time.now().unix + seconds) * 1000}`),
+  'limits.retry-after-present': {
+    'retry-after-missing': ['a 429 has no Retry-After', answering(REFUSED, header('Retry-After'))],
   },
-  {
-    name: 'retry-after-missing',
-    rule: 'limits.retry-after-present',
-    description: 'a 429 has no Retry-After',
-    inject: () => retryAfter(() => undefined),
+  'limits.retry-after-is-a-wait': {
+    'retry-after-unix-time': [
+      'Retry-After is a Unix time in milliseconds',
+      (time) => waitingFor((seconds) => `${(time.now().unix + seconds) * 1000}`),
+    ],
+    'retry-after-with-a-fraction': ['Retry-After has a fraction', waitingFor((seconds) => `${seconds}.5`)],
   },
-  {
-    name: 'retry-after-short',
-    rule: 'limits.retry-after-reaches-reset',
-    description: 'Retry-After ends one second before the window',
-    inject: () => retryAfter((seconds) => `${Math.max(1, seconds - 1)}`),
+  'limits.retry-after-reaches-reset': {
+    'retry-after-short': [
+      'Retry-After ends one second before the window',
+      waitingFor((seconds) => `${Math.max(1, seconds - 1)}`),
+    ],
   },
-  {
-    name: 'refusal-in-plain-text',
-    rule: 'limits.429-error',
-    description: 'a 429 says "Too Many Requests" in plain text',
-    inject: () => ({
-      answer: (answer) =>
-        answer.status === 429 ? { ...answer, contentType: 'text/plain', body: 'Too Many Requests' } : answer,
-    }),
+  'limits.refused-remaining-0': {
+    'remaining-counts-refusals': [
+      'X-RateLimit-Remaining goes on falling below zero with each refusal',
+      () => {
+        let refusals = 0;
+        return telling((decision) => {
+          if (!decision.refusal) return decision;
+          refusals += 1;
+          return { ...decision, remaining: -refusals };
+        });
+      },
+    ],
   },
-  ...[401, 404, 304, 413, 429].map(
-    (status): Defect => ({
-      name: `no-limits-on-${status}`,
-      rule: `limits.headers-on-${status}`,
-      description: `a ${status} has no limit headers`,
-      inject: () => ({
-        answer: (answer, exchange) => {
-          if (answer.status === status) exchange.isApi = false;
-          return answer;
-        },
-      }),
-    }),
-  ),
-];
+  'limits.refused-limit': {
+    'no-limit-when-refused': ['Limit is 0 on a refusal', heading(REFUSED, 'X-RateLimit-Limit', () => 0)],
+  },
+  'limits.refused-window': {
+    'limit-of-the-day-when-refused': [
+      'Limit is that of the day on a refusal',
+      heading(REFUSED, 'X-RateLimit-Limit', () => 1_000),
+    ],
+  },
+  'limits.refusals-extend-nothing': {
+    'refusal-extends-window': [
+      'every refusal starts the minute anew',
+      limiting((limiter) => ({
+        charge: async (key) => extended(await limiter.charge(key)),
+        current: (key, decision) => extended(limiter.current(key, decision)),
+      })),
+    ],
+  },
+  'limits.429-error': {
+    'refusal-in-plain-text': [
+      'a 429 says "Too Many Requests" in plain text',
+      answering(REFUSED, (answer) => ({ ...answer, contentType: 'text/plain', body: 'Too Many Requests' })),
+    ],
+    'refusal-of-another-code': [
+      'the code of a refusal is too_many_requests',
+      answering(RATE_LIMITED, members({ code: 'too_many_requests' })),
+    ],
+    'refusal-says-400': [
+      'the status in the body of a refusal is 400',
+      answering(RATE_LIMITED, members({ status: 400 })),
+    ],
+  },
+  'limits.rate-limit-operation': {
+    'rate-limit-is-404': ['GET /rate_limit is 404 for a key of the free plan', stating(isFree, status(404))],
+    'state-without-plan': ['GET /rate_limit names no plan', stating(isFree, members({ plan: undefined }))],
+    'state-of-another-minute': [
+      'GET /rate_limit tells of 1 request more',
+      stating(
+        isFree,
+        json(({ minute, ...rest }) => ({ ...rest, minute: { ...(minute as Members), remaining: 1 } })),
+      ),
+    ],
+    'state-with-a-ban': [
+      'GET /rate_limit tells of a ban that is none',
+      stating((state) => isFree(state) && !isBanned(state), members({ ban: { until: 0, reason: '' } })),
+    ],
+    'refusals-count-in-the-day': [
+      'a refusal counts in the day',
+      stating(
+        isFree,
+        json(({ day, ...rest }) => ({ ...rest, day: { ...(day as Members), remaining: 900 } })),
+      ),
+    ],
+  },
+  'limits.retry-after-suffices': {
+    'window-outlasts-retry-after': [
+      'a key is refused for two seconds after its Retry-After',
+      () => {
+        let until = 0;
+        return deciding((decision) => {
+          if (decision.refusal && until === 0) until = decision.reset + 2;
+          return decision.now < until && !decision.refusal && until - decision.now <= 2
+            ? { ...decision, refusal: 'rate_limit_exceeded', remaining: 0, reset: until }
+            : decision;
+        });
+      },
+    ],
+  },
+  'limits.window-opens-again': {
+    'window-opens-in-part': [
+      'a new window tells of 10 requests fewer',
+      laterWindow((decision) => ({ ...decision, remaining: Math.max(0, decision.remaining - 10) })),
+    ],
+    'window-opens-for-less': [
+      'a new window ends half a minute early',
+      laterWindow((decision) => ({ ...decision, reset: decision.reset - 30 })),
+    ],
+  },
+  'bans.repeated-refusals': {
+    'no-bans': [
+      'a key is never banned',
+      banning(({ ban, ...rest }) => (ban ? { ...rest, refusal: 'rate_limit_exceeded' } : rest)),
+    ],
+    'ban-at-once': [
+      'a key is banned after twenty refusals',
+      () => {
+        let [refusals, until] = [0, 0];
+        const look = (decision: Decision) => (decision.now < until ? banned(decision, until) : decision);
+        return banning((decision) => {
+          if (decision.refusal) refusals += 1;
+          if (refusals > 40 && until === 0) until = decision.now + BAN_SECONDS;
+          return look(decision);
+        }, look);
+      },
+    ],
+  },
+  'bans.calls-do-not-lengthen': {
+    'ban-lengthened': [
+      'a call during a ban lengthens it',
+      banning((decision) => (decision.ban ? { ...decision, reset: decision.now + BAN_SECONDS } : decision)),
+    ],
+  },
+  'bans.rate-limit-operation': {
+    'banned-state-is-403': ['GET /rate_limit is 403 during a ban', stating(isBanned, status(403))],
+    'ban-of-another-end': ['GET /rate_limit tells of another end of a ban', stating(isBanned, ofBan({ until: 1 }))],
+    'ban-without-reason': ['GET /rate_limit tells no reason of a ban', stating(isBanned, ofBan({ reason: null }))],
+  },
+  'bans.end': {
+    'ban-outlasts-retry-after': [
+      'a ban goes on for a minute after its Retry-After',
+      () => {
+        let ends = 0;
+        return banning((decision) => {
+          if (decision.ban) ends = decision.reset;
+          return ends > 0 && decision.now >= ends ? banned(decision, ends + BAN_SECONDS) : decision;
+        });
+      },
+    ],
+  },
+};
 
-export type Limiter = AppOptions['limiter'];
+function extended(decision: Decision): Decision {
+  return decision.refusal ? { ...decision, reset: decision.now + MINUTE_SECONDS } : decision;
+}
 
-/** Replaces parts of the limiter. */
-export function limiting(change: (limiter: Limiter) => Partial<Limiter>): Fault {
-  return {
-    parts: (options) => {
-      const { limiter } = options;
-      const unchanged: Limiter = {
-        charge: (key) => limiter.charge(key),
-        peek: (key) => limiter.peek(key),
-        current: (key, decision) => limiter.current(key, decision),
-      };
-      return { ...options, limiter: { ...unchanged, ...change(limiter) } };
-    },
+/** Changes what the admitted requests of the free plan are told. */
+function tellingFree(change: (decision: Decision) => Decision): Fault {
+  return telling((decision) =>
+    decision.refusal || decision.minute.limit !== FREE_LIMIT ? decision : change(decision),
+  );
+}
+
+/** Changes what is told of every window of a free key but its first. */
+function laterWindow(change: (decision: Decision) => Decision): () => Fault {
+  return () => {
+    let windows = 0;
+    return tellingFree((decision) => {
+      if (decision.remaining === FREE_LIMIT - 1) windows += 1;
+      return windows > 1 ? change(decision) : decision;
+    });
   };
 }
 
-/** Changes what headers say, and nothing that is counted. */
-export function telling(change: (decision: Decision) => Decision): Fault {
-  return limiting((limiter) => ({ current: (key, decision) => change(limiter.current(key, decision)) }));
+/** Gives keys of the free plan another limit per minute, and tells of one. */
+function ofPlan(minute: number, limit: number): Fault {
+  return limiting((limiter) => {
+    const changed = (key: ApiKey) => (key.plan === 'free' ? { ...key, limits: { ...key.limits, minute } } : key);
+    return {
+      charge: (key) => limiter.charge(changed(key)),
+      peek: (key) => limiter.peek(changed(key)),
+      current: (key, decision) => {
+        const present = limiter.current(changed(key), decision);
+        return present.minute.limit === minute && present.limit === minute ? { ...present, limit } : present;
+      },
+    };
+  });
 }
 
-/** Rewrites `Retry-After` of a refusal; undefined removes it. */
-export function retryAfter(change: (seconds: number) => string | undefined): Fault {
+/** Changes decisions on keys of the free plan, and what any key is told that asks for its state. */
+function banning(change: (decision: Decision) => Decision, look = change): Fault {
+  return deciding((decision, key) => (key.plan === 'free' ? change(decision) : decision), look);
+}
+
+function banned(decision: Decision, until: number): Decision {
   return {
-    answer: (answer) => {
-      const seconds = answer.headers?.[answer.headers.indexOf('Retry-After') + 1];
-      if (answer.status !== 429 || seconds === undefined) return answer;
-      const changed = change(Number(seconds));
-      return withHeader(answer, 'Retry-After', ...(changed === undefined ? [] : [changed]));
-    },
+    ...decision,
+    refusal: 'key_banned',
+    remaining: 0,
+    reset: until,
+    ban: { until, reason: 'Too many refusals' },
   };
+}
+
+/** Rewrites `Retry-After` of a refusal. */
+function waitingFor(change: (seconds: number) => string): Fault {
+  return answering(REFUSED, (answer, exchange) =>
+    header('Retry-After', change(Number(headerIn(answer, 'Retry-After'))))(answer, exchange),
+  );
+}
+
+/** Changes the state that some keys are told. */
+function stating(isMeant: (state: Members) => boolean, change: Change): Fault {
+  return answering({ status: 200, method: 'GET', path: '/v1/rate_limit' }, (answer, exchange) =>
+    isMeant(jsonIn(answer) as Members) ? change(answer, exchange) : answer,
+  );
+}
+
+function isFree({ plan }: Members): boolean {
+  return plan === 'free';
+}
+
+function isBanned({ ban }: Members): boolean {
+  return ban !== null;
+}
+
+function ofBan(others: Members): Change {
+  return json(({ ban, ...rest }) => ({ ...rest, ban: { ...(ban as Members), ...others } }));
 }
 
 /** Looks whether one request is left, waits until another one looks as well, and only then counts. */

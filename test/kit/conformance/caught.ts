@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { mintSecret } from '../../../src/catalog/api-key.ts';
 import { Broken } from '../../../src/conformance/rule.ts';
 import { RULES } from '../../../src/conformance/rules.ts';
-import type { Defect } from '../../../src/rehearsal/defects/defect.ts';
 import { DEFECTS } from '../../../src/rehearsal/defects/defects.ts';
+import type { Defect } from '../../../src/rehearsal/defects/fault.ts';
 import { testService } from '../service.ts';
 import { refereed } from './referee.ts';
 
@@ -54,12 +54,12 @@ export function catchDefects(files: readonly string[], isOf: (rule: string) => b
 }
 
 /** The rules that a defect breaks, with what was seen, and the lines of the expectations that found it. */
-async function caughtBy({ name, rule, waits }: Defect) {
+async function caughtBy({ name, rule }: Defect) {
   const lines: string[] = [];
   await using service = await testService({ ENVIRONMENT: 'staging', REHEARSAL: 'on', DEFECT: name });
   const needsOther = rule === 'auth.other-environment';
   const { rules } = await refereed(service, {
-    isFull: waits === true,
+    isFull: RULES.find(({ id }) => id === rule)?.place === 'waits',
     otherEnvironmentKey: needsOther ? mintSecret('production') : undefined,
     planLimits: rule === 'limits.plan' ? [60, 1_000] : undefined,
     onVerdict: (_, error) => {

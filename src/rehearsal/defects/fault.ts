@@ -1,0 +1,193 @@
+import { subscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AppOptions, createApp } from '../../http/app.ts';
+import type { Operation } from '../../http/operations/operation.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
+import type { Time } from '../../stdx/time.ts';
+
+/** What a defect does at each place where it can. */
+export interface Fault {
+  /** Replaces parts of the app. */
+  readonly parts?: (options: AppOptions) => AppOptions;
+  /** Changes a request before the gates see it. */
+  readonly request?: (exchange: Exchange) => void;
+  /** Rewrites an answer before it is sent. */
+  readonly answer?: Change;
+  /** Changes the headers as they are sent, those of the limits among them. */
+  readonly head?: (headers: Map<string, string>, exchange: Exchange, status: number) => void;
+}
+
+/** Makes another answer of one. */
+export type Change = (answer: Answer, exchange: Exchange) => Answer;
+
+/** One way in which a service breaks one rule of the interface, as real services do. */
+export interface Defect {
+  readonly name: string;
+  /** The rule of `src/conformance/` that it breaks. */
+  readonly rule: string;
+  readonly description: string;
+  /** A function prepares the fault for one service. */
+  readonly fault: Fault | ((time: Time) => Fault);
+}
+
+/** For each rule the names of the defects that break it, and what each does. */
+export type DefectTable = Readonly<Record<string, Readonly<Record<string, readonly [string, Defect['fault']]>>>>;
+
+/** The members of a JSON object. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** The answers that a defect changes: those that are all of this. A pattern is looked for. */
+export interface Where {
+  readonly status?: number;
+  readonly code?: Answer['code'];
+  readonly method?: string;
+  readonly path?: string | RegExp;
+  /** Path and query. */
+  readonly url?: string | RegExp;
+  readonly when?: (exchange: Exchange) => boolean;
+}
+
+/** Wraps `createApp` so that the public API has these defects. */
+export function withDefects(create: typeof createApp, defects: readonly Defect[], time: Time): typeof createApp {
+  const faults = defects.map(({ fault }) => (typeof fault === 'function' ? fault(time) : fault));
+  const responses = new WeakMap<IncomingMessage, ServerResponse>();
+  if (faults.some(({ head }) => head !== undefined)) {
+    subscribe('http.server.request.start', (message) => {
+      const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+      responses.set(request, response);
+    });
+  }
+  return (options) => {
+    const serve = create(faults.reduce((parts, fault) => fault.parts?.(parts) ?? parts, options));
+    return (exchange) => {
+      const send = exchange.answer.bind(exchange);
+      exchange.answer = (answer) =>
+        send(faults.reduce((made, fault) => fault.answer?.(made, exchange) ?? made, answer));
+      const response = responses.get(exchange.request);
+      if (response) changeHead(response, exchange, faults);
+      for (const { request } of faults) request?.(exchange);
+      return serve(exchange);
+    };
+  };
+}
+
+function changeHead(response: ServerResponse, exchange: Exchange, faults: readonly Fault[]): void {
+  const write = response.writeHead.bind(response) as (status: number, headers: string[]) => ServerResponse;
+  response.writeHead = ((status: number, flat: readonly string[]) => {
+    const headers = new Map<string, string>();
+    for (let i = 0; i < flat.length; i += 2) headers.set(flat[i] ?? '', flat[i + 1] ?? '');
+    for (const { head } of faults) head?.(headers, exchange, status);
+    return write(status, [...headers].flat());
+  }) as unknown as ServerResponse['writeHead'];
+}
+
+/** Changes some answers. */
+export function answering(where: Where, change: Change): Fault {
+  return { answer: (answer, exchange) => (isAt(where, answer, exchange) ? change(answer, exchange) : answer) };
+}
+
+/** Changes a header of some answers as it is sent; an empty text is none. */
+export function heading(
+  where: Where,
+  name: string,
+  change: (value: string, exchange: Exchange) => string | number,
+): Fault {
+  return {
+    head: (headers, exchange, status) => {
+      if (!isAt(where, { status }, exchange)) return;
+      const value = `${change(headers.get(name) ?? '', exchange)}`;
+      if (value === '') headers.delete(name);
+      else headers.set(name, value);
+    },
+  };
+}
+
+/** Changes a header of the requests that have it; undefined removes it. */
+export function asking(name: string, change: (value: string) => string | undefined): Fault {
+  return {
+    request: ({ request }) => {
+      const value = request.headers[name];
+      if (value !== undefined) request.headers[name] = change(`${value}`);
+    },
+  };
+}
+
+/** Replaces a part of the target of each request. */
+export function targeting(part: string | RegExp, other: string): Fault {
+  return {
+    request: ({ request }) => {
+      request.url = request.url?.replace(part, other) ?? '';
+    },
+  };
+}
+
+/** Replaces the handler of an operation. */
+export function operating(id: string, change: (handle: Operation['handle']) => Operation['handle']): Fault {
+  return {
+    parts: (options) => ({
+      ...options,
+      operations: options.operations.map((operation) =>
+        operation.id === id
+          ? { ...operation, handle: change((catalog, exchange) => operation.handle(catalog, exchange)) }
+          : operation,
+      ),
+    }),
+  };
+}
+
+/** Sends another status; the body stays as it is. */
+export function status(other: number): Change {
+  return (answer) => ({ ...answer, status: other });
+}
+
+/** Sends an error with another status, in its body too. */
+export function errorStatus(other: number): Change {
+  return (answer, exchange) => members({ status: other })({ ...answer, status: other }, exchange);
+}
+
+/** Changes the JSON value of a body. */
+export function json<T = Members>(change: (value: T, exchange: Exchange) => unknown): Change {
+  return (answer, exchange) => ({ ...answer, body: JSON.stringify(change(jsonIn(answer) as T, exchange)) });
+}
+
+/** Sets members of a JSON object. */
+export function members(others: Members): Change {
+  return json((body) => ({ ...body, ...others }));
+}
+
+/** Sets an answer's own header; undefined removes it. */
+export function header(name: string, value?: string): Change {
+  return (answer) => {
+    const kept = (answer.headers ?? []).flatMap((each, index, all) =>
+      index % 2 === 0 && each !== name ? [each, all[index + 1] ?? ''] : [],
+    );
+    return { ...answer, headers: value === undefined ? kept : [...kept, name, value] };
+  };
+}
+
+/** The value of an answer's own header. */
+export function headerIn({ headers = [] }: Answer, name: string): string | undefined {
+  return headers.includes(name) ? headers[headers.indexOf(name) + 1] : undefined;
+}
+
+/** The body of an answer as a JSON value; undefined if it has none. */
+export function jsonIn({ body }: Answer): unknown {
+  if (body === undefined) return undefined;
+  return JSON.parse(typeof body === 'string' ? body : Buffer.concat([...body]).toString());
+}
+
+function isAt(where: Where, answer: Pick<Answer, 'status' | 'code'>, exchange: Exchange): boolean {
+  const { request, path } = exchange;
+  return (
+    (where.status ?? answer.status) === answer.status &&
+    (where.code ?? answer.code) === answer.code &&
+    (where.method ?? request.method) === request.method &&
+    isLike(path, where.path) &&
+    isLike(request.url ?? '', where.url) &&
+    where.when?.(exchange) !== false
+  );
+}
+
+function isLike(text: string, wanted: string | RegExp = text): boolean {
+  return typeof wanted === 'string' ? text === wanted : wanted.test(text);
+}
