@@ -93,15 +93,27 @@ export const CLIENT_OPTIONS: Readonly<Record<keyof PetCatalogOptions, string>> =
   clock: 'object',
 };
 
-/** Every option of a call with its type. */
-export const CALL_OPTIONS: Readonly<Record<keyof (CreateOptions & ChangeOptions), string>> = {
+const CALL_OPTIONS: Readonly<Record<keyof CallOptions, string>> = {
   signal: 'object',
   timeoutMs: 'number',
   maxRetries: 'number',
   headers: 'object',
-  idempotencyKey: 'string',
-  ifMatch: 'string',
 };
+
+/** Every option of a call by this method with its type. */
+export function callOptions(method: Method): Readonly<Record<string, string>> {
+  if (method === 'GET') return CALL_OPTIONS;
+  return { ...CALL_OPTIONS, [method === 'POST' ? 'idempotencyKey' : 'ifMatch']: 'string' };
+}
+
+/** Throws a TypeError for a query or body that is no object, or has the name of an option. */
+export function checkPart(part: unknown, name: 'query' | 'body'): void {
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) {
+    throw new TypeError(`the ${name} is ${Array.isArray(part) ? 'an array' : typeOf(part)}; pass an object`);
+  }
+  const option = ['idempotencyKey', 'ifMatch'].find((each) => each in part);
+  if (option) throw new TypeError(`${option} is an option; pass it in the argument after the ${name}`);
+}
 
 /** Throws a TypeError for an option that is unknown or of another type. Quotes no text: it may be the key. */
 export function checkOptions(options: object, known: Readonly<Record<string, string>>): void {
@@ -109,13 +121,16 @@ export function checkOptions(options: object, known: Readonly<Record<string, str
     const type = Object.hasOwn(known, name) ? known[name] : undefined;
     if (!type) throw new TypeError(`${name} is no option; there are ${Object.keys(known).join(', ')}`);
     if (value === undefined || type === 'address') continue;
-    const found = typeof value === 'number' ? `${value}` : value === null ? 'null' : `of type ${typeof value}`;
     if (type === 'number' ? !(typeof value === type && value >= 0) : typeof value !== type || value === null) {
-      throw new TypeError(
-        `${name} is ${found}; pass ${type === 'object' ? 'an' : 'a'} ${type}${type === 'number' ? ' from 0' : ''}`,
-      );
+      const wanted = `${type === 'object' ? 'an' : 'a'} ${type}${type === 'number' ? ' from 0' : ''}`;
+      throw new TypeError(`${name} is ${typeOf(value)}; pass ${wanted}`);
     }
   }
+}
+
+/** A number as it is, of anything else the type. */
+export function typeOf(value: unknown): string {
+  return typeof value === 'number' || value === null ? `${value}` : `of type ${typeof value}`;
 }
 
 /** The clock of the client. */

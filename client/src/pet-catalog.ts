@@ -84,7 +84,7 @@ export class PetCatalog {
   request<Data = unknown>(method: Method, path: `/${string}`, options: RequestOptions = {}): ApiPromise<Data> {
     const { query, body, ...rest } = options;
     const operation = `${method} ${path.replace(/\/\d+(?=\/|$)/g, '/{id}') as `/${string}`}` as const;
-    return this.#transport.request(operation, { method, path, query, body, options: rest });
+    return this.#transport.request(operation, { method, path, query, options: rest, ...(body && { body }) });
   }
 }
 

@@ -3,16 +3,18 @@ import type { ErrorCode } from './contract.ts';
 import { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
 import {
-  CALL_OPTIONS,
   type ChangeOptions,
   CLIENT_OPTIONS,
   type Clock,
   type CreateOptions,
+  callOptions,
   checkOptions,
+  checkPart,
   type Method,
   type OperationName,
   type PetCatalogOptions,
   type ResponseEvent,
+  typeOf,
 } from './options.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
@@ -107,7 +109,8 @@ export class Transport {
     checkOptions({ apiKey, ...options }, CLIENT_OPTIONS);
     if (apiKey === undefined) throw new TypeError('apiKey is missing: pass it, or set PET_CATALOG_KEY');
     // Checked here, because `fetch` would quote the key in its error about invalid characters.
-    if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey is empty, or contains spaces or non-ASCII characters');
+    if (!/^[!-~]+$/.test(apiKey))
+      throw new TypeError('apiKey is empty, or contains spaces, line breaks or non-ASCII characters');
     this.#apiKey = apiKey;
     this.#baseUrl = readBaseUrl(options.baseUrl);
     this.#options = options;
@@ -120,25 +123,32 @@ export class Transport {
    * PetCatalogError, with the reason of the caller's signal, or with a TypeError before anything is sent.
    */
   request<Data>(operation: OperationName, call: Call): ApiPromise<Data> {
-    // The stack as it is now names the caller, which it no longer does once an answer has arrived.
+    // The stack as it is now names the caller, which it no longer does once an answer has arrived. The line that is
+    // left out is the method of this client.
     const called = new Error();
     captureStackTrace?.(called, this.request);
-    const response = this.#run(operation, call).catch((error) => {
-      if (error instanceof PetCatalogError) error.stack = `${error}\n${called.stack?.replace(/^Error\n/, '')}`;
-      throw error;
+    const atCaller = (error: Error) =>
+      Object.assign(error, { stack: `${error}\n${called.stack?.replace(/^Error\n.*\n/, '')}` });
+    let prepared: Prepared;
+    try {
+      prepared = this.#prepare(operation, call);
+    } catch (error) {
+      return new ApiPromise(Promise.reject(error instanceof TypeError ? atCaller(error) : error));
+    }
+    const response = this.#run(prepared, call).catch((error) => {
+      throw error instanceof PetCatalogError ? atCaller(error) : error;
     });
     return new ApiPromise(response as Promise<ApiResponse<Data>>);
   }
 
   /** The attempts of a call, the waits between them, and its timeout. */
-  async #run(operation: OperationName, call: Call): Promise<ApiResponse<unknown>> {
-    checkOptions(call.options ?? {}, CALL_OPTIONS);
+  async #run(prepared: Prepared, call: Call): Promise<ApiResponse<unknown>> {
+    const { operation } = prepared;
     const {
       signal,
       timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS,
       maxRetries = this.#options.maxRetries ?? RETRIES_MAX,
     } = call.options ?? {};
-    const prepared = this.#prepare(operation, call);
     const deadline = this.#clock.now() + timeoutMs;
     // Spreads the retries of clients that failed together. Drawn once, so that no wait is shorter than the last.
     const jitter = 0.5 + Math.random() / 2;
@@ -164,6 +174,9 @@ export class Transport {
 
   #prepare(operation: OperationName, call: Call): Prepared {
     const { method = 'GET', path, id, query = {}, body, options, isFree = false } = call;
+    checkOptions(options ?? {}, callOptions(method));
+    if (call.query !== undefined) checkPart(query, 'query');
+    if ('body' in call) checkPart(body, 'body');
     const url = new URL(this.#baseUrl + path);
     if (!url.href.startsWith(`${this.#baseUrl}/`) || url.search || url.hash) {
       throw new TypeError(`${operation}: the path must begin with / and have neither dots nor a query`);
@@ -171,24 +184,29 @@ export class Transport {
     if ('id' in call) {
       // Without it the call would be another operation, such as one on the whole list.
       if (!Number.isSafeInteger(id) || Number(id) < 1) {
-        throw new TypeError(
-          `${operation}: the id is ${typeof id === 'number' ? id : `of type ${typeof id}`}; pass a whole number from 1`,
-        );
+        throw new TypeError(`${operation}: the id is ${typeOf(id)}; pass a whole number from 1`);
       }
       url.pathname += `/${id}`;
     }
     for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) url.searchParams.set(name, value);
+      if (value === undefined) continue;
+      const wrong = [value].flat().filter((each) => !/string|boolean/.test(typeof each) && !Number.isFinite(each));
+      if (wrong.length > 0) throw new TypeError(`${operation}: ${name} is ${typeOf(wrong[0])}, which cannot be sent`);
+      url.searchParams.set(name, value);
     }
     const last = this.#cached[operation];
     const cached = last?.url === url.href ? last : undefined;
+    const { idempotencyKey = newIdempotencyKey() } = options ?? {};
+    if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
+      throw new TypeError(`${operation}: pass 1 to 255 printable ASCII characters as idempotencyKey`);
+    }
     const headers = new Headers({ 'User-Agent': `pet-catalog-client/${VERSION}`, ...options?.headers });
     headers.set('Authorization', `Bearer ${this.#apiKey}`);
     headers.delete('If-None-Match');
     headers.delete('If-Match');
     if (options?.ifMatch !== undefined) headers.set('If-Match', options.ifMatch);
     if (body) headers.set('Content-Type', 'application/json');
-    if (method === 'POST') headers.set('Idempotency-Key', options?.idempotencyKey ?? newIdempotencyKey());
+    if (method === 'POST') headers.set('Idempotency-Key', idempotencyKey);
     if (cached) headers.set('If-None-Match', cached.etag);
     const init: RequestInit = { method, headers, body: body ? JSON.stringify(body) : null, redirect: 'manual' };
     return { operation, url: url.href, init, isFree, cached };
@@ -369,6 +387,7 @@ function readBaseUrl(baseUrl: string | URL | undefined): string {
   if (username || password) throw new TypeError('baseUrl must have no user or password; pass the key as apiKey');
   if (search || hash) throw new TypeError('baseUrl must have neither a query nor a fragment');
   const address = origin + pathname?.replace(/\/+$/, '');
+  if (address.endsWith('/v1/v1')) throw new TypeError(`baseUrl ends in /v1 twice: ${address}`);
   if (!address.endsWith('/v1')) throw new TypeError(`baseUrl must end in /v1: ${address}`);
   return address;
 }

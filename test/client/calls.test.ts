@@ -170,7 +170,7 @@ describe('the client', () => {
         () => inventory.get(id),
         () => inventory.update(id, { quantity: 1 }),
       ];
-      const shown = typeof wrong === 'number' ? `${wrong}` : `of type ${typeof wrong}`;
+      const shown = typeof wrong === 'number' || wrong === null ? `${wrong}` : `of type ${typeof wrong}`;
       for (const call of calls) {
         await assert.rejects(call, {
           name: 'TypeError',
@@ -193,6 +193,8 @@ describe('the client', () => {
       [{ baseUrl: `http://h/v1?key=${key}` }, /^baseUrl must have neither a query nor a fragment$/],
       [{ baseUrl: 'http://h/v1#a' }, /^baseUrl must have neither a query nor a fragment$/],
       [{ baseUrl: 'http://h/v2' }, /^baseUrl must end in \/v1: http:\/\/h\/v2$/],
+      [{ baseUrl: 'http://h/v1/v1/' }, /^baseUrl ends in \/v1 twice: http:\/\/h\/v1\/v1$/],
+      [{ apiKey: `${key}\n` }, /^apiKey is empty, or contains spaces, line breaks or non-ASCII characters$/],
       [{ timeoutMS: 1 }, /^timeoutMS is no option; there are baseUrl, apiKey, timeoutMs, /],
       [{ toString: 1 }, /^toString is no option/],
       [{ timeoutMs: Number.NaN }, /^timeoutMs is NaN; pass a number from 0$/],
@@ -216,10 +218,50 @@ describe('the client', () => {
     const options = { idempotencykey: 'mine' } as object;
     await assert.rejects(client({ fetch }).categories.create({ name: 'x' }, options), {
       name: 'TypeError',
-      message:
-        /^idempotencykey is no option; there are signal, timeoutMs, maxRetries, headers, idempotencyKey, ifMatch$/,
+      message: /^idempotencykey is no option; there are signal, timeoutMs, maxRetries, headers, idempotencyKey$/,
     });
     await assert.rejects(client({ fetch }).pets.list({}, { timeoutMs: Number.NaN }), TypeError);
+    assert.deepEqual(requests, []);
+  });
+
+  test('a misplaced option, or what cannot be sent, is a TypeError of the caller, and nothing is sent', async () => {
+    const { requests, fetch } = answering();
+    const { categories, pets, orders, request } = Object.assign(client({ fetch }), {
+      request: (body: object, options: object) => client({ fetch }).request('POST', '/x', { body, ...options }),
+    });
+    for (const [call, message] of [
+      [() => pets.create({ name: 'x', categoryId: 1 }, { ifMatch: '"x"' } as object), /^ifMatch is no option; /],
+      [() => pets.update(1, { name: 'x' }, { idempotencyKey: 'k' } as object), /^idempotencyKey is no option; /],
+      [() => pets.list({}, { ifMatch: '"x"' } as object), /^ifMatch is no option; /],
+      [() => request({}, { ifMatch: '"x"' }), /^ifMatch is no option; /],
+      [() => request({ idempotencyKey: 'k' }, {}), /^idempotencyKey is an option; pass it in the argument after the b/],
+      [
+        () => categories.create({ name: 'x', idempotencyKey: 'k' } as never),
+        /^idempotencyKey is an option; pass it in the argument after the body$/,
+      ],
+      [
+        () => pets.list({ ifMatch: '"x"' } as object),
+        /^ifMatch is an option; pass it in the argument after the query$/,
+      ],
+      [() => pets.list(null as never), /^the query is null; pass an object$/],
+      [() => pets.list('sold' as never), /^the query is of type string; pass an object$/],
+      [() => pets.list([1] as never), /^the query is an array; pass an object$/],
+      [() => orders.place(undefined as never), /^the body is of type undefined; pass an object$/],
+      [() => categories.create('Dog' as never), /^the body is of type string; pass an object$/],
+      [() => pets.list({ limit: Number.NaN }), /^listPets: limit is NaN, which cannot be sent$/],
+      [() => pets.list({ ids: [1, undefined as never] }), /^listPets: ids is of type undefined, which cannot be sent$/],
+      [() => pets.list({ status: null as never }), /^listPets: status is null, which cannot be sent$/],
+      [() => categories.create({ name: 'x' }, { idempotencyKey: 'a\nb' }), /^createCategory: pass 1 to 255 printable/],
+      [() => categories.create({ name: 'x' }, { idempotencyKey: '' }), /^createCategory: pass 1 to 255 printable/],
+    ] as const) {
+      async function atTheCaller() {
+        await call();
+      }
+      const error = await atTheCaller().catch((thrown) => thrown);
+      assert.ok(error instanceof TypeError, `${message}`);
+      assert.match(error.message, message);
+      assert.match(error.stack ?? '', /^TypeError: .*\n +at (?:call|request|.*calls\.test\.ts)/);
+    }
     assert.deepEqual(requests, []);
   });
 
@@ -238,13 +280,13 @@ describe('the client', () => {
       await client({ fetch, maxRetries: 0 }).pets.update(7, { status: 'pending' });
     }
     const failed = await reserveEverything().catch((error) => error);
-    assert.match(failed.stack, /^ConnectionError: updatePet: refused\n +at Pets\.update .*\n +at reserveEverything /);
+    assert.match(failed.stack, /^ConnectionError: updatePet: refused\n +at reserveEverything /);
     const missing = await client()
       .categories.get(999_999)
       .catch((error) => error);
     assert.match(
       missing.stack,
-      /^ApiError: getCategory: There is no category "999999" \(not_found\)\n +at Categories\.get /,
+      /^ApiError: getCategory: There is no category "999999" \(not_found\)\n +at .*calls\.test\.ts/,
     );
     assert.deepEqual(JSON.parse(JSON.stringify(missing)), {
       name: 'ApiError',

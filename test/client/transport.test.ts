@@ -56,7 +56,7 @@ test('a key that `fetch` would quote in its error is refused without being quote
   for (const apiKey of [' secret', '\nsecret', '\u2028secret', 'sec ret', 'secret ']) {
     assert.throws(
       () => bench({ apiKey }),
-      new TypeError('apiKey is empty, or contains spaces or non-ASCII characters'),
+      new TypeError('apiKey is empty, or contains spaces, line breaks or non-ASCII characters'),
     );
   }
 });
