@@ -23,6 +23,8 @@ const LISTED_BYTES_MAX = 1_000_000;
 /** What a crash may lose: a second of counts and five of usage, with the time that the saving takes. */
 const COUNTS_LOST_MS = 1_000;
 const USAGE_LOST_MS = 5_500;
+/** Outcomes are kept for a day of the clock of a process, which may have been stepped by half of that. */
+const OUTCOMES_KEPT_MS = 43_200_000;
 /** Half a second between flushes, and the time that one takes. */
 const FLUSHED_MS = 700;
 /** How often the processes look which Redis answers, and how long that takes. */
@@ -226,6 +228,7 @@ export class World implements Disposable {
       const { nowMs } = this.time;
       const roughMs = this.roughUntilMs;
       this.limits.check(nowMs);
+      if (nowMs - this.#usageSafe.ms > OUTCOMES_KEPT_MS) this.usage.repeat(this.#usageSafe.ms);
       for (const safe of [this.#countsSafe, this.#usageSafe, this.#flushSafe]) safe.update(nowMs, roughMs);
       if (!this.#checkTables()) return;
       for (const { life } of this.up) {

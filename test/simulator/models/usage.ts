@@ -12,10 +12,14 @@ interface Recorded {
 /** A row of usage: the sums of one key. */
 export type UsageRow = { readonly key_id: string } & Readonly<Record<Outcome, number>>;
 
-/** Every answer to a key, to be found again in the stored usage once, unless its process was killed soon after it. */
+/**
+ * Every answer to a key, to be found again in the stored usage once, unless its process was killed, or suspended for a
+ * day, soon after it.
+ */
 export class UsageModel {
   #answers: Recorded[] = [];
-  readonly #mayBeLost: Recorded[] = [];
+  /** What may be stored, once more than `#answers`. */
+  readonly #uncertain: Recorded[] = [];
 
   record(keyId: string, status: number, { atMs, life }: { atMs: number; life: object }): void {
     this.#answers.push({ keyId, outcome: outcomeOf(status), atMs, life });
@@ -23,14 +27,19 @@ export class UsageModel {
 
   /** A process ended without storing what it counted after a moment. */
   lose(life: object, safeMs: number): void {
-    this.#mayBeLost.push(...this.#answers.filter((each) => each.life === life && each.atMs >= safeMs));
+    this.#uncertain.push(...this.#answers.filter((each) => each.life === life && each.atMs >= safeMs));
     this.#answers = this.#answers.filter((each) => each.life !== life || each.atMs < safeMs);
+  }
+
+  /** What was counted after a moment was retried when the outcome of its first attempt was kept no longer. */
+  repeat(safeMs: number): void {
+    this.#uncertain.push(...this.#answers.filter((each) => each.atMs >= safeMs));
   }
 
   /** Throws if more is stored than was answered; `isAll` also if less is. */
   check(rows: readonly UsageRow[], { isAll }: { isAll: boolean }): void {
     const certain = tally(this.#answers);
-    const uncertain = tally(this.#mayBeLost);
+    const uncertain = tally(this.#uncertain);
     for (const row of rows) {
       for (const outcome of ['served', 'client_errors', 'refused', 'server_errors'] as const) {
         const name = `${row.key_id} ${outcome}`;
