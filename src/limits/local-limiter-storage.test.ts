@@ -110,9 +110,10 @@ test('what storage has is resumed, in the seconds of the steady clock', async ()
   assert.deepEqual([minute, day.remaining], [{ limit: 60, remaining: 53, reset: NOON + 20 }, 930]);
 });
 
-test('when the clock is stepped, the open windows in memory are saved by the new time, and no others', async () => {
+test('when the clock is stepped, all windows in memory are saved by the new time, also those that are over', async () => {
   const { limiter, key, clock, saved } = bench();
   await limiter.charge({ ...key, id: 'over' });
+  await limiter.peek({ ...key, id: 'unused' });
   clock.advance(30);
   await limiter.charge(key);
   await limiter.save();
@@ -124,8 +125,22 @@ test('when the clock is stepped, the open windows in memory are saved by the new
     await limiter.save();
     await limiter.save();
   }
-  const ends = saved.slice(1).map((counts) => counts.map(({ keyId, minuteEnds }) => [keyId, minuteEnds - NOON]));
-  assert.deepEqual(ends, [[[key.id, 190]], [[key.id, -110]]]);
+  const ends = saved
+    .slice(1)
+    .map((counts) => Object.fromEntries(counts.map(({ keyId, minuteEnds }) => [keyId, minuteEnds - NOON])));
+  assert.deepEqual(ends, [
+    { over: 160, [key.id]: 190 },
+    { over: -140, [key.id]: -110 },
+  ]);
+});
+
+test('what was capped when it was read is saved in the place of what was stored', async () => {
+  const { limiter, key, store, saved } = bench();
+  const today = Math.floor(NOON / 86_400);
+  store({ keyId: key.id, minuteEnds: NOON + 90, minuteUsed: 7, day: today + 1, dayUsed: 70 });
+  await limiter.peek(key);
+  await limiter.save();
+  assert.deepEqual(saved, [[{ keyId: key.id, minuteEnds: NOON + 60, minuteUsed: 7, day: today, dayUsed: 70 }]]);
 });
 
 test('saved keys are evicted, and read again when they call', async () => {

@@ -35,7 +35,7 @@ export class LocalLimiter implements WindowLimiter {
   #changed = new Set<string>();
   #unsaved = new Set<string>();
   readonly #timer: Timer;
-  /** Unix time minus steady time, in seconds, with which the open windows were saved. */
+  /** Unix time minus steady time, in seconds, with which the windows were saved. */
   #savedOffset: number;
   /** Saves everything counted before the call; what fails is kept for the next save. Never rejects. */
   readonly save = oneAtATime(() => this.#save());
@@ -101,7 +101,13 @@ export class LocalLimiter implements WindowLimiter {
   async #readState(keyId: string): Promise<void> {
     const [stored] = await this.#options.storage.limits.counts([keyId]);
     const now = this.#options.time.now();
-    this.#states.set(keyId, stored ? fromStorage(stored, now) : UNUSED);
+    if (!stored) {
+      this.#states.set(keyId, UNUSED);
+      return;
+    }
+    const counts = capped(stored, now.unix);
+    if (counts !== stored) this.#changed.add(keyId);
+    this.#states.set(keyId, fromStorage(counts, now));
   }
 
   async #save(): Promise<void> {
@@ -113,12 +119,15 @@ export class LocalLimiter implements WindowLimiter {
     }
   }
 
-  /** When the system clock was stepped, the open windows are saved anew, by the new time. */
+  /**
+   * When the system clock was stepped, all windows are saved anew, by the new time: also those that are over, or they
+   * would be open again when the time that they were saved by is reached.
+   */
   #followClock(): void {
-    const now = this.#options.time.now();
-    if (offset(now) === this.#savedOffset) return;
-    this.#savedOffset = offset(now);
-    for (const [keyId, { minuteEnds }] of this.#states) if (now.steady < minuteEnds) this.#changed.add(keyId);
+    const now = offset(this.#options.time.now());
+    if (now === this.#savedOffset) return;
+    this.#savedOffset = now;
+    for (const [keyId, { minuteEnds }] of this.#states) if (minuteEnds > 0) this.#changed.add(keyId);
   }
 
   async #saveCounts(): Promise<void> {
@@ -151,7 +160,6 @@ function toStorage(keyId: string, { minuteEnds, minuteUsed, day, dayUsed }: Wind
   return { keyId, minuteEnds: minuteEnds + offset(now), minuteUsed, day, dayUsed };
 }
 
-function fromStorage(stored: WindowCounts, now: Moment): WindowState {
-  const { minuteEnds, minuteUsed, day, dayUsed } = capped(stored, now.unix);
+function fromStorage({ minuteEnds, minuteUsed, day, dayUsed }: WindowCounts, now: Moment): WindowState {
   return { ...UNUSED, minuteEnds: minuteEnds - offset(now), minuteUsed, day, dayUsed };
 }

@@ -66,14 +66,14 @@ export const UNUSED: WindowState = {
 
 /**
  * Decides one request against both windows. It is admitted, and counted in both, if and only if both have room; a
- * refused one is counted in neither.
+ * refused one changes neither.
  */
 export function charge(known: WindowState, limits: Limits, now: Moment): Charge {
   const state = turnDay(known, now);
   const minuteOpen = now.steady < state.minuteEnds;
   const minuteUsed = minuteOpen ? state.minuteUsed : 0;
   if (minuteUsed >= limits.minute || state.dayUsed >= limits.day) {
-    return { state, decision: look(state, limits, now) };
+    return { state: known, decision: look(state, limits, now) };
   }
   const counted = {
     minuteEnds: minuteOpen ? state.minuteEnds : now.steady + MINUTE_SECONDS,

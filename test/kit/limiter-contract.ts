@@ -6,7 +6,7 @@ import { PLANS } from '../../src/catalog/plan.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
 import type { Decision, Limiter } from '../../src/limits/limiter.ts';
 import type { ManualClock } from './clock.ts';
-import { anyLimits, anySteps, LimiterModel } from './limiter-model.ts';
+import { anyLimits, anySecond, anySteps, LimiterModel } from './limiter-model.ts';
 import { OPERATOR } from './operator.ts';
 
 /** A limiter under test with what it stands on. */
@@ -154,6 +154,15 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     assert.equal((await limiter.charge(key)).day.remaining, 989);
   });
 
+  check('a refusal changes nothing, also while the clock is a day ahead', async ({ limiter, clock }, key) => {
+    for (let i = 0; i < 60; i += 1) await limiter.charge(key);
+    clock.step(86_400);
+    await limiter.charge(key);
+    clock.step(-86_400);
+    clock.advance(60);
+    assert.equal((await limiter.charge(key)).day.remaining, 939);
+  });
+
   check('a client that polls once a second is not banned', async ({ limiter, clock }, key) => {
     for (let i = 0; i < 60; i += 1) await limiter.charge(key);
     for (let i = 0; i < 1_000; i += 1) {
@@ -219,7 +228,8 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
 
   test(`${name}: random calls, plan changes, rotations, clock steps and restarts never break a rule`, async () => {
     await using bench = await makeBench();
-    const run = fc.asyncProperty(anyLimits, anySteps, async (limits, steps) => {
+    const run = fc.asyncProperty(anySecond, anyLimits, anySteps, async (second, limits, steps) => {
+      turnTo(bench.clock, second);
       const model = new LimiterModel();
       let key: ApiKey = { ...(await issue(bench, 'free')), limits };
       const call = async () => {
@@ -234,9 +244,8 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
         if (step.kind === 'plan') key = { ...key, limits: step.limits };
         if (step.kind === 'restart') {
           await bench.restart();
-          model.restart(bench.clock.now());
-          // A clock that is stepped while the key is not in memory may shift its windows.
-          await bench.limiter.peek(key);
+          // Reads the key, because a clock that is stepped while it is not in memory may shift its windows.
+          model.restart(await bench.limiter.peek(key), bench.clock.now());
         }
         if (step.kind === 'rotate') key = { ...(await rotate(bench, key)), limits: key.limits };
         if (step.kind === 'obey') {
@@ -334,6 +343,13 @@ export function limiterContract(name: string, makeBench: () => Promise<LimiterBe
     for (let i = 0; i < 61; i += 1) await bench.limiter.charge(key);
     assert.equal((await bench.limiter.charge(other)).remaining, 59);
   });
+}
+
+/** Turns a clock on to a second of a day, with no step left in it, so that a run does not depend on those before. */
+function turnTo(clock: ManualClock, second: number): void {
+  const { unix, steady } = clock.now();
+  clock.step(steady - unix);
+  clock.advance(86_400 - (steady % 86_400) + second);
 }
 
 /** Sends with a free key beyond its minute limit until it is banned. */

@@ -20,6 +20,9 @@ const just = <const K extends 'obey' | 'restart' | 'rotate'>(kind: K) => fc.cons
 const seconds = (kind: 'wait' | 'clock', min: number, max: number) =>
   fc.integer({ min, max }).map((length): LimiterStep => ({ kind, seconds: length }));
 
+/** A second of the day, often close to midnight. */
+export const anySecond = fc.integer({ min: -90, max: 86_309 }).map((second) => (second + 86_400) % 86_400);
+
 /** What can happen to a key and its limiter. */
 export const anySteps = fc.array(
   fc.oneof(
@@ -41,10 +44,6 @@ export class LimiterModel {
   #inWindow = 0;
   #day = 0;
   #inDay = 0;
-  /** The last day that a refusal told of. A limiter may forget it when the clock is set back: nothing was counted. */
-  #refusedOn = 0;
-  /** Which day the last one counted may be taken for since a restart. */
-  #cappedDay: number | undefined;
 
   /** Compares a decision with the model, and counts it. Throws when they disagree. */
   check(decision: Decision, limits: Limits, now: Moment): void {
@@ -54,7 +53,6 @@ export class LimiterModel {
     let inDay = day === this.#day ? this.#inDay : 0;
     const left = [limits.minute - this.#inWindow, limits.day - inDay];
     if (decision.refusal) {
-      this.#refusedOn = Math.max(this.#refusedOn, day);
       if (decision.refusal === 'key_banned') return;
       assert.ok(Math.min(...left) <= 0, 'refused although both windows have room');
     } else {
@@ -69,22 +67,27 @@ export class LimiterModel {
   }
 
   /**
-   * A limiter that begins anew takes a stored day later than today for today, and its count stays. One that counts
-   * elsewhere goes on.
+   * Learns from the first decision after a restart. A limiter that begins anew takes a stored day later than today for
+   * today, and its count stays. One that counts elsewhere goes on.
    */
-  restart({ unix }: Moment): void {
-    this.#cappedDay = Math.min(this.#day, Math.floor(unix / 86_400));
+  restart({ day }: Decision, { unix }: Moment): void {
+    const told = dayOf(day);
+    if (told >= this.#day) return;
+    assert.equal(told, Math.floor(unix / 86_400), 'a day that lies ahead is taken for today');
+    this.#day = told;
   }
 
-  /** The day that a decision is of: today, unless requests were counted, or refused, on a later one. */
+  /** The day that a decision is of: today, unless requests were counted on a later one. */
   #dayOf({ day }: Decision, { unix }: Moment): number {
-    const told = day.reset / 86_400 - 1;
-    if (told < this.#day && this.#cappedDay !== undefined) this.#day = this.#cappedDay;
-    this.#cappedDay = undefined;
-    const today = Math.max(this.#day, Math.floor(unix / 86_400));
-    assert.ok(told === today || told === Math.max(today, this.#refusedOn), `told day ${told} on day ${today}`);
+    const told = dayOf(day);
+    assert.equal(told, Math.max(this.#day, Math.floor(unix / 86_400)), 'the day that the decision tells of');
     return told;
   }
+}
+
+/** Days since 1970. */
+function dayOf({ reset }: Decision['day']): number {
+  return reset / 86_400 - 1;
 }
 
 /** Checks that what a decision tells is possible at all. */

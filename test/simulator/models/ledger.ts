@@ -50,8 +50,6 @@ export class Ledger {
   /** What the counter has. */
   #kept: Count | undefined;
   #wasLost = false;
-  /** The latest day that a refusal told of. */
-  #told = 0;
   /** Whether the place of the next request cannot be told. */
   #isUnknown = false;
 
@@ -64,13 +62,11 @@ export class Ledger {
   add(count: Count, { nowMs, now, today, knownTo, mayMiss }: CountMoment): void {
     const kept = this.#kept;
     if (!this.#isUnknown) {
-      const moment = { today, told: this.#told };
       const learned = this.#entries.filter((each) => each.knownTo !== undefined);
       const isNext =
         [kept, ...learned.filter((each) => isLaterMinute(each, kept))].some((from) =>
           followsMinute(from, count, now),
-        ) &&
-        [kept, ...learned.filter((each) => isLaterDay(each, kept))].some((from) => followsDay(from, count, moment));
+        ) && [kept, ...learned.filter((each) => isLaterDay(each, kept))].some((from) => followsDay(from, count, today));
       promise(isNext, () => `${this.#name}: counted as ${show(count)} at ${now}, after ${show(kept)}`);
       const saved = mayMiss ? undefined : learned.find((each) => !each.mayBeGone && isMissed(each, count, now));
       promise(!saved, () => `${this.#name}: counted as ${show(count)} at ${now}, although ${show(saved)} was saved`);
@@ -110,11 +106,6 @@ export class Ledger {
     for (const each of this.#entries) each.mayBeGone = true;
   }
 
-  /** A refusal turns the day as well. */
-  tell(day: number): void {
-    this.#told = Math.max(this.#told, day);
-  }
-
   /** Whether some window of the past that has not ended at a second has this few places left. */
   isSpentAt(now: number, limit: number, minuteEnds: number): boolean {
     if (this.#isUnknown) return true;
@@ -147,10 +138,10 @@ function followsMinute(from: Count | undefined, to: Count, now: number): boolean
   return to.minuteEnds === now + WINDOW_SECONDS && to.minuteUsed === 1;
 }
 
-/** The day turns at midnight, and never back: it may be one that the counter told of before its clock was set back. */
-function followsDay(from: Count | undefined, to: Count, { today, told }: { today: number; told: number }): boolean {
+/** The day turns at midnight, and never back. */
+function followsDay(from: Count | undefined, to: Count, today: number): boolean {
   if (from && to.day === from.day) return today <= from.day && to.dayUsed === from.dayUsed + 1;
-  return to.dayUsed === 1 && (to.day === today || to.day === told) && (!from || to.day > from.day);
+  return to.dayUsed === 1 && to.day === today && (!from || to.day > from.day);
 }
 
 function isSame(one: Count, other: Count): boolean {

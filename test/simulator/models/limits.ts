@@ -178,7 +178,6 @@ export class LimitsModel {
     promise(waits <= MINUTE_SECONDS, () => `${key.id}: a minute that ends in ${waits} s`);
     const counter = this.#counterOf(decided);
     const ledger = counter === 'share' ? this.#share(life, key.id) : this.#ledger(key.id);
-    if (decision.refusal && !isPeek) ledger.tell(decision.day.reset / DAY_SECONDS - 1);
     if (decision.refusal && !isPeek) this.#checkRefused(decided, { counter, ledger });
     else if (!isPeek) this.#checkAdmitted(decided, { counter, ledger });
   }
