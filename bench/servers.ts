@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -25,9 +25,22 @@ export interface Server extends AsyncDisposable {
 export class NotHere extends Error {}
 
 /** Starts the service itself with these settings, on free ports. Throws `NotHere` if it refuses the settings. */
-export function startService(machine: Machine, folder: string, settings: Record<string, string>): Promise<Server> {
-  const command = [process.execPath, join(BENCH, '..', 'bin', 'pet-catalog.js'), 'serve'];
-  return start(machine, command, { cwd: folder, folder, env: { PORT: '0', ...settings } });
+export function startService(
+  machine: Machine,
+  folder: string,
+  settings: Record<string, string>,
+  command: readonly string[] = [process.execPath, join(BENCH, '..', 'bin', 'pet-catalog.js')],
+): Promise<Server> {
+  return start(machine, [...command, 'serve'], { cwd: folder, folder, env: { PORT: '0', ...settings } });
+}
+
+/** Builds the executable of a release below a folder, and installs it as the runbook does; returns its path. */
+export function installExecutable(folder: string): string {
+  const [built, file] = [join(folder, 'built'), join(folder, 'pet-catalog')];
+  execFileSync(process.execPath, [join(BENCH, '..', 'executable.ts'), '--output', built]);
+  // Copied, because Linux counts more of a file as resident while the cache has it in the large pieces of one write.
+  execFileSync('install', ['-m', '755', built, file]);
+  return file;
 }
 
 /** The input of a peer, as files. */
