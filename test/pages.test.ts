@@ -202,7 +202,7 @@ test('a page has its chapters, its neighbours and a description', async () => {
 test('the reference has each operation with its fields, bounds, scope and errors', async () => {
   await using service = await testService();
   const text = await page(service, '/docs/reference');
-  for (const { id, scope, body, success, errors, queryParameters = [] } of OPERATIONS) {
+  for (const { id, permission: scope, body, success, errors, queryParameters = [] } of OPERATIONS) {
     const section = new RegExp(`<section id="${id}" class="operation"[^]*?</section>`).exec(text)?.[0] ?? '';
     if (scope !== 'any') assert.ok(section.includes(`<code>${scope}</code>`), `${id} lacks its scope`);
     for (const { name } of queryParameters) assert.ok(section.includes(`id="${id}.query.${name}"`), `${id} ${name}`);

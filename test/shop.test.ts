@@ -255,9 +255,9 @@ describe('pets and the store', () => {
   test('each operation needs its scope, and getRateLimit alone needs none', async () => {
     const { secret: without } = await service.issue({ scopes: ['pets:read'] });
     const { secret: reader } = await service.issue({ scopes: ['categories:read'] });
-    const free = OPERATIONS.filter(({ scope }) => scope === 'any').map(({ id }) => id);
+    const free = OPERATIONS.filter(({ permission }) => permission === 'any').map(({ id }) => id);
     assert.deepEqual(free, ['getRateLimit']);
-    for (const { method, path, scope } of OPERATIONS.filter((operation) => operation.scope !== 'any')) {
+    for (const { method, path, permission: scope } of OPERATIONS.filter(({ permission }) => permission !== 'any')) {
       const write = /^(POST|PATCH|DELETE)$/.test(method);
       assert.match(scope, write ? /:write$/ : /:read$/, `${method} ${path}`);
       const secret = scope === 'pets:read' ? reader : without;

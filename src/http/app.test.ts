@@ -30,7 +30,7 @@ function operation(id: string, more: Partial<Operation>): Operation {
   return {
     method: 'GET',
     path: `/${id}`,
-    scope: 'pets:read',
+    permission: 'pets:read',
     success: { status: 200, description: '' },
     handle,
     ...words,
@@ -70,8 +70,8 @@ async function played(isLater = false) {
     operations: [
       operation('one', { handle }),
       operation('create', { method: 'POST', handle, body: { schema: {}, example: {} } }),
-      operation('written', { scope: 'pets:write', handle }),
-      operation('any', { scope: 'any', free: true, handle }),
+      operation('written', { permission: 'pets:write', handle }),
+      operation('any', { permission: 'any', free: true, handle }),
       operation('old', { path: '/old/{id}', deprecation: DEPRECATION, handle }),
     ],
     pages: new Map([['/page', () => tell('page', () => ({ status: 200, body: 'a page' }))]]),

@@ -1,17 +1,17 @@
 import findMyWay from 'find-my-way';
 import { nearest } from '../catalog/validate.ts';
-import type { Operation } from './operations/operation.ts';
+import type { Described } from './operations/operation.ts';
 import type { Exchange } from './transport/exchange.ts';
 import { hasFragment, URL_CHARACTERS_MAX } from './transport/request-head.ts';
 
 /** A path of an API with its operations by method. */
-export interface Route<O extends Routed = Operation> {
+export interface Route<O = unknown> {
   readonly template: string;
   readonly operations: Readonly<Record<string, O | undefined>>;
   readonly allow: string;
 }
 
-type Routed = Pick<Operation, 'method' | 'path'>;
+type Routed = Pick<Described, 'method' | 'path'>;
 
 /** The collection that a path below the base most probably means, such as `/store/orders` for `/orders/7`. */
 export function nearestPath(path: string, operations: readonly Routed[]): string | undefined {
@@ -52,7 +52,8 @@ export function createRouter<O extends Routed>(
       return fixed;
     }
     const found = router.find('GET', exchange.path);
-    if (!found || Object.values(found.params).includes('')) return undefined;
+    // No id is empty, and PostgreSQL rejects NUL in text.
+    if (!found || Object.values(found.params).some((id) => !id || id.includes('\0'))) return undefined;
     const route: Route<O> = found.store;
     exchange.params = found.params;
     exchange.route = route.template;

@@ -1,7 +1,7 @@
 import { conclude } from '../http/conclude.ts';
 import { respondPage } from '../http/pages.ts';
 import type { Exchange, Serve } from '../http/transport/exchange.ts';
-import type { createApi } from './api/app.ts';
+import type { createOperatorApi } from './api/app.ts';
 import { API_BASE } from './api/operation.ts';
 import type { createConsole } from './console.ts';
 import type { ConsoleOptions } from './frame/context.ts';
@@ -32,9 +32,9 @@ export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptio
     loading ??= import('./console.ts').then(({ createConsole }) => createConsole(options));
     return (await loading)(exchange);
   };
-  let loadingApi: Promise<ReturnType<typeof createApi>> | undefined;
+  let loadingApi: Promise<ReturnType<typeof createOperatorApi>> | undefined;
   const respondApi = async (exchange: Exchange) => {
-    loadingApi ??= import('./api/app.ts').then(({ createApi }) => createApi(options));
+    loadingApi ??= import('./api/app.ts').then(({ createOperatorApi }) => createOperatorApi(options));
     return (await loadingApi)(exchange);
   };
   const pages = new Map(operatorPages({ health, metrics, additions: rest.additions, operatorUrl }));

@@ -35,7 +35,7 @@ const checkTurn = validator(NewTurn);
 /** The operations on the clock of a rehearsal. */
 export function clockOperations(transactions: Transactions, time: TurnedTime): readonly ApiOperation[] {
   const success = { status: 200, description: 'The time', schema: Time, example: EXAMPLE } as const;
-  const about = { path: '/clock', tag: TAG, role: 'admin', success, errors: [] } as const;
+  const about = { path: '/clock', tag: TAG, permission: 'admin', success, errors: [] } as const;
   return [
     {
       ...about,
@@ -52,7 +52,7 @@ export function clockOperations(transactions: Transactions, time: TurnedTime): r
       summary: 'Put the time forward',
       description: 'Time goes on from there at its usual pace. It can be put forward only.',
       body: { schema: NewTurn, example: { advance: '24h' } },
-      async handle({ exchange, token, by }) {
+      async handle({ token, by }, exchange) {
         const turn = turnOf(checkTurn(exchange.body));
         const id = onceIdOf(exchange, token.id);
         const { resource: shown, isReplay } = await turnTime(transactions, turn, { machine: time.machine, by, id });

@@ -3,7 +3,7 @@ import type { Operator } from '../catalog/audit.ts';
 import { CatalogError } from '../catalog/error.ts';
 import type { Once, OnceId } from '../catalog/idempotency.ts';
 import { quote } from '../catalog/validate.ts';
-import { momentOf } from '../operator/api/query.ts';
+import { momentOf } from '../http/operations/query.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { type Time, utc } from '../stdx/time.ts';
 import { DatabaseNotOpened } from '../storage/engine.ts';

@@ -62,7 +62,7 @@ async function openDoor(service: TestService, handle: Operation['handle']) {
       description: '',
       errors: [],
       handle,
-      scope: 'any',
+      permission: 'any',
     },
     success: { status: 200, description: '' },
   };

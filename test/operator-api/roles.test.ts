@@ -12,7 +12,7 @@ test('every operation does what it does for its role and those above, and nothin
   await using service = await testService();
   const clients = await Promise.all(ROLES.map((role) => apiClient(service, role)));
   assert.ok(API_OPERATIONS.length >= 12);
-  for (const { id, method, role: needed } of API_OPERATIONS) {
+  for (const { id, method, permission: needed } of API_OPERATIONS) {
     const target = await targetOf(service, id);
     const none = await callApi(service, method, target.path, target);
     assert.equal(none.status, 401, id);
@@ -37,8 +37,8 @@ test('every operation does what it does for its role and those above, and nothin
 test('a refused change changes nothing', async () => {
   await using service = await testService();
   const viewer = await apiClient(service, 'viewer');
-  for (const { id, method, role } of API_OPERATIONS) {
-    if (role === 'viewer') continue;
+  for (const { id, method, permission } of API_OPERATIONS) {
+    if (permission === 'viewer') continue;
     const { path, body } = await targetOf(service, id);
     const before = await everything(service);
     for (const headers of [{}, { authorization: 'Bearer x' }]) {

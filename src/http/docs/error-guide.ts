@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../catalog/error.ts';
+import type { AnyErrorCode } from '../../catalog/error.ts';
 
 /** The documentation of an error code. */
 export interface ErrorGuide {
@@ -9,8 +9,8 @@ export interface ErrorGuide {
   readonly action: string;
 }
 
-/** Documents every error code, for /docs/errors and the examples of the contract. */
-export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
+/** Documents every error code, for /docs/errors and the examples of the contracts. */
+export const ERROR_GUIDE: Readonly<Record<AnyErrorCode, ErrorGuide>> = {
   invalid_json: {
     meaning: 'The body is not JSON.',
     cause: 'The body is empty, truncated, not UTF-8, or has a syntax error; the message says where.',
@@ -155,5 +155,35 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorGuide>> = {
     meaning: 'It is not known whether the change was made.',
     cause: 'The connection to the database was lost during a commit.',
     action: 'Retry with the same Idempotency-Key; without one, first check whether the change was made.',
+  },
+  missing_token: {
+    meaning: 'The request has no token.',
+    cause: 'The Authorization header is missing, duplicated, or not a bearer token.',
+    action: 'Send “Authorization: Bearer” and your token.',
+  },
+  invalid_token: {
+    meaning: 'The token is not valid.',
+    cause: 'The token is mistyped, revoked or expired, or it is an API key. The response does not say which.',
+    action: 'Check that the token was copied completely; otherwise issue another one.',
+  },
+  insufficient_role: {
+    meaning: 'The role of the token does not suffice.',
+    cause: 'The operation needs another role, which the message names.',
+    action: 'Use a token with this role.',
+  },
+  key_revoked: {
+    meaning: 'The key is revoked, which is final.',
+    cause: 'It was revoked before this request.',
+    action: 'Issue a new key.',
+  },
+  category_in_use: {
+    meaning: 'The category has pets, so it was not deleted.',
+    cause: 'At least one pet belongs to it.',
+    action: 'Keep the category, or rename it.',
+  },
+  misdirected_request: {
+    meaning: 'The operator listener is not called by this name.',
+    cause: 'The Host header is no address, not localhost, and not in OPERATOR_HOSTS.',
+    action: 'Call the listener by its address, or add the name to OPERATOR_HOSTS.',
   },
 };

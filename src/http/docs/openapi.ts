@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
-import { ERROR_CODES, type ErrorCode } from '../../catalog/error.ts';
+import { type AnyErrorCode, ERROR_CODES } from '../../catalog/error.ts';
 import { STATUS_OF } from '../errors.ts';
+import { VALIDATOR } from '../operations/conditional.ts';
 import { IDEMPOTENCY_KEY } from '../operations/idempotency.ts';
-import type { Operation, Parameter } from '../operations/operation.ts';
+import type { Described, Operation, Parameter } from '../operations/operation.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
 
 // An import of node:http would load its client as well.
@@ -30,8 +31,26 @@ export const PUBLISHED_SERVERS: readonly ContractServer[] = [
   },
 ];
 
-/** Errors that every operation can return; `validation_failed` for a query parameter that it does not have. */
-const COMMON: readonly ErrorCode[] = [
+/** What the contract of an API says of all its operations. */
+export interface DescribedApi {
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly ContractServer[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly operations: readonly Described[];
+  /** The scheme of its credentials. */
+  readonly credential: { readonly name: string; readonly format: string; readonly description: string };
+  /** The closed set of its error codes. */
+  readonly codes: readonly AnyErrorCode[];
+  /** The errors that an operation can return because it is one of this API. */
+  commonErrors(operation: Described): readonly AnyErrorCode[];
+  /** Descriptions of statuses, where those of the public API do not fit. */
+  readonly statusTexts?: Readonly<Record<number, string>>;
+  /** Whether answers carry the limits of a key. */
+  readonly isLimited: boolean;
+}
+
+/** Errors that every operation of the public API can return; `validation_failed` for a query that it does not have. */
+const COMMON: readonly AnyErrorCode[] = [
   'validation_failed',
   'missing_api_key',
   'invalid_api_key',
@@ -42,7 +61,7 @@ const COMMON: readonly ErrorCode[] = [
   'unavailable',
   'outcome_unknown',
 ];
-const WITH_BODY: readonly ErrorCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type'];
+const WITH_BODY: readonly AnyErrorCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type'];
 
 const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
   default: 'Any other failure, such as a malformed request',
@@ -55,6 +74,7 @@ const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
   412: 'The resource has changed since it was read',
   413: 'The body is too large',
   415: 'The body is not plain application/json in UTF-8',
+  421: 'The listener is not called by this name',
   422: 'The Idempotency-Key was used for another request',
   429: 'A limit is exceeded, or the key is banned',
   500: 'The service failed',
@@ -67,7 +87,7 @@ const STABILITY_TEXT = {
 };
 
 /** The schema of the body of every error, with the codes of an API. */
-export function errorBody(codes: readonly string[]) {
+function errorBody(codes: readonly string[]) {
   return {
     title: 'Error',
     type: 'object',
@@ -85,58 +105,77 @@ export function errorBody(codes: readonly string[]) {
 const integer = (description: string, minimum = 0) => ({ description, schema: { type: 'integer', minimum } });
 const text = (description: string) => ({ description, schema: { type: 'string' } });
 
-const HEADERS = {
+const LIMIT_HEADERS = {
   'X-RateLimit-Limit': integer('Requests allowed in the window with fewer requests left; 0 without a valid key'),
   'X-RateLimit-Remaining': integer('Requests left in that window'),
   'X-RateLimit-Reset': integer('When that window resets, in Unix seconds'),
   'RateLimit-Policy': text('Both windows of the key: quota q and length w in seconds (IETF draft)'),
   RateLimit: text('Both windows now: remaining r and seconds to the reset t (IETF draft)'),
+};
+const HEADERS = {
   'X-Request-Id': text('Identifies the request in the logs; copied from the request if it sent a valid one'),
   'Retry-After': integer('Seconds to wait before the next attempt', 1),
   'WWW-Authenticate': text('The bearer challenge (RFC 6750)'),
 };
 
-const ON_EVERY_ANSWER = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'] as const;
+const OF_LIMITS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 const WITH_A_KEY = ['RateLimit-Policy', 'RateLimit'] as const;
 
-/** Generates the contract, OpenAPI 3.1, from the operations. */
+/** Generates the contract of the public API from its operations. */
 export function openApiDocument(operations: readonly Operation[], servers: readonly ContractServer[]): object {
-  const components: Components = { schemas: {}, responses: {}, parameters: { IfNoneMatch, IfMatch, IdempotencyKey } };
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of operations) {
-    const path = paths[operation.path] ?? {};
-    path[operation.method.toLowerCase()] = describeOperation(operation, components);
-    paths[operation.path] = path;
-  }
-  return {
-    openapi: '3.1.0',
+  return contractOf({
     info: {
       title: 'Pet Catalog Service',
       version: INTERFACE_VERSION,
       description:
         'Manages pet categories, pets and orders. Every operation takes an API key as a bearer token, every response reports the limits of the key, and every error has the same body.',
-      license: { name: 'MIT', identifier: 'MIT' },
     },
     servers,
-    security: [{ apiKey: [] }],
     tags: [
       { name: 'categories', description: 'The categories by which pets are classified' },
       { name: 'pets', description: 'The pets of the catalog' },
       { name: 'store', description: 'Orders and stock' },
       { name: 'limits', description: 'The rate limits of a key' },
     ],
+    operations,
+    credential: {
+      name: 'apiKey',
+      format: KEY_PATTERN.source,
+      description: `An API key as a bearer token. The scopes of a key are all of these unless it was issued with fewer: ${SCOPES.join(', ')}.`,
+    },
+    codes: ERROR_CODES,
+    commonErrors: ({ permission }) => (permission === 'any' ? COMMON : [...COMMON, 'insufficient_scope']),
+    isLimited: true,
+  });
+}
+
+/** Generates the contract of an API, OpenAPI 3.1. */
+export function contractOf(api: DescribedApi): object {
+  const { info, servers, tags, operations, credential } = api;
+  const isConditional = operations.some(({ conditional }) => conditional);
+  const components: Components = {
+    schemas: {},
+    responses: {},
+    parameters: { ...(isConditional && { IfNoneMatch }), IfMatch, IdempotencyKey },
+  };
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    const path = paths[operation.path] ?? {};
+    path[operation.method.toLowerCase()] = describeOperation(operation, api, components);
+    paths[operation.path] = path;
+  }
+  const { name, format: bearerFormat, description } = credential;
+  return {
+    openapi: '3.1.0',
+    info: { ...info, license: { name: 'MIT', identifier: 'MIT' } },
+    servers,
+    security: [{ [name]: [] }],
+    tags,
     paths,
     components: {
-      securitySchemes: {
-        apiKey: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: KEY_PATTERN.source,
-          description: `An API key as a bearer token. The scopes of a key are all of these unless it was issued with fewer: ${SCOPES.join(', ')}.`,
-        },
-      },
+      securitySchemes: { [name]: { type: 'http', scheme: 'bearer', bearerFormat, description } },
       ...components,
-      headers: HEADERS,
+      headers: api.isLimited ? { ...LIMIT_HEADERS, ...HEADERS } : HEADERS,
     },
   };
 }
@@ -148,15 +187,16 @@ interface Components {
   readonly parameters: Record<string, unknown>;
 }
 
-function describeOperation(operation: Operation, components: Components): object {
+function describeOperation(operation: Described, api: DescribedApi, components: Components): object {
   const { schemas } = components;
-  const { id, tag, summary, description, scope, stability, deprecation, body, success } = operation;
+  const { id, method, tag, summary, description, permission, stability, deprecation, body, success } = operation;
+  const isPost = method === 'POST';
   const parameters = [
     ...(operation.pathParameters ?? []).map((parameter) => describeParameter(parameter, 'path')),
     ...(operation.queryParameters ?? []).map((parameter) => describeParameter(parameter, 'query')),
     ...(operation.conditional ? [ref('parameters', 'IfNoneMatch')] : []),
-    ...(changes(operation) ? [ref('parameters', 'IfMatch')] : []),
-    ...(operation.method === 'POST' ? [ref('parameters', 'IdempotencyKey')] : []),
+    ...(operation.errors.includes('precondition_failed') ? [ref('parameters', 'IfMatch')] : []),
+    ...(isPost ? [ref('parameters', 'IdempotencyKey')] : []),
   ];
   return {
     operationId: id,
@@ -165,34 +205,41 @@ function describeOperation(operation: Operation, components: Components): object
     description: [description, ...marks(operation)].join('\n\n'),
     ...(stability && { 'x-stability': stability }),
     ...(deprecation && { deprecated: true, 'x-deprecated-sunset': dateOf(deprecation.sunset) }),
-    security: [{ apiKey: scope === 'any' ? [] : [scope] }],
+    security: [{ [api.credential.name]: permission === 'any' ? [] : [permission] }],
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: json(named(body.schema, schemas), body.example) } }),
+    ...(body && {
+      requestBody: { required: !body.isOptional, content: json(named(body.schema, schemas), body.example) },
+    }),
     responses: {
       [success.status]: {
         description: success.description,
         headers: {
-          ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]),
-          ...ownHeaders((operation.conditional || (operation.method !== 'GET' && success.schema)) && VALIDATOR),
+          ...describeHeaders(headersOf(success.status, api)),
+          ...ownHeaders(operation.conditional && VALIDATOR),
           ...ownHeaders(success.headers),
-          ...(operation.method === 'POST' && ownHeaders(REPLAYED)),
+          ...(isPost && ownHeaders(REPLAYED)),
           ...(deprecation && ownHeaders(DEPRECATED)),
         },
-        ...(success.schema && { content: json(named(success.schema, schemas), success.example) }),
+        ...(success.schema && {
+          content: {
+            ...json(named(success.schema, schemas), success.example),
+            ...(success.csv && { 'text/csv': { schema: { type: 'string' }, example: success.csv } }),
+          },
+        }),
       },
-      ...(operation.conditional && { 304: NOT_MODIFIED }),
-      ...describeErrors(operation, components),
+      ...(operation.conditional && {
+        304: {
+          description: 'The client already holds the current response',
+          headers: { ...describeHeaders(headersOf(304, api)), ...ownHeaders(VALIDATOR) },
+        },
+      }),
+      ...describeErrors(operation, api, components),
     },
   };
 }
 
-/** Whether an operation changes or removes a resource, which `If-Match` guards. */
-function changes({ method }: Operation): boolean {
-  return method === 'PATCH' || method === 'DELETE';
-}
-
 /** Repeats the `x-` members in prose, because most viewers do not show them. */
-function marks({ stability, deprecation }: Operation): string[] {
+function marks({ stability, deprecation }: Described): string[] {
   const sentences: string[] = [];
   if (stability) sentences.push(STABILITY_TEXT[stability]);
   if (deprecation) {
@@ -205,56 +252,60 @@ function marks({ stability, deprecation }: Operation): string[] {
 }
 
 /** The errors of an operation by status. Statuses with the same codes share one response component. */
-function describeErrors(operation: Operation, components: Components): object {
+function describeErrors(operation: Described, api: DescribedApi, components: Components): object {
   const codes = new Set([
-    ...COMMON,
-    ...(operation.scope === 'any' ? [] : (['insufficient_scope'] as const)),
+    ...api.commonErrors(operation),
     ...(operation.body ? WITH_BODY : []),
-    ...(changes(operation) ? (['precondition_failed'] as const) : []),
     ...(operation.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
     ...operation.errors,
   ]);
   const byStatus = Map.groupBy(codes, (code) => STATUS_OF[code]);
   const described = [...byStatus].map(([status, ofStatus]) => {
     const name = responseName(status, ofStatus);
-    const response = describeError(status, ofStatus, components);
+    const response = describeError(status, ofStatus, { api, components });
     components.responses[name] ??= response;
     if (!isDeepStrictEqual(components.responses[name], response)) throw new Error(`There are two responses ${name}`);
     return [String(status), ref('responses', name)];
   });
-  components.responses.Failure ??= describeError('default', [], components);
+  components.responses.Failure ??= describeError('default', [], { api, components });
   return { ...Object.fromEntries(described), default: ref('responses', 'Failure') };
 }
 
 /** The name of a response: its code, or its status if it has several codes. */
-function responseName(status: number, [code = 'internal_error', ...others]: readonly ErrorCode[]): string {
+function responseName(status: number, [code = 'internal_error', ...others]: readonly AnyErrorCode[]): string {
   if (others.length > 0) return STATUS_CODES[status]?.replaceAll(' ', '') ?? `Status${status}`;
   return code.replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function describeError(status: number | 'default', codes: readonly ErrorCode[], { schemas }: Components): object {
+function describeError(
+  status: number | 'default',
+  codes: readonly AnyErrorCode[],
+  { api, components }: { readonly api: DescribedApi; readonly components: Components },
+): object {
   const examples = codes.map((code) => {
     const { meaning, action } = ERROR_GUIDE[code];
     return [code, { description: action, value: { code, message: meaning.slice(0, -1), status } }];
   });
+  const content = json(named(errorBody(api.codes), components.schemas), undefined);
   return {
-    description: STATUS_TEXT[status],
-    headers: describeHeaders(headersOf(status)),
+    description: api.statusTexts?.[Number(status)] ?? STATUS_TEXT[status],
+    headers: describeHeaders(headersOf(status, api)),
     content: {
       'application/json': {
-        schema: named(errorBody(ERROR_CODES), schemas),
+        ...content['application/json'],
         ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
       },
     },
   };
 }
 
-function headersOf(status: number | 'default'): readonly (keyof typeof HEADERS)[] {
-  if (status === 'default') return ON_EVERY_ANSWER;
-  if (status === 401) return [...ON_EVERY_ANSWER, 'WWW-Authenticate'];
-  const always = [...ON_EVERY_ANSWER, ...WITH_A_KEY];
-  if (status === 403) return [...always, 'WWW-Authenticate'];
-  return status === 429 || status === 503 ? [...always, 'Retry-After'] : always;
+function headersOf(status: number | 'default', { isLimited }: DescribedApi): string[] {
+  const always = isLimited ? [...OF_LIMITS, 'X-Request-Id'] : ['X-Request-Id'];
+  if (status === 'default') return always;
+  if (status === 401) return [...always, 'WWW-Authenticate'];
+  const known = isLimited ? [...always, ...WITH_A_KEY] : always;
+  if (status === 403) return [...known, 'WWW-Authenticate'];
+  return status === 429 || status === 503 ? [...known, 'Retry-After'] : known;
 }
 
 const IfNoneMatch = {
@@ -264,28 +315,19 @@ const IfNoneMatch = {
   schema: { type: 'string' },
 };
 
-/** The parameter of changes that `If-Match` guards. */
-export const IfMatch = {
+const IfMatch = {
   name: 'If-Match',
   in: 'header',
   description: 'ETags of the resource as the client knows it; if it has another one by now, the response is 412',
   schema: { type: 'string' },
 };
 
-/** The parameter of every POST. */
-export const IdempotencyKey = {
+const IdempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
     'Identifies this create, unique per API key: 1 to 255 printable ASCII characters, quoted or not. A retry with the same key, path and body within 24 hours returns the first outcome instead of a second resource.',
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
-};
-
-const VALIDATOR = { ETag: 'Strong validator of the response (RFC 9110)' };
-
-const NOT_MODIFIED = {
-  description: 'The client already holds the current response',
-  headers: { ...describeHeaders([...ON_EVERY_ANSWER, ...WITH_A_KEY]), ...ownHeaders(VALIDATOR) },
 };
 
 const REPLAYED = { 'Idempotency-Replayed': 'true if this is the outcome of an earlier request' };
@@ -300,15 +342,14 @@ function dateOf(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
 }
 
-/** A parameter of an operation. */
-export function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
+function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
   // Without an example, testers that replay the contract cannot fill in a path.
   const example = place === 'path' && 'type' in schema && schema.type === 'integer' && { example: 1 };
   const described = { name, in: place, required: place === 'path', description, schema, ...example };
   return 'items' in schema ? { ...described, style: 'form', explode: false } : described;
 }
 
-function describeHeaders(names: readonly (keyof typeof HEADERS)[]): Record<string, object> {
+function describeHeaders(names: readonly string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
 }
 
@@ -316,7 +357,7 @@ function ownHeaders(headers: Readonly<Record<string, string>> = {}): Record<stri
   return Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, text(description)]));
 }
 
-function json(schema: unknown, example: unknown): object {
+function json(schema: unknown, example: unknown) {
   return { 'application/json': { schema, ...(example !== undefined && { example }) } };
 }
 
@@ -325,7 +366,7 @@ function ref(kind: keyof Components | 'headers', name: string): { readonly $ref:
 }
 
 /** Moves every titled part of a schema to the components, and returns the schema with references. */
-export function named(schema: TSchema, schemas: Record<string, unknown>): unknown {
+function named(schema: TSchema, schemas: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(schema), (_key, part) => {
     if (typeof part?.title !== 'string') return part;
     const { title, ...rest } = part;

@@ -3,10 +3,11 @@ import type { CategoryList } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
-import { currentAnswer, isCurrent } from './conditional.ts';
+import { currentAnswer, isCurrent, VALIDATOR } from './conditional.ts';
 import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { CURSOR, nextPage, pageLimit, readId, readPage } from './paging.ts';
+import { CURSOR, nextPage, pageLimit, readPage } from './paging.ts';
+import { readId } from './query.ts';
 
 const PATH = '/categories';
 const PAGE_ITEMS_MAX = 1_000;
@@ -21,7 +22,7 @@ export const listCategories: Operation = {
   summary: 'List all categories',
   description:
     'Every category as one JSON array, in ascending order of id. With `limit` or `cursor`, one page, also an array; the `Link` header names the next page.',
-  scope: 'categories:read',
+  permission: 'categories:read',
   queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
   success: {
     status: 200,
@@ -50,14 +51,14 @@ export const createCategory: Operation = {
   tag: 'categories',
   summary: 'Create a category',
   description: 'Stores a category under a new id. It is durable when the response arrives. Names need not be unique.',
-  scope: 'categories:write',
+  permission: 'categories:write',
   body: { schema: NewCategory, example: { name: EXAMPLE.name, description: EXAMPLE.description } },
   success: {
     status: 201,
     description: 'The created category',
     schema: Category,
     example: EXAMPLE,
-    headers: { Location: 'The address of the created category' },
+    headers: { ...VALIDATOR, Location: 'The address of the created category' },
   },
   errors: ['catalog_full'],
   async handle({ storage, categories, catchUp }, exchange) {
@@ -77,7 +78,7 @@ export const getCategory: Operation = {
   tag: 'categories',
   summary: 'Get a category',
   description: 'One category by its id.',
-  scope: 'categories:read',
+  permission: 'categories:read',
   pathParameters: [{ name: 'categoryId', description: 'The id of a category', schema: Category.properties.id }],
   success: { status: 200, description: 'The category', schema: Category, example: EXAMPLE },
   conditional: true,
@@ -94,5 +95,5 @@ export const getCategory: Operation = {
 function answerPage(categories: CategoryList, exchange: Exchange): Answer {
   const { limit, after } = readPage(exchange.query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX);
   const { body, moreAfter } = categories.page({ limit, after });
-  return currentAnswer(exchange, body, moreAfter === undefined ? [] : nextPage(PATH, { limit, after: moreAfter }));
+  return currentAnswer(exchange, body, moreAfter === undefined ? [] : nextPage(exchange, { limit, after: moreAfter }));
 }

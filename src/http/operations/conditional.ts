@@ -6,6 +6,9 @@ import type { Answer, Exchange } from '../transport/exchange.ts';
 
 const TAG_CHARACTERS = 22;
 
+/** The header of an answer with a validator, for the contract. */
+export const VALIDATOR = { ETag: 'Strong validator of the response (RFC 9110)' };
+
 /**
  * Answers 200 with a strong validator, or 304 if the client already holds this response. The validator covers `headers`
  * too: the last page of a list gets another one when its `Link` to a next page appears. It is that of `tagged` if that

@@ -1,8 +1,9 @@
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
-import { changedAnswer, currentAnswer, preconditionOf } from './conditional.ts';
+import { changedAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
 import type { Operation } from './operation.ts';
-import { PAGE_PARAMETERS, pageAnswer, readId, readPage } from './paging.ts';
+import { PAGE_PARAMETERS, pageAnswer, readPage } from './paging.ts';
 import { noPet, PET_ID } from './pets.ts';
+import { readId } from './query.ts';
 
 const PATH = '/inventory';
 const EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
@@ -15,7 +16,7 @@ export const listInventory: Operation = {
   tag: 'store',
   summary: 'List the inventory',
   description: 'One page of the stock, in ascending order of petId. The `Link` header names the next page.',
-  scope: 'store:read',
+  permission: 'store:read',
   queryParameters: PAGE_PARAMETERS,
   success: {
     status: 200,
@@ -29,7 +30,7 @@ export const listInventory: Operation = {
   async handle({ storage }, exchange) {
     const { after, limit } = readPage(exchange.query);
     const found = await storage.pets.listInventory({ after, limit: limit + 1 });
-    return pageAnswer(exchange, { path: PATH, limit, found, idOf: ({ petId }) => petId });
+    return pageAnswer(exchange, { limit, found, idOf: ({ petId }) => petId });
   },
 };
 
@@ -41,7 +42,7 @@ export const getInventory: Operation = {
   tag: 'store',
   summary: 'Get the stock of a pet',
   description: 'The stock of one pet.',
-  scope: 'store:read',
+  permission: 'store:read',
   pathParameters: [PET_ID],
   success: { status: 200, description: 'The stock', schema: InventoryItem, example: EXAMPLE },
   conditional: true,
@@ -64,7 +65,7 @@ export const updateInventory: Operation = {
   summary: 'Set the stock of a pet',
   description:
     'Sets the stock of a pet. A stock of 0 marks the pet as sold; a sold pet that is back in stock becomes available.',
-  scope: 'store:write',
+  permission: 'store:write',
   stability: 'experimental',
   pathParameters: [PET_ID],
   body: { schema: NewQuantity, example: { quantity: 5 } },
@@ -73,8 +74,9 @@ export const updateInventory: Operation = {
     description: 'The updated stock',
     schema: InventoryItem,
     example: { ...EXAMPLE, quantity: 5 },
+    headers: VALIDATOR,
   },
-  errors: ['not_found'],
+  errors: ['not_found', 'precondition_failed'],
   async handle({ storage }, exchange) {
     const quantity = newQuantity(exchange.body);
     const { petId } = exchange.params;

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { Scope } from '../../catalog/api-key.ts';
 import type { CategoryList } from '../../catalog/category-list.ts';
-import type { ErrorCode } from '../../catalog/error.ts';
+import type { AnyErrorCode } from '../../catalog/error.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 
@@ -20,10 +20,11 @@ export interface Parameter {
 }
 
 /**
- * One operation of the interface: its route, its documentation and its handler. The router and the contract are both
- * generated from a list of these, so they cannot differ.
+ * One operation of an API: its route, its documentation and its handler. Router, contract and reference of each API
+ * are made from a list of these, so they cannot differ. `Permission` is what callers of that API may have, `Context`
+ * what its handlers work with.
  */
-export interface Operation {
+export interface Operation<Context = Catalog, Permission extends string = Scope | 'any'> {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Relative to the base address; parameters in braces. */
@@ -31,8 +32,8 @@ export interface Operation {
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** The scope that the key needs. */
-  readonly scope: Scope | 'any';
+  /** The scope that the key needs, or the least role of the token. */
+  readonly permission: Permission;
   readonly stability?: 'beta' | 'experimental';
   /** Deprecation and sunset in Unix seconds, and the path to use instead, with the path's id in its query. */
   readonly deprecation?: { readonly since: number; readonly sunset: number; readonly successor: string };
@@ -40,17 +41,22 @@ export interface Operation {
   readonly free?: true;
   readonly pathParameters?: readonly Parameter[];
   readonly queryParameters?: readonly Parameter[];
-  readonly body?: { readonly schema: TSchema; readonly example: unknown };
+  readonly body?: { readonly schema: TSchema; readonly example: unknown; readonly isOptional?: true };
   readonly success: {
     readonly status: 200 | 201 | 204;
     readonly description: string;
     readonly schema?: TSchema;
     readonly example?: unknown;
+    /** An example in CSV, if `Accept: text/csv` gives it. */
+    readonly csv?: string;
     readonly headers?: Readonly<Record<string, string>>;
   };
   /** Supports `If-None-Match` and 304. */
   readonly conditional?: true;
-  /** Errors beyond those that every operation can return. */
-  readonly errors: readonly ErrorCode[];
-  handle(catalog: Catalog, exchange: Exchange): Answer | Promise<Answer>;
+  /** Errors beyond those that every operation of its API can return; `precondition_failed` if `If-Match` guards it. */
+  readonly errors: readonly AnyErrorCode[];
+  handle(context: Context, exchange: Exchange): Answer | Promise<Answer>;
 }
+
+/** What router and contract need of an operation of any API. */
+export type Described = Omit<Operation<never, string>, 'handle'>;

@@ -1,10 +1,11 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
-import { currentAnswer, preconditionOf } from './conditional.ts';
+import { currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
 import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation, Parameter } from './operation.ts';
-import { PAGE_PARAMETERS, pageAnswer, readId, readIdParameter, readPage } from './paging.ts';
+import { PAGE_PARAMETERS, pageAnswer, readPage } from './paging.ts';
+import { readId, readIdParameter } from './query.ts';
 
 const PATH = '/store/orders';
 const EXAMPLE = { id: 1, petId: 1, quantity: 1, shipDate: EXAMPLE_SHIP_DATE, complete: false };
@@ -22,7 +23,7 @@ export const listOrders: Operation = {
   tag: 'store',
   summary: 'List orders',
   description: 'One page of the orders, in ascending order of id. The `Link` header names the next page.',
-  scope: 'store:read',
+  permission: 'store:read',
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: {
     status: 200,
@@ -37,7 +38,7 @@ export const listOrders: Operation = {
     const { after, limit } = readPage(exchange.query);
     const petId = readIdParameter(exchange.query, 'petId');
     const found = await storage.orders.list({ after, limit: limit + 1, petId });
-    return pageAnswer(exchange, { path: PATH, limit, found, idOf: ({ id }) => id, filters: FILTERS });
+    return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id });
   },
 };
 
@@ -49,7 +50,7 @@ export const getOrder: Operation = {
   tag: 'store',
   summary: 'Get an order',
   description: 'One order by its id, until it is cancelled.',
-  scope: 'store:read',
+  permission: 'store:read',
   pathParameters: [ORDER_ID],
   success: { status: 200, description: 'The order', schema: Order, example: EXAMPLE },
   conditional: true,
@@ -72,7 +73,7 @@ export const placeOrder: Operation = {
   summary: 'Place an order',
   description:
     'Orders a pet and reduces its stock atomically: of two orders for the last animal, one succeeds. A `pending` pet is reserved and cannot be ordered.',
-  scope: 'store:write',
+  permission: 'store:write',
   stability: 'beta',
   body: { schema: NewOrder, example: { petId: 1, quantity: 1, shipDate: EXAMPLE.shipDate } },
   success: {
@@ -80,7 +81,7 @@ export const placeOrder: Operation = {
     description: 'The placed order',
     schema: Order,
     example: EXAMPLE,
-    headers: { Location: 'The address of the order' },
+    headers: { ...VALIDATOR, Location: 'The address of the order' },
   },
   errors: ['insufficient_stock'],
   async handle({ storage }, exchange) {
@@ -96,10 +97,10 @@ export const cancelOrder: Operation = {
   tag: 'store',
   summary: 'Cancel an order',
   description: 'Deletes an order that is not complete and returns its quantity to stock, once.',
-  scope: 'store:write',
+  permission: 'store:write',
   pathParameters: [ORDER_ID],
   success: { status: 204, description: 'The order is cancelled and its stock returned' },
-  errors: ['not_found', 'order_not_cancellable'],
+  errors: ['not_found', 'order_not_cancellable', 'precondition_failed'],
   async handle({ storage }, exchange) {
     const { orderId } = exchange.params;
     const id = readId(orderId);

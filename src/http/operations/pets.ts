@@ -1,19 +1,11 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
-import { changedAnswer, currentAnswer, preconditionOf } from './conditional.ts';
+import { changedAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
 import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation, Parameter } from './operation.ts';
-import {
-  PAGE_ITEMS_MAX,
-  PAGE_PARAMETERS,
-  pageAnswer,
-  readId,
-  readIdParameter,
-  readIdsParameter,
-  readPage,
-  readParameter,
-} from './paging.ts';
+import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, readPage } from './paging.ts';
+import { choiceIn, readId, readIdParameter, readIdsParameter } from './query.ts';
 
 const PATH = '/pets';
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
@@ -46,7 +38,7 @@ export const listPets: Operation = {
   summary: 'List pets',
   description:
     'One page of the pets that fit every filter, in ascending order of id. The `Link` header names the next page. With one id in `ids`, the `ETag` is that of the pet, for `If-Match`.',
-  scope: 'pets:read',
+  permission: 'pets:read',
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: {
     status: 200,
@@ -61,11 +53,10 @@ export const listPets: Operation = {
     const { query } = exchange;
     const ids = readIdsParameter(query, 'ids', PAGE_ITEMS_MAX);
     const { after, limit } = ids ? readPage(query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX) : readPage(query);
-    const status = readStatus(readParameter(query, 'status'));
+    const status = choiceIn(query, 'status', PET_STATUSES);
     const categoryId = readIdParameter(query, 'categoryId');
     const found = await storage.pets.list({ after, limit: limit + 1, ids, status, categoryId });
-    const isOfOne = ids?.length === 1;
-    return pageAnswer(exchange, { path: PATH, limit, found, idOf: ({ id }) => id, filters: FILTERS, isOfOne });
+    return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id, isOfOne: ids?.length === 1 });
   },
 };
 
@@ -77,14 +68,14 @@ export const createPet: Operation = {
   tag: 'pets',
   summary: 'Create a pet',
   description: 'Stores a pet of an existing category. Its stock is 1, or 0 if it is created as sold.',
-  scope: 'pets:write',
+  permission: 'pets:write',
   body: { schema: NewPet, example: { name: 'Rex', categoryId: 1 } },
   success: {
     status: 201,
     description: 'The created pet',
     schema: Pet,
     example: EXAMPLE,
-    headers: { Location: 'The address of the created pet' },
+    headers: { ...VALIDATOR, Location: 'The address of the created pet' },
   },
   errors: [],
   async handle({ storage }, exchange) {
@@ -100,7 +91,7 @@ export const getPet: Operation = {
   tag: 'pets',
   summary: 'Get a pet',
   description: 'One pet by its id. After the sunset the response is 410.',
-  scope: 'pets:read',
+  permission: 'pets:read',
   deprecation: { since: Date.UTC(2026, 0, 1) / 1000, sunset: SUNSET, successor: `${BY_ID}{petId}` },
   pathParameters: [PET_ID],
   success: { status: 200, description: 'The pet', schema: Pet, example: EXAMPLE },
@@ -109,11 +100,6 @@ export const getPet: Operation = {
   async handle({ storage }, exchange) {
     const { petId } = exchange.params;
     const id = readId(petId);
-    if (exchange.decision.now >= SUNSET)
-      throw new CatalogError(
-        'gone',
-        `getPet has been removed; use GET /v1${id === undefined ? PATH : `${BY_ID}${id}`}`,
-      );
     const pet = id === undefined ? undefined : await storage.pets.find(id);
     if (!pet) throw noPet(petId);
     return currentAnswer(exchange, JSON.stringify(pet));
@@ -129,12 +115,18 @@ export const updatePet: Operation = {
   summary: 'Update a pet',
   description:
     'Changes the members that the body has. The stock follows the status: a sold pet has none, and any other at least 1. A `pending` pet is reserved and cannot be ordered.',
-  scope: 'pets:write',
+  permission: 'pets:write',
   stability: 'beta',
   pathParameters: [PET_ID],
   body: { schema: PetUpdate, example: { name: 'Max' } },
-  success: { status: 200, description: 'The updated pet', schema: Pet, example: { ...EXAMPLE, name: 'Max' } },
-  errors: ['not_found'],
+  success: {
+    status: 200,
+    description: 'The updated pet',
+    schema: Pet,
+    example: { ...EXAMPLE, name: 'Max' },
+    headers: VALIDATOR,
+  },
+  errors: ['not_found', 'precondition_failed'],
   async handle({ storage }, exchange) {
     const update = petUpdate(exchange.body);
     const { petId } = exchange.params;
@@ -148,11 +140,4 @@ export const updatePet: Operation = {
 /** The error for a path that names no pet. */
 export function noPet(id: string | undefined): CatalogError {
   return new CatalogError('not_found', `There is no pet ${quote(id)}`);
-}
-
-function readStatus(text: string | null): PetStatus | undefined {
-  if (text === null) return undefined;
-  const status = PET_STATUSES.find((known) => known === text);
-  if (status) return status;
-  throw new CatalogError('validation_failed', `status is ${quote(text)}; send one of ${PET_STATUSES.join(', ')}`);
 }

@@ -48,7 +48,7 @@ export const getRateLimit: Operation = {
   summary: 'Get the state of the limits',
   description:
     'The requests left in both windows. Does not count against the limits, and works over the limit and during a ban.',
-  scope: 'any',
+  permission: 'any',
   free: true,
   success: {
     status: 200,

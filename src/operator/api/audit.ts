@@ -1,15 +1,7 @@
 import { auditJson } from '../../catalog/operator/json.ts';
+import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
+import { momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
 import type { ApiOperation } from './operation.ts';
-import {
-  cursorIn,
-  limitIn,
-  momentIn,
-  momentParameter,
-  PAGE_PARAMETERS,
-  pageAnswer,
-  textIn,
-  textParameter,
-} from './query.ts';
 import { AuditEntry } from './schema.ts';
 
 /** GET /audit. */
@@ -20,13 +12,13 @@ const listAudit: ApiOperation = {
   tag: 'audit',
   summary: 'List the changes by operators',
   description: 'A page of the audit, newest first. The filters combine.',
-  role: 'viewer',
+  permission: 'viewer',
   queryParameters: [
     momentParameter('since', 'Only changes from this moment on', '7d'),
     textParameter('actor', 'Only changes by this system user, or by the token of this name'),
     textParameter('action', 'Only changes of this kind, such as `key.revoke`'),
     textParameter('target', 'Only changes of what has this id'),
-    ...PAGE_PARAMETERS,
+    ...PLACE_PARAMETERS,
   ],
   success: {
     status: 200,
@@ -45,11 +37,11 @@ const listAudit: ApiOperation = {
     ],
     headers: { Link: 'The next page; absent on the last' },
   },
-  errors: ['validation_failed'],
-  async handle({ storage, now, exchange }) {
+  errors: [],
+  async handle({ storage, now }, exchange) {
     const { query } = exchange;
-    const limit = limitIn(query);
-    const [before, target] = [cursorIn(query)?.number, textIn(query, 'target')];
+    const limit = readLimit(query);
+    const [before, target] = [readPlace(query)?.number, textIn(query, 'target')];
     const [actor, action] = [textIn(query, 'actor'), textIn(query, 'action')];
     const found = await storage.audit.list({
       since: momentIn(query, 'since', { now, towards: 'past' }) ?? 0,
@@ -60,7 +52,7 @@ const listAudit: ApiOperation = {
       ...(action !== undefined && { action }),
     });
     const last = found.length > limit ? found[limit - 1] : undefined;
-    return pageAnswer(exchange, found.slice(0, limit).map(auditJson), last && { number: last.id, id: '' });
+    return placeAnswer(exchange, found.slice(0, limit).map(auditJson), last && { number: last.id, id: '' });
   },
 };
 

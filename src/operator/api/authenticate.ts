@@ -11,7 +11,7 @@ const REALM = 'Bearer realm="pet-catalog-operator"';
 /** The token of a request with its secret, or the 401 that refuses it. */
 export type TokenAuthentication =
   | { readonly token: OperatorToken; readonly secret: string; readonly refused?: undefined }
-  | { readonly token?: undefined; readonly refused: Answer };
+  | { readonly token?: undefined; readonly secret?: undefined; readonly refused: Answer };
 
 /**
  * Finds the token of a request; the 401 does not reveal why one is invalid. It is read from storage each time, so that

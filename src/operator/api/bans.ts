@@ -2,9 +2,9 @@ import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { banJson } from '../../catalog/operator/json.ts';
 import { liftBan } from '../../catalog/operator/key-changes.ts';
+import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { KEY_ID, keyIdOf } from './keys.ts';
 import type { ApiOperation } from './operation.ts';
-import { cursorIn, limitIn, PAGE_PARAMETERS, pageAnswer } from './query.ts';
 import { Ban } from './schema.ts';
 
 const TAG = 'bans';
@@ -17,8 +17,8 @@ const listBans: ApiOperation = {
   tag: TAG,
   summary: 'List bans',
   description: 'A page of the bans that are on, newest first.',
-  role: 'viewer',
-  queryParameters: PAGE_PARAMETERS,
+  permission: 'viewer',
+  queryParameters: PLACE_PARAMETERS,
   success: {
     status: 200,
     description: 'The bans',
@@ -34,15 +34,15 @@ const listBans: ApiOperation = {
     ],
     headers: { Link: 'The next page; absent on the last' },
   },
-  errors: ['validation_failed'],
-  async handle({ storage, now, exchange }) {
-    const [limit, behind] = [limitIn(exchange.query), cursorIn(exchange.query)];
+  errors: [],
+  async handle({ storage, now }, exchange) {
+    const [limit, behind] = [readLimit(exchange.query), readPlace(exchange.query)];
     // Few keys are banned at once, so storage has no pages of them.
     const bans = await storage.keys.bans(now);
     const rest = behind ? bans.filter((ban) => isNewer({ startedAt: behind.number, keyId: behind.id }, ban)) : bans;
     const last = rest.length > limit ? rest[limit - 1] : undefined;
     const items = rest.slice(0, limit).map(banJson);
-    return pageAnswer(exchange, items, last && { number: last.startedAt, id: last.keyId });
+    return placeAnswer(exchange, items, last && { number: last.startedAt, id: last.keyId });
   },
 };
 
@@ -54,12 +54,12 @@ const lift: ApiOperation = {
   tag: TAG,
   summary: 'Lift a ban',
   description: 'Ends the ban of a key within a second, so that it does not lengthen later ones.',
-  role: 'keys',
+  permission: 'keys',
   pathParameters: [KEY_ID],
   success: { status: 204, description: 'The ban is lifted' },
   errors: ['not_found'],
-  async handle(context) {
-    const id = keyIdOf(context);
+  async handle(context, exchange) {
+    const id = keyIdOf(exchange);
     if (!(await liftBan(context, id))) throw new CatalogError('not_found', `The key ${id} is not banned`);
     return { status: 204 };
   },
@@ -68,9 +68,9 @@ const lift: ApiOperation = {
 /** The operations on bans. */
 export const banOperations: readonly ApiOperation[] = [listBans, lift];
 
-type Place = Pick<KeyBan, 'startedAt' | 'keyId'>;
+type BanPlace = Pick<KeyBan, 'startedAt' | 'keyId'>;
 
-function isNewer(one: Place, other: Place): boolean {
+function isNewer(one: BanPlace, other: BanPlace): boolean {
   if (one.startedAt !== other.startedAt) return one.startedAt > other.startedAt;
   return one.keyId > other.keyId;
 }

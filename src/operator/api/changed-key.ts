@@ -3,7 +3,7 @@ import type { ApiKey } from '../../catalog/api-key.ts';
 import { type KeyDetails, type KeyJson, keyJson } from '../../catalog/operator/json.ts';
 import type { ChangeContext } from '../../catalog/operator/key-changes.ts';
 import { onceIdOf } from '../../http/operations/idempotency.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { API_BASE, type ApiContext } from './operation.ts';
 
 const CIPHER = 'aes-256-gcm';
@@ -29,8 +29,12 @@ interface Change {
 }
 
 /** Changes a key, and answers with it; a repeat with its `Idempotency-Key` gets the same answer and changes nothing. */
-export async function changedKeyAnswer(context: ApiContext, { status, details, make }: Change): Promise<Answer> {
-  const { exchange, token, secret: sealedWith, storage } = context;
+export async function changedKeyAnswer(
+  context: ApiContext,
+  exchange: Exchange,
+  { status, details, make }: Change,
+): Promise<Answer> {
+  const { token, secret: sealedWith, storage } = context;
   const { resource, isReplay } = await storage.keys.once(onceIdOf(exchange, token.id), async (keys): Promise<Kept> => {
     const { key, secret } = await make({ ...context, storage: { keys } });
     return { key: keyJson(key, details), sealed: secret && seal(secret, sealedWith) };

@@ -1,4 +1,4 @@
-import { type ApiKey, KEY_STATES, type KeyChanges, type Scope } from '../../catalog/api-key.ts';
+import { type ApiKey, KEY_STATES, type KeyChanges } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { keyDetails, keysJson } from '../../catalog/operator/json.ts';
 import {
@@ -10,26 +10,23 @@ import {
   revokeKey,
   rotateKey,
 } from '../../catalog/operator/key-changes.ts';
-import { type Limits, PLAN_NAMES, type PlanName } from '../../catalog/plan.ts';
+import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { quote, validator } from '../../catalog/validate.ts';
 import { etagOf, preconditionOf } from '../../http/operations/conditional.ts';
-import type { Answer } from '../../http/transport/exchange.ts';
-import { parseDuration } from '../../stdx/duration.ts';
-import { type ChangedKey, changedKeyAnswer } from './changed-key.ts';
-import type { ApiContext, ApiOperation } from './operation.ts';
+import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import {
   choice,
   choiceIn,
-  cursorIn,
-  limitIn,
   momentIn,
   momentOf,
   momentParameter,
-  PAGE_PARAMETERS,
-  pageAnswer,
   textIn,
   textParameter,
-} from './query.ts';
+} from '../../http/operations/query.ts';
+import type { Answer, Exchange } from '../../http/transport/exchange.ts';
+import { parseDuration } from '../../stdx/duration.ts';
+import { type ChangedKey, changedKeyAnswer } from './changed-key.ts';
+import type { ApiContext, ApiOperation } from './operation.ts';
 import { IssuedKey, Key, KeyChange, NewKey, Rotation } from './schema.ts';
 
 const GRACE = '24h';
@@ -59,16 +56,6 @@ export const KEY_ID = {
   schema: { type: 'string', example: EXAMPLE.id },
 };
 
-/** A body as its schema has it; moments are texts. */
-interface WantedKey {
-  readonly name?: string;
-  readonly plan?: PlanName;
-  readonly limits?: Limits;
-  readonly scopes?: readonly Scope[];
-  readonly expiresAt?: string | null;
-  readonly owner?: string | null;
-}
-
 const checkNew = validator(NewKey);
 const checkChange = validator(KeyChange);
 const checkRotation = validator(Rotation);
@@ -82,14 +69,14 @@ const listKeys: ApiOperation = {
   summary: 'List keys',
   description:
     'A page of the keys, newest first; with `q` first those of which it is the whole name, owner, id or prefix. The filters combine.',
-  role: 'viewer',
+  permission: 'viewer',
   queryParameters: [
     textParameter('q', 'Part of a name, an owner, an id or a prefix, regardless of case'),
     textParameter('owner', "Only keys with this customer's id"),
     choice('plan', 'Only keys of this plan', PLAN_NAMES),
     choice('state', 'Only keys in this state', KEY_STATES),
     momentParameter('expiresBefore', 'Only keys that end before this moment', '30d'),
-    ...PAGE_PARAMETERS,
+    ...PLACE_PARAMETERS,
   ],
   success: {
     status: 200,
@@ -98,11 +85,11 @@ const listKeys: ApiOperation = {
     example: [EXAMPLE],
     headers: { Link: 'The next page; absent on the last' },
   },
-  errors: ['validation_failed'],
-  async handle(context) {
-    const { storage, now, exchange } = context;
+  errors: [],
+  async handle(context, exchange) {
+    const { storage, now } = context;
     const { query } = exchange;
-    const behind = cursorIn(query);
+    const behind = readPlace(query);
     const { keys, last } = await storage.keys.page({
       text: textIn(query, 'q') ?? '',
       owner: textIn(query, 'owner'),
@@ -111,10 +98,10 @@ const listKeys: ApiOperation = {
       expiresBefore: momentIn(query, 'expiresBefore', { now, towards: 'future' }),
       now,
       behind: behind && { isExact: behind.number % 2 === 1, createdAt: Math.floor(behind.number / 2), id: behind.id },
-      limit: limitIn(query),
+      limit: readLimit(query),
     });
     const place = last && { number: 2 * last.createdAt + (last.isExact ? 1 : 0), id: last.id };
-    return pageAnswer(exchange, await keysJson(context, keys), place);
+    return placeAnswer(exchange, await keysJson(context, keys), place);
   },
 };
 
@@ -127,7 +114,7 @@ const createKey: ApiOperation = {
   summary: 'Issue a key',
   description:
     'Issues a key. Its secret is in this response alone, and in that to a retry with the same `Idempotency-Key`.',
-  role: 'keys',
+  permission: 'keys',
   body: { schema: NewKey, example: { name: 'shop', plan: 'pro', owner: 'cus_42' } },
   success: {
     status: 201,
@@ -137,13 +124,18 @@ const createKey: ApiOperation = {
     headers: { Location: 'The address of the key' },
   },
   errors: [],
-  handle(context) {
-    const { expiresAt, owner, ...wanted } = readWanted(checkNew(context.exchange.body) as WantedKey);
-    // The schema has checked that name and plan are there.
-    const { name = '', plan = 'free', ...rest } = wanted;
-    const key = { name, plan, ...rest, ...(expiresAt && { expiresAt }), ...(typeof owner === 'string' && { owner }) };
+  handle(context, exchange) {
+    const body = checkNew(exchange.body);
+    const { expiresAt, owner, ...rest } = readWanted(body);
+    const key = {
+      ...rest,
+      name: body.name,
+      plan: body.plan,
+      ...(expiresAt && { expiresAt }),
+      ...(typeof owner === 'string' && { owner }),
+    };
     const details = { now: context.now };
-    return changedKeyAnswer(context, { status: 201, details, make: (change) => issueKey(change, key) });
+    return changedKeyAnswer(context, exchange, { status: 201, details, make: (change) => issueKey(change, key) });
   },
 };
 
@@ -155,12 +147,12 @@ const getKey: ApiOperation = {
   tag: TAG,
   summary: 'Get a key',
   description: 'One key by its id.',
-  role: 'viewer',
+  permission: 'viewer',
   pathParameters: [KEY_ID],
   success: { status: 200, description: 'The key', schema: Key, example: EXAMPLE, headers: { ETag: ETAG } },
   errors: ['not_found'],
-  async handle(context) {
-    return keyAnswer(context, await keyWithId(context, keyIdOf(context)));
+  async handle(context, exchange) {
+    return keyAnswer(context, await keyWithId(context, keyIdOf(exchange)));
   },
 };
 
@@ -173,15 +165,15 @@ const updateKey: ApiOperation = {
   summary: 'Change a key',
   description:
     'Changes a key within a second, also on other instances. A revoked key is final. With the `ETag` of the key in `If-Match` it is changed only if no member has changed since; `lastUsedAt`, `ban` and `graces` do not count.',
-  role: 'keys',
+  permission: 'keys',
   pathParameters: [KEY_ID],
   body: { schema: KeyChange, example: { plan: 'pro' } },
   success: { status: 200, description: 'The changed key', schema: Key, example: EXAMPLE, headers: { ETag: ETAG } },
   errors: ['not_found', 'key_revoked', 'precondition_failed'],
-  async handle(context) {
-    const wanted = readWanted(checkChange(context.exchange.body) as WantedKey);
-    const precondition = preconditionOf(context.exchange);
-    return keyAnswer(context, await changeKey({ ...context, precondition }, keyIdOf(context), wanted));
+  async handle(context, exchange) {
+    const wanted = readWanted(checkChange(exchange.body));
+    const precondition = preconditionOf(exchange);
+    return keyAnswer(context, await changeKey({ ...context, precondition }, keyIdOf(exchange), wanted));
   },
 };
 
@@ -193,13 +185,13 @@ const rotate: ApiOperation = {
   tag: TAG,
   summary: 'Rotate a key',
   description: 'Gives a key a new secret. The old one works until the grace ends; both share one quota.',
-  role: 'keys',
+  permission: 'keys',
   pathParameters: [KEY_ID],
   body: { schema: Rotation, example: { grace: '24h' }, isOptional: true },
   success: { status: 200, description: 'The key with its new secret', schema: IssuedKey, example: ISSUED_EXAMPLE },
   errors: ['not_found', 'key_revoked'],
-  handle(context) {
-    const { grace = GRACE } = context.exchange.body === undefined ? {} : checkRotation(context.exchange.body);
+  handle(context, exchange) {
+    const { grace = GRACE } = checkRotation(exchange.body ?? {});
     const seconds = parseDuration(grace);
     if (seconds === undefined) {
       throw new CatalogError(
@@ -207,7 +199,7 @@ const rotate: ApiOperation = {
         `grace is ${quote(grace)}; send a duration such as 0, 90s, 24h or 30d`,
       );
     }
-    return changeByPath(context, (change, id) => rotateKey(change, id, seconds));
+    return changeByPath(context, exchange, (change, id) => rotateKey(change, id, seconds));
   },
 };
 
@@ -219,12 +211,12 @@ const endKeyGraces: ApiOperation = {
   tag: TAG,
   summary: 'End the graces of a key',
   description: 'Ends the old secrets of a rotated key within a second, on every instance. Without one nothing changes.',
-  role: 'keys',
+  permission: 'keys',
   pathParameters: [KEY_ID],
   success: { status: 204, description: 'Only the newest secret works' },
   errors: ['not_found', 'key_revoked'],
-  async handle(context) {
-    await endGraces(context, keyIdOf(context));
+  async handle(context, exchange) {
+    await endGraces(context, keyIdOf(exchange));
     return { status: 204 };
   },
 };
@@ -237,11 +229,12 @@ const revoke: ApiOperation = {
   tag: TAG,
   summary: 'Revoke a key',
   description: 'Ends a key for good, within a second. A second revocation changes nothing.',
-  role: 'keys',
+  permission: 'keys',
   pathParameters: [KEY_ID],
   success: { status: 200, description: 'The revoked key', schema: Key, example: EXAMPLE },
   errors: ['not_found'],
-  handle: (context) => changeByPath(context, async (change, id) => ({ key: await revokeKey(change, id) })),
+  handle: (context, exchange) =>
+    changeByPath(context, exchange, async (change, id) => ({ key: await revokeKey(change, id) })),
 };
 
 /** The operations on keys. */
@@ -262,21 +255,22 @@ async function keyAnswer(context: ApiContext, key: ApiKey): Promise<Answer> {
 }
 
 /** The id of the key in the path. */
-export function keyIdOf({ exchange }: ApiContext): string {
-  return exchange.params.keyId ?? '';
+export function keyIdOf({ params }: Exchange): string {
+  return params.keyId ?? '';
 }
 
 async function changeByPath(
   context: ApiContext,
+  exchange: Exchange,
   make: (context: ChangeContext, id: string) => Promise<ChangedKey>,
 ): Promise<Answer> {
-  const id = keyIdOf(context);
+  const id = keyIdOf(exchange);
   const details = (await keyDetails(context, [id]))(id);
-  return changedKeyAnswer(context, { status: 200, details, make: (change) => make(change, id) });
+  return changedKeyAnswer(context, exchange, { status: 200, details, make: (change) => make(change, id) });
 }
 
 /** The known members of a body, with moments in Unix seconds. */
-function readWanted({ name, plan, limits, scopes, expiresAt, owner }: WantedKey): KeyChanges {
+function readWanted({ name, plan, limits, scopes, expiresAt, owner }: ReturnType<typeof checkChange>): KeyChanges {
   return {
     ...(name !== undefined && { name }),
     ...(plan !== undefined && { plan }),

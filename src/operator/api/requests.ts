@@ -1,12 +1,12 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { quote } from '../../catalog/validate.ts';
-import { readParameter } from '../../http/operations/paging.ts';
+import { readLimit } from '../../http/operations/paging.ts';
+import { readParameter } from '../../http/operations/query.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { KEY_ID, keyIdOf } from './keys.ts';
 import type { ApiOperation } from './operation.ts';
-import { limitIn } from './query.ts';
 import { KeyRequest } from './schema.ts';
 
 const TAG = 'requests';
@@ -37,7 +37,7 @@ const listKeyRequests: ApiOperation = {
   summary: 'List the recent requests of a key',
   description:
     'The latest requests of a key that this instance keeps in memory, newest first: of each key up to 200 refusals and errors, of one minute the first and the last ten refusals, and 200 other answers.',
-  role: 'viewer',
+  permission: 'viewer',
   pathParameters: [KEY_ID],
   queryParameters: [
     {
@@ -57,15 +57,15 @@ const listKeyRequests: ApiOperation = {
     schema: { type: 'array', items: KeyRequest },
     example: [EXAMPLE],
   },
-  errors: ['validation_failed', 'not_found'],
-  async handle(context) {
-    const { recent, exchange } = context;
+  errors: ['not_found'],
+  async handle(context, exchange) {
+    const { recent } = context;
     const status = readParameter(exchange.query, 'status') ?? undefined;
     if (status !== undefined && !new RegExp(STATUS).test(status)) {
       throw new CatalogError('validation_failed', `status is ${quote(status)}; send a status such as 429, or 4xx`);
     }
-    const limit = limitIn(exchange.query, REQUESTS_MAX, REQUESTS);
-    const { id: keyId } = await keyWithId(context, keyIdOf(context));
+    const limit = readLimit(exchange.query, REQUESTS_MAX, REQUESTS);
+    const { id: keyId } = await keyWithId(context, keyIdOf(exchange));
     const found = recent.list({ keyId, status, limit });
     return { status: 200, body: JSON.stringify(found.map(requestJson)) };
   },
@@ -86,11 +86,11 @@ const getRequest: ApiOperation = {
   summary: 'Get a recent request',
   description:
     'A request by its `X-Request-Id`, if this instance answered it and still keeps it; of several with this id the newest.',
-  role: 'viewer',
+  permission: 'viewer',
   pathParameters: [REQUEST_ID],
   success: { status: 200, description: 'The request', schema: KeyRequest, example: EXAMPLE },
   errors: ['not_found'],
-  handle({ recent, exchange }) {
+  handle({ recent }, exchange) {
     const found = recent.find(exchange.params.requestId ?? '');
     if (found) return { status: 200, body: JSON.stringify(requestJson(found)) };
     throw new CatalogError(

@@ -1,0 +1,136 @@
+import { CatalogError } from '../../catalog/error.ts';
+import { nearest, quote, wholeNumber } from '../../catalog/validate.ts';
+import { parseDuration } from '../../stdx/duration.ts';
+import type { Described, Parameter } from './operation.ts';
+
+const TEXT_CHARACTERS_MAX = 255;
+/** RFC 3339, section 5.6. */
+const DATE_TIME = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
+
+/** A parameter that selects by a text. */
+export function textParameter(name: string, description: string): Parameter {
+  return { name, description, schema: { type: 'string', maxLength: TEXT_CHARACTERS_MAX } };
+}
+
+/** A parameter with a closed set of values. */
+export function choice(name: string, description: string, values: readonly string[]): Parameter {
+  return { name, description, schema: { type: 'string', enum: [...values] } };
+}
+
+/** A parameter with a moment. */
+export function momentParameter(name: string, description: string, example: string): Parameter {
+  const form = 'by RFC 3339, or as a distance from now such as `24h` or `30d`';
+  return { name, description: `${description}; ${form}`, schema: { type: 'string', example } };
+}
+
+/**
+ * Checks that an operation has every parameter of a query: a mistyped filter must not answer with everything. Throws
+ * `validation_failed` with the name, never with the value, which may be a secret.
+ */
+export function checkQuery(
+  { id, queryParameters = [] }: Pick<Described, 'id' | 'queryParameters'>,
+  query: URLSearchParams,
+): void {
+  for (const name of query.keys()) {
+    if (!queryParameters.some((parameter) => parameter.name === name))
+      throw unknownParameter(name, id, queryParameters);
+  }
+}
+
+function unknownParameter(name: string, operation: string, parameters: readonly Parameter[]): CatalogError {
+  const unknown = `${/^[\w.[\]-]{1,40}$/.test(name) ? name : quote(name)} is no parameter of ${operation}`;
+  const names = parameters.map((parameter) => parameter.name);
+  const meant = parameters.find((parameter) => parameter.name === nearest(name, names));
+  if (!meant) {
+    const advice = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
+    return new CatalogError('validation_failed', `${unknown}; ${advice}`);
+  }
+  const isBracketed = isList(meant) && name.startsWith(`${meant.name}[`);
+  const advice = isBracketed ? `send ${meant.name}=1,2` : `did you mean ${meant.name}?`;
+  return new CatalogError('validation_failed', `${unknown}; ${advice}`);
+}
+
+/** Whether the parameter is a list, separated by commas or repeated. */
+function isList({ schema }: Parameter): boolean {
+  return 'items' in schema;
+}
+
+/** A query parameter, or null without it. Throws `validation_failed` if it is given twice. */
+export function readParameter(query: URLSearchParams, name: string): string | null {
+  const [value = null, ...more] = query.getAll(name);
+  if (more.length === 0) return value;
+  throw new CatalogError('validation_failed', `${name} is given ${more.length + 1} times; send it once`);
+}
+
+/** A text that selects, undefined without it. Throws `validation_failed`. */
+export function textIn(query: URLSearchParams, name: string): string | undefined {
+  const text = readParameter(query, name) ?? undefined;
+  // PostgreSQL rejects NUL in text, and no value contains it.
+  if (text === undefined || (text.length <= TEXT_CHARACTERS_MAX && !text.includes('\0'))) return text;
+  throw new CatalogError(
+    'validation_failed',
+    `${name} is ${quote(text)}; send at most ${TEXT_CHARACTERS_MAX} characters`,
+  );
+}
+
+/** A value of a closed set, undefined without it. Throws `validation_failed`. */
+export function choiceIn<T extends string>(query: URLSearchParams, name: string, values: readonly T[]): T | undefined {
+  const text = readParameter(query, name);
+  const value = values.find((each) => each === text);
+  if (value !== undefined || text === null) return value;
+  throw new CatalogError('validation_failed', `${name} is ${quote(text)}; send one of ${values.join(', ')}`);
+}
+
+/** A moment in Unix seconds, undefined without it; a duration counts from now, into `towards`. */
+export function momentIn(
+  query: URLSearchParams,
+  name: string,
+  { now, towards }: { now: number; towards: 'past' | 'future' },
+): number | undefined {
+  const text = readParameter(query, name);
+  if (text === null) return undefined;
+  const seconds = parseDuration(text);
+  if (seconds !== undefined) return towards === 'past' ? Math.max(0, now - seconds) : now + seconds;
+  return momentOf(text, name);
+}
+
+/** Reads a moment by RFC 3339, in Unix seconds. Throws `validation_failed`. */
+export function momentOf(text: string, name: string): number {
+  const [, day] = DATE_TIME.exec(text) ?? [];
+  const ms = day === undefined ? Number.NaN : Date.parse(text.toUpperCase());
+  // `Date` would silently turn 30 February into 2 March.
+  if (!Number.isNaN(ms) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day ?? ''))
+    return Math.floor(ms / 1_000);
+  throw new CatalogError(
+    'validation_failed',
+    `${name} is ${quote(text)}; send a date and time such as 2026-01-01T12:00:00Z`,
+  );
+}
+
+/** An id in the query; undefined without it. Throws `validation_failed`, also for an id that cannot exist. */
+export function readIdParameter(query: URLSearchParams, name: string): number | undefined {
+  const text = readParameter(query, name);
+  return text === null ? undefined : readFilterId(name, text);
+}
+
+/** Different ids in the query, separated by commas or in repeated parameters; otherwise as `readIdParameter`. */
+export function readIdsParameter(query: URLSearchParams, name: string, idsMax: number): number[] | undefined {
+  const texts = new Set(query.getAll(name).flatMap((text) => text.split(',')));
+  if (texts.size > idsMax) {
+    throw new CatalogError('validation_failed', `${name} has ${texts.size} ids; send 1 to ${idsMax}`);
+  }
+  return texts.size === 0 ? undefined : [...texts].map((text) => readFilterId(name, text));
+}
+
+function readFilterId(name: string, text: string): number {
+  const id = readId(text);
+  if (id !== undefined) return id;
+  throw new CatalogError('validation_failed', `${name} has the id ${quote(text)}; send ${wholeNumber(1)}`);
+}
+
+/** Parses an id from a path; undefined if it is not a possible id. */
+export function readId(text: string | undefined): number | undefined {
+  if (text === undefined || !/^[1-9][0-9]{0,15}$/.test(text)) return undefined;
+  const id = Number(text);
+  return Number.isSafeInteger(id) ? id : undefined;
+}
