@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALL_KEYS, DURATION_BOUNDS, type UsageCounts } from '../../src/catalog/usage.ts';
+import { storeBan } from '../kit/bans.ts';
+import { untilTrue } from '../kit/clock.ts';
+import { type SignedIn, signIn } from '../kit/console/visitor.ts';
+import { type TestService, testService } from '../kit/service.ts';
+
+/** The numbers on the console's pages, exactly: of two routes, two days, two keys and all four outcomes. */
+
+const MINUTE = 60;
+const DAY = 86_400;
+
+const counts = (served: number, clientErrors: number, refused: number, serverErrors: number): UsageCounts => {
+  return { served, clientErrors, refused, serverErrors };
+};
+
+/** Requests by class of duration: `{ 0: 90 }` are ninety in the first. */
+const took = (classes: Record<number, number>) =>
+  [...DURATION_BOUNDS, Number.POSITIVE_INFINITY].map((_, index) => classes[index] ?? 0);
+
+const usageOf = (keyId: string, at: number, counted: UsageCounts) => ({ keyId, ...counted, first: at, last: at + 7 });
+
+/** The text of each cell of a table's body, which is found by its label or by its id. */
+function rowsOf(text: string, name: string): string[][] {
+  const [, body = ''] =
+    new RegExp(`(?:aria-label="${name}">.*?<tbody[^>]*|<tbody id="${name}"[^>]*)>(.*?)</tbody>`, 's').exec(text) ?? [];
+  return [...body.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => plain(cell)),
+  );
+}
+
+function legendOf(text: string, id: string): string[] {
+  const [, legend = ''] = new RegExp(`id="${id}-legend" data-live>(.*?)</p>`).exec(text) ?? [];
+  return [...legend.matchAll(/>([^<]+)</g)].map(([, said = '']) => said);
+}
+
+/** What a page says, without its elements. */
+function plain(text: string): string {
+  return text
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** Two routes and two keys, in the last minutes and a day ago. */
+async function used(service: TestService) {
+  const now = service.clock.now().unix;
+  const [one, two] = [await service.issue({ name: 'one' }), await service.issue({ name: 'two' })];
+  const { usage } = service.storage;
+  const get = { route: 'GET /v1/pets', ...counts(90, 5, 3, 2), durations: took({ 0: 90, 5: 5, 8: 3, 10: 2 }) };
+  const post = { route: 'POST /v1/pets', ...counts(4, 3, 2, 1), durations: took({ 2: 10 }) };
+  await usage.addRoutes(now - MINUTE, [get, post]);
+  await usage.addRoutes(now - 2 * MINUTE, [post]);
+  await usage.addRoutes(now - DAY, [{ route: 'unmatched', ...counts(0, 7, 0, 0), durations: took({ 1: 7 }) }]);
+  const [first, second] = [one.key.id, two.key.id];
+  await usage.add(now - MINUTE, [usageOf(first, now - MINUTE, counts(8, 4, 2, 1))]);
+  await usage.add(now - 10 * MINUTE, [usageOf(first, now - 10 * MINUTE, counts(0, 0, 0, 5))]);
+  await usage.add(now - 2 * MINUTE, [usageOf(second, now - 2 * MINUTE, counts(16, 1, 3, 2))]);
+  await usage.add(now - DAY, [usageOf(first, now - DAY, counts(1_000, 0, 60, 0))]);
+  await usage.add(now - MINUTE, [usageOf(ALL_KEYS, now - MINUTE, counts(24, 5, 5, 8))]);
+  return { now, one, two };
+}
+
+async function overview(operator: SignedIn, range: string): Promise<string> {
+  let text = '';
+  await untilTrue(async () => {
+    text = await operator.page(`?range=${range}`);
+    return !text.includes('Being added up');
+  });
+  return text;
+}
+
+test('the overview adds up routes and keys of its range, and no others', async () => {
+  await using service = await testService();
+  await used(service);
+  const operator = await signIn(service, 'viewer');
+  const hour = await overview(operator, '1h');
+  assert.deepEqual(rowsOf(hour, 'requests-rows'), [
+    ['2026-01-01 11:59 UTC', '94', '8', '5', '3'],
+    ['2026-01-01 11:58 UTC', '4', '3', '2', '1'],
+  ]);
+  assert.deepEqual(legendOf(hour, 'requests'), ['98 served', '11 client errors', '7 refused', '4 server errors']);
+  // Interpolated: 55 of 90 in the first class; the 108.9th of 110 is the first of two in the class up to 1 s.
+  assert.deepEqual(rowsOf(hour, 'durations-rows'), [
+    ['2026-01-01 11:59 UTC', '0.31', '730'],
+    ['2026-01-01 11:58 UTC', '1.8', '2.5'],
+  ]);
+  assert.deepEqual(legendOf(hour, 'durations'), ['p50: half of all within 0.33 ms', 'p99: 99 of 100 within 700 ms']);
+  assert.deepEqual(rowsOf(hour, 'Usage by route'), [
+    ['GET /v1/pets', '100', '5', '3', '2', '0.28 ms', '750 ms'],
+    ['POST /v1/pets', '20', '6', '4', '2', '1.8 ms', '2.5 ms'],
+  ]);
+  assert.deepEqual(rowsOf(hour, 'Busiest keys'), [
+    ['two', '16', '1', '3', '2', '2026-01-01 11:58 UTC'],
+    ['one', '8', '4', '2', '6', '2026-01-01 11:59 UTC'],
+  ]);
+  const month = await overview(operator, '30d');
+  assert.deepEqual(rowsOf(month, 'requests-rows'), [
+    ['2026-01-01', '98', '11', '7', '4'],
+    ['2025-12-31', '0', '7', '0', '0'],
+  ]);
+  assert.deepEqual(
+    rowsOf(month, 'Usage by route').map(([route, sum, errors]) => [route, sum, errors]),
+    [
+      ['GET /v1/pets', '100', '5'],
+      ['POST /v1/pets', '20', '6'],
+      ['no such address', '7', '7'],
+    ],
+  );
+  assert.deepEqual(
+    rowsOf(month, 'Busiest keys').map(([key, served, ...errors]) => [key, served, ...errors.slice(0, 3)]),
+    [
+      ['one', '1,008', '4', '62', '6'],
+      ['two', '16', '1', '3', '2'],
+    ],
+  );
+});
+
+test('the busiest keys are ten, by the requests that were served', async () => {
+  await using service = await testService();
+  const now = service.clock.now().unix;
+  for (let served = 1; served <= 11; served += 1) {
+    const { key } = await service.issue({ name: `key ${served}` });
+    await service.storage.usage.add(now, [usageOf(key.id, now, counts(served, 20 - served, 0, 0))]);
+  }
+  const text = await overview(await signIn(service, 'viewer'), '1h');
+  assert.deepEqual(
+    rowsOf(text, 'Busiest keys').map(([key]) => key),
+    Array.from({ length: 10 }, (_, index) => `key ${11 - index}`),
+  );
+});
+
+test('the list and the page of a key have the usage of that key alone, with every outcome', async () => {
+  await using service = await testService();
+  const { now, one } = await used(service);
+  const { key } = one;
+  const operator = await signIn(service, 'viewer');
+  const trend = (text: string) => /<span class="trend">(.*?)<\/span>/s.exec(text)?.[1] ?? '';
+  const listed = await operator.page(`/keys?q=${key.id}`);
+  assert.equal(
+    plain(trend(listed)),
+    'The last hour, by five minutes: 8 served, 4 client errors (4xx), 6 server errors (5xx), 2 refused (429) 20',
+  );
+  // Fifteen requests fill 22 units of height; five are a third of that.
+  assert.deepEqual(
+    [...trend(listed).matchAll(/<path class="(\w+)" d="([^"]*)"/g)].map(([, name, path]) => [name, path]),
+    [
+      ['served', 'M80 22h6v-12h-6z'],
+      ['failed', 'M72 22h6v-7h-6zM80 10h6v-7h-6z'],
+      ['refused', 'M80 3h6v-3h-6z'],
+    ],
+  );
+  const today = { keyId: key.id, minuteEnds: now + 9, minuteUsed: 49, day: Math.floor(now / DAY), dayUsed: 321 };
+  const shown = async (path: string) => {
+    const text = await operator.page(path);
+    return [...text.matchAll(/<dd>(\S+) <span class="soft">(of [^<]*)<\/span> <meter[^>]* low="([\d.]+)"/g)].map(
+      ([, ...said]) => said.join(' '),
+    );
+  };
+  await service.storage.limits.saveCounts([{ ...today, day: today.day - 1, minuteEnds: now }]);
+  assert.deepEqual(await shown(`/keys/${key.id}`), ['0 of 60 48', '0 of 1,000 800'], 'neither is of now');
+  await service.storage.limits.saveCounts([today]);
+  for (const path of [`/keys/${key.id}`, `/requests/why?q=${key.id}`])
+    assert.deepEqual(await shown(path), ['49 of 60 48', '321 of 1,000 800'], path);
+  const page = await operator.page(`/keys/${key.id}?range=1h`);
+  assert.deepEqual(rowsOf(page, 'requests-rows'), [
+    ['2026-01-01 11:59 UTC', '8', '4', '2', '1'],
+    ['2026-01-01 11:50 UTC', '0', '0', '0', '5'],
+  ]);
+  const limits: (string | undefined)[] = [];
+  for (const range of ['1h', '6h', '24h', '30d', '1y'])
+    limits.push(/limit [\d,]+(?=<)/.exec(await operator.page(`/keys/${key.id}?range=${range}`))?.[0]);
+  assert.deepEqual(limits, ['limit 60', undefined, undefined, 'limit 1,000', undefined]);
+});
+
+test('the page that revokes counts every request of the last day, also those that failed', async () => {
+  await using service = await testService();
+  const { now, two } = await used(service);
+  const { key } = await service.issue({ name: 'quiet' });
+  const operator = await signIn(service, 'keys');
+  const said = async (id: string) =>
+    /<p>(It made .*?)\. To replace/s.exec(await operator.page(`/keys/${id}/revoke`))?.[1] ?? '';
+  assert.equal(
+    plain(await said(two.key.id)),
+    'It made 22 requests in the last 24 hours, the last one 2026-01-01 11:58 UTC',
+  );
+  const { usage } = service.storage;
+  await usage.add(now - DAY - 3_600, [usageOf(key.id, now - DAY - 3_600, counts(9, 0, 0, 0))]);
+  assert.equal(await said(key.id), 'It made no requests in the last 24 hours');
+  await usage.add(now - DAY + 3_600, [usageOf(key.id, now - DAY + 3_600, counts(0, 2, 0, 1))]);
+  assert.equal(plain(await said(key.id)), 'It made 3 requests in the last 24 hours, the last one 2025-12-31 13:00 UTC');
+});
+
+test('a ban is active, then lifted or over, and “why” explains the refusal and not an error after it', async () => {
+  await using service = await testService();
+  const limits = { minute: 1, day: 9 };
+  const { key, secret } = await service.issue({ plan: 'enterprise', limits });
+  const now = service.clock.now().unix;
+  await service.call(secret, '/pets');
+  await service.call(secret, '/pets');
+  service.clock.advance(MINUTE);
+  await service.call(secret, '/nothing');
+  const operator = await signIn(service);
+  const why = await operator.page(`/requests/why?q=${key.id}`);
+  assert.match(plain(why), /Over the limit of the minute: .* The latest refusal, one request of 2026-01-01 12:00:00/);
+  const ban = { keyId: key.id, startedAt: now - DAY, endsAt: now - DAY + 300, level: 1, reason: 'hasty' };
+  await storeBan(service.storage, ban);
+  await storeBan(service.storage, { ...ban, startedAt: now, endsAt: now + 3_600, level: 2 });
+  const bans = async () => rowsOf(await operator.page(`/keys/${key.id}`), 'Bans of the key');
+  const over = ['2025-12-31 12:00 UTC', '2025-12-31 12:05 UTC', '1', 'hasty'];
+  assert.deepEqual(await bans(), [['2026-01-01 12:00 UTC', '2026-01-01 13:00 UTC active', '2', 'hasty'], over]);
+  await operator.post(`/keys/${key.id}/unban`);
+  assert.deepEqual(await bans(), [['2026-01-01 12:00 UTC', '2026-01-01 12:01 UTC lifted', '2', 'hasty'], over]);
+});
+
+test('how full the catalog, the disk and the certificate are is marked from the bound on', async () => {
+  await using service = await testService();
+  const { metrics, storage, clock } = service;
+  const now = clock.now().unix;
+  const fullness = { categories: 0, listBytes: 0, databaseBytes: 3 * 1024 ** 2, logBytes: 0, diskFreeBytes: 0 };
+  Object.assign(storage, { fullness: async () => fullness });
+  const operator = await signIn(service, 'viewer');
+  const MIB = 1024 ** 2;
+  const GIB = 1024 ** 3;
+  const told = async (part: typeof fullness, certificateEnds: number) => {
+    Object.assign(fullness, part);
+    for (const [gauge, value] of [
+      [metrics.categories, part.categories],
+      [metrics.categoriesMax, 1_000],
+      [metrics.listBytes, part.listBytes],
+      [metrics.listBytesMax, 100 * MIB],
+      [metrics.databaseBytes, part.databaseBytes],
+      [metrics.databaseLogBytes, part.logBytes],
+      [metrics.diskFreeBytes, part.diskFreeBytes],
+      [metrics.certificateExpires, certificateEnds],
+    ] as const)
+      gauge.set(value);
+    const [, said = ''] = /<dt>How full<\/dt><dd>(.*?)<\/dd>/s.exec(await operator.page('')) ?? [];
+    return said.split('; ').map((each) => `${each.includes('danger') ? '!' : ''}${plain(each)}`);
+  };
+  const good = { categories: 900, listBytes: 90 * MIB, databaseBytes: 3 * MIB, logBytes: 0, diskFreeBytes: GIB };
+  assert.deepEqual(await told(good, now + 14 * DAY), [
+    '900 of 1,000 categories',
+    'their list 90 MiB of 100 MiB',
+    'database 3 MiB',
+    '1 GiB free on its disk',
+    'certificate until 2026-01-15 12:00 UTC',
+  ]);
+  const bad = { categories: 901, listBytes: 91 * MIB, databaseBytes: 5, logBytes: 2_048, diskFreeBytes: GIB - MIB };
+  assert.deepEqual(await told(bad, now + 14 * DAY - 60), [
+    '!901 of 1,000 categories',
+    '!their list 91 MiB of 100 MiB',
+    'database 5 bytes, log 2 KiB',
+    '!1,020 MiB free on its disk',
+    '!certificate until 2026-01-15 11:59 UTC',
+  ]);
+});
