@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { MIGRATION_NAMES } from '../src/storage/migrate.ts';
+import { compareClocks, type Finding } from '../src/telemetry/finding.ts';
+import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
+import { query } from './kit/postgres-server.ts';
+import { run } from './kit/process.ts';
+import { openProxy } from './kit/proxy.ts';
+import { redisServerMissing, startRedis } from './kit/redis-server.ts';
+import { temporaryFolder } from './kit/service.ts';
+
+/** What `doctor` says of servers and disks that work, but not safely. */
+
+/** Complaints by check: status, finding and advice. */
+async function complaints(env: Record<string, string>, cwd: string) {
+  const { stdout } = await run(['doctor', '--json'], { cwd, env });
+  const findings = JSON.parse(stdout) as Finding[];
+  return findings.flatMap((each) =>
+    each.status === 'ok' ? [] : [[each.check, each.status, each.finding, each.advice]],
+  );
+}
+
+/** Functions that come before those of PostgreSQL, so that one server can say what only others do. */
+const SHADOWS: Record<string, string> = {
+  standby: 'pg_is_in_recovery() returns boolean return true',
+  late: `clock_timestamp() returns timestamptz return pg_catalog.clock_timestamp() + interval '5 s'`,
+  unsafe: `current_setting(name text) returns text
+    return case name when 'fsync' then 'off' else pg_catalog.current_setting(name) end`,
+};
+
+test('PostgreSQL that is unsafe, a standby, off the time or damaged is told as such', {
+  skip: noPostgres,
+}, async () => {
+  using folder = temporaryFolder();
+  await using database = await temporaryDatabase();
+  const env = { DATABASE_URL: database.url };
+  const name = new URL(database.url).pathname.slice(1);
+  const found = () => complaints(env, folder.path);
+  assert.deepEqual(await found(), [
+    [
+      'tables',
+      'warning',
+      `The tables lack ${MIGRATION_NAMES.length} migrations`,
+      'run `pet-catalog migrate`; `serve` does so when it starts',
+    ],
+  ]);
+  await run(['migrate'], { cwd: folder.path, env });
+  assert.deepEqual(await found(), []);
+  for (const [schema, definition] of Object.entries(SHADOWS))
+    await query(database.url, `create schema ${schema}; create function ${schema}.${definition}`);
+  const unsafe = (setting: string) => [
+    'durability',
+    'problem',
+    `The server has ${setting} = off: acknowledged writes may be lost in a crash`,
+    `turn ${setting} on`,
+  ];
+  for (const [setting, said] of [
+    ['synchronous_commit = off', unsafe('synchronous_commit')],
+    ['search_path = unsafe, pg_catalog, public', unsafe('fsync')],
+    [
+      'search_path = standby, pg_catalog, public',
+      [
+        'role',
+        'problem',
+        'The server is a standby: nothing can be stored',
+        'set DATABASE_URL to the primary, or promote this one',
+      ],
+    ],
+    [
+      'search_path = late, pg_catalog, public',
+      [
+        'clock',
+        'warning',
+        'The clock here and that of the database are 5.0 s apart',
+        'synchronise both by NTP: limits and headers depend on the time',
+      ],
+    ],
+  ] as const) {
+    await query(database.url, `alter database ${name} set ${setting}`);
+    assert.deepEqual(await found(), [said]);
+    await query(database.url, `alter database ${name} reset all`);
+  }
+  writeFileSync(join(folder.path, 'one.json'), '[{"name":"Dog"},{"name":"Cat"}]');
+  await run(['categories', 'import', 'one.json'], { cwd: folder.path, env });
+  await query(database.url, `update categories set name = 'Dig' where id = 1`);
+  assert.deepEqual(
+    (await found()).map((said) => said.slice(0, 3)),
+    [['rows', 'problem', 'Damaged rows (1): categories 1']],
+  );
+});
+
+test('servers that are far away are told as such', { skip: noPostgres || redisServerMissing() }, async () => {
+  using folder = temporaryFolder();
+  await using database = await temporaryDatabase();
+  await using redis = await startRedis();
+  const at = new URL(database.url);
+  await run(['migrate'], { cwd: folder.path, env: { DATABASE_URL: database.url } });
+  await using nearDatabase = await openProxy({ host: at.hostname, port: Number(at.port || 5432) });
+  await using nearRedis = await openProxy({ host: '127.0.0.1', port: redis.port });
+  at.port = `${nearDatabase.port}`;
+  const env = { DATABASE_URL: at.href, REDIS_URL: `redis://127.0.0.1:${nearRedis.port}`, INSTANCES: '2' };
+  for (const proxy of [nearDatabase, nearRedis]) proxy.delay(11);
+  const found = await complaints(env, folder.path);
+  assert.deepEqual(
+    found.map(([check, status, , advice]) => [check, status, advice]),
+    [
+      ['database', 'warning', 'move it closer: a create takes six such round trips'],
+      ['redis', 'warning', 'move it closer: every request asks it, and beyond 50 ms instances count alone'],
+    ],
+  );
+});
+
+test('a Redis that evicts counts, or is a replica, is told as such', { skip: redisServerMissing() }, async () => {
+  using folder = temporaryFolder();
+  await using redis = await startRedis();
+  const found = () => complaints({ REDIS_URL: redis.url, INSTANCES: '2' }, folder.path);
+  assert.deepEqual(await found(), []);
+  await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+  assert.deepEqual(await found(), [
+    [
+      'redis',
+      'warning',
+      'It evicts counts when its memory is full (maxmemory-policy allkeys-lru)',
+      'set maxmemory-policy to noeviction',
+    ],
+  ]);
+  await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+  await redis.command('REPLICAOF', '127.0.0.1', '1');
+  assert.deepEqual(await found(), [
+    ['redis', 'problem', 'It is a replica: nothing can be counted in it', 'set REDIS_URL to the primary'],
+  ]);
+});
+
+test('clocks may be two seconds apart, either way', () => {
+  assert.deepEqual(
+    [2, -2, 2.1, -2.1].map((skew) => compareClocks('Redis', 1_000 + skew, 1_000).status),
+    ['ok', 'ok', 'warning', 'warning'],
+  );
+});
+
+test('a disk with little room is a warning, one without room for the log a problem', async (t) => {
+  using folder = temporaryFolder();
+  const data = join(folder.path, 'data');
+  mkdirSync(data);
+  const mount = (size: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', size, 'tmpfs', data], { encoding: 'utf8' });
+  const { status, stderr } = mount('size=600m');
+  if (status !== 0) return t.skip(`a file system cannot be mounted here: ${stderr}`);
+  try {
+    assert.equal((await run(['keys', 'create', '--name', 'test'], { cwd: folder.path })).code, 0);
+    const told: unknown[] = [];
+    for (const size of ['600m', '500m', '10m']) {
+      assert.equal(mount(`remount,size=${size}`).status, 0);
+      told.push((await complaints({}, folder.path)).map(([check, how, , advice]) => [check, how, advice]));
+    }
+    const advice = 'make room: when the disk is full, creates are refused';
+    assert.deepEqual(told, [[], [['disk', 'warning', advice]], [['disk', 'problem', advice]]]);
+  } finally {
+    spawnSync('umount', ['-l', data]);
+  }
+});
+
+test('listeners that others reach, and a database that others read, are told as such', async () => {
+  using folder = temporaryFolder();
+  await run(['keys', 'create', '--name', 'test'], { cwd: folder.path });
+  chmodSync(join(folder.path, 'data'), 0o755);
+  chmodSync(join(folder.path, 'data/pet-catalog.db'), 0o644);
+  const found = await complaints({ HOST: '0.0.0.0', OPERATOR_HOST: '10.0.0.1' }, folder.path);
+  assert.deepEqual(
+    found.map(([check, status, finding]) => [check, status, finding]),
+    [
+      [
+        'operator listener',
+        'warning',
+        'The operator listener is on 10.0.0.1: anyone who reaches it sees the metrics and the login page',
+      ],
+      [
+        'public listener',
+        'warning',
+        'The public listener is on 0.0.0.0 and speaks plain HTTP: keys are sent unencrypted',
+      ],
+      ['permissions', 'warning', 'Other users of this machine may read the database'],
+    ],
+  );
+  for (const host of ['127.0.0.2', '::1', 'localhost'])
+    assert.deepEqual(
+      (await complaints({ HOST: host, OPERATOR_HOST: host }, folder.path)).map(([check]) => check),
+      ['permissions'],
+    );
+});
