@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,6 @@ import { licenseTexts } from './licenses.ts';
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
 /** The folders of shipped files, below `src`. */
 const ASSET_FOLDERS = ['http/docs/assets', 'http/docs/pages', 'operator/frame/assets'];
-const UPLOT = ['dist/uPlot.iife.min.js', 'dist/uPlot.min.css'];
 
 /** A `require` made by hand is not followed by the bundler; one that is called by its name is. */
 const BUNDLED_REQUIRE: Plugin = {
@@ -81,10 +80,6 @@ function shippedFiles(): Record<string, string> {
       const file = join(entry.parentPath, entry.name);
       if (entry.isFile()) files[relative(join(ROOT, 'src'), file)] = file;
     }
-  }
-  for (const file of UPLOT) {
-    const from = join(ROOT, 'node_modules/uplot', file);
-    if (existsSync(from)) files[`operator/frame/assets/uplot/${file}`] = from;
   }
   return files;
 }

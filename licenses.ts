@@ -8,9 +8,6 @@ interface Locked {
   readonly link?: true;
 }
 
-/** Packages of other people whose code is in the executable or the package, though only development installs them. */
-const COPIED = ['uplot'];
-
 /**
  * The licences of the service and of every package that runs with it, tracing included, each with its notice; with
  * `withNode` those of Node.js too. Throws if a package has none.
@@ -27,7 +24,7 @@ export function licenseTexts(root: string, { withNode }: { withNode: boolean }):
   for (const [path, { version, license, dev, link }] of Object.entries(packages)) {
     const name = path.replace(/^.*node_modules\//, '');
     const runs = !dev && !name.startsWith('node-') && name !== path;
-    if (link || !(runs || COPIED.includes(name) || name.startsWith('@opentelemetry/'))) continue;
+    if (link || !(runs || name.startsWith('@opentelemetry/'))) continue;
     const folder = join(root, path);
     // An optional package of another platform.
     if (!existsSync(folder)) continue;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { getRawAsset, isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
@@ -13,12 +13,6 @@ export const OWN_COMMAND: readonly [program: string, ...args: string[]] = isSea(
 export function shippedFile(path: string): Buffer {
   // Its bytes are the executable's own, which are never written to.
   return isSea() ? Buffer.from(getRawAsset(path)) : readFileSync(new URL(path, import.meta.url));
-}
-
-/** Reads a file that packing copied to `path`, or in a checkout that of the package. */
-export function packagedFile(path: string, specifier: string): Buffer {
-  const isPacked = isSea() || existsSync(new URL(path, import.meta.url));
-  return isPacked ? shippedFile(path) : readFileSync(new URL(import.meta.resolve(specifier)));
 }
 
 /** The address by which a thread imports a module that is an entry of its own. */

@@ -29,7 +29,7 @@ test('from the first start to a request on the chart: a link, a button and a lin
 
   assert.equal((await fetch(url, { headers: { authorization: `Bearer ${secret}` } })).status, 200);
   await untilRefreshed(page, '#requests-legend .served:text-is("1 served")');
-  await page.waitForSelector('#requests canvas');
+  await page.waitForSelector('#requests svg');
   await page.waitForSelector('#busiest tbody th:has-text("bootstrap")');
   await page.click('nav >> text=Settings');
   assert.match((await page.textContent('tr:has-text("ACCESS_LOG")')) ?? '', /all\s*--access-log/);

@@ -34,11 +34,10 @@ test('a chart has the numbers of its table, and says what its limit is', needsBr
   assert.ok(refused > 0);
   assert.equal(await page.textContent('#requests-legend .refused'), `${refused.toLocaleString('en-US')} refused`);
   assert.equal(await page.textContent('#requests-legend .limit'), 'limit 60');
-  assert.equal(await page.locator('#requests canvas').count(), 1);
   // The last bar: each value of the step under the pointer, as the table has it.
-  await page.hover('#requests .u-over', { position: await endOf(page, '#requests .u-over') });
-  await page.waitForSelector('#requests .tip span');
-  const told = await page.locator('#requests .tip span').allTextContents();
+  await page.hover('#requests svg', { position: await endOf(page, '#requests svg') });
+  await page.waitForSelector('.tip span');
+  const told = await page.locator('.tip span').allTextContents();
   const [cells = ''] = await page.locator('#requests-rows tr').first().locator('td').allTextContents();
   assert.deepEqual(told, [`Served ${cells}`, 'Client errors 0', 'Refused 0', 'Server errors 0']);
   await page.goto(`${service.operatorUrl}/console/keys/${life.bannedKey}?range=30d`);

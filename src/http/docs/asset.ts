@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { packagedFile, shippedFile } from '../../shipped.ts';
+import { shippedFile } from '../../shipped.ts';
 import type { PageHandler } from '../pages.ts';
 import { fixedPage } from './delivery.ts';
 
@@ -19,19 +19,12 @@ export interface Asset {
   readonly page: PageHandler;
 }
 
-/** Reads an asset from the source tree. Throws if it is missing. */
-export function readAsset(name: string, contentType: string, place = DOCS): Asset {
-  return assetOf(shippedFile(`${place.folder}${name}`), `${place.path}${name}`, contentType);
-}
-
-/** Reads an asset of a dependency: the copy bundled by packing or, in a checkout, the file in node_modules. */
-export function readPackagedAsset(specifier: string, contentType: string, place = DOCS): Asset {
-  const bytes = packagedFile(`${place.folder}${specifier}`, specifier);
-  return assetOf(bytes, `${place.path}${specifier.replace(/^.*\//, '')}`, contentType);
-}
-
-function assetOf(bytes: Buffer, plainPath: string, contentType: string): Asset {
+/** Reads an asset. Throws if it is missing. */
+export function readAsset(name: string, contentType: string, { folder, path } = DOCS): Asset {
+  const bytes = shippedFile(`${folder}${name}`);
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  const path = plainPath.replace(/(?=\.\w+$)/, `-${digest}`);
-  return { path, page: fixedPage({ contentType, cacheControl: FOREVER, content: () => bytes }) };
+  return {
+    path: `${path}${name}`.replace(/(?=\.\w+$)/, `-${digest}`),
+    page: fixedPage({ contentType, cacheControl: FOREVER, content: () => bytes }),
+  };
 }

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { DURATION_BOUNDS, durationWithin, sumDurations } from '../../catalog/usage.ts';
 import { chart } from './chart.ts';
 import { firstStep, rangeIn, stepsOf } from './range.ts';
-import { scaleEnd } from './scale.ts';
 
 const NOON = Date.UTC(2026, 0, 7, 12) / 1_000;
 const rangeNamed = (name: string) => rangeIn(new URLSearchParams({ range: name }));
@@ -26,10 +25,15 @@ test('a range ends with the step of now, and each begins where usage is added up
 });
 
 test('the end of an axis divides into four round parts, whole ones for counts', () => {
-  const counts = [0, 1, 4, 5, 9, 60, 101, 1_340, 99_000].map((max) => scaleEnd(max, { isWhole: true }));
-  assert.deepEqual(counts, [4, 4, 4, 8, 12, 80, 200, 2_000, 100_000]);
-  const others = [0, 0.3, 0.52, 4.8, 70].map((max) => scaleEnd(max, { isWhole: false }));
-  assert.deepEqual(others, [1, 0.4, 0.8, 8, 80]);
+  const endOf = (kind: 'bars' | 'lines') => (max: number) => {
+    const series = [{ name: 'x', label: 'X', total: '', values: [max] }];
+    const range = rangeNamed('1h');
+    const { text } = chart({ id: 'x', title: 'X', unit: 'x', scope: '', now: NOON, range, kind, series });
+    return /<div class="y"[^>]*><span>([^<]*)</.exec(text)?.[1];
+  };
+  const counts = ['4', '4', '8', '12', '80', '200', '2,000', '100,000'];
+  assert.deepEqual([1, 4, 5, 9, 60, 101, 1_340, 99_000].map(endOf('bars')), counts);
+  assert.deepEqual([0.3, 0.52, 4.8, 70].map(endOf('lines')), ['0.4', '0.8', '8', '80']);
 });
 
 test('a duration is interpolated in its class, and that of the open class is its lower bound', () => {
@@ -60,7 +64,10 @@ test('a drawing stacks its bars, breaks its lines where nothing is, and has a ta
   assert.match(bars, /<path class="refused" d="M0.11 50V0h0.78V50z"\/>/);
   assert.match(bars, /<path class="limit" d="M0 0H24"\/>/);
   assert.match(bars, /<div class="y"[^>]*><span>8<\/span><span>6<\/span><span>4<\/span><span>2<\/span><span>0<\/span>/);
-  assert.match(bars, /<div class="x"[^>]*><span>13:00<\/span><span>19:00<\/span>/);
+  assert.match(
+    bars,
+    /<div class="x"[^>]*><span><time datetime="2026-01-06T13:00:00Z" data-clock>13:00<\/time><\/span>/,
+  );
   assert.match(
     bars,
     /<td class="number">2<\/td><td class="number"><\/td><\/tr>[\s\S]*<td class="number">4<\/td><td class="number">4</,
@@ -74,6 +81,6 @@ test('a drawing stacks its bars, breaks its lines where nothing is, and has a ta
   assert.match(lines, /<path class="p50" d="M0.5 0L1.5 50M5 75h1"\/>/);
   assert.match(lines, /<th scope="col" class="number">Served, ms<\/th>/);
   const empty = chart({ ...options, kind: 'bars', series: [{ ...served, values: values({}) }] }).text;
-  assert.match(empty, /data-unit="requests per hour" hidden>/);
+  assert.match(empty, /<div class="plot bars" id="x" data-live data-chart><\/div>/);
   assert.match(empty, /<p class="none"[^>]*>No requests in the last 24 hours\.<\/p>/);
 });

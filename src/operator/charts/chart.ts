@@ -1,11 +1,13 @@
 import { type Html, html } from '../../http/docs/html.ts';
 import { utc } from '../../stdx/time.ts';
-import { count, moment, table, utcDay } from '../frame/element.ts';
+import { clock, count, moment, table, utcDay } from '../frame/element.ts';
 import { isByDay, type Range, stepsOf } from './range.ts';
-import { LINES, scaleEnd } from './scale.ts';
 
 /** The height of the drawing in its own units; its width is the number of steps. */
 const HEIGHT = 100;
+/** The horizontal lines above the zero line. */
+const LINES = 4;
+const MANTISSAS = [1, 2, 2.5, 5, 10] as const;
 /** The share of a step that its bar takes. */
 const BAR = 0.78;
 /** The limit is drawn only if requests reach this share of it; else the bars would be too small to see. */
@@ -41,22 +43,20 @@ export interface ChartOptions {
 }
 
 /**
- * Values by step as a drawing and as a table. The drawing is complete without scripts; a script replaces it with one
- * that can be pointed at, which reads its numbers from the table.
+ * Values by step as a drawing and as a table. The drawing is complete without scripts; a script shows the numbers of
+ * the table under the pointer.
  */
 export function chart(options: ChartOptions): Html {
-  const { id, title, kind, unit, range, now, series, limit, scope, write = count } = options;
+  const { id, title, kind, range, now, series, limit, scope, write = count } = options;
   const steps = stepsOf(range, now);
   const hasValues = series.some(({ values }) => values.some((value) => value !== undefined && value > 0));
-  const limitAttribute = limit === undefined ? '' : html` data-limit="${limit}"`;
   const legend = series.map(({ name, total }) => html`<span class="${name}">${total}</span>`);
   if (limit !== undefined) legend.push(html`<span class="limit">limit ${count(limit)}</span>`);
   return html`<section class="chart" aria-labelledby="${id}-heading">
 <h2 id="${id}-heading">${title} <small>in ${range.words}</small></h2>
 <p class="legend" id="${id}-legend" data-live>${legend}</p>
 <p class="none" id="${id}-none" data-live>${hasValues ? '' : html`No requests in ${range.words}.`}</p>
-<div class="plot ${kind}" id="${id}" data-live data-chart="${kind}" data-first="${steps[0] ?? now}" data-step="${range.stepSeconds}" data-steps="${range.steps}"${limitAttribute} data-rows="${id}-rows" data-title="${title}" data-unit="${unit}"${hasValues ? '' : html` hidden`}>
-${drawing(options, steps)}</div>
+<div class="plot ${kind}" id="${id}" data-live data-chart>${hasValues ? drawing(options, steps) : ''}</div>
 <details><summary>Show as a table</summary>
 ${table(title, columns(options), rows(options, { steps, write }), `${id}-rows`)}</details>
 <p class="scope">${scope}</p>
@@ -98,7 +98,7 @@ function drawing(options: ChartOptions, steps: readonly number[]): Html {
   });
   const marks = Array.from({ length: range.marks + 1 }, (_, mark) => {
     const at = (steps[0] ?? 0) + (mark / range.marks) * steps.length * range.stepSeconds;
-    return html`<span>${isByDay(range) ? utc(at).slice(0, 10) : utc(at).slice(11, 16)}</span>`;
+    return html`<span>${isByDay(range) ? utc(at).slice(0, 10) : clock(at)}</span>`;
   });
   const labels = Array.from({ length: LINES + 1 }, (_, index) => {
     const value = (end * (LINES - index)) / LINES;
@@ -106,9 +106,18 @@ function drawing(options: ChartOptions, steps: readonly number[]): Html {
   });
   return html`<p class="unit">${unit}</p>
 <div class="y" aria-hidden="true">${labels}</div>
-<svg viewBox="0 0 ${steps.length} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title} in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}</svg>
+<svg viewBox="0 0 ${steps.length} ${HEIGHT}" data-first="${steps[0] ?? 0}" data-seconds="${range.stepSeconds}"${kind === 'lines' ? html` data-unit="${unit}"` : ''} preserveAspectRatio="none" role="img" aria-label="${title} in ${range.words}, as a chart; the table below has the same numbers"><path class="grid" d="${grid.join('')}"/>${drawn}${shownLimit === undefined ? '' : html`<path class="limit" d="M0 ${y(shownLimit)}H${steps.length}"/>`}</svg>
 <div class="x" aria-hidden="true">${marks}</div>
-<p class="zone">${isByDay(range) ? 'days in UTC' : 'times in UTC'}</p>`;
+<p class="zone">${isByDay(range) ? 'days in UTC' : html`times in <span data-zone>UTC</span>`}</p>`;
+}
+
+/** The upper end of an axis from zero whose quarters are round numbers, whole ones for counts. */
+function scaleEnd(max: number, { isWhole }: { isWhole: boolean }): number {
+  if (max <= 0) return isWhole ? LINES : LINES / 4;
+  const least = max / LINES;
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = (MANTISSAS.find((mantissa) => mantissa * power >= least) ?? 10) * power;
+  return LINES * (isWhole ? Math.max(1, Math.ceil(step)) : step);
 }
 
 /** The height of each series on top of those before it. */

@@ -17,6 +17,12 @@ export function utcMoment(unixSeconds: number): Html {
   return html`<time class="utc" datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
 }
 
+/** A time of day in UTC; a script converts it to the reader's zone. */
+export function clock(unixSeconds: number): Html {
+  const iso = utc(unixSeconds);
+  return html`<time datetime="${iso}" data-clock>${iso.slice(11, 16)}</time>`;
+}
+
 /** A UTC day, as quotas count them; not converted to the reader's zone. */
 export function utcDay(unixSeconds: number): Html {
   const day = utc(unixSeconds).slice(0, 10);

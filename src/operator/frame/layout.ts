@@ -1,4 +1,4 @@
-import { type Asset, readAsset, readPackagedAsset } from '../../http/docs/asset.ts';
+import { type Asset, readAsset } from '../../http/docs/asset.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { lookUp } from '../requests/look-up.ts';
@@ -19,7 +19,6 @@ const DOCS = { ...CONSOLE, folder: 'http/docs/assets/' };
 
 const icon = readAsset('icon.svg', 'image/svg+xml', DOCS);
 const STYLES = [
-  readPackagedAsset('uplot/dist/uPlot.min.css', CSS, CONSOLE),
   readAsset('base.css', CSS, DOCS),
   readAsset('console.css', CSS, CONSOLE),
   readAsset('frame.css', CSS, CONSOLE),
@@ -27,11 +26,7 @@ const STYLES = [
   readAsset('charts.css', CSS, CONSOLE),
   readAsset('requests.css', CSS, CONSOLE),
 ];
-const SCRIPTS = [
-  readPackagedAsset('uplot/dist/uPlot.iife.min.js', JAVASCRIPT, CONSOLE),
-  readAsset('charts.js', JAVASCRIPT, CONSOLE),
-  readAsset('console.js', JAVASCRIPT, CONSOLE),
-];
+const SCRIPTS = [readAsset('charts.js', JAVASCRIPT, CONSOLE), readAsset('console.js', JAVASCRIPT, CONSOLE)];
 
 /** The assets of every page of the console. */
 export const CONSOLE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS];

@@ -21,10 +21,10 @@ function showLocalTimes(root) {
   for (const time of root.querySelectorAll('time[datetime*="T"]:not(.utc)')) {
     const date = new Date(time.dateTime);
     const seconds = 'seconds' in time.dataset ? `:${String(date.getSeconds()).padStart(2, '0')}` : '';
-    time.textContent = localMinute(date) + seconds;
+    time.textContent = 'clock' in time.dataset ? localMinute(date).slice(-5) : localMinute(date) + seconds;
   }
-  const zone = root.querySelector('[data-zone]');
-  if (zone) zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const zone of root.querySelectorAll('[data-zone]'))
+    zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 function localMinute(date) {
@@ -76,7 +76,7 @@ async function refresh() {
   if (isPaused()) return;
   const fresh = new DOMParser().parseFromString(text, 'text/html');
   showLocalTimes(fresh);
-  const marked = [...document.querySelectorAll('[data-live]:not([data-chart])')];
+  const marked = [...document.querySelectorAll('[data-live]')];
   for (const old of marked) {
     const now = fresh.getElementById(old.id);
     // Keep an element that has the focus.
@@ -87,7 +87,7 @@ async function refresh() {
     markNew(old, now);
     old.replaceChildren(...document.adoptNode(now).childNodes);
   }
-  document.dispatchEvent(new CustomEvent('refreshed', { detail: fresh }));
+  document.dispatchEvent(new Event('refreshed'));
 }
 
 /** Whether the reader selects text in an element, to copy it. */
