@@ -57,6 +57,23 @@ for (const { language, command, file, check } of RUNTIMES) {
   });
 }
 
+test('every sample has one style: the key, the media type, then a key of its own for each create', async () => {
+  await using service = await testService();
+  const text = textOf(await (await fetch(service.url.replace('/v1', '/docs/reference'))).text());
+  const order = /Authorization.*\n.*(?:Content-Type.*\n.*)?Idempotency-Key(?:: |['"]: ['"]|", ")([\w-]+)/g;
+  const keys = [...text.matchAll(order)].map(([, key]) => key);
+  // Our client makes its own.
+  const creates = ['create-category-1', 'create-pet-1', 'place-order-1'];
+  assert.deepEqual(
+    keys,
+    creates.flatMap((key) => Array(RUNTIMES.length - 1).fill(key)),
+  );
+  assert.match(text, /curl -X PATCH http/);
+  assert.match(text, /^ {4}json=\{\n {8}"quantity": 5,\n {4}\},$/m);
+  assert.match(text, /strings\.NewReader\(`\{"quantity":5\}`\)/);
+  assert.doesNotMatch(text, /%2C/);
+});
+
 /** The text that a browser shows of HTML. */
 function textOf(html: string): string {
   return html.replaceAll(/<[^>]+>/g, '').replaceAll(/&([\w#]+);/g, (_all, name: string) => ENTITIES[name] ?? '');

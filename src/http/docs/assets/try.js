@@ -131,9 +131,9 @@ function curl({ url, init: { method, headers, body } }) {
   const lines = headers.map(([name, value]) =>
     name === 'Authorization' ? `-H "Authorization: Bearer $${keyVariable}"` : `-H ${quoted(`${name}: ${value}`)}`,
   );
-  if (method !== (body === undefined ? 'GET' : 'POST')) lines.unshift(`-X ${method}`);
+  const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : `-X ${method} `;
   if (body !== undefined) lines.push(`-d ${quoted(body)}`);
-  return [`curl ${quoted(url)}`, ...lines].join(' \\\n  ');
+  return [`curl ${verb}${quoted(url)}`, ...lines].join(' \\\n  ');
 }
 
 function folded(title, text) {

@@ -1,5 +1,5 @@
 import { clientSample } from './client.ts';
-import { json, literal } from './literal.ts';
+import { literal, pythonLiteral } from './literal.ts';
 import type { SampleRequest } from './request.ts';
 
 /** A language that samples are written in. */
@@ -19,74 +19,61 @@ export const LANGUAGES: readonly Language[] = [
   { id: 'go', label: 'Go', write: go },
 ];
 
-function curl({ method, url, query, body, idempotencyKey, variable }: SampleRequest): string {
+function curl(request: SampleRequest): string {
+  const { method, url, query, body, variable } = request;
   const address = withQuery(url, query);
-  const options = [`-H "Authorization: Bearer $${variable}"`];
-  if (method !== (body === undefined ? 'GET' : 'POST')) options.unshift(`-X ${method}`);
-  if (idempotencyKey) options.push(`-H 'Idempotency-Key: ${idempotencyKey}'`);
-  if (body !== undefined) {
-    options.push("-H 'Content-Type: application/json'", `-d '${JSON.stringify(body).replaceAll("'", `'\\''`)}'`);
-  }
   return [
-    `curl ${/[?&]/.test(address) ? `'${address}'` : address}`,
-    ...options.map((option) => indented(option, 2)),
-  ].join(' \\\n');
+    `curl ${method === (body === undefined ? 'GET' : 'POST') ? '' : `-X ${method} `}${/[?&]/.test(address) ? `'${address}'` : address}`,
+    `-H "Authorization: Bearer $${variable}"`,
+    ...headersOf(request).map(([name, value]) => `-H '${name}: ${value}'`),
+    ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", `'\\''`)}'`]),
+  ].join(' \\\n  ');
 }
 
-function javaScript({ method, url, query, body, idempotencyKey, variable, hasAnswerBody }: SampleRequest): string {
+function javaScript(request: SampleRequest): string {
+  const { method, url, query, body, variable, hasAnswerBody } = request;
+  const own = headersOf(request).map(([name, value]) => `'${name}': '${value}'`);
   const options = [
-    ...(method === 'GET' ? [] : [`method: '${method}',`]),
-    ...(body === undefined && !idempotencyKey
-      ? [`headers: { Authorization: \`Bearer \${process.env.${variable}}\` },`]
-      : [
-          'headers: {',
-          `  Authorization: \`Bearer \${process.env.${variable}}\`,`,
-          ...(idempotencyKey ? [`  'Idempotency-Key': '${idempotencyKey}',`] : []),
-          ...(body === undefined ? [] : ["  'Content-Type': 'application/json',"]),
-          '},',
-        ]),
-    ...(body === undefined ? [] : [`body: JSON.stringify(${literal(body)}),`]),
+    ...(method === 'GET' ? [] : [`method: '${method}'`]),
+    `headers: ${braced([`Authorization: \`Bearer \${process.env.${variable}}\``, ...own], 2)}`,
+    ...(body === undefined ? [] : [`body: JSON.stringify(${literal(body)})`]),
   ];
   return `const response = await fetch('${withQuery(url, query)}', {
-${options.map((option) => indented(option, 2)).join('\n')}
+${listed(options, 2)}
 });
 console.log(response.status${hasAnswerBody ? ', await response.json()' : ''});`;
 }
 
-function python({ method, url, query, body, idempotencyKey, variable, hasAnswerBody }: SampleRequest): string {
+function python(request: SampleRequest): string {
+  const { method, url, query, body, variable, hasAnswerBody } = request;
+  // `json=` sets the media type.
+  const own = headersOf(request).flatMap(([name, value]) => (name === 'Content-Type' ? [] : [`"${name}": "${value}"`]));
   const options = [
-    `"${url}",`,
-    ...(idempotencyKey
-      ? [
-          'headers={',
-          `    "Authorization": f"Bearer {os.environ['${variable}']}",`,
-          `    "Idempotency-Key": "${idempotencyKey}",`,
-          '},',
-        ]
-      : [`headers={"Authorization": f"Bearer {os.environ['${variable}']}"},`]),
-    ...(Object.keys(query).length === 0 ? [] : [`params=${json(query)},`]),
-    ...(body === undefined ? [] : [`json=${json(body)},`]),
-    'timeout=30,',
+    `"${url}"`,
+    `headers=${braced([`"Authorization": f"Bearer {os.environ['${variable}']}"`, ...own], 4)}`,
+    ...(Object.keys(query).length === 0 ? [] : [`params=${pythonLiteral(query)}`]),
+    ...(body === undefined ? [] : [`json=${pythonLiteral(body)}`]),
+    'timeout=30',
   ];
   return `import os
 
 import requests
 
 response = requests.${method.toLowerCase()}(
-${options.map((option) => indented(option, 4)).join('\n')}
+${listed(options, 4)}
 )
 print(response.status_code${hasAnswerBody ? ', response.json()' : ''})`;
 }
 
-function go({ method, url, query, body, idempotencyKey, variable }: SampleRequest): string {
+function go(request: SampleRequest): string {
+  const { method, url, query, body, variable } = request;
   const imports = ['fmt', 'io', 'log', 'net/http', 'os', ...(body === undefined ? [] : ['strings'])];
   const lines = [
-    ...(body === undefined ? [] : [`body := strings.NewReader(\`${json(body)}\`)`]),
+    ...(body === undefined ? [] : [`body := strings.NewReader(\`${JSON.stringify(body)}\`)`]),
     `request, err := http.NewRequest("${method}", "${withQuery(url, query)}", ${body === undefined ? 'nil' : 'body'})`,
     ...FATAL,
     `request.Header.Set("Authorization", "Bearer "+os.Getenv("${variable}"))`,
-    ...(idempotencyKey ? [`request.Header.Set("Idempotency-Key", "${idempotencyKey}")`] : []),
-    ...(body === undefined ? [] : ['request.Header.Set("Content-Type", "application/json")']),
+    ...headersOf(request).map(([name, value]) => `request.Header.Set("${name}", "${value}")`),
     'response, err := http.DefaultClient.Do(request)',
     ...FATAL,
     'defer response.Body.Close()',
@@ -106,11 +93,27 @@ ${lines.map((line) => `\t${line}`).join('\n')}
 
 const FATAL = ['if err != nil {', '\tlog.Fatal(err)', '}'];
 
+/** What every sample sends beside the key, in this order. */
+function headersOf({ body, idempotencyKey }: SampleRequest): [string, string][] {
+  const headers: [string, string | undefined][] = [
+    ['Content-Type', body === undefined ? undefined : 'application/json'],
+    ['Idempotency-Key', idempotencyKey],
+  ];
+  return headers.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+}
+
 function withQuery(url: string, query: Readonly<Record<string, string>>): string {
-  const text = new URLSearchParams(query).toString();
+  const text = new URLSearchParams(query).toString().replaceAll('%2C', ',');
   return text ? `${url}?${text}` : url;
 }
 
-function indented(text: string, columns: number): string {
-  return text.replaceAll(/^(?=.)/gm, ' '.repeat(columns));
+/** Entries in braces, on one line if there is only one; Python has no spaces within them. */
+function braced(entries: readonly string[], columns: number): string {
+  const space = columns === 2 ? ' ' : '';
+  return entries.length === 1 ? `{${space}${entries}${space}}` : `{\n${listed(entries, columns)}\n}`;
+}
+
+/** Entries with a comma after each, on lines of their own. */
+function listed(entries: readonly string[], columns: number): string {
+  return entries.map((entry) => `${entry},`.replaceAll(/^(?=.)/gm, ' '.repeat(columns))).join('\n');
 }

@@ -1,12 +1,15 @@
-/** JSON over several lines, as the samples show bodies. */
-export function json(value: unknown): string {
-  return JSON.stringify(value, null, 2);
+/** JSON as a JavaScript literal over several lines, as the samples show bodies. */
+export function literal(value: unknown): string {
+  return overLines(value, 2)
+    .replace(/"((?:[^"\\]|\\.)*)"/g, (_all, text: string) => `'${text.replaceAll('\\"', '"').replaceAll("'", "\\'")}'`)
+    .replace(/^(\s*)'(\w+)':/gm, '$1$2:');
 }
 
-/** The same as a JavaScript literal. */
-export function literal(value: unknown): string {
-  return (json(value) ?? '')
-    .replace(/"((?:[^"\\]|\\.)*)"/g, (_all, text: string) => `'${text.replaceAll('\\"', '"').replaceAll("'", "\\'")}'`)
-    .replace(/^(\s*)'(\w+)':/gm, '$1$2:')
-    .replace(/([^{[,])$(?=\n\s*[}\]])/gm, '$1,');
+/** The same as a Python literal; true, false and null are written otherwise there, and are in no example. */
+export function pythonLiteral(value: unknown): string {
+  return overLines(value, 4);
+}
+
+function overLines(value: unknown, columns: number): string {
+  return (JSON.stringify(value, null, columns) ?? '').replace(/([^{[,])$(?=\n\s*[}\]])/gm, '$1,');
 }
