@@ -150,6 +150,13 @@ test('every page is there as Markdown, whose links lead to Markdown, and llms.tx
   const reference = await page(service, '/docs/reference.md');
   for (const { id, method, path } of OPERATIONS)
     assert.ok(reference.includes(`\`${id}\`: \`${method} /v1${path}\``), id);
+  const sectionOf = (title: string) => reference.split(`\n### ${title}\n`)[1]?.split('\n### ')[0] ?? '';
+  const [create, one] = [sectionOf('Create a category'), sectionOf('Get a category')];
+  assert.match(create, /^- `Location`: The address of the created category\.$/m);
+  assert.match(create, /^- `Idempotency-Replayed`: /m);
+  assert.doesNotMatch(create, /304/);
+  assert.match(one, /^- `ETag`: Strong validator .*\n\nResponse 304, without a body: if `If-None-Match` holds/m);
+  assert.match(reference, /^Every response carries .* Unknown members of a body are ignored/m);
 });
 
 test('/docs/ leads to /docs', async () => {
@@ -208,6 +215,8 @@ test('the reference has each operation with its fields, bounds, scope and errors
     for (const { name } of queryParameters) assert.ok(section.includes(`id="${id}.query.${name}"`), `${id} ${name}`);
     for (const name of membersOf(body?.schema)) assert.ok(section.includes(`id="${id}.body.${name}"`));
     for (const name of membersOf(success.schema)) assert.ok(section.includes(`id="${id}.response.${name}"`));
+    const hasValues = body !== undefined || queryParameters.length > 0;
+    assert.equal(section.includes('href="/docs/errors#validation_failed"'), hasValues, id);
     for (const code of errors) assert.ok(section.includes(`href="/docs/errors#${code}"`), `${id} lacks ${code}`);
     assert.equal(section.match(/<div data-language="\w+"><pre><code>[^<\s]*\S/g)?.length, 5, `${id} lacks samples`);
   }

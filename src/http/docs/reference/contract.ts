@@ -119,17 +119,19 @@ export interface ReferenceOperation {
     readonly headers: readonly { readonly name: string; readonly description: string }[];
   };
   readonly isConditional: boolean;
-  /** Without those that `sharedErrors` gives. */
+  /** Without those that `sharedErrors` gives, but for `validation_failed` where there are values. */
   readonly errors: readonly OperationError[];
 }
 
 /** Every operation of the contract, in its order. */
 export function operationsOf(contract: Contract): ReferenceOperation[] {
   const shared = new Set(sharedErrors(contract).map(({ code }) => code));
-  return allOperations(contract).map((each) => ({
-    ...each,
-    errors: each.errors.filter(({ code }) => !shared.has(code)),
-  }));
+  return allOperations(contract).map((each) => {
+    // Every operation has no parameter but its own; those with some have values to be checked as well.
+    const hasValues = each.body !== undefined || each.inQuery.length > 0;
+    const isOwn = ({ code }: OperationError) => !shared.has(code) || (hasValues && code === 'validation_failed');
+    return { ...each, errors: each.errors.filter(isOwn) };
+  });
 }
 
 /** The errors of every operation that needs a scope, or of every operation if none does. */

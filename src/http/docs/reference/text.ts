@@ -8,6 +8,10 @@ import { titleOf } from './reference.ts';
 /** Samples in the Markdown of the reference, which is read by programs: curl alone says it all. */
 const [CURL] = LANGUAGES;
 
+const IN_COMMON =
+  'Every response carries the [limit headers](/docs/limits.md#headers) and an `X-Request-Id`. Beside the errors listed, every operation can respond with [those that all share](/docs/errors.md#codes). Unknown members of a body are ignored, unknown query parameters are not.';
+const NOT_MODIFIED = 'if `If-None-Match` holds the current `ETag`';
+
 /** The reference as Markdown. */
 export function referenceText(api: ReferenceApi): string {
   const { contract, operations } = api;
@@ -18,7 +22,7 @@ export function referenceText(api: ReferenceApi): string {
     ...operations.filter(({ tag }) => tag === name).map((operation) => operationText(operation, api)),
   ]);
   const addresses = servers.map(({ description, url }) => `- ${description}: \`${url}\``).join('\n');
-  return `${['# Reference', info.description, addresses, ...parts].join('\n\n')}\n`;
+  return `${['# Reference', info.description, ...(api.hasGuide ? [IN_COMMON] : []), addresses, ...parts].join('\n\n')}\n`;
 }
 
 function operationText(operation: ReferenceOperation, api: ReferenceApi): string {
@@ -41,10 +45,16 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
       .filter(([, fields]) => fields.length > 0)
       .map(([title, fields]) => `${title}:\n\n${fields.map(fieldText).join('\n')}`),
     ...(success.body ? [] : [`Response ${success.status}, without a body.`]),
+    ...(success.headers.length > 0 ? [`Response headers:\n\n${success.headers.map(headerText).join('\n')}`] : []),
+    ...(operation.isConditional ? [`Response 304, without a body: ${NOT_MODIFIED}.`] : []),
     ...(codes.length > 0 ? [`Errors: ${codes.join(', ')}`] : []),
     `\`\`\`sh\n${sample}\n\`\`\``,
     ...(success.body ? [`\`\`\`json\n${JSON.stringify(success.body.example)}\n\`\`\``] : []),
   ].join('\n\n');
+}
+
+function headerText({ name, description }: { readonly name: string; readonly description: string }): string {
+  return `- \`${name}\`: ${ended(description)}`;
 }
 
 function fieldText(field: Field): string {
