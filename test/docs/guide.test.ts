@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -67,20 +68,25 @@ test('every other example of the guide runs', async () => {
   const { secret } = await service.issue({ plan: 'business' });
   const env = { PET_CATALOG_KEY: secret };
   await create(service, secret, '/categories', { name: 'Dog' });
-  await create(service, secret, '/pets', { name: 'Rex', categoryId: 1 });
+  // More than a page.
+  for (let id = 1; id <= 21; id += 1) await create(service, secret, '/pets', { name: 'Rex', categoryId: 1 });
   const printed: string[] = [];
+  const hasRequests = spawnSync('python3', ['-c', 'import requests']).status === 0;
   for (const page of ['limits', 'errors', 'paging', 'retries']) {
     const text = pageText(page).replaceAll(WRITTEN_URL, service.url);
-    for (const [, language = '', code = ''] of text.matchAll(/^```(sh|ts|js)\n([\s\S]*?)^```$/gm)) {
-      const file = language === 'ts' ? 'example.mts' : language === 'js' ? 'example.mjs' : 'example.sh';
+    for (const [, language = '', code = ''] of text.matchAll(/^```(sh|ts|js|py)\n([\s\S]*?)^```$/gm)) {
+      const file = `example.${{ ts: 'mts', js: 'mjs' }[language] ?? language}`;
       project.write(file, code);
-      // The JavaScript is a part of a program.
-      const [command, ...args] = { sh: ['sh', '-e'], ts: ['node'], js: ['node', '--check'] }[language] ?? [];
-      printed.push(await project.run(command ?? '', [...args, file], { env }));
+      // Some JavaScript is a part of a program.
+      const isPart = language === 'js' && code.startsWith('async function');
+      const [command = '', ...args] = { sh: ['sh', '-e'], py: ['python3'] }[language] ?? ['node'];
+      if (language === 'py' && !hasRequests) continue;
+      printed.push(await project.run(command, [...args, ...(isPart ? ['--check'] : []), file], { env }));
     }
   }
   assert.ok(printed.length >= 10, `only ${printed.length} examples`);
   const all = printed.join('\n');
+  assert.equal(all.match(/^21 Rex$/gm)?.length, hasRequests ? 3 : 2, 'all pages, in each language');
   for (const shown of [
     /^business \d+ \d+$/m,
     /^insufficient_stock /m,
@@ -91,6 +97,34 @@ test('every other example of the guide runs', async () => {
     assert.match(all, shown);
   }
   assert.deepEqual(service.events.failures, []);
+});
+
+test('without the client, JavaScript and Python wait as well', async () => {
+  const seconds: string[] = [];
+  const server = createServer((_request, response) => {
+    const isFirst = seconds.push(`${response.req.headers.authorization}`) % 2 === 1;
+    response.writeHead(isFirst ? 429 : 200, isFirst ? { 'retry-after': '1' } : {}).end('[]');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const programs = [
+      ['js', 'node', 'wait.mjs'],
+      ['py', 'python3', 'wait.py'],
+    ] as const;
+    for (const [language, command, file] of programs) {
+      if (language === 'py' && spawnSync(command, ['-c', 'import requests']).status !== 0) continue;
+      const [code = ''] = codeIn(guide, 'Wait', language);
+      project.write(file, code.replaceAll(WRITTEN_URL, url));
+      assert.equal(await project.run(command, [file], { env: { PET_CATALOG_KEY: 'k' } }), '200 []\n');
+    }
+    assert.equal(seconds.length % 2, 0);
+    assert.deepEqual(new Set(seconds), new Set(['Bearer k']));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 /** Waits of a client, which are shorter than its deadlines, turn its clock and that of the service. */
