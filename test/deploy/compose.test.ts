@@ -59,7 +59,9 @@ test('the files have only members that Compose knows, and name only what is ther
         assert.equal(condition, 'service_healthy');
         assert.ok(services[other]?.healthcheck ?? services[other]?.build, `${title} waits for the health of ${other}`);
       }
-      if (service.build) assert.ok(existsSync(join(FOLDER, service.build.context, service.build.dockerfile)));
+      if (!service.build) continue;
+      assert.equal(service.build.context, `../release/${VERSION}`);
+      assert.ok(existsSync(join(FOLDER, service.build.context, service.build.dockerfile)));
     }
   }
 });

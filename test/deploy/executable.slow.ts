@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { untilTrue } from '../kit/clock.ts';
+import { buildExecutable } from '../kit/deploy/executable.ts';
 import { runProcess, serveProcess } from '../kit/process.ts';
 import { json, temporaryFolder } from '../kit/service.ts';
 
@@ -18,14 +19,15 @@ const folder = temporaryFolder();
 const place = join(folder.path, 'bin');
 const file = join(place, 'pet-catalog');
 
-const build = (output: string) =>
-  execFileSync(process.execPath, [join(ROOT, 'executable.ts'), '--output', output], { stdio: 'pipe' });
+const built = join(place, 'pet-catalog-1.2.3-linux-x64');
+const START = /^```sh\n(install .*)\n\.\/pet-catalog (.*)\n```$/m;
+const [, install = '', serve = ''] = START.exec(readFileSync(join(ROOT, 'README.md'), 'utf8')) ?? [];
 const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
 before(() => {
   mkdirSync(place);
-  build(file);
-  chmodSync(file, 0o555);
+  buildExecutable(built);
+  execFileSync('sh', ['-c', install], { cwd: place });
   chmodSync(place, 0o555);
   chmodSync(folder.path, 0o755);
 });
@@ -47,7 +49,9 @@ function at(name: string) {
 
 test('it serves: a key, a create, pages, the console, metrics, and backups by a process of its own', async () => {
   const here = at('serve');
-  await using service = await serveProcess(['--bootstrap', '--backup-dir', 'backups', '--backup-every', '1s'], here);
+  const [command, ...flags] = serve.split(' ');
+  assert.equal(command, 'serve');
+  await using service = await serveProcess([...flags, '--backup-dir', 'backups', '--backup-every', '1s'], here);
   const key = /petcat_live_[0-9A-Za-z]{36}/.exec(service.output.stdout)?.[0] ?? '';
   const created = await fetch(`${service.url}/categories`, {
     method: 'POST',
@@ -94,6 +98,6 @@ test('rehearsal and the referee are in it, and so are the licences of all that i
 
 test('the same commit gives the same bytes', () => {
   const again = join(folder.path, 'again');
-  build(again);
+  buildExecutable(again);
   assert.equal(digest(again), digest(file));
 });

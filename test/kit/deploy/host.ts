@@ -12,7 +12,8 @@ import { openShell, type Shell } from './runbook.ts';
 /**
  * A machine as the runbook expects it, in a folder: `/srv/pet-catalog` with its `.env`, and programs in the place of
  * those that need root. `sudo` runs the command as it is; `systemctl` and `journalctl` start, stop and read the
- * service in that folder; `pet-catalog` is the checkout's command, or the one that npm installs globally.
+ * service in that folder; `pet-catalog` is the checkout's command, or the file that
+ * the runbook installs.
  */
 export interface Machine extends AsyncDisposable {
   /** The folder in the place of /srv/pet-catalog. */
@@ -27,7 +28,7 @@ export interface Machine extends AsyncDisposable {
 
 export interface MachineOptions {
   readonly settings?: Record<string, string>;
-  /** Takes the package that npm installs globally, which is in the folder too, not the checkout. */
+  /** Takes the executable that the runbook installs, which is in the folder too, not the checkout. */
   readonly installed?: boolean;
   /** What `systemctl` runs to start units that are not the service: a shell command by unit. */
   readonly units?: Record<string, string>;
@@ -44,8 +45,9 @@ export async function openMachine({
   const [port, operatorPort] = [`${await freePort()}`, `${await freePort()}`];
   const env = { PORT: port, OPERATOR_PORT: operatorPort, ...settings };
   writeFileSync(join(home, '.env'), lines(Object.entries(env).map(([name, value]) => `${name}=${value}`)));
-  const prefix = join(folder.path, 'usr');
-  const command = installed ? join(prefix, 'bin/pet-catalog') : COMMAND;
+  const place = join(folder.path, 'bin');
+  mkdirSync(place);
+  const command = installed ? join(place, 'pet-catalog') : `node ${COMMAND}`;
   const programs = join(folder.path, 'programs');
   mkdirSync(programs);
   const program = (name: string, text: readonly string[]) => {
@@ -56,23 +58,18 @@ export async function openMachine({
   program('journalctl', [`cat ${home}/service.log`]);
   program('systemctl', systemctl(home, command, units));
   if (!installed) {
-    program('pet-catalog', [`exec node ${command} "$@"`]);
+    program('pet-catalog', [`exec ${command} "$@"`]);
     program('npx', ['exec "$@"']);
   }
-  const path = `${programs}:${join(prefix, 'bin')}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
-  const quiet = {
-    npm_config_prefix: prefix,
-    npm_config_prefer_offline: 'true',
-    npm_config_update_notifier: 'false',
-    npm_config_loglevel: 'error',
-  };
-  const shell = openShell({ cwd: home, env: { ...context(), PATH: path, ...quiet } });
+  const path = `${programs}:${place}:${installed ? '' : `${dirname(process.execPath)}:`}${process.env.PATH ?? ''}`;
+  const shell = openShell({ cwd: home, env: { ...context(), PATH: path } });
   return {
     home,
     url: `http://127.0.0.1:${port}/v1`,
     shell,
     names: new Map([
       ['/srv/pet-catalog', home],
+      ['/usr/local/bin', place],
       ['127.0.0.1:8080', `127.0.0.1:${port}`],
       ['127.0.0.1:8081', `127.0.0.1:${operatorPort}`],
     ]),
@@ -115,7 +112,7 @@ function systemctl(home: string, command: string, units: Record<string, string>)
     '[ "$1" = --now ] && shift',
     `cd ${home} || exit 1`,
     'alive() { [ -f service.pid ] && kill -0 "$(cat service.pid)" 2>/dev/null; }',
-    `start() { nohup node ${command} serve </dev/null >service.log 2>&1 & echo $! >service.pid; }`,
+    `start() { nohup ${command} serve </dev/null >service.log 2>&1 & echo $! >service.pid; }`,
     'stop() { alive || return 0; kill "$(cat service.pid)"; while alive; do sleep 0.1; done; rm -f service.pid; }',
     'for unit in "$@"; do',
     '  case "$unit" in',
