@@ -16,7 +16,7 @@ test('the README has the two commands that do everything', () => {
 });
 
 test('the first requests of the README work when they are pasted', async (t) => {
-  const missing = missingPrograms('bash', 'curl');
+  const missing = missingPrograms('bash', 'curl', 'ps');
   if (missing) return t.skip(missing);
   const [list = '', create = '', ...others] = commands.filter((command) => command.includes('curl '));
   assert.deepEqual(others, []);

@@ -21,7 +21,7 @@ import { redisServerMissing } from '../kit/redis-server.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
 const sections = sectionsOf(page);
-const noTools = missingPrograms('bash', 'curl');
+const noTools = missingPrograms('bash', 'curl', 'ps');
 const noPostgresTools = noPostgresPrograms || missingPrograms('psql', 'pg_dump', 'pg_restore', 'pg_basebackup');
 const noRedis = redisServerMissing() ?? missingPrograms('redis-cli');
 const READY = 'curl -fs --retry 60 --retry-delay 1 --retry-all-errors';

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { codeIn, emptyProject } from '../kit/client/project.ts';
 import { manualClock } from '../kit/clock.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
 /** The guide, followed from an empty folder to a correct wait after a 429. Waits turn the clock instead of lasting. */
@@ -24,7 +25,7 @@ before(async () => {
 });
 after(() => project[Symbol.dispose]());
 
-test('with curl', async () => {
+test('with curl', { skip: missingPrograms('bash', 'curl') }, async () => {
   await using service = await testService({}, manualClock());
   await using time = await waits(service);
   const { secret } = await service.issue();
@@ -63,7 +64,7 @@ test('with TypeScript', async () => {
   assert.ok(Math.abs((time.waited[0] ?? 0) - 20) <= 1, `it waited ${time.waited} s`);
 });
 
-test('every other example of the guide runs', async () => {
+test('every other example of the guide runs', { skip: missingPrograms('curl') }, async () => {
   await using service = await testService({}, manualClock());
   const { secret } = await service.issue({ plan: 'business' });
   const env = { PET_CATALOG_KEY: secret };

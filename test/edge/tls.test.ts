@@ -10,6 +10,7 @@ import { type ConnectionOptions, connect } from 'node:tls';
 import type { Exchange } from '../../src/http/transport/exchange.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { recordedEvents, temporaryFolder } from '../kit/service.ts';
@@ -21,7 +22,7 @@ const UNREAD = 20;
 /** A part with its head. */
 const PART_BYTES_MAX = 65 * 1024;
 
-const skip = spawnSync('openssl', ['version']).status === 0 || process.env.CI ? false : 'openssl is not installed';
+const skip = missingPrograms('openssl');
 
 function makeCertificate(folder: string, name: string): void {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`];

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
 import { untilTrue } from './clock.ts';
+import { missingPrograms } from './deploy/programs.ts';
 import { temporaryFolder } from './service.ts';
 
 const VERSIONS = '/usr/lib/postgresql';
@@ -150,7 +151,10 @@ function makeBlank(password: string): string {
   const owner = giveAway(folder.path);
   const [data, passwordFile] = [join(folder.path, 'data'), join(folder.path, 'password')];
   const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '--locale', 'C', '--no-sync'];
-  if (password) writeFileSync(passwordFile, password);
+  if (password) {
+    writeFileSync(passwordFile, password);
+    if (owner.uid !== undefined) chownSync(passwordFile, owner.uid, owner.gid ?? 0);
+  }
   args.push(...(password ? ['-A', 'scram-sha-256', `--pwfile=${passwordFile}`] : ['-A', 'trust']));
   const made = spawnSync(join(programs ?? '', 'initdb'), args, { ...owner, cwd: folder.path, encoding: 'utf8' });
   assert.equal(made.status, 0, made.stderr);
@@ -215,7 +219,8 @@ function findPrograms(): string | undefined {
 }
 
 function missing(): string | false {
-  if (programs) return false;
+  // `freeze` looks for the server's processes.
+  if (programs) return missingPrograms('ps');
   const why = `the programs postgres and initdb are neither on the PATH nor below ${VERSIONS}`;
   assert.notEqual(process.env.CI, 'true', `${why}, and CI=true forbids leaving tests out`);
   return `${why}: the tests that need them are left out`;

@@ -115,7 +115,7 @@ test('a command that does not end is stopped with all that it started, and judge
     '--',
     'sh',
     '-c',
-    `sleep 1000 & echo $! > ${habit}; ${node} ${CLIENT} ${habit}; wait`,
+    `sleep 1000 & echo $! > ${habit}; '${node}' '${CLIENT}' ${habit}; wait`,
   ];
   const [broken, kept] = await Promise.all([
     rehearse(['lost,ok', ...hang('no-key')]),

@@ -12,6 +12,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openProxy, type ProxyOptions } from '../../src/rehearsal/upstream/proxy.ts';
 import { type Report, reportOf } from '../../src/rehearsal/verdict/report.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
 import { runProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
@@ -299,7 +300,9 @@ test('a request that comes within the millisecond after a refusal is early', asy
   assert.equal(verdicts(report), 'waits broken, gives-up kept');
 });
 
-test('an https upstream is verified, by a certificate of its own where one is given', async () => {
+test('an https upstream is verified, by a certificate of its own where one is given', {
+  skip: missingPrograms('openssl'),
+}, async () => {
   using folder = temporaryFolder();
   const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder.path, name));
   const args =
@@ -361,7 +364,9 @@ print(server.server_port, flush=True)
 server.serve_forever()
 `;
 
-test('one line rehearses a client before a Python server, without a key of ours', async () => {
+test('one line rehearses a client before a Python server, without a key of ours', {
+  skip: missingPrograms('python3'),
+}, async () => {
   using folder = temporaryFolder();
   const python = spawn('python3', ['-c', PYTHON], { stdio: ['ignore', 'pipe', 'ignore'] });
   try {
