@@ -112,6 +112,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     metrics,
     settings,
     recent,
+    flushUsage: () => usage.flush(),
     additions: rehearsal?.additions,
     examine,
     version: VERSION,
@@ -186,7 +187,7 @@ function withRecords(events: Events, { usage, recent, time }: Recorders): Events
       const { keyId } = answered;
       if (keyId === undefined) return;
       const { unix } = time.now();
-      usage.record(keyId, answered.status, unix);
+      usage.record(keyId, answered, unix);
       recent.record(answered, keyId, unix);
     },
   };

@@ -13,6 +13,7 @@ import { untilTrue } from './kit/clock.ts';
 import { OPERATOR } from './kit/operator.ts';
 import { COMMAND, type Finished, run, type ServiceProcess, serveProcess } from './kit/process.ts';
 import { type TestService, temporaryFolder, testService } from './kit/service.ts';
+import { addUsage } from './kit/usage.ts';
 
 /** The operator's commands, beside a service that runs. */
 
@@ -152,7 +153,7 @@ test('usage and audit show what happened since the time asked for, usage also of
       const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free' }, at);
       await storage.keys.insert(key, secretRecord(secret), OPERATOR);
       const counts = { served: 1, clientErrors: 2, refused: 3, serverErrors: 4 };
-      await storage.usage.add(at, [{ keyId: key.id, ...counts, first: at, last: at + 1 }]);
+      await addUsage(storage, at, [{ keyId: key.id, ...counts, first: at, last: at + 1 }]);
       ids.push(key.id);
     }
   }
@@ -166,7 +167,10 @@ test('usage and audit show what happened since the time asked for, usage also of
   assert.deepEqual(await found('--since', '3d', old), [old]);
   assert.equal((await usage('--since', '2h')).stderr, 'No requests with a key in the last 2h\n');
   const shown = await usage(busy);
-  assert.equal(shown.stderr, 'A service stores its usage every five seconds; a kill may lose the last of it\n');
+  assert.equal(
+    shown.stderr,
+    'A service stores its usage every five seconds, and every minute for more than 2 days; a kill may lose the last of it\n',
+  );
   const [, row = ''] = shown.stdout.trim().split('\n');
   const at = now - 3 * 3_600;
   assert.deepEqual(row.split(/ {2,}/), [busy, 'busy', '1', '3', '2', '4', utc(at), utc(at + 1)]);

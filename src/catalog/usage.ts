@@ -24,8 +24,49 @@ export interface UsageRecord extends UsageCounts {
   readonly last: number;
 }
 
-/** The usage of a key over a time range. */
-export type KeyUsage = UsageRecord;
+/** The usage of one key, or `ALL_KEYS`, on one route within an hour or part of one. */
+export interface KeyRouteUsage extends UsageRecord {
+  /** As in `RouteUsage`. */
+  readonly route: string;
+}
+
+/** What usage is added up by. */
+export const USAGE_GROUPS = ['key', 'owner', 'route'] as const;
+export type UsageGroup = (typeof USAGE_GROUPS)[number];
+
+/** The usage of a key, of an owner's keys, or of a route over a time range. */
+export interface UsageSum extends UsageCounts {
+  /** The id of the key, the owner (empty for keys without one), or the route. */
+  readonly id: string;
+  /** Those of the key, in sums by key. */
+  readonly name: string | null;
+  readonly owner: string | null;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The route of requests to addresses at which nothing is. */
+export const UNMATCHED = 'unmatched';
+/** The route of usage that an earlier release counted by key alone. */
+export const UNKNOWN_ROUTE = 'unknown';
+
+/** What most of something are sought by. */
+export const USAGE_SORTS = ['requests', 'refused', 'errors'] as const;
+export type UsageSort = (typeof USAGE_SORTS)[number];
+
+/** By what usage is sorted, most first. */
+export function weightOf({ served, clientErrors, refused, serverErrors }: UsageCounts, sort: UsageSort): number {
+  if (sort === 'refused') return refused;
+  const errors = clientErrors + serverErrors;
+  return sort === 'errors' ? errors : served + refused + errors;
+}
+
+/** Those with most of something, without those that have none of it. */
+export function mostOf<T extends UsageCounts & { readonly id: string }>(all: readonly T[], sort: UsageSort): T[] {
+  return all
+    .filter((each) => weightOf(each, sort) > 0)
+    .sort((one, other) => weightOf(other, sort) - weightOf(one, sort) || (one.id < other.id ? -1 : 1));
+}
 
 /** The usage within the period that starts at `at`. */
 export interface UsagePoint extends UsageCounts {
@@ -35,7 +76,7 @@ export interface UsagePoint extends UsageCounts {
 /** Stands for all keys together. */
 export const ALL_KEYS = '*';
 
-/** The resolutions in which usage is kept, and for how long. */
+/** The resolutions in which usage is kept, and for how long. Hours become days, minutes are deleted. */
 export const USAGE_PERIODS = {
   minute: { seconds: MINUTE_SECONDS, keptSeconds: 2 * DAY_SECONDS },
   hour: { seconds: HOUR_SECONDS, keptSeconds: 62 * DAY_SECONDS },
@@ -102,25 +143,33 @@ export function stepStart(moment: number, stepSeconds: number): number {
   return moment - ((moment - STEPS_FROM) % stepSeconds);
 }
 
-/** Selects usage by time, in Unix seconds, and by owner. */
-interface UsageQuery {
+/** Selects usage by time, in Unix seconds, rounded to the period; of all keys unless a key or an owner is named. */
+export interface UsageQuery {
+  readonly period: UsagePeriod;
   readonly since: number;
   readonly until?: number | undefined;
+  readonly keyId?: string | undefined;
   readonly owner?: string | undefined;
 }
 
-interface UsageSteps {
-  readonly period: UsagePeriod;
-  /** A multiple of the period, which is the default; `stepStart` says where one begins. */
-  readonly step?: number;
+interface SumsQuery extends UsageQuery {
+  readonly group: UsageGroup;
+  /** Only those with a greater id. */
+  readonly behind?: string;
+  readonly limit?: number;
 }
 
-interface UsagePage {
-  readonly now: number;
-  readonly keyId?: string | undefined;
-  /** Only keys with a greater id. */
-  readonly behind: string;
+interface MostQuery {
+  readonly period: UsagePeriod;
+  readonly since: number;
+  readonly group: 'key' | 'owner';
+  readonly sort: UsageSort;
   readonly limit: number;
+}
+
+interface UsageSteps {
+  /** A multiple of the period, which is the default; `stepStart` says where one begins. */
+  readonly step?: number;
 }
 
 interface TrendsQuery {
@@ -133,25 +182,25 @@ interface TrendsQuery {
 export interface UsageStorage {
   /** Adds the counts of the minute that starts at `minute` to those of other instances. */
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void>;
-  /** The usage per key since a moment, rounded down to a period, busiest first; of one key if it is named. */
-  byKey(query: { since: number; now: number; keyId?: string; limit?: number }): Promise<KeyUsage[]>;
-  /** A page of the usage per key with its name and owner, by id: of one key, or of an owner's, if they are named. */
-  page(query: UsageQuery & UsagePage): Promise<(KeyUsage & { readonly name: string; readonly owner: string | null })[]>;
-  /** The usage of one key, of an owner's keys, or of `ALL_KEYS`, in each period, or step of several, that has any. */
-  series(query: UsageQuery & UsageSteps & { keyId: string }): Promise<UsagePoint[]>;
+  /** Adds the counts of the hour that starts at `hour` to those of other instances. */
+  addHours(hour: number, records: readonly KeyRouteUsage[], attempt?: string): Promise<void>;
+  /** The usage added up by key, owner or route, by id. Minutes know no routes. */
+  sums(query: SumsQuery): Promise<UsageSum[]>;
+  /** The usage of the selected keys together, in each period, or step of several, that has any. */
+  series(query: UsageQuery & UsageSteps): Promise<UsagePoint[]>;
   /**
-   * The keys with the most served requests since a moment, rounded down to the period, busiest first. Reads some
-   * thousand rows at a time and lets requests be served in between.
+   * The keys or owners with the most of something since a moment, rounded down to the period. Reads some thousand rows
+   * at a time and lets requests be served in between.
    */
-  busiest(query: { period: UsagePeriod; since: number; limit: number }): Promise<KeyUsage[]>;
+  most(query: MostQuery): Promise<UsageSum[]>;
   /** Adds the usage of routes within a minute, as `add` does that of keys. */
   addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void>;
   /** The usage of each route in each step that has any, by time. */
-  routes(query: UsageSteps & { since: number }): Promise<RoutePoint[]>;
+  routes(query: UsageSteps & { period: UsagePeriod; since: number }): Promise<RoutePoint[]>;
   /** The usage of each of these keys since a moment, by steps of whole minutes; without those that have none. */
   trends(query: TrendsQuery): Promise<Map<string, UsagePoint[]>>;
   /** When each of these keys was last used, as far as its usage is kept; without those that were not. */
   lastUses(keyIds: readonly string[]): Promise<Map<string, number>>;
-  /** Deletes expired usage. */
+  /** Deletes expired usage, and adds expired hours to their days. */
   purge(now: number): Promise<void>;
 }

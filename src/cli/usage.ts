@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { AuditEntry } from '../catalog/audit.ts';
 import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
+import { USAGE_PERIODS } from '../catalog/usage.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
 import { openDatabase } from './running.ts';
@@ -21,10 +22,12 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
     (id: string | undefined, { since }: { since: string }, self: Command) =>
       open(self, async (storage, now) => {
         const seconds = readSince(since);
-        const keys = new Map((await storage.keys.list()).map((key) => [key.id, key]));
-        if (id !== undefined && !keys.has(id)) throw new UsageError(`There is no key ${id}`, 1);
-        const query = { since: now - seconds, now, ...(id !== undefined && { keyId: id }) };
-        const used = (await storage.usage.byKey(query)).map((each) => usageJson(each, keys.get(each.keyId)));
+        if (id !== undefined && !(await storage.keys.find(id))) throw new UsageError(`There is no key ${id}`, 1);
+        // Minutes are complete; hours are written later, and a kill may lose some.
+        const period = seconds <= USAGE_PERIODS.minute.keptSeconds ? 'minute' : 'day';
+        const query = { period, since: now - seconds, keyId: id, group: 'key' } as const;
+        const sums = await storage.usage.sums(query);
+        const used = sums.sort((one, other) => other.served - one.served).map((each) => usageJson(each));
         if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(used));
         if (used.length === 0) return invocation.tell(`No requests with a key in the last ${since}`);
         const rows = used.map((each) => [
@@ -39,7 +42,9 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
         ]);
         const headings = ['ID', 'NAME', 'SERVED', 'REFUSED', 'CLIENT ERRORS', 'SERVER ERRORS', 'FIRST', 'LAST'];
         invocation.print(table(headings, rows));
-        invocation.tell('A service stores its usage every five seconds; a kill may lose the last of it');
+        invocation.tell(
+          'A service stores its usage every five seconds, and every minute for more than 2 days; a kill may lose the last of it',
+        );
       }),
   );
 

@@ -22,7 +22,6 @@ import { barePage, CONSOLE_ASSETS, page, type View } from './frame/layout.ts';
 import { keyChangeRoutes } from './keys/change.ts';
 import { keyRoutes } from './keys/key.ts';
 import { keyListRoutes } from './keys/list.ts';
-import { createBusiest } from './overview/busiest.ts';
 import { Examination } from './overview/examination.ts';
 import { overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
 import { requestRoutes } from './requests/requests.ts';
@@ -31,6 +30,8 @@ import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
 import { checkCsrf, checkOrigin, findSession } from './session/session.ts';
 import { tokenRoutes } from './session/tokens.ts';
 import { settingsRoutes } from './settings.ts';
+import { createMost } from './usage/most.ts';
+import { ownerRoutes } from './usage/owner.ts';
 
 const FORM_BYTES_MAX = 64 * 1024;
 const NO_FORM = new URLSearchParams();
@@ -42,6 +43,7 @@ const ROUTES: readonly ConsoleRoute[] = [
   ...keyListRoutes,
   ...keyRoutes,
   ...keyChangeRoutes,
+  ...ownerRoutes,
   ...categoryRoutes,
   ...importRoutes,
   ...storeRoutes,
@@ -57,7 +59,7 @@ const ROUTES: readonly ConsoleRoute[] = [
 export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
   const login = createLogin(options);
-  const busiest = createBusiest(options);
+  const most = createMost(options);
   const { time, examine } = options;
   const examination = examine && new Examination({ examine, time: time.machine });
   const imports = new Imports(options.storage);
@@ -95,7 +97,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
       now,
       machineNow,
       by,
-      busiest,
+      most,
       examination,
       imports,
       form: NO_FORM,

@@ -69,11 +69,10 @@ for (const [engine, place, skip] of [
   test(`tables that lack the last migration alone get it, on ${engine}`, { skip }, async () => {
     await using database = await place();
     await (await openEngine(database.address)).db.close();
-    await database.execute('alter table api_keys drop column epoch');
-    await database.execute('drop table key_changes');
+    await database.execute('drop table key_route_usage');
     await database.execute(`delete from kysely_migration where name = '${MIGRATION_NAMES.at(-1)}'`);
     await (await openEngine(database.address)).db.close();
-    assert.deepEqual(await database.execute('select epoch, key_id from api_keys, key_changes'), []);
+    assert.deepEqual(await database.execute('select route from key_route_usage'), []);
   });
 
   test(`tables that need a later release are refused and left alone, on ${engine}`, { skip }, async () => {
@@ -199,7 +198,14 @@ async function undo(address: DatabaseAddress): Promise<void> {
   for (const index of ['pets_by_category_and_status', 'orders_by_pet', ...keyIndexes, ...auditIndexes])
     await db.run(sql`drop index ${raw(index)}`);
   const rehearsalTables = ['rehearsal', 'rehearsed_keys', 'rehearsal_notes'];
-  for (const table of ['category_changes', 'key_changes', 'route_usage', 'operator_tokens', ...rehearsalTables])
+  for (const table of [
+    'category_changes',
+    'key_changes',
+    'route_usage',
+    'key_route_usage',
+    'operator_tokens',
+    ...rehearsalTables,
+  ])
     await db.run(sql`drop table ${raw(table)}`);
   await db.run(sql`alter table outcomes rename to create_outcomes`);
   await db.run(sql`alter table api_keys drop column owner`);

@@ -24,6 +24,7 @@ const MIGRATIONS = {
   '013-rehearsal-turns': async () => (await import('./migrations/013-rehearsal-turns.ts')).rehearsalTurns,
   '014-outcomes@0.2.0': async () => (await import('./migrations/014-outcomes.ts')).outcomes,
   '015-key-bans@0.2.0': async () => (await import('./migrations/015-key-bans.ts')).keyBans,
+  '016-key-route-usage': async () => (await import('./migrations/016-key-route-usage.ts')).keyRouteUsage,
 };
 
 /** The names under which a database records the migrations applied to it. */

@@ -28,6 +28,7 @@ export const TRANSFERRED: Readonly<Record<Table, 'empty' | 'made with rows'>> = 
   outcomes: 'empty',
   usage: 'empty',
   route_usage: 'empty',
+  key_route_usage: 'empty',
   audit_entries: 'empty',
   operator_tokens: 'empty',
   console_logins: 'empty',

@@ -53,7 +53,7 @@ export class RequestDurations {
   }
 
   #find({ listener, api, method: sent, route, status }: RequestSeries['labels']): RequestSeries {
-    const method = METHODS.has(sent) ? sent : 'other';
+    const method = methodLabel(sent);
     const ofRoute = this.#series.get(route) ?? [];
     for (const series of ofRoute) {
       const { labels } = series;
@@ -97,6 +97,11 @@ export class Refusals {
     const { name, help } = this;
     return { name, help, type: 'counter', aggregator: 'sum', values: this.#values };
   }
+}
+
+/** The method as usage and metrics name it. */
+export function methodLabel(method: string): string {
+  return METHODS.has(method) ? method : 'other';
 }
 
 /** The exposed values of a series: cumulative buckets, sum and count. */

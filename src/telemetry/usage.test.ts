@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../test/kit/clock.ts';
-import type { RouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
+import type { KeyRouteUsage, RouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
 import { createMetrics } from './metrics.ts';
 import { API_SIDE, type Side } from './request-metrics.ts';
 import { RouteCounts, UsageRecorder } from './usage.ts';
@@ -12,6 +12,8 @@ function bench({ copies = true, takeRoutes = (): RouteUsage[] => [] } = {}) {
   const clock = manualClock();
   const added: { minute: number; records: readonly UsageRecord[] }[] = [];
   const tried: { attempt: string | undefined; records: readonly UsageRecord[] }[] = [];
+  const hours: { hour: number; records: readonly KeyRouteUsage[] }[] = [];
+  const triedHours: { hour: number; attempt: string | undefined; records: readonly KeyRouteUsage[] }[] = [];
   const triedRoutes: { minute: number; attempt: string | undefined; routes: readonly RouteUsage[] }[] = [];
   const purged: number[] = [];
   const failures: unknown[] = [];
@@ -24,10 +26,14 @@ function bench({ copies = true, takeRoutes = (): RouteUsage[] => [] } = {}) {
     },
     lastUses: () => assert.fail(),
     trends: () => assert.fail(),
-    page: () => assert.fail(),
-    byKey: () => assert.fail(),
+    sums: () => assert.fail(),
     series: () => assert.fail(),
-    busiest: () => assert.fail(),
+    most: () => assert.fail(),
+    async addHours(hour, records, attempt) {
+      if (copies) triedHours.push({ hour, attempt, records: structuredClone(records) });
+      if (isDown) throw new Error('down');
+      hours.push({ hour, records });
+    },
     async addRoutes(minute, routes, attempt) {
       triedRoutes.push({ minute, attempt, routes });
       if (isDown) throw new Error('down');
@@ -47,10 +53,12 @@ function bench({ copies = true, takeRoutes = (): RouteUsage[] => [] } = {}) {
   const goDown = (down: boolean) => {
     isDown = down;
   };
-  return { clock, added, tried, triedRoutes, purged, failures, recorder, goDown };
+  return { clock, added, tried, hours, triedHours, triedRoutes, purged, failures, recorder, goDown };
 }
 
 const KEYS_MAX = 200_000;
+
+const list = (status: number) => ({ method: 'GET', route: '/v1/pets', status });
 
 const total = (records: readonly UsageRecord[]) =>
   records.reduce((sum, each) => sum + each.served + each.clientErrors + each.refused + each.serverErrors, 0);
@@ -58,11 +66,11 @@ const total = (records: readonly UsageRecord[]) =>
 test('answers are counted by key, minute and outcome, and all keys together', async () => {
   const { clock, added, recorder } = bench();
   const noon = clock.now().unix;
-  for (const status of [200, 201, 304, 404, 429, 503]) recorder.record('key_1', status, clock.now().unix);
+  for (const status of [200, 201, 304, 404, 429, 503]) recorder.record('key_1', list(status), clock.now().unix);
   clock.advance(59);
-  recorder.record('key_2', 200, clock.now().unix);
+  recorder.record('key_2', list(200), clock.now().unix);
   clock.advance(1);
-  recorder.record('key_1', 200, clock.now().unix);
+  recorder.record('key_1', list(200), clock.now().unix);
   await recorder[Symbol.asyncDispose]();
   const one = { keyId: 'key_1', served: 3, clientErrors: 1, refused: 1, serverErrors: 1, first: noon, last: noon };
   const two = {
@@ -81,15 +89,79 @@ test('answers are counted by key, minute and outcome, and all keys together', as
   ]);
 });
 
-test('usage that cannot be stored is retried unchanged as the same attempt, then later usage is stored', async () => {
-  const { clock, added, tried, failures, recorder, goDown } = bench();
-  goDown(true);
-  for (let i = 0; i < 1_200; i += 1) recorder.record(`key_${i}`, 200, clock.now().unix);
+test('the routes of a key are counted by the hour, and written once a minute', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { clock, added, hours, recorder } = bench();
+  const noon = clock.now().unix;
+  const pets = (status: number, method = 'GET') => ({ method, route: '/v1/pets', status });
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+  };
+  recorder.record('key_1', pets(200), noon);
+  recorder.record('key_1', pets(429, 'POST'), noon + 1);
+  recorder.record('key_1', { method: 'BREW', route: 'unmatched', status: 404 }, noon + 2);
+  t.mock.timers.tick(5_000);
+  await turns();
+  recorder.record('key_1', pets(500), noon + 7);
+  recorder.record('key_1', { method: 'BREW', route: '/v1/pets', status: 405 }, noon + 8);
+  recorder.record('key_1', { method: 'STEEP', route: '/v1/pets', status: 405 }, noon + 9);
+  t.mock.timers.tick(54_999);
+  await turns();
+  assert.equal(added.length, 2);
+  assert.deepEqual(hours, []);
+  clock.advance(60);
+  recorder.record('key_1', pets(200), noon + 3_600);
+  t.mock.timers.tick(1);
+  await turns();
+  const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
+  const both = (used: object) => ['*', 'key_1'].map((keyId) => ({ ...none, keyId, ...used }));
+  const sorted = (records: readonly KeyRouteUsage[] = []) =>
+    records.toSorted((one, other) => (`${one.route} ${one.keyId}` < `${other.route} ${other.keyId}` ? -1 : 1));
+  assert.deepEqual(
+    hours.map(({ hour, records }) => [hour, sorted(records)]),
+    [
+      [
+        noon,
+        [
+          ...both({ route: 'GET /v1/pets', served: 1, serverErrors: 1, first: noon, last: noon + 7 }),
+          ...both({ route: 'POST /v1/pets', refused: 1, first: noon + 1, last: noon + 1 }),
+          ...both({ route: 'other /v1/pets', clientErrors: 2, first: noon + 8, last: noon + 9 }),
+          ...both({ route: 'unmatched', clientErrors: 1, first: noon + 2, last: noon + 2 }),
+        ],
+      ],
+      [noon + 3_600, both({ route: 'GET /v1/pets', served: 1, first: noon + 3_600, last: noon + 3_600 })],
+    ],
+  );
+  recorder.record('key_1', pets(200), noon + 3_600);
+  await recorder[Symbol.asyncDispose]();
+  assert.equal(hours.length, 3, 'the rest is written at the stop');
+});
+
+test('of 100,000 active keys a flush writes one row each, and one more for each route in a minute', async () => {
+  const { clock, added, hours, recorder } = bench({ copies: false });
+  const rows = () => [added, hours].map((parts) => parts.reduce((sum, { records }) => sum + records.length, 0));
+  const { unix } = clock.now();
+  for (let round = 0; round < 12; round += 1) {
+    for (let i = 0; i < 100_000; i += 1) recorder.record(`key_${i}`, list(200), unix);
+    if (round < 11) await recorder.save();
+  }
+  assert.deepEqual(rows(), [11 * 100_001, 0]);
   await recorder.flush();
-  assert.deepEqual([added.length, failures.length], [0, 3]);
-  recorder.record('key_1', 500, clock.now().unix);
+  assert.deepEqual(rows(), [12 * 100_001, 100_001]);
+  assert.equal(added.length, 12 * 200, 'in transactions of 500 keys');
+  await recorder[Symbol.asyncDispose]();
+});
+
+test('usage that cannot be stored is retried unchanged as the same attempt, then later usage is stored', async () => {
+  const { clock, added, tried, hours, triedHours, failures, recorder, goDown } = bench();
+  goDown(true);
+  for (let i = 0; i < 1_200; i += 1) recorder.record(`key_${i}`, list(200), clock.now().unix);
+  await recorder.flush();
+  assert.deepEqual([added.length, hours.length, failures.length], [0, 0, 6]);
+  recorder.record('key_1', list(500), clock.now().unix);
   await recorder.flush();
   assert.deepEqual(tried.slice(3), tried.slice(0, 3));
+  assert.deepEqual(triedHours.slice(3), triedHours.slice(0, 3));
   assert.equal(new Set(tried.map(({ attempt }) => attempt)).size, 3);
   goDown(false);
   await recorder.flush();
@@ -97,6 +169,7 @@ test('usage that cannot be stored is retried unchanged as the same attempt, then
   await recorder[Symbol.asyncDispose]();
   const records = added.flatMap((each) => each.records);
   assert.equal(total(records), 2 * 1_201);
+  assert.equal(total(hours.flatMap((each) => each.records)), 2 * 1_201);
   assert.deepEqual(
     records.filter(({ keyId }) => keyId === 'key_1').map(({ served, serverErrors }) => [served, serverErrors]),
     [
@@ -109,10 +182,10 @@ test('usage that cannot be stored is retried unchanged as the same attempt, then
 test('beyond 200,000 records in memory further keys count in the total only, until they are stored', async () => {
   const { clock, added, recorder } = bench({ copies: false });
   const count = (record: UsageRecord | undefined) => [record?.served, record?.serverErrors];
-  for (let i = 0; i < KEYS_MAX; i += 1) recorder.record(`key_${i}`, 200, clock.now().unix);
-  recorder.record('key_0', 500, clock.now().unix);
+  for (let i = 0; i < KEYS_MAX; i += 1) recorder.record(`key_${i}`, list(200), clock.now().unix);
+  recorder.record('key_0', list(500), clock.now().unix);
   clock.advance(60);
-  recorder.record('key_0', 200, clock.now().unix);
+  recorder.record('key_0', list(200), clock.now().unix);
   await recorder.flush();
   const records = added.flatMap((each) => each.records);
   const [first, later] = records.filter(({ keyId }) => keyId === '*');
@@ -124,10 +197,10 @@ test('beyond 200,000 records in memory further keys count in the total only, unt
     ],
   );
   assert.deepEqual(records.filter(({ keyId }) => keyId === 'key_0').map(count), [[1, 1]]);
-  // The first minute's total is among them; that of the second comes on top.
-  assert.equal(records.length, KEYS_MAX + 1);
+  // The totals of both minutes come on top.
+  assert.equal(records.length, KEYS_MAX + 2);
   added.length = 0;
-  recorder.record('key_new', 200, clock.now().unix);
+  recorder.record('key_new', list(200), clock.now().unix);
   await recorder[Symbol.asyncDispose]();
   assert.deepEqual(
     added[0]?.records.map(({ keyId }) => keyId),
@@ -138,7 +211,7 @@ test('beyond 200,000 records in memory further keys count in the total only, unt
 test('usage is stored every five seconds, and expired usage is purged every hour, until the disposal', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { clock, added, purged, failures, recorder, goDown } = bench();
-  recorder.record('key_1', 200, clock.now().unix);
+  recorder.record('key_1', list(200), clock.now().unix);
   t.mock.timers.tick(4_999);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   assert.equal(added.length, 0);
@@ -154,7 +227,7 @@ test('usage is stored every five seconds, and expired usage is purged every hour
   await nextTurn();
   assert.equal(failures.length, 1, 'a failed purge is told');
   await recorder[Symbol.asyncDispose]();
-  recorder.record('key_1', 200, clock.now().unix);
+  recorder.record('key_1', list(200), clock.now().unix);
   t.mock.timers.tick(3_600_000);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   assert.deepEqual([added.length, purged.length], [1, 1]);

@@ -1,26 +1,48 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ALL_KEYS, outcomeOf, type RouteUsage, type UsageRecord, type UsageStorage } from '../catalog/usage.ts';
-import { MINUTE_SECONDS } from '../stdx/duration.ts';
+import {
+  ALL_KEYS,
+  type KeyRouteUsage,
+  outcomeOf,
+  type RouteUsage,
+  UNMATCHED,
+  type UsageCounts,
+  type UsageRecord,
+  type UsageStorage,
+} from '../catalog/usage.ts';
+import { HOUR_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Time, Timer } from '../stdx/time.ts';
 import type { Metrics } from './metrics.ts';
-import type { RequestSeries } from './request-metrics.ts';
+import { methodLabel, type RequestSeries } from './request-metrics.ts';
 
-/** The most usage that a crash may lose. */
+/** The most usage of a key that a crash may lose. */
 const FLUSH_INTERVAL_MS = 5_000;
+/** The most usage by key and route that a crash may lose: many rows, so they are written less often. */
+const HOURS_INTERVAL_MS = 60_000;
 /** Keys in memory between two successful flushes; further keys count in the total only. */
 const KEYS_MAX = 200_000;
 const PURGE_INTERVAL_MS = 3_600_000;
 
-type Counting = { -readonly [Name in keyof UsageRecord]: UsageRecord[Name] };
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** The usage that one transaction stores. */
-type Part = {
-  readonly minute: number;
-  readonly attempt: string;
-} & ({ readonly records: readonly UsageRecord[] } | { readonly routes: readonly RouteUsage[] });
+/** The answers to a key, or `ALL_KEYS`, on one route. */
+interface Counting extends Writable<UsageCounts> {
+  readonly method: string;
+  readonly route: string;
+  first: number;
+  last: number;
+}
+
+/** What a key asked for. */
+export interface UsedRoute {
+  readonly method: string;
+  readonly route: string;
+}
+
+/** Stores the usage of one transaction. */
+type Part = (usage: UsageStorage) => Promise<void>;
 
 export interface UsageRecorderOptions {
   readonly storage: { readonly usage: UsageStorage };
@@ -32,55 +54,76 @@ export interface UsageRecorderOptions {
 }
 
 /**
- * Counts the usage of each key in memory. Adds it, with that of routes, to storage every few seconds and on disposal.
+ * Counts the usage of each key by route in memory. Adds the minutes of keys, and the usage of routes, to storage every
+ * few seconds, the hours of keys by route every minute, and all of it on disposal.
  */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
   readonly #timers: readonly Timer[];
-  /** Counts by minute and key. */
-  #minutes = new Map<number, Map<string, Counting>>();
+  /** Counts by minute and key; a key has a handful of routes. */
+  #minutes = new Map<number, Map<string, Counting[]>>();
   #keys = 0;
+  /** What was added to minutes since hours were last written, by hour and key. */
+  #hours = new Map<number, Map<string, Counting[]>>();
+  #hoursDue = false;
   /** Usage on its way to storage. A failed part may be stored already, so it is retried unchanged. */
   #parts: Part[] = [];
-  /** Stores everything counted before the call. Never rejects. */
-  readonly flush = oneAtATime(() => this.#flush());
+  /** Stores the minutes counted before the call. Never rejects. */
+  readonly save = oneAtATime(() => this.#flush());
 
   constructor(options: UsageRecorderOptions) {
     const { time } = options;
     this.#options = options;
     this.#timers = [
-      time.setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref(),
+      time.setInterval(() => this.save(), FLUSH_INTERVAL_MS).unref(),
+      time.setInterval(() => this.flush(), HOURS_INTERVAL_MS).unref(),
       time.setInterval(() => this.#purge(), PURGE_INTERVAL_MS).unref(),
     ];
   }
 
   /** Counts the response to a request with a key, at a moment in Unix seconds. */
-  record(keyId: string, status: number, now: number): void {
+  record(keyId: string, { method, route, status }: UsedRoute & { readonly status: number }, now: number): void {
     const minute = minuteOf(now);
-    let counted = this.#minutes.get(minute);
-    if (!counted) {
-      counted = new Map();
-      this.#minutes.set(minute, counted);
+    let keys = this.#minutes.get(minute);
+    if (!keys) {
+      keys = new Map();
+      this.#minutes.set(minute, keys);
     }
-    this.#count(counted, ALL_KEYS, status, now);
-    this.#count(counted, keyId, status, now);
+    let routes = keys.get(keyId);
+    if (!routes) {
+      const isTooMany = this.#keys >= KEYS_MAX;
+      if (!isTooMany) this.#keys += 1;
+      routes = isTooMany ? (keys.get(ALL_KEYS) ?? []) : [];
+      keys.set(isTooMany ? ALL_KEYS : keyId, routes);
+    }
+    let counting = routes.find((each) => each.route === route && each.method === method);
+    if (!counting) {
+      counting = { method, route, served: 0, clientErrors: 0, refused: 0, serverErrors: 0, first: now, last: now };
+      routes.push(counting);
+    }
+    counting[outcomeOf(status)] += 1;
+    counting.last = now;
+  }
+
+  /** Stores everything counted before the call, hours too. Never rejects. */
+  flush(): Promise<void> {
+    this.#hoursDue = true;
+    return this.save();
   }
 
   async #flush(): Promise<void> {
     await this.#storeParts();
     // Later usage stays in memory until all earlier parts are stored.
     if (this.#parts.length > 0) return;
-    for (const [minute, counted] of this.#minutes) {
-      for (const keyIds of partsInKeyOrder(counted.keys())) {
-        const records = keyIds.flatMap((keyId) => counted.get(keyId) ?? []);
-        this.#parts.push({ minute, records, attempt: randomUUID() });
-      }
-    }
+    const minutes = this.#minutes;
     this.#minutes = new Map();
     this.#keys = 0;
+    for (const [minute, keys] of minutes) await this.#takeMinute(minute, keys);
+    if (this.#hoursDue || [...this.#hours.values()].some(({ size }) => size > KEYS_MAX)) this.#takeHours();
     const { time, takeRoutes } = this.#options;
     const routes = takeRoutes?.() ?? [];
-    if (routes.length > 0) this.#parts.push({ minute: minuteOf(time.now().unix), routes, attempt: randomUUID() });
+    const minute = minuteOf(time.now().unix);
+    if (routes.length > 0) this.#addPart((usage, attempt) => usage.addRoutes(minute, routes, attempt));
     await this.#storeParts();
   }
 
@@ -89,19 +132,51 @@ export class UsageRecorder implements AsyncDisposable {
     await this.flush();
   }
 
-  #count(counted: Map<string, Counting>, keyId: string, status: number, now: number): void {
-    let record = counted.get(keyId);
-    if (!record) {
-      if (this.#keys >= KEYS_MAX && keyId !== ALL_KEYS) return;
-      this.#keys += 1;
-      record = { keyId, served: 0, clientErrors: 0, refused: 0, serverErrors: 0, first: now, last: now };
-      counted.set(keyId, record);
+  /** Prepares to store a minute, and adds it to its hour. Lets requests be served in between. */
+  async #takeMinute(minute: number, keys: Map<string, Counting[]>): Promise<void> {
+    const hour = minute - (minute % HOUR_SECONDS);
+    const inHour = this.#hours.get(hour) ?? new Map<string, Counting[]>();
+    this.#hours.set(hour, inHour);
+    // It may hold what keys used that were too many.
+    const total = keys.get(ALL_KEYS) ?? [];
+    keys.delete(ALL_KEYS);
+    const parts: UsageRecord[][] = [];
+    for (const keyIds of partsInKeyOrder(keys.keys())) {
+      const records: UsageRecord[] = [];
+      for (const keyId of keyIds) {
+        const routes = keys.get(keyId) ?? [];
+        records.push(recordOf(keyId, routes));
+        addTo(total, routes);
+        const ofKey = inHour.get(keyId);
+        if (ofKey) addTo(ofKey, routes);
+        else inHour.set(keyId, routes);
+      }
+      parts.push(records);
+      await nextTurn();
     }
-    if (status < 400) record.served += 1;
-    else if (status === 429) record.refused += 1;
-    else if (status < 500) record.clientErrors += 1;
-    else record.serverErrors += 1;
-    record.last = now;
+    const [first = []] = parts;
+    first.unshift(recordOf(ALL_KEYS, total));
+    for (const records of parts.length > 0 ? parts : [first]) {
+      this.#addPart((usage, attempt) => usage.add(minute, records, attempt));
+    }
+    const allInHour = inHour.get(ALL_KEYS);
+    if (allInHour) addTo(allInHour, total);
+    else inHour.set(ALL_KEYS, total);
+  }
+
+  #takeHours(): void {
+    for (const [hour, keys] of this.#hours) {
+      for (const keyIds of partsInKeyOrder(keys.keys())) {
+        this.#addPart((usage, attempt) => usage.addHours(hour, routeRecords(keys, keyIds), attempt));
+      }
+    }
+    this.#hours = new Map();
+    this.#hoursDue = false;
+  }
+
+  #addPart(store: (usage: UsageStorage, attempt: string) => Promise<void>): void {
+    const attempt = randomUUID();
+    this.#parts.push((usage) => store(usage, attempt));
   }
 
   async #storeParts(): Promise<void> {
@@ -110,7 +185,7 @@ export class UsageRecorder implements AsyncDisposable {
       // Yields, so that requests are served in between.
       await nextTurn();
       try {
-        await this.#store(part);
+        await part(this.#options.storage.usage);
       } catch (error) {
         this.#options.onFailure(error);
         failed.push(part);
@@ -119,23 +194,50 @@ export class UsageRecorder implements AsyncDisposable {
     this.#parts = failed;
   }
 
-  #store(part: Part): Promise<void> {
-    const { usage } = this.#options.storage;
-    if ('routes' in part) return usage.addRoutes(part.minute, part.routes, part.attempt);
-    return usage.add(part.minute, part.records, part.attempt);
-  }
-
   #purge(): void {
     this.#options.storage.usage.purge(this.#options.time.now().unix).catch(this.#options.onFailure);
   }
 }
 
+function addTo(sums: Counting[], more: readonly Counting[]): void {
+  for (const each of more) {
+    const sum = sums.find(({ method, route }) => each.route === route && each.method === method);
+    if (sum) add(sum, each);
+    else sums.push({ ...each });
+  }
+}
+
+/** The usage of a key on all its routes. */
+function recordOf(keyId: string, routes: readonly Counting[]): UsageRecord {
+  const sum = { keyId, ...NONE, first: Number.POSITIVE_INFINITY, last: 0 };
+  for (const each of routes) add(sum, each);
+  return sum;
+}
+
+function add(sum: Writable<Omit<UsageRecord, 'keyId'>>, more: Omit<UsageRecord, 'keyId'>): void {
+  sum.served += more.served;
+  sum.clientErrors += more.clientErrors;
+  sum.refused += more.refused;
+  sum.serverErrors += more.serverErrors;
+  sum.first = Math.min(sum.first, more.first);
+  sum.last = Math.max(sum.last, more.last);
+}
+
+/** Unusual methods share a route. */
+function routeRecords(keys: ReadonlyMap<string, readonly Counting[]>, keyIds: readonly string[]): KeyRouteUsage[] {
+  return keyIds.flatMap((keyId) => {
+    const named = Map.groupBy(keys.get(keyId) ?? [], ({ method, route }) => routeName(method, route));
+    return [...named].map(([route, all]) => ({ ...recordOf(keyId, all), route }));
+  });
+}
+
+function routeName(method: string, route: string): string {
+  return route === UNMATCHED ? UNMATCHED : `${methodLabel(method)} ${route}`;
+}
+
 function minuteOf(moment: number): number {
   return moment - (moment % MINUTE_SECONDS);
 }
-
-/** The route of requests to addresses at which nothing is. */
-const UNMATCHED = 'unmatched';
 
 /** Tells the usage of each route since it was last taken, from the metrics: requests pay for one count, not for two. */
 export class RouteCounts {
@@ -157,7 +259,7 @@ export class RouteCounts {
       const sum = added.reduce((total, count) => total + count, 0);
       if (sum === 0) continue;
       this.#taken.set(series, [...series.counts]);
-      const name = route === UNMATCHED ? UNMATCHED : `${method} ${route}`;
+      const name = routeName(method, route);
       const { durations, ...counts } = routes.get(name) ?? { ...NONE, route: name, durations: added.map(() => 0) };
       const outcome = outcomeOf(status);
       routes.set(name, {

@@ -78,7 +78,7 @@ test('a key in the list shows its owner, its last use and its last hour with a l
     busy,
     /<path class="served" d="M72 22h6v-21h-6z"\/><path class="failed" d="M72 1h6v-1h-6z"\/>.*<\/svg> 1,235</,
   );
-  assert.match(busy, /href="\/console\/keys\?owner=cus_1".*datetime="2026-01-01T11:50:00Z"/s);
+  assert.match(busy, /href="\/console\/owner\?owner=cus_1".*datetime="2026-01-01T11:50:00Z"/s);
   assert.match(idle, /none.*never/s);
 });
 

@@ -5,6 +5,7 @@ import { storeBan } from '../kit/bans.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { type SignedIn, signIn } from '../kit/console/visitor.ts';
 import { type TestService, testService } from '../kit/service.ts';
+import { addUsage } from '../kit/usage.ts';
 
 /** The numbers on the console's pages, exactly: of two routes, two days, two keys and all four outcomes. */
 
@@ -54,11 +55,11 @@ async function used(service: TestService) {
   await usage.addRoutes(now - 2 * MINUTE, [post]);
   await usage.addRoutes(now - DAY, [{ route: 'unmatched', ...counts(0, 7, 0, 0), durations: took({ 1: 7 }) }]);
   const [first, second] = [one.key.id, two.key.id];
-  await usage.add(now - MINUTE, [usageOf(first, now - MINUTE, counts(8, 4, 2, 1))]);
-  await usage.add(now - 10 * MINUTE, [usageOf(first, now - 10 * MINUTE, counts(0, 0, 0, 5))]);
-  await usage.add(now - 2 * MINUTE, [usageOf(second, now - 2 * MINUTE, counts(16, 1, 3, 2))]);
-  await usage.add(now - DAY, [usageOf(first, now - DAY, counts(1_000, 0, 60, 0))]);
-  await usage.add(now - MINUTE, [usageOf(ALL_KEYS, now - MINUTE, counts(24, 5, 5, 8))]);
+  await addUsage(service.storage, now - MINUTE, [usageOf(first, now - MINUTE, counts(8, 4, 2, 1))]);
+  await addUsage(service.storage, now - 10 * MINUTE, [usageOf(first, now - 10 * MINUTE, counts(0, 0, 0, 5))]);
+  await addUsage(service.storage, now - 2 * MINUTE, [usageOf(second, now - 2 * MINUTE, counts(16, 1, 3, 2))]);
+  await addUsage(service.storage, now - DAY, [usageOf(first, now - DAY, counts(1_000, 0, 60, 0))]);
+  await addUsage(service.storage, now - MINUTE, [usageOf(ALL_KEYS, now - MINUTE, counts(24, 5, 5, 8))]);
   return { now, one, two };
 }
 
@@ -91,9 +92,9 @@ test('the overview adds up routes and keys of its range, and no others', async (
     ['GET /v1/pets', '100', '5', '3', '2', '0.28 ms', '750 ms'],
     ['POST /v1/pets', '20', '6', '4', '2', '1.8 ms', '2.5 ms'],
   ]);
-  assert.deepEqual(rowsOf(hour, 'Busiest keys'), [
-    ['two', '16', '1', '3', '2', '2026-01-01 11:58 UTC'],
-    ['one', '8', '4', '2', '6', '2026-01-01 11:59 UTC'],
+  assert.deepEqual(rowsOf(hour, 'Usage by key'), [
+    ['two', 'none', '22', '1', '3', '2', '2026-01-01 11:58 UTC'],
+    ['one', 'none', '20', '4', '2', '6', '2026-01-01 11:59 UTC'],
   ]);
   const month = await overview(operator, '30d');
   assert.deepEqual(rowsOf(month, 'requests-rows'), [
@@ -109,24 +110,24 @@ test('the overview adds up routes and keys of its range, and no others', async (
     ],
   );
   assert.deepEqual(
-    rowsOf(month, 'Busiest keys').map(([key, served, ...errors]) => [key, served, ...errors.slice(0, 3)]),
+    rowsOf(month, 'Usage by key').map(([key, , ...sums]) => [key, ...sums.slice(0, 4)]),
     [
-      ['one', '1,008', '4', '62', '6'],
-      ['two', '16', '1', '3', '2'],
+      ['one', '1,080', '4', '62', '6'],
+      ['two', '22', '1', '3', '2'],
     ],
   );
 });
 
-test('the busiest keys are ten, by the requests that were served', async () => {
+test('the busiest keys are ten, by all their requests', async () => {
   await using service = await testService();
   const now = service.clock.now().unix;
   for (let served = 1; served <= 11; served += 1) {
     const { key } = await service.issue({ name: `key ${served}` });
-    await service.storage.usage.add(now, [usageOf(key.id, now, counts(served, 20 - served, 0, 0))]);
+    await addUsage(service.storage, now, [usageOf(key.id, now, counts(served, 1, 0, 0))]);
   }
   const text = await overview(await signIn(service, 'viewer'), '1h');
   assert.deepEqual(
-    rowsOf(text, 'Busiest keys').map(([key]) => key),
+    rowsOf(text, 'Usage by key').map(([key]) => key),
     Array.from({ length: 10 }, (_, index) => `key ${11 - index}`),
   );
 });
@@ -185,10 +186,9 @@ test('the page that revokes counts every request of the last day, also those tha
     plain(await said(two.key.id)),
     'It made 22 requests in the last 24 hours, the last one 2026-01-01 11:58 UTC',
   );
-  const { usage } = service.storage;
-  await usage.add(now - DAY - 3_600, [usageOf(key.id, now - DAY - 3_600, counts(9, 0, 0, 0))]);
+  await addUsage(service.storage, now - DAY - 3_600, [usageOf(key.id, now - DAY - 3_600, counts(9, 0, 0, 0))]);
   assert.equal(await said(key.id), 'It made no requests in the last 24 hours');
-  await usage.add(now - DAY + 3_600, [usageOf(key.id, now - DAY + 3_600, counts(0, 2, 0, 1))]);
+  await addUsage(service.storage, now - DAY + 3_600, [usageOf(key.id, now - DAY + 3_600, counts(0, 2, 0, 1))]);
   assert.equal(plain(await said(key.id)), 'It made 3 requests in the last 24 hours, the last one 2025-12-31 13:00 UTC');
 });
 

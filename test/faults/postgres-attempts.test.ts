@@ -19,14 +19,14 @@ test('usage is added once, though the outcome was lost, and so is what was count
   await using bench = await attemptsBench();
   const { storage, clock, proxy, key } = bench;
   await using recorder = new UsageRecorder({ storage, time: clock, onFailure: bench.events.usageNotStored });
-  recorder.record(key.id, 200, clock.now().unix);
+  recorder.record(key.id, { method: 'GET', route: '/v1/pets', status: 200 }, clock.now().unix);
   proxy.breakNext('after', 'insert into usage');
   await recorder.flush();
   bench.assertUnknown();
-  recorder.record(key.id, 429, clock.now().unix);
+  recorder.record(key.id, { method: 'GET', route: '/v1/pets', status: 429 }, clock.now().unix);
   await recorder.flush();
   const { unix } = clock.now();
-  const [used] = await storage.usage.byKey({ since: unix - 60, now: unix });
+  const [used] = await storage.usage.sums({ period: 'minute', since: unix - 60, group: 'key' });
   assert.deepEqual([used?.served, used?.refused], [1, 1]);
 });
 
@@ -54,7 +54,7 @@ test('attempts are forgotten after a day, and not before', options, async () => 
   const served = async () => {
     await storage.purgeOutcomes();
     await storage.usage.add(unix, [record], 'attempt');
-    return (await storage.usage.byKey({ since: unix - 60, now: unix }))[0]?.served;
+    return (await storage.usage.sums({ period: 'minute', since: unix - 60, group: 'key' }))[0]?.served;
   };
   assert.deepEqual([await served(), await served()], [1, 1]);
   clock.advance(86_399);

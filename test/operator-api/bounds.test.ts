@@ -4,6 +4,7 @@ import { storeBan } from '../kit/bans.ts';
 import { readContract } from '../kit/contract.ts';
 import { apiClient } from '../kit/operator.ts';
 import { json, testService } from '../kit/service.ts';
+import { addUsage } from '../kit/usage.ts';
 
 /** The bounds and defaults that the contract names are those that the operator API has. */
 
@@ -94,7 +95,7 @@ test('what is not sent has the default that the contract names: 24 hours of usag
     [25 * HOUR, 10],
   ] as const) {
     const counts = { served, clientErrors: 2 * served, refused: 3 * served, serverErrors: 4 * served };
-    await service.storage.usage.add(now - ago, [{ keyId: key.id, ...counts, first: now - ago, last: now - ago + 9 }]);
+    await addUsage(service.storage, now - ago, [{ keyId: key.id, ...counts, first: now - ago, last: now - ago + 9 }]);
   }
   assert.deepEqual(await json(client.send('GET', '/usage')), [
     {

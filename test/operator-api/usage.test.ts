@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ALL_KEYS } from '../../src/catalog/usage.ts';
 import { apiClient, OPERATOR } from '../kit/operator.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
+import { addUsage, LIST } from '../kit/usage.ts';
 
 /** Usage, the audit and categories through the operator API. */
 
@@ -88,6 +89,91 @@ test('usage is summed by key, of an owner and of a range, and as a series', asyn
     assert.equal((await client.send('GET', `/usage?${query}`)).status, 400, query);
 });
 
+test('usage is summed by owner or route, and each as a series, in pages', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'viewer');
+  const now = service.clock.now().unix;
+  const ids: string[] = [];
+  for (const owned of [{ owner: 'cus_1' }, { owner: 'ö/2' }, {}]) ids.push((await service.issue(owned)).key.id);
+  const [one = '', two = '', none = ''] = ids;
+  const create = 'POST /v1/categories';
+  await use(service, now - 2 * MINUTE, { [one]: 5, [two]: 7, [none]: 3 });
+  await use(service, now - MINUTE, { [one]: 2 }, create);
+  await use(service, now - 40 * DAY, { [one]: 1_000 });
+  type Row = { at?: string; id?: string; owner?: string | null; route?: string; served: number };
+  const rows = async (query: string) => {
+    const all: Row[] = [];
+    for (let next: string | undefined = `/usage?${query}`; next; ) {
+      const answer = await client.send('GET', next);
+      assert.equal(answer.status, 200, next);
+      const page = await json<Row[]>(answer);
+      assert.ok(page.length <= 1 || !query.includes('limit=1'));
+      all.push(...page);
+      next = /^<\/api\/v1(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+    }
+    return all.map(({ at, id, owner, route, served }) => [
+      ...(at ? [at.slice(0, 13)] : []),
+      route ?? id ?? owner,
+      served,
+    ]);
+  };
+  for (const limit of ['', '&limit=1']) {
+    assert.deepEqual(await rows(`group=owner${limit}`), [
+      [null, 3],
+      ['cus_1', 7],
+      ['ö/2', 7],
+    ]);
+    assert.deepEqual(await rows(`group=route&since=1h&owner=cus_1${limit}`), [
+      [LIST, 5],
+      [create, 2],
+    ]);
+    assert.deepEqual(await rows(`group=owner&by=month&since=60d${limit}`), [
+      ['2025-11-01T00', 'cus_1', 1_000],
+      ['2026-01-01T00', null, 3],
+      ['2026-01-01T00', 'cus_1', 7],
+      ['2026-01-01T00', 'ö/2', 7],
+    ]);
+    assert.deepEqual(await rows(`group=key&by=minute&since=1h&key=${one}${limit}`), [
+      ['2026-01-01T11', one, 5],
+      ['2026-01-01T11', one, 2],
+    ]);
+  }
+  const csv = await client.send('GET', '/usage?group=route&by=month&owner=cus_1&since=60d', undefined, {
+    accept: 'text/csv',
+  });
+  assert.deepEqual(
+    (await csv.text())
+      .trim()
+      .split('\n')
+      .map((row) => row.split(',').slice(0, 3).join()),
+    [
+      'at,route,served',
+      `2025-11-01T00:00:00Z,${LIST},1000`,
+      `2026-01-01T00:00:00Z,${LIST},5`,
+      `2026-01-01T00:00:00Z,${create},2`,
+    ],
+  );
+  for (const query of ['group=plan', 'group=route&by=minute'])
+    assert.equal((await client.send('GET', `/usage?${query}`)).status, 400, query);
+});
+
+test('the API tells at once what its own instance counted', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'viewer');
+  const { key, secret } = await service.issue();
+  for (const path of ['/categories', '/categories', '/pets']) await service.call(secret, path);
+  const answer = await json<{ route: string; served: number }[]>(
+    client.send('GET', `/usage?group=route&key=${key.id}`),
+  );
+  assert.deepEqual(
+    answer.map(({ route, served }) => [route, served]),
+    [
+      [LIST, 2],
+      ['GET /v1/pets', 1],
+    ],
+  );
+});
+
 test('usage comes as CSV that no spreadsheet runs', async () => {
   await using service = await testService();
   const client = await apiClient(service, 'viewer');
@@ -162,9 +248,14 @@ test('a category is renamed and deleted, unless a pet belongs to it', async () =
 });
 
 /** Adds usage in the minute of a moment. */
-async function use({ storage }: TestService, at: number, served: Readonly<Record<string, number>>): Promise<void> {
+async function use(
+  { storage }: TestService,
+  at: number,
+  served: Readonly<Record<string, number>>,
+  route = LIST,
+): Promise<void> {
   const counts = { clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
   const records = Object.entries(served).map(([keyId, count]) => ({ keyId, served: count, ...counts }));
   const sum = Object.values(served).reduce((total, count) => total + count, 0);
-  await storage.usage.add(at - (at % MINUTE), [{ keyId: ALL_KEYS, served: sum, ...counts }, ...records]);
+  await addUsage(storage, at, [{ keyId: ALL_KEYS, served: sum, ...counts }, ...records], route);
 }

@@ -20,9 +20,9 @@ import { VirtualTime } from './virtual-time.ts';
 
 const START_MS = Date.UTC(2026, 0, 1, 12);
 const LISTED_BYTES_MAX = 1_000_000;
-/** What a crash may lose: a second of counts and five of usage, with the time that the saving takes. */
+/** What a crash may lose: a second of counts and a minute of usage by hour, with the time that the saving takes. */
 const COUNTS_LOST_MS = 1_000;
-const USAGE_LOST_MS = 5_500;
+const USAGE_LOST_MS = 66_000;
 /** Outcomes are kept for a day of the clock of a process, which may have been stepped by half of that. */
 const OUTCOMES_KEPT_MS = 43_200_000;
 /** Half a second between flushes, and the time that one takes. */
@@ -304,7 +304,7 @@ export class World implements Disposable {
     const { status, code = '' } = answered;
     this.note(`${server.name} ${key.id}: ${status} ${code} ${call.operation} ${call.name ?? ''}`);
     if (answered.key) {
-      life.usage.record(key.id, status, life.clock.now().unix);
+      life.usage.record(key.id, { method: 'GET', route: '/v1/categories', status }, life.clock.now().unix);
       this.usage.record(key.id, status, { atMs: nowMs, life });
     }
     if (status === 401 || answered.key) {
@@ -357,7 +357,7 @@ export class World implements Disposable {
   #usageRows(): UsageRow[] | undefined {
     return this.database.read<UsageRow>(
       `select key_id, sum(served) served, sum(client_errors) client_errors, sum(refused) refused,
-       sum(server_errors) server_errors from usage where period = 'day' group by key_id`,
+       sum(server_errors) server_errors from key_route_usage group by key_id`,
     );
   }
 

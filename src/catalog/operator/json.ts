@@ -3,7 +3,7 @@ import type { ApiKey, Grace } from '../api-key.ts';
 import type { AuditEntry } from '../audit.ts';
 import { banAt, type KeyBan } from '../ban.ts';
 import type { Storage } from '../storage.ts';
-import type { KeyUsage, UsagePoint } from '../usage.ts';
+import type { UsagePoint, UsageSum } from '../usage.ts';
 import type { OperatorToken } from './token.ts';
 
 /** What commands and API print of what operators see. Moments are RFC 3339 in UTC. */
@@ -66,12 +66,19 @@ export function banJson({ keyId, startedAt, endsAt, level, reason }: KeyBan) {
 }
 
 /** The usage of a key that may have been deleted by hand since. */
-export function usageJson(
-  { keyId, first, last, served, refused, clientErrors, serverErrors }: KeyUsage,
-  { name = '', owner = null }: Partial<Pick<ApiKey, 'name' | 'owner'>> = {},
-) {
-  const counts = { served, refused, clientErrors, serverErrors };
-  return { id: keyId, name, owner, ...counts, first: utc(first), last: utc(last) };
+export function usageJson({ id, name, owner, first, last, ...sum }: UsageSum) {
+  const { served, refused, clientErrors, serverErrors } = sum;
+  return {
+    id,
+    name: name ?? '',
+    owner,
+    served,
+    refused,
+    clientErrors,
+    serverErrors,
+    first: utc(first),
+    last: utc(last),
+  };
 }
 
 /** The usage within one period. */

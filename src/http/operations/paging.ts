@@ -11,7 +11,7 @@ export const PAGE_ITEMS_MAX = 100;
 const PAGE_ITEMS = 20;
 const CURSOR_PATTERN = /^after_([1-9a-z][0-9a-z]{0,10})$/;
 /** The place in a list of the operator API, which is ordered by a number and an id. */
-const PLACE_PATTERN = /^([0-9a-z]{1,10})\.([\w-]{0,64})$/;
+const PLACE_PATTERN = /^([0-9a-z]{1,10})\.([\w-]{0,1400})$/;
 
 /** The parameter that bounds a page. */
 export function pageLimit(limitMax: number, limitDefault?: number): Parameter {

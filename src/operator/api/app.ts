@@ -6,11 +6,14 @@ import { authenticateToken, insufficientRole } from './authenticate.ts';
 import { API_BASE } from './operation.ts';
 import { API_OPERATIONS } from './operations.ts';
 
-type OperatorApiOptions = Pick<ConsoleOptions, 'storage' | 'time' | 'recent' | 'environment' | 'additions'>;
+type OperatorApiOptions = Pick<
+  ConsoleOptions,
+  'storage' | 'time' | 'recent' | 'flushUsage' | 'environment' | 'additions'
+>;
 
 /** Creates the handler of the operator API: the token of a request, then the gates of both APIs. */
 export function createOperatorApi(options: OperatorApiOptions): (exchange: Exchange) => Promise<Answer> {
-  const { storage, time, recent, environment, additions } = options;
+  const { storage, time, recent, flushUsage, environment, additions } = options;
   const { find, operate } = createApi({
     base: API_BASE,
     operations: [...API_OPERATIONS, ...(additions?.operations ?? [])],
@@ -23,6 +26,6 @@ export function createOperatorApi(options: OperatorApiOptions): (exchange: Excha
     const { token, secret, refused } = await authenticateToken(storage, exchange.request, time.machine.now().unix);
     if (refused) return refused;
     const by = { actor: token.name, via: 'api' } as const;
-    return operate(find(exchange), { storage, recent, token, secret, environment, now, by });
+    return operate(find(exchange), { storage, recent, flushUsage, token, secret, environment, now, by });
   };
 }

@@ -8,6 +8,8 @@ import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 export interface ApiContext extends ChangeContext {
   readonly storage: Storage;
   readonly recent: RecentRequests;
+  /** Stores the usage that this instance has counted. */
+  flushUsage(): Promise<void>;
   readonly token: OperatorToken;
   /** The secret of the token, as it was sent. */
   readonly secret: string;

@@ -150,20 +150,44 @@ const counts = {
   serverErrors: count('Answers from 500'),
 } as const;
 
+const at = moment('When the minute, hour, day or month began');
+const used = { ...counts, first: moment('The first request'), last: moment('The last request') } as const;
+
 /** What one key used in a range of time. */
 export const KeyUsage = {
   title: 'KeyUsage',
   type: 'object',
-  required: ['id', 'name', 'owner', ...Object.keys(counts), 'first', 'last'],
+  required: ['id', 'name', 'owner', ...Object.keys(used)],
   properties: {
+    at,
     id: text('The key'),
     name: text('Its name'),
     owner: orNull(text("The customer's own id; null for none")),
-    ...counts,
-    first: moment('The first request'),
-    last: moment('The last request'),
+    ...used,
   },
-  description: 'The requests of one key',
+  description: 'The requests of one key; `at` is in a series',
+} as const;
+
+/** What the keys of one owner used in a range of time. */
+export const OwnerUsage = {
+  title: 'OwnerUsage',
+  type: 'object',
+  required: ['owner', ...Object.keys(used)],
+  properties: { at, owner: orNull(text("The customer's own id; null for keys without one")), ...used },
+  description: 'The requests of all keys of one owner; `at` is in a series',
+} as const;
+
+/** What was used of one route in a range of time. */
+export const RouteUsage = {
+  title: 'RouteUsage',
+  type: 'object',
+  required: ['route', ...Object.keys(used)],
+  properties: {
+    at,
+    route: text('Method and template, `unmatched` where nothing is, or `unknown` before releases counted by route'),
+    ...used,
+  },
+  description: 'The requests with a key to one route; `at` is in a series',
 } as const;
 
 /** What the selected keys used in one period. */
@@ -171,7 +195,7 @@ export const UsagePoint = {
   title: 'UsagePoint',
   type: 'object',
   required: ['at', ...Object.keys(counts)],
-  properties: { at: moment('When the minute, hour, day or month began'), ...counts },
+  properties: { at, ...counts },
   description: 'The requests within one minute, hour, day or month',
 } as const;
 

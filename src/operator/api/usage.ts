@@ -1,19 +1,24 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CatalogError } from '../../catalog/error.ts';
 import { usageCsv } from '../../catalog/operator/csv.ts';
-import { usageJson, usagePointJson } from '../../catalog/operator/json.ts';
-import { ALL_KEYS, USAGE_PERIODS, type UsagePeriod, type UsagePoint } from '../../catalog/usage.ts';
+import { usagePointJson } from '../../catalog/operator/json.ts';
+import {
+  allUsageRows,
+  USAGE_STEPS,
+  type UsageStep,
+  type UsageStepName,
+  usageRows,
+  usageSteps,
+} from '../../catalog/operator/usage-rows.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsagePoint, usagePeriod } from '../../catalog/usage.ts';
 import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { choice, choiceIn, momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { ApiContext, ApiOperation } from './operation.ts';
-import { KeyUsage, UsagePoint as Point } from './schema.ts';
+import { KeyUsage, OwnerUsage, UsagePoint as Point, RouteUsage } from './schema.ts';
 
-const PERIODS = [...(Object.keys(USAGE_PERIODS) as UsagePeriod[]), 'month'] as const;
-type Period = (typeof PERIODS)[number];
-const KEYS_PER_PAGE_MAX = 1_000;
+const ROWS_PER_PAGE_MAX = 1_000;
 
 /** GET /usage. */
 const getUsage: ApiOperation = {
@@ -23,17 +28,18 @@ const getUsage: ApiOperation = {
   tag: 'usage',
   summary: 'Get the usage',
   description:
-    'The requests of each key, by id in pages of 1,000 unless `limit` says otherwise; with `by` instead the requests of all selected keys together in each minute, hour, day or month (UTC) that has any. Minutes are kept for 2 days, hours for 62, days for two years; a range is widened to whole ones. `Accept: text/csv` gives all of it as CSV, in no pages.',
+    'The requests of each key, owner or route, by id in pages of 1,000 unless `limit` says otherwise. With `by` instead the requests of all selected keys together in each minute, hour, day or month (UTC) that has any, or with `by` and `group` those of each key, owner or route therein. Minutes, which know no routes, are kept for 2 days, hours for 62, days for two years; a range is widened to whole ones. `Accept: text/csv` gives all of it as CSV, in no pages. What other instances counted within the last minute may be missing.',
   permission: 'viewer',
   queryParameters: [
     textParameter('key', 'Only the key with this id'),
     textParameter('owner', "Only keys with this customer's id"),
     momentParameter('since', 'From this moment on; `24h` if it is missing', '24h'),
     momentParameter('until', 'Before this moment', '2026-02-01T00:00:00Z'),
-    choice('by', 'A series instead of sums', PERIODS),
+    choice('by', 'A series instead of sums', USAGE_STEPS),
+    choice('group', 'What is added up; `key` if both this and `by` are missing', USAGE_GROUPS),
     ...PLACE_PARAMETERS.map((parameter) =>
       parameter.name === 'limit'
-        ? { ...parameter, schema: { type: 'integer', minimum: 1, maximum: KEYS_PER_PAGE_MAX } }
+        ? { ...parameter, schema: { type: 'integer', minimum: 1, maximum: ROWS_PER_PAGE_MAX } }
         : parameter,
     ),
   ],
@@ -43,6 +49,8 @@ const getUsage: ApiOperation = {
     schema: {
       anyOf: [
         { type: 'array', items: KeyUsage },
+        { type: 'array', items: OwnerUsage },
+        { type: 'array', items: RouteUsage },
         { type: 'array', items: Point },
       ],
     },
@@ -59,57 +67,60 @@ const getUsage: ApiOperation = {
         last: '2026-01-01T12:34:56Z',
       },
     ],
-    headers: { Link: 'The next page of sums; absent on the last' },
+    headers: { Link: 'The next page; absent on the last, and from a series without `group`' },
     csv: 'id,name,owner,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,cus_42,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
   },
   errors: [],
   async handle(context, exchange) {
-    const by = choiceIn(exchange.query, 'by', PERIODS);
+    const by = choiceIn(exchange.query, 'by', USAGE_STEPS);
+    const group = choiceIn(exchange.query, 'group', USAGE_GROUPS);
+    if (by === 'minute' && group === 'route') {
+      throw new CatalogError('validation_failed', 'Minutes know no routes; send by=hour, by=day or by=month');
+    }
     const isCsv = asksForCsv(exchange);
-    if (by) {
+    await context.flushUsage();
+    if (by && !group) {
       const points = (await series(context, exchange.query, by)).map(usagePointJson);
       return isCsv ? csvAnswer(points) : placeAnswer(exchange, points, undefined);
     }
-    return isCsv ? csvAnswer(await allSums(context, exchange.query)) : sums(context, exchange);
+    const steps = stepsIn(rangeIn(exchange.query, context.now), { by, group: group ?? 'key', now: context.now });
+    if (!isCsv) return rowsPage(context, exchange, { group: group ?? 'key', steps });
+    return csvAnswer(await allUsageRows(context, { group: group ?? 'key', steps, ...selectedIn(exchange.query) }));
   },
 };
 
 /** The operations on usage. */
 export const usageOperations: readonly ApiOperation[] = [getUsage];
 
-async function sums(context: ApiContext, exchange: Exchange): Promise<Answer> {
-  const { query } = exchange;
-  const limit = readLimit(query, KEYS_PER_PAGE_MAX, KEYS_PER_PAGE_MAX);
-  const found = await sumsAfter(context, query, { behind: readPlace(query)?.id ?? '', limit: limit + 1 });
-  const last = found.length > limit ? found[limit - 1] : undefined;
-  return placeAnswer(exchange, found.slice(0, limit), last && { number: 0, id: last.id });
+async function rowsPage(
+  { storage }: ApiContext,
+  exchange: Exchange,
+  wanted: { readonly group: UsageGroup; readonly steps: readonly UsageStep[] },
+): Promise<Answer> {
+  const limit = readLimit(exchange.query, ROWS_PER_PAGE_MAX, ROWS_PER_PAGE_MAX);
+  const place = readPlace(exchange.query);
+  const behind = place && { ...place, id: `${Buffer.from(place.id, 'base64url')}` };
+  const { rows, last } = await usageRows({ storage }, { ...wanted, ...selectedIn(exchange.query) }, { behind, limit });
+  return placeAnswer(exchange, rows, last && { ...last, id: Buffer.from(last.id).toString('base64url') });
 }
 
-/** The sums of every selected key. Reads some at a time, so that requests are served in between. */
-async function allSums(context: ApiContext, query: URLSearchParams) {
-  const all = [];
-  for (let behind = ''; ; ) {
-    const found = await sumsAfter(context, query, { behind, limit: KEYS_PER_PAGE_MAX });
-    all.push(...found);
-    if (found.length < KEYS_PER_PAGE_MAX) return all;
-    behind = found.at(-1)?.id ?? '';
-    await nextTurn();
-  }
+/** The range as one step, or those of a series. */
+function stepsIn(
+  { since, until }: ReturnType<typeof rangeIn>,
+  { by, group, now }: { by: UsageStepName | undefined; group: UsageGroup; now: number },
+): UsageStep[] {
+  if (by) return usageSteps(by, { since, until: until ?? now + 1, now });
+  const finest = usagePeriod(now - since);
+  return [{ period: group === 'route' && finest === 'minute' ? 'hour' : finest, since, until }];
 }
 
-async function sumsAfter(
-  { storage, now }: ApiContext,
-  query: URLSearchParams,
-  page: { readonly behind: string; readonly limit: number },
-) {
-  const selection = { ...selectionOf(query, now), keyId: textIn(query, 'key'), now };
-  return (await storage.usage.page({ ...selection, ...page })).map((each) => usageJson(each, each));
+function selectedIn(query: URLSearchParams) {
+  return { keyId: textIn(query, 'key'), owner: textIn(query, 'owner') };
 }
 
-async function series({ storage, now }: ApiContext, query: URLSearchParams, by: Period): Promise<UsagePoint[]> {
-  const keyId = textIn(query, 'key') ?? ALL_KEYS;
-  const period = by === 'month' ? 'day' : by;
-  const points = await storage.usage.series({ ...selectionOf(query, now), keyId, period });
+async function series({ storage, now }: ApiContext, query: URLSearchParams, by: UsageStepName): Promise<UsagePoint[]> {
+  const selection = { ...rangeIn(query, now), ...selectedIn(query) };
+  const points = await storage.usage.series({ ...selection, period: by === 'month' ? 'day' : by });
   return by === 'month' ? byMonth(points) : points;
 }
 
@@ -131,7 +142,7 @@ function byMonth(days: readonly UsagePoint[]): UsagePoint[] {
   return [...months.values()];
 }
 
-function selectionOf(query: URLSearchParams, now: number) {
+function rangeIn(query: URLSearchParams, now: number) {
   const since = momentIn(query, 'since', { now, towards: 'past' }) ?? now - DAY_SECONDS;
   const until = momentIn(query, 'until', { now, towards: 'past' });
   if (until !== undefined && until < since)
@@ -139,7 +150,7 @@ function selectionOf(query: URLSearchParams, now: number) {
       'validation_failed',
       `until is ${utc(until)}, before since (${utc(since)}); send a later one`,
     );
-  return { owner: textIn(query, 'owner'), since, until };
+  return { since, until };
 }
 
 function asksForCsv({ request: { headers } }: Exchange): boolean {

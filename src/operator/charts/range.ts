@@ -1,6 +1,7 @@
 import { stepStart, type UsagePeriod } from '../../catalog/usage.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import type { Html } from '../../http/docs/html.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
+import { choiceLinks } from '../frame/list.ts';
 
 /** A time range of the console, in steps that a chart draws and a table lists. */
 export interface Range {
@@ -92,10 +93,7 @@ export function isByDay({ stepSeconds }: Range): boolean {
 }
 
 /** The links to all ranges of a page of the console, which apply to each of its charts and tables. */
-export function rangeLinks(path: string, chosen: Range): Html {
-  const links = RANGES.map(({ name, label, words }) => {
-    const current = name === chosen.name ? html` aria-current="true"` : '';
-    return html`<li><a href="/console${path}?range=${name}"${current} title="${words}">${label}</a></li>`;
-  });
-  return html`<nav class="ranges" aria-label="Time range"><ul>${links}</ul></nav>`;
+export function rangeLinks(path: string, query: URLSearchParams): Html {
+  const options = RANGES.map(({ name: value, label }) => ({ value, label }));
+  return choiceLinks({ path, query, name: 'range', label: 'Time range', options, chosen: rangeIn(query).name });
 }

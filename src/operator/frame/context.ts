@@ -14,9 +14,9 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
-import type { FindBusiest } from '../overview/busiest.ts';
 import type { Examination } from '../overview/examination.ts';
 import type { Vitals } from '../overview/vitals.ts';
+import type { FindMost } from '../usage/most.ts';
 import type { SentFile } from './multipart.ts';
 
 /** A setting as the console shows it, with secrets masked. */
@@ -44,6 +44,8 @@ export interface ConsoleOptions {
   readonly events: Events;
   readonly vitals: Vitals;
   readonly recent: RecentRequests;
+  /** Stores the usage that this instance has counted. */
+  flushUsage(): Promise<void>;
   readonly metrics: Metrics;
   /** Runs the checks of `doctor`, off the event loop; undefined where they cannot be run. */
   readonly examine?: (() => Promise<readonly Finding[]>) | undefined;
@@ -72,7 +74,7 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly form: URLSearchParams;
   /** The file that came with the form. */
   readonly file?: SentFile | undefined;
-  readonly busiest: FindBusiest;
+  readonly most: FindMost;
   readonly examination: Examination | undefined;
 }
 

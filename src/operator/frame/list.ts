@@ -65,6 +65,26 @@ export function cardTable(label: string, columns: readonly CardColumn[], rows: r
 <tbody>${lines}</tbody></table></div>`;
 }
 
+interface Choice {
+  readonly path: string;
+  /** The parameters of the address, which the links keep. */
+  readonly query: URLSearchParams;
+  /** The parameter that they set; the first option is its default. */
+  readonly name: string;
+  readonly label: string;
+  readonly options: readonly Option[];
+  readonly chosen: string;
+}
+
+/** Links that set a parameter of a page. */
+export function choiceLinks({ path, query, name, label, options, chosen }: Choice): Html {
+  const links = options.map(({ value, label: text }) => {
+    const address = addressOf(path, { ...Object.fromEntries(query), done: '', [name]: value });
+    return html`<li><a href="/console${address}"${value === chosen ? html` aria-current="true"` : ''}>${text}</a></li>`;
+  });
+  return html`<nav class="ranges" aria-label="${label}"><ul>${links}</ul></nav>`;
+}
+
 interface NumberedPages {
   readonly path: string;
   readonly query: ListQuery;
@@ -97,6 +117,6 @@ export function numberedPages({ path, query, page, pages }: NumberedPages): Html
 }
 
 /** A link that downloads a list as CSV: all of it that the filters select. */
-export function csvLink(path: string, query: ListQuery): Html {
-  return html`<a class="button" href="/console${addressOf(path, query)}" download>CSV</a>`;
+export function csvLink(path: string, query: ListQuery, text = 'CSV'): Html {
+  return html`<a class="button" href="/console${addressOf(path, query)}" download>${text}</a>`;
 }

@@ -114,7 +114,7 @@ async function rotate(context: ConsoleContext): Promise<Answer> {
 async function revokePage(context: ConsoleContext): Promise<Answer> {
   const { storage, now } = context;
   const key = await usableKeyOf(context);
-  const [usage] = await storage.usage.byKey({ since: now - DAY_SECONDS, now, keyId: key.id });
+  const [usage] = await storage.usage.sums({ period: 'hour', since: now - DAY_SECONDS, keyId: key.id, group: 'key' });
   const requests = usage ? usage.served + usage.refused + usage.clientErrors + usage.serverErrors : 0;
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Revoke the key?</h1>

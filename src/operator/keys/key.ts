@@ -7,10 +7,11 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { auditTable } from '../audit.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
-import { keyChart } from '../charts/usage.ts';
+import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, type ConsoleRoute, may } from '../frame/context.ts';
 import { count, duration, empty, foreign, moment, onlyFor, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
+import { ownerLink, sortLinks, sumsSection } from '../usage/sums.ts';
 import { stateBadge } from './list.ts';
 
 const BANS_SHOWN_MAX = 20;
@@ -52,9 +53,12 @@ ${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target
 }
 
 async function charts(context: ConsoleContext, key: ApiKey): Promise<Html> {
-  const range = rangeIn(context.exchange.query);
-  return html`${rangeLinks(`/keys/${key.id}`, range)}
-${await keyChart(context, { keyId: key.id, range, limits: key.limits })}`;
+  const { query } = context.exchange;
+  const range = rangeIn(query);
+  return html`${rangeLinks(`/keys/${key.id}`, query)}
+${await usageChart(context, { keyId: key.id, range, limits: key.limits })}
+${sortLinks(`/keys/${key.id}`, query)}
+${await sumsSection(context, { group: 'route', keyId: key.id, range })}`;
 }
 
 function noRequests({ url }: ConsoleContext): Html {
@@ -85,7 +89,7 @@ function facts(key: ApiKey, lastUsedAt: number | undefined): Html {
 <dt>Plan</dt><dd>${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</dd>
 <dt>Scopes</dt><dd>${key.scopes.join(', ')}</dd>
 <dt>Environment</dt><dd>${key.environment}</dd>
-<dt>Owner</dt><dd>${key.owner === null ? html`<span class="soft">none</span>` : foreign(key.owner)}</dd>
+<dt>Owner</dt><dd>${ownerLink(key.owner)}</dd>
 <dt>Created</dt><dd>${moment(key.createdAt)}</dd>
 <dt>Last used</dt><dd>${lastUsedAt === undefined ? html`<span class="soft">never</span>` : moment(lastUsedAt)}</dd>
 <dt>Expires</dt><dd>${key.expiresAt === null ? 'never' : moment(key.expiresAt)}</dd>

@@ -27,6 +27,7 @@ import {
   type Option,
   textField,
 } from '../frame/list.ts';
+import { ownerLink } from '../usage/sums.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
 import { trend, trendSteps } from './trend.ts';
 
@@ -143,14 +144,11 @@ async function keyRows({ storage, now }: ConsoleContext, keys: readonly ApiKey[]
   const trends = await storage.usage.trends({ keyIds, since, stepSeconds });
   return keys.map((key) => {
     const lastUsedAt = lastUses.get(key.id);
-    const owner = key.owner ?? '';
     return [
       html`<a href="/console/keys/${key.id}">${foreign(key.name)}</a><code class="under">${key.prefix}…</code>`,
       html`${stateBadge(key, now)}${ending(key, now)}`,
       html`${key.plan}`,
-      owner === ''
-        ? html`<span class="soft">none</span>`
-        : html`<a class="plain-link owner" href="/console${addressOf('/keys', { owner })}">${foreign(owner)}</a>`,
+      ownerLink(key.owner),
       trend(trends.get(key.id) ?? [], since),
       lastUsedAt === undefined ? html`<span class="soft">never</span>` : moment(lastUsedAt),
       moment(key.createdAt),

@@ -1,12 +1,13 @@
 import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/docs/html.ts';
-import { type Range, rangeIn, rangeLinks } from '../charts/range.ts';
+import { firstStep, type Range, rangeIn, rangeLinks } from '../charts/range.ts';
 import { apiCharts, milliseconds } from '../charts/usage.ts';
 import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';
 import { count, duration, moment, onlyFor, post } from '../frame/element.ts';
 import { page, type View } from '../frame/layout.ts';
-import { busiestKeys, keyLink, keyNames } from './busiest.ts';
+import { mostSection } from '../usage/most.ts';
+import { keyLink, keyNames, routesSection, sortIn, sortLinks } from '../usage/sums.ts';
 import { healthSection } from './health.ts';
 import type { Vitals } from './vitals.ts';
 
@@ -40,11 +41,17 @@ ${tiles(vitals)}`;
 
 /** What the database tells, or that it cannot be read. */
 async function stored(context: ConsoleContext, range: Range): Promise<Html> {
+  const { storage, now } = context;
+  const { query } = context.exchange;
+  const { period, stepSeconds: step } = range;
   try {
+    const points = await storage.usage.routes({ period, step, since: firstStep(range, now) });
     return html`${await bans(context)}
-${rangeLinks('', range)}
-${await apiCharts(context, range)}
-${await busiestKeys(context, range)}`;
+${rangeLinks('', query)}
+${apiCharts(points, range, now)}
+${sortLinks('', query)}
+${await mostSection(context, range)}
+${routesSection(points, range, sortIn(query))}`;
   } catch (error) {
     if (error instanceof CatalogError && error.code === 'unavailable') return unreadable(error);
     throw error;

@@ -6,7 +6,7 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
 import { count, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { keyNames } from '../overview/busiest.ts';
+import { keyNames } from '../usage/sums.ts';
 import { keysLike, whichKey, withoutSecret } from './look-up.ts';
 import { ownInstance, requestTable } from './row.ts';
 

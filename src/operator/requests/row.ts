@@ -5,7 +5,7 @@ import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { OUTCOMES } from '../charts/usage.ts';
 import type { ConsoleContext } from '../frame/context.ts';
 import { duration, table } from '../frame/element.ts';
-import { keyLink } from '../overview/busiest.ts';
+import { keyLink } from '../usage/sums.ts';
 
 const COLUMNS = [
   { name: 'Time' },

@@ -33,6 +33,7 @@ import { once } from './once.ts';
 import { assignments, contains, insertInto, one, where } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Joined } from './transactions.ts';
+import { LAST_USED } from './usage.ts';
 
 /** A key with the prefix of its current secret, and its last ban that was not lifted. */
 type KeyRow = Tables['api_keys'] & { prefix: string } & (LastBan | Record<keyof LastBan, null>);
@@ -62,10 +63,6 @@ const KEYS = sql`api_keys
 
 /** Selects every key. */
 const ALL_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
-
-/** When a key was last used, from its last day with usage: one row of the index. */
-const LAST_USED = sql`(select last_at from usage where usage.key_id = api_keys.id and period = 'day'
-  order by starts_at desc limit 1)`;
 
 /** The orders of keys in a list; ties are broken by id. */
 const ORDERS: Readonly<Record<KeySort, Sql>> = {

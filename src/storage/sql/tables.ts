@@ -104,6 +104,7 @@ export interface Tables {
     reason: string;
     lifted_at: number | null;
   };
+  /** Minutes by key, and hours and days that releases before 0.2.0 counted. */
   usage: {
     period: UsagePeriod;
     starts_at: number;
@@ -115,6 +116,8 @@ export interface Tables {
     first_at: number;
     last_at: number;
   };
+  /** Hours by key and route, which become days. */
+  key_route_usage: Tables['usage'] & { route: string };
   /** Requests by route: of each outcome, and of each duration. */
   route_usage: {
     period: UsagePeriod;

@@ -4,19 +4,24 @@ import sql, { empty, join, raw, type Sql } from 'sql-template-tag';
 import {
   ALL_KEYS,
   DURATION_BOUNDS,
-  type KeyUsage,
+  type KeyRouteUsage,
+  mostOf,
   type RoutePoint,
   type RouteUsage,
   STEPS_FROM,
+  UNKNOWN_ROUTE,
   USAGE_PERIODS,
   type UsageCounts,
+  type UsageGroup,
   type UsagePeriod,
   type UsagePoint,
+  type UsageQuery,
   type UsageRecord,
   type UsageStorage,
-  usagePeriod,
+  type UsageSum,
 } from '../../catalog/usage.ts';
 import type { Time } from '../../stdx/time.ts';
+import type { Transaction } from '../engine.ts';
 import { attemptOf, once } from './once.ts';
 import { RowsInsert, where } from './statement.ts';
 import { type DurationColumn, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
@@ -25,25 +30,51 @@ import type { Transactions } from './transactions.ts';
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
 /** So few that reading them takes some milliseconds. */
 const ROWS_AT_ONCE = 2_000;
+/** So few that their transaction takes some milliseconds. */
+const ROWS_FOLDED_AT_ONCE = 500;
 const OUTCOMES = ['served', 'client_errors', 'refused', 'server_errors'] as const;
 const DURATIONS = [...DURATION_BOUNDS, Number.POSITIVE_INFINITY].map((_, index): DurationColumn => `took_${index}`);
 const SUMS = sumsOf(OUTCOMES);
 
-const ADD_USAGE = sql`on conflict (period, starts_at, key_id) do update set
-  served = usage.served + excluded.served,
-  client_errors = usage.client_errors + excluded.client_errors,
-  refused = usage.refused + excluded.refused,
-  server_errors = usage.server_errors + excluded.server_errors,
-  first_at = case when usage.first_at < excluded.first_at then usage.first_at else excluded.first_at end,
-  last_at = case when usage.last_at > excluded.last_at then usage.last_at else excluded.last_at end`;
+/** The kept hours and days of keys are in two tables: earlier releases counted them without routes. */
+const SOURCES: Readonly<Record<UsagePeriod, readonly Source[]>> = {
+  minute: [{ table: 'usage', period: 'minute' }],
+  hour: [
+    { table: 'usage', period: 'hour' },
+    { table: 'key_route_usage', period: 'hour' },
+  ],
+  day: [
+    { table: 'usage', period: 'day' },
+    { table: 'key_route_usage', period: 'hour' },
+    { table: 'key_route_usage', period: 'day' },
+  ],
+};
+/** When a key of `api_keys` was last used: one row of an index, of the finest period that has one. */
+export const LAST_USED = sql`coalesce(${join(
+  [...SOURCES.minute, ...SOURCES.day.slice(1), ...SOURCES.day.slice(0, 1)].map(
+    ({ table, period }) => sql`(
+      select last_at from ${raw(table)} as used
+      where used.key_id = api_keys.id and period = ${raw(`'${period}'`)}
+      order by starts_at desc, last_at desc limit 1)`,
+  ),
+)})`;
+const GROUP_IDS: Readonly<Record<UsageGroup, Sql>> = {
+  key: raw('key_id'),
+  owner: raw("coalesce(owner, '')"),
+  route: raw('route'),
+};
 const ADD_ROUTE_USAGE = sql`on conflict (period, starts_at, route) do update set
   ${join([...OUTCOMES, ...DURATIONS].map((name) => raw(`${name} = route_usage.${name} + excluded.${name}`)))}`;
 
-/** Usage in SQL. Each record is added to its minute, hour and day, so that a read needs no aggregation over time. */
+/** Usage in SQL. Keys are counted by minute, and by route and hour; days are sums of hours. */
 export class SqlUsage implements UsageStorage {
   readonly #transactions: Transactions;
   readonly #time: Time;
-  readonly #addRows = new RowsInsert('usage', ADD_USAGE);
+  readonly #addRows = new RowsInsert('usage', addTo('usage', 'period, starts_at, key_id'));
+  readonly #addHourRows = new RowsInsert(
+    'key_route_usage',
+    addTo('key_route_usage', 'period, starts_at, key_id, route'),
+  );
   readonly #addRoutes = new RowsInsert('route_usage', ADD_ROUTE_USAGE);
 
   constructor(transactions: Transactions, time: Time) {
@@ -51,110 +82,101 @@ export class SqlUsage implements UsageStorage {
     this.#time = time;
   }
 
-  async add(minute: number, records: readonly UsageRecord[], attempt: string = randomUUID()): Promise<void> {
-    // In key order, so that two instances that add to the same rows cannot deadlock.
-    const sorted = records.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    await this.#transactions.transactUnlocked((trx) =>
-      once(trx, { ...attemptOf(attempt), now: this.#time.now().unix }, async () => {
-        for (const period of PERIODS) {
-          await this.#addRows.run(
-            trx,
-            sorted.map((record) => fromRecord(period, minute, record)),
-          );
-        }
-      }),
+  add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void> {
+    return this.#addOnce(attempt, (trx) =>
+      this.#addRows.run(trx, sorted(records.map((each) => fromRecord('minute', minute, each)))),
     );
   }
 
-  async addRoutes(minute: number, routes: readonly RouteUsage[], attempt: string = randomUUID()): Promise<void> {
-    const sorted = routes.toSorted((a, b) => (a.route < b.route ? -1 : 1));
-    await this.#transactions.transactUnlocked((trx) =>
-      once(trx, { ...attemptOf(attempt), now: this.#time.now().unix }, async () => {
-        for (const period of PERIODS) {
-          await this.#addRoutes.run(
-            trx,
-            sorted.map((route) => fromRoute(period, minute, route)),
-          );
-        }
-      }),
-    );
+  addHours(hour: number, records: readonly KeyRouteUsage[], attempt?: string): Promise<void> {
+    const rows = records.map((each) => ({ ...fromRecord('hour', hour, each), route: each.route }));
+    return this.#addOnce(attempt, (trx) => this.#addHourRows.run(trx, sorted(rows)));
   }
 
-  byKey({ since, now, keyId, limit }: Parameters<UsageStorage['byKey']>[0]): Promise<KeyUsage[]> {
-    const period = usagePeriod(now - since);
-    return this.#transactions.read(async (db) => {
-      const rows = await db.all<KeyRow>(sql`
-        select key_id, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
-        from usage
-        where period = ${period} and starts_at >= ${startOf(period, since)} and key_id != ${ALL_KEYS}
-          ${keyId === undefined ? empty : sql`and key_id = ${keyId}`}
-        group by key_id
-        order by sum(served) desc, key_id
-        ${limit === undefined ? empty : sql`limit ${limit}`}`);
-      return rows.map(toKeyUsage);
+  addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void> {
+    return this.#addOnce(attempt, async (trx) => {
+      for (const period of PERIODS) {
+        await this.#addRoutes.run(trx, sorted(routes.map((route) => fromRoute(period, minute, route))));
+      }
     });
   }
 
-  async busiest({ period, since, limit }: Parameters<UsageStorage['busiest']>[0]): Promise<KeyUsage[]> {
-    const found = new Map<string, KeyUsage>();
-    let behind: Place | undefined = { period, at: startOf(period, since), keyId: '' };
-    while (behind !== undefined) {
-      const rows = await this.#rowsBehind(behind);
-      for (const row of rows.map(toKeyUsage)) {
-        if (row.keyId !== ALL_KEYS) found.set(row.keyId, added(found.get(row.keyId), row));
-      }
-      const last = rows.length === ROWS_AT_ONCE ? rows.at(-1) : undefined;
-      behind = last && { period, at: last.starts_at, keyId: last.key_id };
-      await nextTurn();
-    }
-    return [...found.values()]
-      .sort((one, other) => other.served - one.served || (one.keyId < other.keyId ? -1 : 1))
-      .slice(0, limit);
+  async #addOnce(attempt: string = randomUUID(), add: (trx: Transaction) => Promise<void>): Promise<void> {
+    await this.#transactions.transactUnlocked((trx) =>
+      once(trx, { ...attemptOf(attempt), now: this.#time.now().unix }, () => add(trx)),
+    );
   }
 
-  /** Some rows in the order of the primary key. */
-  #rowsBehind({ period, at, keyId }: Place): Promise<Tables['usage'][]> {
+  sums({ group, behind, limit, ...query }: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {
+    const id = GROUP_IDS[group];
+    const selected = conditionsOf(query);
+    const period = group === 'route' ? query.period : this.#finest(query);
+    if (query.keyId === undefined) selected.push(sql`key_id != ${ALL_KEYS}`);
+    if (group === 'key' && behind !== undefined) selected.push(sql`key_id > ${behind}`);
+    return this.#transactions.read(async (db) => {
+      const rows = await db.all<SumRow>(sql`
+        select ${id} as id, ${group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner')},
+          ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
+        from (${used(period, selected)}) as used left join api_keys on api_keys.id = used.key_id
+        ${behind === undefined ? empty : sql`where ${id} > ${behind}`}
+        group by ${id}
+        order by ${id}
+        ${limit === undefined ? empty : sql`limit ${limit}`}`);
+      return rows.map((row) => ({ ...toSum(row), name: row.name, owner: row.owner }));
+    });
+  }
+
+  async most({ period, since, group, sort, limit }: Parameters<UsageStorage['most']>[0]): Promise<UsageSum[]> {
+    const found = new Map<string, UsageSum>();
+    for (const source of SOURCES[period]) {
+      let behind: Place | undefined = { starts_at: startOf(period, since), key_id: '', route: '' };
+      while (behind !== undefined) {
+        const rows: UsedRow[] = await this.#rowsBehind(source, behind);
+        for (const row of rows) {
+          if (row.key_id === ALL_KEYS) continue;
+          const id = group === 'key' ? row.key_id : (row.owner ?? '');
+          found.set(id, added(found.get(id), { ...toSum({ ...row, id }), name: row.name, owner: row.owner }));
+        }
+        behind = rows.length === ROWS_AT_ONCE ? rows.at(-1) : undefined;
+        await nextTurn();
+      }
+    }
+    return mostOf([...found.values()], sort).slice(0, limit);
+  }
+
+  /** Some rows in the order of the primary key, with the names of their keys. */
+  #rowsBehind({ table, period }: Source, { starts_at, key_id, route }: Place): Promise<UsedRow[]> {
+    const behind =
+      table === 'usage'
+        ? sql`(starts_at, key_id) > (${starts_at}, ${key_id})`
+        : sql`(starts_at, key_id, route) > (${starts_at}, ${key_id}, ${route})`;
     return this.#transactions.read((db) =>
-      db.all<Tables['usage']>(sql`
-        select * from usage
-        where period = ${period} and (starts_at, key_id) > (${at}, ${keyId})
-        order by starts_at, key_id
+      db.all<UsedRow>(sql`
+        select used.*, api_keys.name, api_keys.owner
+        from ${raw(table)} as used left join api_keys on api_keys.id = used.key_id
+        where period = ${period} and ${behind}
+        order by starts_at, key_id${table === 'usage' ? empty : raw(', route')}
         limit ${ROWS_AT_ONCE}`),
     );
   }
 
-  page({ since, until, now, keyId, owner, behind, limit }: Parameters<UsageStorage['page']>[0]) {
-    const period = usagePeriod(now - since);
-    const conditions = [sql`period = ${period}`, sql`starts_at >= ${startOf(period, since)}`, sql`key_id > ${behind}`];
-    if (until !== undefined) conditions.push(sql`starts_at < ${until}`);
-    if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`);
-    if (owner !== undefined) conditions.push(sql`api_keys.owner = ${owner}`);
-    return this.#transactions.read(async (db) => {
-      const rows = await db.all<KeyRow & { name: string; owner: string | null }>(sql`
-        select key_id, api_keys.name, api_keys.owner, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
-        from usage inner join api_keys on api_keys.id = usage.key_id
-        ${where(conditions)}
-        group by key_id, api_keys.name, api_keys.owner
-        order by key_id
-        limit ${limit}`);
-      return rows.map((row) => ({ ...toKeyUsage(row), name: row.name, owner: row.owner }));
-    });
-  }
-
-  series({ keyId, owner, period, step, since, until }: Parameters<UsageStorage['series']>[0]): Promise<UsagePoint[]> {
-    const conditions = [sql`period = ${period}`, sql`starts_at >= ${startOf(period, since)}`];
-    if (until !== undefined) conditions.push(sql`starts_at < ${until}`);
-    if (owner === undefined || keyId !== ALL_KEYS) conditions.push(sql`key_id = ${keyId}`);
-    if (owner !== undefined) conditions.push(sql`key_id in (select id from api_keys where owner = ${owner})`);
+  series({ step, ...query }: Parameters<UsageStorage['series']>[0]): Promise<UsagePoint[]> {
+    const { period, keyId = query.owner === undefined ? ALL_KEYS : undefined } = query;
+    const selected = conditionsOf({ ...query, keyId });
     return this.#transactions.read(async (db) => {
       const rows = await db.all<Counts & { at: number }>(sql`
         select ${stepOf(step ?? USAGE_PERIODS[period].seconds)} as at, ${SUMS}
-        from usage
-        ${where(conditions)}
+        from (${used(this.#finest({ ...query, keyId }), selected)}) as used
         group by at
         order by at`);
       return rows.map((row) => ({ at: Number(row.at), ...toCounts(row) }));
     });
+  }
+
+  /** Reads one key from its minutes while they are kept: a kill may lose a minute of hours, which are written later. */
+  #finest({ period, since, keyId }: UsageQuery): UsagePeriod {
+    const keptSince = this.#time.now().unix - USAGE_PERIODS.minute.keptSeconds;
+    return keyId !== undefined && startOf(period, since) >= keptSince ? 'minute' : period;
   }
 
   routes({ period, step, since }: Parameters<UsageStorage['routes']>[0]): Promise<RoutePoint[]> {
@@ -193,16 +215,9 @@ export class SqlUsage implements UsageStorage {
     const found = new Map<string, number>();
     for (let first = 0; first < keyIds.length; first += ROWS_PER_STATEMENT) {
       const some = keyIds.slice(first, first + ROWS_PER_STATEMENT);
-      // The last day of each key: one row of the index.
       const rows = await this.#transactions.read((db) =>
         db.all<{ id: string; last_at: number | null }>(sql`
-          select id, (
-            select last_at from usage
-            where usage.key_id = api_keys.id and period = 'day'
-            order by starts_at desc
-            limit 1
-          ) as last_at
-          from api_keys where id in (${join(some)})`),
+          select id, ${LAST_USED} as last_at from api_keys where id in (${join(some)})`),
       );
       for (const { id, last_at } of rows) if (last_at !== null) found.set(id, last_at);
     }
@@ -210,16 +225,41 @@ export class SqlUsage implements UsageStorage {
   }
 
   async purge(now: number): Promise<void> {
+    while (await this.#foldOldest(now - USAGE_PERIODS.hour.keptSeconds)) await nextTurn();
     for (const period of PERIODS) {
-      const { keptSeconds } = USAGE_PERIODS[period];
-      for (const table of ['usage', 'route_usage'] as const) {
-        while (await this.#purgeOldest(table, period, now - keptSeconds)) await nextTurn();
+      for (const table of ['usage', 'route_usage', 'key_route_usage'] as const) {
+        while (await this.#purgeOldest(table, period, now - USAGE_PERIODS[period].keptSeconds)) await nextTurn();
       }
     }
   }
 
+  /** Adds some rows of the oldest expired hour to their day. False if there is none. */
+  #foldOldest(before: number): Promise<boolean> {
+    return this.#transactions.transactUnlocked(async (trx) => {
+      const [oldest] = await trx.all<{ starts_at: number }>(sql`
+        select starts_at from key_route_usage where period = 'hour' order by starts_at limit 1`);
+      if (!oldest || oldest.starts_at >= before) return false;
+      // Another instance that folds the same hour waits for these rows, and then finds them gone.
+      const rows = await trx.all<Tables['key_route_usage']>(sql`
+        delete from key_route_usage
+        where period = 'hour' and starts_at = ${oldest.starts_at} and (key_id, route) in (
+          select key_id, route from key_route_usage
+          where period = 'hour' and starts_at = ${oldest.starts_at}
+          order by key_id, route
+          limit ${ROWS_FOLDED_AT_ONCE})
+        returning ${raw(`period, starts_at, key_id, ${OUTCOMES.join()}, first_at, last_at, route`)}`);
+      // In the order of the columns of other inserts.
+      const day = startOf('day', oldest.starts_at);
+      await this.#addHourRows.run(
+        trx,
+        rows.map((row) => ({ ...row, period: 'day', starts_at: day })),
+      );
+      return true;
+    });
+  }
+
   /** Deletes all rows of the oldest expired period. False if there is none. */
-  #purgeOldest(table: 'usage' | 'route_usage', period: UsagePeriod, before: number): Promise<boolean> {
+  #purgeOldest(table: UsageTable, period: UsagePeriod, before: number): Promise<boolean> {
     return this.#transactions.transactUnlocked(async (trx) => {
       const [oldest] = await trx.all<{ starts_at: number }>(sql`
         select starts_at from ${raw(table)} where period = ${period} order by starts_at limit 1`);
@@ -228,6 +268,40 @@ export class SqlUsage implements UsageStorage {
       return true;
     });
   }
+}
+
+/** Adds the rows of an insert to those that are there. */
+function addTo(table: UsageTable, key: string): Sql {
+  const sums = OUTCOMES.map((name) => raw(`${name} = ${table}.${name} + excluded.${name}`));
+  return sql`on conflict (${raw(key)}) do update set
+    ${join(sums)},
+    first_at = case when ${raw(table)}.first_at < excluded.first_at then ${raw(table)}.first_at else excluded.first_at end,
+    last_at = case when ${raw(table)}.last_at > excluded.last_at then ${raw(table)}.last_at else excluded.last_at end`;
+}
+
+/** Which rows a query selects; the columns are those of both tables. */
+function conditionsOf({ period, since, until, keyId, owner }: UsageQuery): Sql[] {
+  const conditions = [sql`starts_at >= ${startOf(period, since)}`];
+  if (until !== undefined) conditions.push(sql`starts_at < ${endOf(period, until)}`);
+  if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`);
+  if (owner !== undefined) conditions.push(sql`key_id in (select id from api_keys where owner = ${owner})`);
+  return conditions;
+}
+
+/** The selected rows of all tables that hold a period. */
+function used(period: UsagePeriod, conditions: readonly Sql[]): Sql {
+  const parts = SOURCES[period].map(({ table, period: kept }) => {
+    const route = table === 'usage' ? sql`${raw(`'${UNKNOWN_ROUTE}'`)} as route` : raw('route');
+    return sql`select starts_at, key_id, ${route}, ${raw(OUTCOMES.join())}, first_at, last_at
+      from ${raw(table)} ${where([sql`period = ${kept}`, ...conditions])}`;
+  });
+  return join(parts, ' union all ');
+}
+
+/** In one order, so that two instances that add to the same rows cannot deadlock. */
+function sorted<Row extends Partial<Place>>(rows: readonly Row[]): Row[] {
+  const nameOf = ({ key_id = '', route = '' }: Row) => `${key_id} ${route}`;
+  return rows.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
 }
 
 /** The start of the step of each row, as `stepStart` computes it. */
@@ -249,8 +323,8 @@ function toCounts(row: Counts): UsageCounts {
   };
 }
 
-function toKeyUsage(row: KeyRow): KeyUsage {
-  return { keyId: row.key_id, ...toCounts(row), first: row.first_at, last: row.last_at };
+function toSum(row: Omit<SumRow, 'name' | 'owner'>): Omit<UsageSum, 'name' | 'owner'> {
+  return { id: row.id, ...toCounts(row), first: row.first_at, last: row.last_at };
 }
 
 function toRoute(row: RouteRow): RouteUsage {
@@ -271,20 +345,20 @@ function fromRoute(period: UsagePeriod, minute: number, usage: RouteUsage): Tabl
 }
 
 type Counts = Pick<Tables['usage'], (typeof OUTCOMES)[number]>;
-type KeyRow = Omit<Tables['usage'], 'period' | 'starts_at'>;
+type Named = { readonly name: string | null; readonly owner: string | null };
+type SumRow = Omit<Tables['usage'], 'period' | 'starts_at' | 'key_id'> & Named & { readonly id: string };
+type UsedRow = Tables['key_route_usage'] & Named;
 type RouteRow = Omit<Tables['route_usage'], 'period' | 'starts_at'>;
 
+type UsageTable = 'usage' | 'route_usage' | 'key_route_usage';
+type Source = { readonly table: Exclude<UsageTable, 'route_usage'>; readonly period: UsagePeriod };
 /** The place of a row in the order of the primary key. */
-interface Place {
-  readonly period: UsagePeriod;
-  readonly at: number;
-  readonly keyId: string;
-}
+type Place = Pick<Tables['key_route_usage'], 'starts_at' | 'key_id' | 'route'>;
 
-function added(sum: KeyUsage | undefined, more: KeyUsage): KeyUsage {
+function added(sum: UsageSum | undefined, more: UsageSum): UsageSum {
   if (!sum) return more;
   return {
-    keyId: sum.keyId,
+    ...sum,
     served: sum.served + more.served,
     clientErrors: sum.clientErrors + more.clientErrors,
     refused: sum.refused + more.refused,
@@ -292,6 +366,10 @@ function added(sum: KeyUsage | undefined, more: KeyUsage): KeyUsage {
     first: Math.min(sum.first, more.first),
     last: Math.max(sum.last, more.last),
   };
+}
+
+function endOf(period: UsagePeriod, moment: number): number {
+  return startOf(period, moment + USAGE_PERIODS[period].seconds - 1);
 }
 
 function startOf(period: UsagePeriod, moment: number): number {

@@ -2,6 +2,7 @@ import { newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
 import { ALL_KEYS, type RouteUsage, type UsageCounts } from '../../../src/catalog/usage.ts';
 import { storeBan } from '../bans.ts';
 import type { TestService } from '../service.ts';
+import { addUsage as addRecords } from '../usage.ts';
 import { ACTOR } from './visitor.ts';
 
 const DAY_SECONDS = 86_400;
@@ -168,7 +169,7 @@ async function addUsage(
     ...{ keyId: ALL_KEYS, first: at, last: at, served: sum('served'), clientErrors: sum('clientErrors') },
     ...{ refused: sum('refused'), serverErrors: sum('serverErrors') },
   };
-  await storage.usage.add(minute, [all, ...records]);
+  await addRecords(storage, minute, [all, ...records]);
   await storage.usage.addRoutes(minute, routesOf(all));
 }
 

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { DURATION_BOUNDS, stepStart, USAGE_PERIODS } from '../../../src/catalog/usage.ts';
+import {
+  DURATION_BOUNDS,
+  stepStart,
+  USAGE_PERIODS,
+  type UsagePeriod,
+  type UsageSort,
+} from '../../../src/catalog/usage.ts';
+import { addUsage, LIST } from '../usage.ts';
 import { type Check, issue, issueMany, NOW } from './bench.ts';
 
 const DURATIONS = [...DURATION_BOUNDS, Number.POSITIVE_INFINITY];
@@ -20,8 +27,8 @@ export function usageContract(check: Check): void {
     const quiet = { keyId: 'key_2', served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: NOW, last: NOW };
     await using other = await another();
     const minute = NOW - (NOW % 60);
-    await Promise.all([storage.usage.add(minute, [one, quiet]), other.usage.add(minute, [more])]);
-    await storage.usage.add(minute - 60, [{ ...quiet, keyId: '*' }]);
+    await Promise.all([addUsage(storage, minute, [one, quiet]), addUsage(other, minute, [more])]);
+    await addUsage(storage, minute - 60, [{ ...quiet, keyId: '*' }]);
     const sum = {
       keyId: 'key_1',
       served: 10,
@@ -31,11 +38,13 @@ export function usageContract(check: Check): void {
       first: NOW - 5,
       last: NOW + 9,
     };
-    for (const seconds of [3_600, 86_400, 30 * 86_400]) {
-      const used = await storage.usage.byKey({ since: NOW - seconds, now: NOW });
-      assert.deepEqual(used, [sum, quiet]);
+    const named = ({ keyId: id, ...used }: typeof sum) => ({ id, name: null, owner: null, ...used });
+    for (const period of ['minute', 'hour', 'day'] as const) {
+      const used = await storage.usage.sums({ period, since: NOW - 86_400, group: 'key' });
+      assert.deepEqual(used, [named(sum), named(quiet)]);
     }
-    assert.deepEqual(await storage.usage.byKey({ since: NOW - 60, now: NOW, keyId: 'key_2' }), [quiet]);
+    const ofOne = await storage.usage.sums({ period: 'minute', since: NOW - 60, keyId: 'key_2', group: 'key' });
+    assert.deepEqual(ofOne, [named(quiet)]);
     const points = await storage.usage.series({ keyId: 'key_1', period: 'minute', since: NOW - 600 });
     assert.deepEqual(points, [{ at: minute, served: 10, clientErrors: 2, refused: 4, serverErrors: 0 }]);
     await storage.usage.purge(NOW + 3 * 86_400);
@@ -48,7 +57,7 @@ export function usageContract(check: Check): void {
     // 2026-01-05 is a Monday.
     const monday = Date.UTC(2026, 0, 5) / 1_000;
     for (const at of [monday - 60, monday, monday + 240, monday + 300, monday + 7 * 86_400 - 60]) {
-      await storage.usage.add(at, [{ keyId: 'key_1', first: at, last: at, ...counts }]);
+      await addUsage(storage, at, [{ keyId: 'key_1', first: at, last: at, ...counts }]);
     }
     const read = async (period: 'minute' | 'day', step: number) => {
       const points = await storage.usage.series({ keyId: 'key_1', period, step, since: monday - 86_400 });
@@ -105,74 +114,115 @@ export function usageContract(check: Check): void {
     },
   );
 
-  check('the busiest keys are those with the most served requests of a time, of however many', async ({ storage }) => {
+  check('the most used keys and owners of a time are found, of however many, by each order', async ({ storage }) => {
     const used = (keyId: string, served: number, at: number) => {
       return { keyId, served, clientErrors: 1, refused: 2, serverErrors: 3, first: at, last: at };
     };
+    const { key } = await issue(storage, { name: 'shop', owner: 'cus_1' });
     const many = Array.from({ length: 2_100 }, (_, index) => used(`key_${index}`, 1, NOW));
-    const minute = NOW - (NOW % 60);
-    await storage.usage.add(minute, [used('*', 9_999, NOW), ...many, used('key_last', 9, NOW)]);
-    await storage.usage.add(minute - 60, [used('key_7', 3, NOW - 60)]);
-    await storage.usage.add(minute - 120, [used('key_9', 3, NOW - 120)]);
-    await storage.usage.add(minute - 600, [used('key_9', 500, NOW - 600)]);
-    const found = await storage.usage.busiest({ period: 'minute', since: NOW - 300, limit: 4 });
-    const twice = { clientErrors: 2, refused: 4, serverErrors: 6 };
-    assert.deepEqual(found, [
-      used('key_last', 9, NOW),
-      { ...used('key_7', 4, NOW), ...twice, first: NOW - 60 },
-      { ...used('key_9', 4, NOW), ...twice, first: NOW - 120 },
-      used('key_0', 1, NOW),
-    ]);
+    await addUsage(storage, NOW, [used('*', 9_999, NOW), ...many, used(key.id, 9, NOW)]);
+    await addUsage(storage, NOW - 60, [{ ...used('key_7', 0, NOW - 60), refused: 30 }]);
+    await addUsage(storage, NOW - 120, [{ ...used('key_9', 3, NOW - 120), clientErrors: 40 }]);
+    await addUsage(storage, NOW - 86_400, [used('key_9', 500, NOW - 86_400)]);
+    const most = async (period: 'minute' | 'hour', sort: UsageSort, group: 'key' | 'owner' = 'key') => {
+      const found = await storage.usage.most({ period, since: NOW - 300, group, sort, limit: 2 });
+      return found.map(({ id, name, owner, served, refused }) => [id, name, owner, served, refused]);
+    };
+    for (const period of ['minute', 'hour'] as const) {
+      assert.deepEqual(await most(period, 'requests'), [
+        ['key_9', null, null, 4, 4],
+        ['key_7', null, null, 1, 32],
+      ]);
+      assert.deepEqual((await most(period, 'refused'))[0], ['key_7', null, null, 1, 32]);
+      assert.deepEqual((await most(period, 'errors'))[0], ['key_9', null, null, 4, 4]);
+      const owners = await most(period, 'requests', 'owner');
+      assert.deepEqual(owners, [
+        ['', null, null, 2_103, 4_232],
+        ['cus_1', 'shop', 'cus_1', 9, 2],
+      ]);
+    }
   });
 
-  check('usage of several periods is summed by key, a page at a time, by time, key and owner', async ({ storage }) => {
+  check('usage is added up by key, owner or route, a page at a time', async ({ storage }) => {
     const keys = [];
     for (const owner of ['cus_1', 'cus_2', 'cus_1']) keys.push((await issue(storage, { name: owner, owner })).key);
     keys.sort((one, other) => (one.id < other.id ? -1 : 1));
-    const minute = NOW - (NOW % 60);
-    const used = (keyId: string, served: number, { from, to }: { from: number; to: number }) => {
-      return { keyId, served, clientErrors: 1, refused: 2, serverErrors: 3, first: from, last: to };
+    const hour = NOW - (NOW % 3_600);
+    const used = (keyId: string, served: number, at: number) => {
+      return { keyId, served, clientErrors: 1, refused: 2, serverErrors: 3, first: at + 5, last: at + 9 };
     };
-    for (const [ago, served] of [
-      [60, 10],
-      [0, 1],
-      [5 * 3_600, 1_000],
+    for (const [at, served, route] of [
+      [hour - 3_600, 10, LIST],
+      [hour, 1, LIST],
+      [hour, 2, 'POST /v1/categories'],
+      [hour - 5 * 3_600, 1_000, LIST],
     ] as const) {
-      const times = { from: minute - ago + 5, to: minute - ago + 9 };
-      const ids = [...keys.map(({ id }) => id), 'key_gone', '*'];
-      await storage.usage.add(
-        minute - ago,
-        ids.map((id, index) => used(id, served * (index + 1), times)),
+      const ids = [...keys.map(({ id }) => id), 'zzz_gone', '*'];
+      await addUsage(
+        storage,
+        at,
+        ids.map((id, index) => used(id, served * (index + 1), at)),
+        route,
       );
     }
-    const sums = keys.map(({ id, name, owner }, index) => ({
-      ...used(id, 11 * (index + 1), { from: minute - 55, to: minute + 9 }),
-      ...{ clientErrors: 2, refused: 4, serverErrors: 6, name, owner },
-    }));
+    const thrice = { clientErrors: 3, refused: 6, serverErrors: 9, first: hour - 3_595, last: hour + 9 };
+    const sums = keys.map(({ id, name, owner }, index) => ({ id, name, owner, served: 13 * (index + 1), ...thrice }));
     const [one, two, three] = sums;
-    const page = (query: object) => storage.usage.page({ since: NOW - 300, now: NOW, behind: '', limit: 9, ...query });
-    assert.deepEqual(await page({}), sums);
+    const gone = { id: 'zzz_gone', name: null, owner: null, served: 52, ...thrice };
+    const page = (query: object = {}) =>
+      storage.usage.sums({ period: 'hour', since: NOW - 3_600, group: 'key', limit: 9, ...query });
+    assert.deepEqual(await page(), [...sums, gone]);
     assert.deepEqual(await page({ limit: 2 }), [one, two]);
-    assert.deepEqual(await page({ behind: two?.keyId ?? '' }), [three]);
-    assert.deepEqual(await page({ keyId: two?.keyId }), [two]);
+    assert.deepEqual(await page({ behind: two?.id ?? '' }), [three, gone]);
+    assert.deepEqual(await page({ keyId: two?.id }), [two]);
     for (const owner of ['cus_1', 'cus_2', 'none'])
       assert.deepEqual(
         await page({ owner }),
         sums.filter(({ name }) => name === owner),
       );
     assert.deepEqual(
-      (await page({ until: minute })).map(({ served, last }) => [served, last]),
-      sums.map((_, index) => [10 * (index + 1), minute - 51]),
+      (await page({ until: hour })).map(({ served, last }) => [served, last]),
+      [1, 2, 3, 4].map((times) => [10 * times, hour - 3_591]),
       'without the period that starts at the end',
     );
-    const byKey = await storage.usage.byKey({ since: NOW - 300, now: NOW });
-    assert.deepEqual(
-      byKey.map(({ keyId, served, first, last }) => [keyId, served, first, last]),
-      [{ keyId: 'key_gone', served: 44 }, ...sums.toReversed()].map(({ keyId, served }) => {
-        return [keyId, served, minute - 55, minute + 9];
-      }),
-    );
-    assert.deepEqual(await storage.usage.byKey({ since: NOW - 300, now: NOW, limit: 2 }), byKey.slice(0, 2));
+    const servedBy = async (query: object) => (await page(query)).map(({ id, served }) => [id, served]);
+    const [both, other] = [
+      sums.filter(({ owner }) => owner === 'cus_1').reduce((sum, { served }) => sum + served, 0),
+      sums.find(({ owner }) => owner === 'cus_2')?.served,
+    ];
+    assert.deepEqual(await servedBy({ group: 'owner' }), [
+      ['', 52],
+      ['cus_1', both],
+      ['cus_2', other],
+    ]);
+    assert.deepEqual(await servedBy({ group: 'owner', behind: '', limit: 1 }), [['cus_1', both]]);
+    assert.deepEqual(await servedBy({ group: 'route' }), [
+      [LIST, 110],
+      ['POST /v1/categories', 20],
+    ]);
+    assert.deepEqual(await servedBy({ group: 'route', keyId: one?.id, behind: LIST }), [['POST /v1/categories', 2]]);
+  });
+
+  check('a key is read from its minutes while they are kept, as hours are written later', async ({ storage }) => {
+    const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0 };
+    const day = NOW - (NOW % 86_400);
+    for (const at of [NOW - 60, NOW - 3_600, day - 86_400, day - 3 * 86_400])
+      await storage.usage.add(at - (at % 60), [{ keyId: 'key_1', first: at, last: at, ...counts }]);
+    const hour = NOW - (NOW % 3_600);
+    await storage.usage.addHours(hour, [{ keyId: 'key_1', route: LIST, first: NOW, last: NOW, ...counts, served: 10 }]);
+    const read = async (since: number) => {
+      const query = { keyId: 'key_1', period: 'hour', since } as const;
+      const [sum] = await storage.usage.sums({ ...query, group: 'key' });
+      const series = (await storage.usage.series(query)).map(({ at, served }) => [at - hour, served]);
+      return [sum?.served, series];
+    };
+    assert.deepEqual(await read(day - 86_400), [
+      3,
+      [[day - 86_400 - hour, 1], [-3_600, NOW - 60 < hour ? 2 : 1], ...(NOW - 60 < hour ? [] : [[0, 1]])],
+    ]);
+    assert.deepEqual(await read(day - 3 * 86_400), [10, [[0, 10]]]);
+    const [route] = await storage.usage.sums({ keyId: 'key_1', period: 'hour', since: NOW, group: 'route' });
+    assert.deepEqual([route?.id, route?.served], [LIST, 10]);
   });
 
   check('the usage by period is that of a key, of an owner’s keys or of all, until an end', async ({ storage }) => {
@@ -187,17 +237,17 @@ export function usageContract(check: Check): void {
         [three, 100],
         ['*', 111],
       ] as const) {
-        await storage.usage.add(at, [
+        await addUsage(storage, at, [
           { keyId, served, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at },
         ]);
       }
     }
     for (const [keyId, owner, served] of [
-      ['*', undefined, 111],
+      [undefined, undefined, 111],
       [two, undefined, 10],
-      ['*', 'cus_1', 101],
-      ['*', 'cus_2', 10],
-      ['*', 'none', undefined],
+      [undefined, 'cus_1', 101],
+      [undefined, 'cus_2', 10],
+      [undefined, 'none', undefined],
       [three, 'cus_1', 100],
       [three, 'cus_2', undefined],
     ] as const) {
@@ -245,7 +295,7 @@ export function usageContract(check: Check): void {
       ['key_other', minute],
     ] as const) {
       const counts = { served: 0, clientErrors: 1, refused: 0, serverErrors: 0 };
-      await storage.usage.add(at, [{ keyId, first: at + 1, last: at + 7, ...counts }]);
+      await addUsage(storage, at, [{ keyId, first: at + 1, last: at + 7, ...counts }]);
     }
     assert.deepEqual(
       await storage.usage.lastUses(ids),
@@ -257,21 +307,38 @@ export function usageContract(check: Check): void {
     assert.deepEqual(await storage.usage.lastUses([]), new Map());
   });
 
-  check('usage is deleted once it is older than it is kept, and not before', async ({ storage }) => {
+  check('minutes are deleted, and hours become days, once they are older than they are kept', async ({ storage }) => {
     const day = NOW - (NOW % 86_400);
-    const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0 };
-    await storage.usage.add(day, [{ keyId: 'key_1', first: day, last: day, ...counts }]);
-    await storage.usage.addRoutes(day, [{ route: 'GET /', durations: DURATIONS.map(() => 0), ...counts }]);
+    const counts = { served: 1, clientErrors: 2, refused: 3, serverErrors: 4 };
+    for (const at of [day, day + 3_600]) {
+      await addUsage(storage, at, [{ keyId: 'key_1', first: at, last: at + 7, ...counts }]);
+      await storage.usage.addRoutes(at, [{ route: 'GET /', durations: DURATIONS.map(() => 0), ...counts }]);
+    }
+    const many = Array.from({ length: 501 }, (_, index) => `more_${index}`);
+    await addUsage(
+      storage,
+      day,
+      many.map((keyId) => ({ keyId, first: day, last: day, ...counts })),
+    );
+    const left = async (period: UsagePeriod) => {
+      const points = await storage.usage.series({ keyId: 'key_1', period, since: 0 });
+      return [points.length, (await storage.usage.routes({ period, since: 0 })).length];
+    };
     for (const period of ['minute', 'hour', 'day'] as const) {
       const end = day + USAGE_PERIODS[period].keptSeconds;
-      for (const [now, left] of [
-        [end, 1],
-        [end + 1, 0],
-      ] as const) {
-        await storage.usage.purge(now);
-        assert.equal((await storage.usage.series({ keyId: 'key_1', period, since: 0 })).length, left, period);
-        assert.equal((await storage.usage.routes({ period, since: 0 })).length, left, period);
-      }
+      const each = period === 'day' ? 1 : 2;
+      await storage.usage.purge(end);
+      assert.deepEqual(await left(period), [each, each], period);
+      await storage.usage.purge(end + 3_601);
+      assert.deepEqual(await left(period), [0, 0], period);
+      if (period !== 'hour') continue;
+      const days = await storage.usage.sums({ period: 'day', since: 0, group: 'key' });
+      assert.equal(days.length, 502);
+      const twice = { served: 2, clientErrors: 4, refused: 6, serverErrors: 8, first: day, last: day + 3_607 };
+      assert.deepEqual(
+        days.find(({ id }) => id === 'key_1'),
+        { id: 'key_1', name: null, owner: null, ...twice },
+      );
     }
   });
 }

@@ -1,0 +1,99 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { utc } from '../../stdx/time.ts';
+import type { Storage } from '../storage.ts';
+import { USAGE_PERIODS, type UsageGroup, type UsagePeriod, type UsageSum } from '../usage.ts';
+import { usageJson } from './json.ts';
+
+const ROWS_AT_ONCE = 1_000;
+
+/** The steps of a series; those of UTC. */
+export const USAGE_STEPS = ['minute', 'hour', 'day', 'month'] as const;
+export type UsageStepName = (typeof USAGE_STEPS)[number];
+
+/** A range of time to be added up, and when it begins in a series. */
+export interface UsageStep {
+  readonly period: UsagePeriod;
+  readonly since: number;
+  readonly until: number | undefined;
+  readonly at?: number;
+}
+
+interface Selection {
+  readonly group: UsageGroup;
+  readonly steps: readonly UsageStep[];
+  readonly keyId?: string | undefined;
+  readonly owner?: string | undefined;
+}
+
+/** A row in a page: its step and its id. */
+interface Position {
+  readonly number: number;
+  readonly id: string;
+}
+
+/** The steps of a range, as far as usage is kept. */
+export function usageSteps(
+  name: UsageStepName,
+  { since, until, now }: { since: number; until: number; now: number },
+): UsageStep[] {
+  const period = name === 'month' ? 'day' : name;
+  const steps: UsageStep[] = [];
+  for (let next = Math.max(since, now - USAGE_PERIODS[period].keptSeconds); next < until; ) {
+    const step = stepOf(next, name);
+    steps.push({ period, since: step.since, until: Math.min(step.until, until), at: step.since });
+    next = step.until;
+  }
+  return steps;
+}
+
+/** A page of the usage by key, owner or route of each step, with the position of its last row if there are more. */
+export async function usageRows(
+  { storage }: { storage: Pick<Storage, 'usage'> },
+  { steps, ...selection }: Selection,
+  { behind, limit }: { behind: Position | undefined; limit: number },
+) {
+  const rows: ReturnType<typeof rowOf>[] = [];
+  let last: Position | undefined;
+  for (const [number, { at, ...range }] of steps.entries()) {
+    if (behind && number < behind.number) continue;
+    const ofStep = number === behind?.number ? { behind: behind.id } : {};
+    const wanted: number = limit - rows.length;
+    const sums = await storage.usage.sums({ ...range, ...ofStep, ...selection, limit: wanted + 1 });
+    for (const sum of sums.slice(0, wanted)) {
+      rows.push(rowOf(sum, selection.group, at));
+      last = { number, id: sum.id };
+    }
+    if (sums.length > wanted) return { rows, last };
+    await nextTurn();
+  }
+  return { rows, last: undefined };
+}
+
+/** Every row. Reads some at a time, so that requests are served in between. */
+export async function allUsageRows(context: { storage: Pick<Storage, 'usage'> }, selection: Selection) {
+  const all: ReturnType<typeof rowOf>[] = [];
+  for (let behind: Position | undefined; ; ) {
+    const { rows, last } = await usageRows(context, selection, { behind, limit: ROWS_AT_ONCE });
+    all.push(...rows);
+    if (!last) return all;
+    behind = last;
+  }
+}
+
+function rowOf(sum: UsageSum, group: UsageGroup, at: number | undefined) {
+  const { id, name, owner, ...used } = usageJson(sum);
+  const named = { key: { id, name, owner }, owner: { owner: id || null }, route: { route: id } }[group];
+  return { ...(at !== undefined && { at: utc(at) }), ...named, ...used };
+}
+
+/** The minute, hour, day or month (UTC) that holds a moment. */
+function stepOf(moment: number, name: UsageStepName): { since: number; until: number } {
+  if (name !== 'month') {
+    const { seconds } = USAGE_PERIODS[name];
+    const since = moment - (moment % seconds);
+    return { since, until: since + seconds };
+  }
+  const date = new Date(moment * 1_000);
+  const startOf = (more: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + more) / 1_000;
+  return { since: startOf(0), until: startOf(1) };
+}

@@ -1,0 +1,91 @@
+import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
+import { type Html, html } from '../../http/docs/html.ts';
+import { firstStep, type Range } from '../charts/range.ts';
+import type { ConsoleContext, ConsoleOptions } from '../frame/context.ts';
+import { empty, onlyFor } from '../frame/element.ts';
+import { choiceLinks } from '../frame/list.ts';
+import { soon } from '../overview/soon.ts';
+import { heading, sortIn, sumsTable } from './sums.ts';
+
+const SHOWN_MAX = 10;
+/** How long a result is cached; longer if the query would otherwise take more than this share of the time. */
+const CACHED_MS = 5_000;
+const TIME_SHARE = 0.02;
+/** How long a page waits for the first result of its range. */
+const WAIT_MS = 500;
+const GROUPS = [
+  { value: '', label: 'by key' },
+  { value: 'owner', label: 'by owner' },
+];
+
+/** What is sought within a range. */
+interface Most {
+  readonly range: Range;
+  readonly group: 'key' | 'owner';
+  readonly sort: UsageSort;
+}
+
+/** Finds the keys or owners with the most of something; undefined while that takes long. */
+export type FindMost = (wanted: Most) => Promise<readonly UsageSum[] | undefined>;
+
+interface Finding {
+  readonly found: Promise<readonly UsageSum[]>;
+  last?: readonly UsageSum[];
+  staleAtMs: number;
+}
+
+/** Creates a query that keeps its results for a few seconds. */
+export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): FindMost {
+  const findings = new Map<string, Finding>();
+  return async ({ range, group, sort }) => {
+    const name = `${range.name} ${group} ${sort}`;
+    const before = findings.get(name);
+    const startedMs = performance.now();
+    if (before && startedMs < before.staleAtMs) return before.last ?? soon(before.found, WAIT_MS);
+    const since = firstStep(range, time.now().unix);
+    const found = storage.usage.most({ period: range.period, since, group, sort, limit: SHOWN_MAX });
+    const finding: Finding = { found, ...(before?.last && { last: before.last }), staleAtMs: Number.POSITIVE_INFINITY };
+    findings.set(name, finding);
+    found.then(
+      (sums) => {
+        const tookMs = performance.now() - startedMs;
+        finding.last = sums;
+        finding.staleAtMs = startedMs + Math.max(CACHED_MS, tookMs / TIME_SHARE);
+      },
+      () => findings.delete(name),
+    );
+    return finding.last ?? soon(found, WAIT_MS);
+  };
+}
+
+/** The keys or owners with the most requests, refusals or errors in a range. */
+export async function mostSection(context: ConsoleContext, range: Range): Promise<Html> {
+  const { query } = context.exchange;
+  const group = query.get('by') === 'owner' ? 'owner' : 'key';
+  const sort = sortIn(query);
+  const found = await context.most({ range, group, sort });
+  const links = choiceLinks({
+    path: '',
+    query,
+    name: 'by',
+    label: 'Keys or owners',
+    options: GROUPS,
+    chosen: group === 'key' ? '' : group,
+  });
+  return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
+<h2 id="busiest-heading">${heading(group, sort)} <small>in ${range.words}</small></h2>
+${links}
+${found === undefined ? html`<p class="soft">Being added up; this takes a while with many keys.</p>` : found.length === 0 ? await nothing(context, range, sort) : sumsTable(group, found)}
+</section>`;
+}
+
+async function nothing(context: ConsoleContext, { words }: Range, sort: UsageSort): Promise<Html> {
+  const { storage, url } = context;
+  if (sort !== 'requests') return html`<p class="soft">None in ${words}.</p>`;
+  if ((await storage.keys.search({ text: '', offset: 0, limit: 1 })).count > 0) {
+    const line = html`A first request appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`;
+    return empty(`No requests with a key in ${words}.`, line);
+  }
+  const create = onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`);
+  return empty('There is no key yet.', html`Every request to the API needs one. ${create}`);
+}

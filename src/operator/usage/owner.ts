@@ -1,0 +1,48 @@
+import { usageCsv } from '../../catalog/operator/csv.ts';
+import { allUsageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
+import { html } from '../../http/docs/html.ts';
+import type { Answer } from '../../http/transport/exchange.ts';
+import { rangeIn, rangeLinks } from '../charts/range.ts';
+import { usageChart } from '../charts/usage.ts';
+import { type ConsoleContext, type ConsoleRoute, nothingHere } from '../frame/context.ts';
+import { count, foreign } from '../frame/element.ts';
+import { page } from '../frame/layout.ts';
+import { addressOf, csvLink } from '../frame/list.ts';
+import { sortLinks, sumsSection } from './sums.ts';
+
+/** The page of an owner: what all keys of a customer used. */
+export const ownerRoutes: readonly ConsoleRoute[] = [
+  { method: 'GET', path: '/owner', handle: showOwner },
+  { method: 'GET', path: '/owner/export', handle: exportMonths },
+];
+
+async function showOwner(context: ConsoleContext): Promise<Answer> {
+  const { storage, exchange, now } = context;
+  const owner = ownerIn(context);
+  const { count: keys } = await storage.keys.search({ text: '', owner, now, offset: 0, limit: 1 });
+  if (keys === 0) throw nothingHere('owner');
+  const range = rangeIn(exchange.query);
+  const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
+<div class="heading"><h1>${foreign(owner)}</h1>${csvLink('/owner/export', { owner }, 'CSV by month')}</div>
+<p><a href="/console${addressOf('/keys', { owner })}">${count(keys)} ${keys === 1 ? 'key' : 'keys'} of this owner</a></p>
+${rangeLinks('/owner', exchange.query)}
+${await usageChart(context, { owner, range })}
+${sortLinks('/owner', exchange.query)}
+${await sumsSection(context, { group: 'key', owner, range })}
+${await sumsSection(context, { group: 'route', owner, range })}`;
+  return page(context, { section: '/keys', title: owner, content });
+}
+
+/** What each key of an owner used in each month, as far as usage is kept. */
+async function exportMonths(context: ConsoleContext): Promise<Answer> {
+  const { now } = context;
+  await context.flushUsage();
+  const steps = usageSteps('month', { since: 0, until: now + 1, now });
+  const rows = await allUsageRows(context, { group: 'key', owner: ownerIn(context), steps });
+  const headers = ['Content-Disposition', 'attachment; filename="usage.csv"'];
+  return { status: 200, headers, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows) };
+}
+
+function ownerIn({ exchange }: ConsoleContext): string {
+  return (exchange.query.get('owner') ?? '').replaceAll('\0', '');
+}

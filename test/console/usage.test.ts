@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { untilTrue } from '../kit/clock.ts';
+import { signIn } from '../kit/console/visitor.ts';
+import { testService } from '../kit/service.ts';
+import { addUsage, LIST } from '../kit/usage.ts';
+
+/** Which customer, which route, when: the tables of usage, and the page of an owner. */
+
+const CREATE = 'POST /v1/categories';
+
+/** Two keys of one owner and one of another, each with its own trouble. */
+async function busyService() {
+  const service = await testService();
+  const now = service.clock.now().unix;
+  const keyIds: Record<string, string> = {};
+  const use = async (
+    keyId: string,
+    [served, refused, clientErrors]: readonly number[],
+    { at = now, route = LIST }: { at?: number; route?: string } = {},
+  ) => {
+    const counts = { served: served ?? 0, refused: refused ?? 0, clientErrors: clientErrors ?? 0, serverErrors: 0 };
+    await addUsage(service.storage, at, [{ keyId, ...counts, first: at, last: at }], route);
+  };
+  for (const [name, owner] of [
+    ['site', 'cus_1'],
+    ['app', 'cus_1'],
+    ['bot', 'a/b & "c"'],
+  ] as const) {
+    keyIds[name] = (await service.issue({ name, owner })).key.id;
+  }
+  const { site = '', app = '', bot = '' } = keyIds;
+  await use(site, [50]);
+  await use(site, [7], { route: CREATE });
+  await use(app, [4, 0, 30]);
+  await use(app, [100], { at: now - 40 * 86_400 });
+  await use(bot, [10, 60, 0]);
+  return { service, operator: await signIn(service), keyIds };
+}
+
+/** The heads of the rows of a section. */
+function headsIn(text: string, section: string): string[] {
+  const [, found = ''] = new RegExp(`<section id="${section}".*?</section>`, 's').exec(text)?.[0].split('<tbody') ?? [];
+  return [...found.matchAll(/<th scope="row">(.*?)<\/th>/gs)].map(([, head = '']) =>
+    head.replaceAll(/<[^>]*>/g, '').trim(),
+  );
+}
+
+test('the busiest, the most refused and the most failing keys and owners are a click apart', async () => {
+  const { service, operator } = await busyService();
+  await using _ = service;
+  const shown = async (query: string) => {
+    let text = '';
+    await untilTrue(async () => {
+      text = await operator.page(`?${query}`);
+      return !text.includes('Being added up');
+    });
+    return [/id="busiest-heading">([^<]*)</.exec(text)?.[1]?.trim(), ...headsIn(text, 'busiest')];
+  };
+  for (const range of ['1h', '24h', '1y']) {
+    const oldest = range === '1y' ? ['app', 'bot', 'site'] : ['bot', 'site', 'app'];
+    assert.deepEqual(await shown(`range=${range}`), ['Busiest keys', ...oldest], range);
+    assert.deepEqual(await shown(`range=${range}&sort=refused`), ['Most refused keys', 'bot'], range);
+    assert.deepEqual(await shown(`range=${range}&sort=errors`), ['Most errors: keys', 'app'], range);
+  }
+  assert.deepEqual(await shown('range=24h&by=owner'), ['Busiest owners', 'cus_1', 'a/b &amp; &quot;c&quot;']);
+  const text = await operator.page('?range=24h&sort=refused');
+  const links = [...text.matchAll(/href="\/console\?([^"]*)"/g)].map(([, query = '']) =>
+    query.replaceAll('&amp;', '&'),
+  );
+  for (const link of ['range=24h&sort=errors', 'range=24h&sort=refused&by=owner', 'range=1h&sort=refused'])
+    assert.ok(links.includes(link), `${link} in ${links}`);
+});
+
+test('an owner has a page with its keys, its routes, and its usage by month', async () => {
+  const { service, operator, keyIds } = await busyService();
+  await using _ = service;
+  const overview = await operator.page('?by=owner&range=24h');
+  const [, link = ''] = /href="\/console(\/owner[^"]*a%2Fb[^"]*)"/.exec(overview) ?? [];
+  assert.match(await operator.page(link.replaceAll('&amp;', '&')), /<h1><bdi>a\/b &amp; &quot;c&quot;<\/bdi><\/h1>/);
+  const text = await operator.page('/owner?owner=cus_1&range=24h');
+  assert.match(text, /2 keys of this owner/);
+  assert.match(text, />57 served<|>61 served</);
+  assert.deepEqual(headsIn(text, 'keys'), ['site', 'app']);
+  assert.deepEqual(headsIn(text, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
+  const failing = await operator.page('/owner?owner=cus_1&range=24h&sort=errors');
+  assert.deepEqual([headsIn(failing, 'keys'), headsIn(failing, 'routes')], [['app'], ['GET /v1/categories']]);
+  const ofKey = await operator.page(`/keys/${keyIds.site}?range=24h`);
+  assert.deepEqual(headsIn(ofKey, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
+  assert.match(ofKey, /href="\/console\/owner\?owner=cus_1"/);
+  const file = await operator.get('/owner/export?owner=cus_1');
+  assert.deepEqual(
+    [file.headers.get('content-type'), file.headers.get('content-disposition')],
+    ['text/csv; charset=utf-8', 'attachment; filename="usage.csv"'],
+  );
+  const rows = (await file.text()).trim().split('\n');
+  assert.equal(rows[0], 'at,id,name,owner,served,refused,clientErrors,serverErrors,first,last');
+  assert.deepEqual(
+    rows
+      .slice(1)
+      .map((row) =>
+        row
+          .split(',')
+          .filter((_, index) => index !== 1)
+          .slice(0, 6)
+          .join(),
+      )
+      .sort(),
+    [
+      '2025-11-01T00:00:00Z,app,cus_1,100,0,0',
+      '2026-01-01T00:00:00Z,app,cus_1,4,0,30',
+      '2026-01-01T00:00:00Z,site,cus_1,57,0,0',
+    ],
+  );
+  assert.equal((await operator.get('/owner?owner=none')).status, 404);
+});
