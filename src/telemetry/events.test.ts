@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { type AnsweredRequest, accessLine } from './events.ts';
+import { missingPrograms } from '../../test/kit/deploy/programs.ts';
+import { temporaryFolder } from '../../test/kit/service.ts';
+import { CatalogError } from '../catalog/error.ts';
+import { type AccessLog, type AnsweredRequest, accessLine, createEvents, type Events } from './events.ts';
+import { createMetrics } from './metrics.ts';
 import { API_SIDE } from './request-metrics.ts';
 
 const LISTED: AnsweredRequest = {
@@ -41,4 +48,236 @@ test('the log line of an answered request equals what pino would write', () => {
 
 test('a duration is logged to the microsecond', () => {
   assert.equal(JSON.parse(accessLine({ ...LISTED, durationMs: 0.123456789 })).durationMs, 0.123);
+});
+
+/** Events whose lines and metrics a test reads. */
+function bench(accessLog: AccessLog = 'all') {
+  const lines: Record<string, unknown>[] = [];
+  const write = (line: string) => lines.push(JSON.parse(line));
+  const metrics = createMetrics();
+  const events = createEvents({ log: pino({ base: null }, { write }), write, accessLog, metrics, redis: 'redis://r' });
+  const samples = async () => {
+    const text = await metrics.registry.metrics();
+    return new Map(
+      [...text.matchAll(/^pet_catalog_(\S+) (\S+)$/gm)].map(([, name = '', value]) => [name, Number(value)]),
+    );
+  };
+  return {
+    events,
+    lines,
+    /** The samples that an event changed, but for buckets, and the lines that it wrote. */
+    async after(happen: (events: Events) => void) {
+      const [before, first] = [await samples(), lines.length];
+      happen(events);
+      const changed = [...(await samples())].filter(
+        ([name, value]) => !/_bucket/.test(name) && !Object.is(before.get(name), value),
+      );
+      const written = lines.slice(first).map(({ time: _, msg: _msg, err, ...line }) => {
+        return err === undefined ? line : { ...line, err: (err as { message?: string }).message ?? err };
+      });
+      return [Object.fromEntries(changed), ...written];
+    },
+  };
+}
+
+const LEVELS = { info: 30, warn: 40, error: 50 } as const;
+const FAILED = new Error('no');
+const OWN = new CatalogError('unavailable', 'away');
+const BAN = { keyId: 'key_1', startedAt: 0, endsAt: 60, reason: 'hasty' };
+const BY = { actor: 'ann', via: 'api' } as const;
+const CHANGED = { id: 1, at: 2, operator: BY, action: 'key.create', target: 'key_1', before: null, after: {} } as const;
+const MADE = { file: 'a.db', at: 5, bytes: 6, durationMs: 7 };
+const FULLNESS = { categories: 1, listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5 };
+const DURATION = (name: string, seconds: number) => ({ [`${name}_sum`]: seconds, [`${name}_count`]: 1 });
+
+/** Each event with the samples that it changes, and its line by level and members. */
+const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof typeof LEVELS, object])[]][] = [
+  [
+    (events) => events.keyBanned({ ...BAN, level: 2 }, 'pro'),
+    { 'bans_total{plan="pro"}': 1 },
+    ['warn', { event: 'key_banned', plan: 'pro', ...BAN, banLevel: 2 }],
+  ],
+  [
+    (events) => events.countsNotSaved(FAILED),
+    { count_save_failures_total: 1 },
+    ['error', { event: 'counts_not_saved', err: 'no' }],
+  ],
+  [(events) => events.countsNotSaved(OWN), { count_save_failures_total: 2 }],
+  [(events) => events.requestCounted(2_000), DURATION('redis_count_duration_seconds', 2)],
+  [(events) => events.refusedFromMemory(), { refusals_from_memory_total: 1 }],
+  [(events) => events.redisFailed(FAILED), { redis_failures_total: 1 }],
+  [(events) => events.redisLate(), { redis_deadlines_total: 1 }],
+  [
+    (events) => events.limiterDegraded(FAILED),
+    { limiter_degraded: 1 },
+    ['error', { event: 'limiter_degraded', redis: 'redis://r', err: 'no' }],
+  ],
+  [
+    (events) => events.limiterRecovered(),
+    { limiter_degraded: 0 },
+    ['warn', { event: 'limiter_recovered', redis: 'redis://r' }],
+  ],
+  [
+    (events) => events.batchStored({ size: 3, durationMs: 4_000, waiting: 5 }),
+    { ...DURATION('commit_duration_seconds', 4), ...DURATION('commit_batch_size', 3), waiting_writes: 5 },
+  ],
+  [(events) => events.storageRead(6_000), DURATION('read_duration_seconds', 6)],
+  [
+    (events) => events.storageFailing('write', { database: 'a.db', failure: 'full', error: FAILED }),
+    { 'storage_failing{work="write"}': 1 },
+    ['error', { event: 'storage_failing', work: 'write', database: 'a.db', reason: 'the disk is full; make room' }],
+  ],
+  [
+    (events) => events.storageFailing('read', { database: 'a.db', failure: 'other', error: FAILED }),
+    { 'storage_failing{work="read"}': 1 },
+    ['error', { event: 'storage_failing', work: 'read', database: 'a.db', err: 'no' }],
+  ],
+  [
+    (events) => events.storageRecovered('write'),
+    { 'storage_failing{work="write"}': 0 },
+    ['warn', { event: 'storage_recovered', work: 'write' }],
+  ],
+  [
+    (events) => events.rowDamaged('api_key_secrets', 'key_1'),
+    { 'damaged_rows{table="api_key_secrets"}': 1 },
+    ['error', { event: 'row_damaged', table: 'api_key_secrets', id: 'key_1' }],
+  ],
+  [
+    (events) => events.databaseAwaited({ server: 's', seconds: 9, error: FAILED }),
+    {},
+    ['warn', { event: 'database_awaited', server: 's', seconds: 9, err: 'no' }],
+  ],
+  [(events) => events.usageNotStored(FAILED), {}, ['error', { event: 'usage_not_stored', err: 'no' }]],
+  [(events) => events.usageNotStored(OWN), {}],
+  [(events) => events.outcomesNotPurged(FAILED), {}, ['error', { event: 'outcomes_not_purged', err: 'no' }]],
+  [(events) => events.outcomesNotPurged(OWN), {}],
+  [(events) => events.changeNotRead(OWN), {}, ['error', { event: 'change_not_read', err: 'away' }]],
+  [
+    (events) => events.connectionCutOff('key_1'),
+    { connections_cut_off_total: 1 },
+    ['warn', { event: 'connection_cut_off', keyId: 'key_1' }],
+  ],
+  [
+    (events) => events.descriptorsExhausted(FAILED),
+    { descriptor_exhaustions_total: 1, descriptors_exhausted: 1 },
+    ['error', { event: 'descriptors_exhausted', err: 'no' }],
+  ],
+  [(events) => events.descriptorsFreed(), { descriptors_exhausted: 0 }, ['warn', { event: 'descriptors_freed' }]],
+  [(events) => events.backupsScheduled(300), { backup_interval_seconds: 300 }],
+  [
+    (events) => events.backupsScheduled(600, { at: 3, bytes: 4 }),
+    { backup_interval_seconds: 600, backup_timestamp_seconds: 3, backup_bytes: 4 },
+  ],
+  [
+    (events) => events.backupMade(MADE),
+    { backup_timestamp_seconds: 5, backup_bytes: 6 },
+    ['info', { event: 'backup_made', ...MADE }],
+  ],
+  [
+    (events) => events.backupFailed('full'),
+    { backup_failures_total: 1 },
+    ['error', { event: 'backup_failed', reason: 'full' }],
+  ],
+  [
+    (events) => events.fullnessMeasured({ ...FULLNESS, categoriesMax: 6, categoriesBytesMax: 7 }),
+    {
+      ...{ categories: 1, categories_max: 6, list_bytes: 2, list_bytes_max: 7 },
+      ...{ database_bytes: 3, database_log_bytes: 4, disk_free_bytes: 5 },
+    },
+  ],
+  [
+    (events) => events.operatorChanged(CHANGED),
+    {},
+    ['info', { event: 'operator_change', ...BY, action: 'key.create', target: 'key_1' }],
+  ],
+  [
+    (events) => events.requestFailed('one', FAILED),
+    {},
+    ['error', { event: 'request_failed', requestId: 'one', err: 'no' }],
+  ],
+  [(events) => events.certificateReloaded(), {}, ['info', { event: 'certificate_reloaded' }]],
+  [(events) => events.certificateNotReloaded(FAILED), {}, ['error', { event: 'certificate_not_reloaded', err: 'no' }]],
+  [
+    (events) => events.serviceStarted({ url: 'u', operatorUrl: 'o', environment: 'staging', version: '1' }),
+    { [`build_info{version="1",environment="staging",node="${process.versions.node}"}`]: 1 },
+    ['info', { event: 'started', url: 'u', operatorUrl: 'o', environment: 'staging', version: '1' }],
+  ],
+  [(events) => events.serviceStopping(), {}, ['info', { event: 'stopping' }]],
+  [(events) => events.serviceStopped(), {}, ['info', { event: 'stopped' }]],
+];
+
+test('each event changes its metrics, and is told in its line', async () => {
+  const { after } = bench();
+  for (const [happen, samples, ...lines] of EVENTS) {
+    const told = lines.map(([level, line]) => ({ level: LEVELS[level], ...line }));
+    assert.deepEqual(await after(happen), [samples, ...told], `${happen}`);
+  }
+});
+
+test('an answered request is counted by its labels, and refusals and failed authentications by their reason', async () => {
+  const { after } = bench('none');
+  const counted = async (change: Partial<AnsweredRequest>) => {
+    const [samples] = await after(({ requestAnswered }) => requestAnswered({ ...LISTED, durationMs: 250, ...change }));
+    return samples;
+  };
+  const duration = (status: number, side = 'listener="public",api="true"') => {
+    const labels = `{${side},method="GET",route="/v1/categories/{categoryId}",status="${status}"}`;
+    return { [`request_duration_seconds_sum${labels}`]: 0.25, [`request_duration_seconds_count${labels}`]: 1 };
+  };
+  assert.deepEqual(await counted({}), duration(200));
+  assert.deepEqual(await counted({ status: 429, plan: 'pro', code: 'daily_quota_exceeded' }), {
+    ...duration(429),
+    'refusals_total{listener="public",api="true",plan="pro",reason="daily_quota_exceeded"}': 1,
+  });
+  assert.deepEqual(await counted({ status: 401, code: 'invalid_api_key' }), {
+    ...duration(401),
+    'failed_authentications_total{listener="public",api="true",reason="invalid_api_key"}': 1,
+  });
+  const operator = { listener: 'operator', api: 'false', status: 401, code: 'invalid_token' } as const;
+  assert.deepEqual(await counted(operator), {
+    ...duration(401, 'listener="operator",api="false"'),
+    'failed_authentications_total{listener="operator",api="false",reason="invalid_token"}': 1,
+  });
+  assert.deepEqual(await counted({ status: 403, code: 'insufficient_scope' }), duration(403));
+});
+
+test('the access log has all answers, or those that took a second, or none; a 5xx is told as an error', () => {
+  const told = (accessLog: AccessLog) => {
+    const { events, lines } = bench(accessLog);
+    for (const status of [200, 404, 503])
+      for (const durationMs of [999, 1_000]) {
+        const requestId = `${status} ${durationMs}`;
+        const cause = status === 503 ? OWN : undefined;
+        events.requestAnswered({ ...LISTED, status, durationMs, requestId, code: undefined, cause });
+      }
+    return lines.map(({ level, event, requestId }) => `${level} ${event} ${requestId}`);
+  };
+  const errors = ['503 999', '503 1000'].map((id) => `50 request_failed ${id}`);
+  const answers = ['200 999', '200 1000', '404 999', '404 1000'].map((id) => `30 request ${id}`);
+  assert.deepEqual(told('none'), errors);
+  assert.deepEqual(told('errors'), ['30 request 200 1000', '30 request 404 1000', ...errors]);
+  assert.deepEqual(told('all'), [
+    ...answers,
+    ...['503 999', '503 1000'].flatMap((id) => [`50 request_failed ${id}`, `30 request ${id}`]),
+  ]);
+});
+
+test('a certificate is told of 14 days before its end, and as an error once it has ended', {
+  skip: missingPrograms('openssl'),
+}, async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'cert.pem');
+  const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=a', '-days', '30', '-out', file];
+  assert.equal(spawnSync('openssl', [...args, '-keyout', join(folder.path, 'key.pem')]).status, 0);
+  const pem = readFileSync(file, 'utf8');
+  const { after } = bench();
+  const [first] = (await after((events) => events.certificateUsed(pem, 0))) as [Record<string, number>];
+  const ends = first.certificate_expires_timestamp_seconds ?? 0;
+  const endsAt = new Date(ends * 1_000).toISOString().replace('.000', '');
+  const told = async (now: number) => (await after((events) => events.certificateUsed(pem, now))).slice(1);
+  assert.deepEqual(await told(ends - 14 * 86_400 - 1), []);
+  const line = { event: 'certificate_expires', endsAt };
+  assert.deepEqual(await told(ends - 14 * 86_400), [{ level: 40, ...line }]);
+  assert.deepEqual(await told(ends - 1), [{ level: 40, ...line }]);
+  assert.deepEqual(await told(ends), [{ level: 50, ...line, event: 'certificate_expired' }]);
 });

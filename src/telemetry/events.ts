@@ -191,8 +191,8 @@ function limitEvents({ log, metrics, redis }: EventSinks) {
   return {
     keyBanned(ban, plan) {
       metrics.bans.inc({ plan });
-      const { keyId, startedAt, endsAt, level, reason } = ban;
-      log.warn({ event: 'key_banned', plan, keyId, startedAt, endsAt, level, reason });
+      const { keyId, startedAt, endsAt, level: banLevel, reason } = ban;
+      log.warn({ event: 'key_banned', plan, keyId, startedAt, endsAt, banLevel, reason });
     },
     countsNotSaved(error) {
       metrics.unsavedCounts.inc();

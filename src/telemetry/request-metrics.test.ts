@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createMetrics } from './metrics.ts';
 import { API_SIDE, RequestDurations } from './request-metrics.ts';
 
 test('methods that no operation has share one series, however many callers invent', () => {
@@ -16,4 +17,50 @@ test('methods that no operation has share one series, however many callers inven
     ['other', 4],
     ['', 1],
   ]);
+});
+
+test('a duration is in the class whose bound it does not exceed, and classes are told cumulatively', async () => {
+  const { requests, registry } = createMetrics();
+  const labels = { ...API_SIDE, method: 'GET', route: '/v1/pets', status: 200 };
+  for (const seconds of [0.0005, 0.0006, 0.001, 10, 10.5]) requests.observe(labels, seconds);
+  const text = await registry.metrics();
+  const name = 'pet_catalog_request_duration_seconds';
+  const series = 'listener="public",api="true",method="GET",route="/v1/pets",status="200"';
+  const samples = [...text.matchAll(new RegExp(`^${name}(_\\w+)\\{(?:le="([^"]*)",)?${series}\\} (\\S+)$`, 'gm'))];
+  const bounds = ['0.0025', '0.005', '0.01', '0.025', '0.05', '0.1', '0.25', '0.5', '1', '2.5'];
+  assert.deepEqual(
+    samples.map(([, suffix, le, value]) => [suffix, le, Number(value).toFixed(4)]),
+    [
+      ['_bucket', '0.0005', '1.0000'],
+      ['_bucket', '0.001', '3.0000'],
+      ...bounds.map((bound) => ['_bucket', bound, '3.0000']),
+      ['_bucket', '10', '4.0000'],
+      ['_bucket', '+Inf', '5.0000'],
+      ['_sum', undefined, '20.5021'],
+      ['_count', undefined, '5.0000'],
+    ],
+  );
+});
+
+test('every series of a closed set is told from the start, at 0', async () => {
+  const text = await createMetrics().registry.metrics();
+  const series = (name: string) =>
+    [...text.matchAll(new RegExp(`^pet_catalog_${name}\\{(.*)\\} 0$`, 'gm'))].map(([, labels = '']) =>
+      [...labels.matchAll(/"([^"]*)"/g)].map(([, value]) => value).join(' '),
+    );
+  const plans = ['free', 'pro', 'business', 'enterprise'];
+  const reasons = ['rate_limit_exceeded', 'daily_quota_exceeded', 'key_banned'];
+  assert.deepEqual(series('bans_total'), plans);
+  assert.deepEqual(
+    series('refusals_total'),
+    plans.flatMap((plan) => reasons.map((reason) => `public true ${plan} ${reason}`)),
+  );
+  assert.deepEqual(series('failed_authentications_total'), [
+    'public true missing_api_key',
+    'public true invalid_api_key',
+    'operator false missing_token',
+    'operator false invalid_token',
+  ]);
+  assert.deepEqual(series('damaged_rows'), ['categories', 'pets', 'orders', 'api_keys', 'api_key_secrets']);
+  assert.deepEqual(series('storage_failing'), ['read', 'write']);
 });
