@@ -69,10 +69,11 @@ test('answers are counted by key, minute and outcome, and all keys together', as
   for (const status of [200, 201, 304, 404, 429, 503]) recorder.record('key_1', list(status), clock.now().unix);
   clock.advance(59);
   recorder.record('key_2', list(200), clock.now().unix);
+  recorder.record('key_1', list(429), clock.now().unix);
   clock.advance(1);
   recorder.record('key_1', list(200), clock.now().unix);
   await recorder[Symbol.asyncDispose]();
-  const one = { keyId: 'key_1', served: 3, clientErrors: 1, refused: 1, serverErrors: 1, first: noon, last: noon };
+  const one = { keyId: 'key_1', served: 3, clientErrors: 1, refused: 2, serverErrors: 1, first: noon, last: noon + 59 };
   const two = {
     keyId: 'key_2',
     served: 1,
@@ -84,7 +85,7 @@ test('answers are counted by key, minute and outcome, and all keys together', as
   };
   const later = { ...two, keyId: 'key_1', first: noon + 60, last: noon + 60 };
   assert.deepEqual(added, [
-    { minute: noon, records: [{ ...one, keyId: '*', served: 4, last: noon + 59 }, one, two] },
+    { minute: noon, records: [{ ...one, keyId: '*', served: 4 }, one, two] },
     { minute: noon + 60, records: [{ ...later, keyId: '*' }, later] },
   ]);
 });
@@ -251,10 +252,13 @@ test('the usage of routes since the last flush goes to its minute, and a failed 
   answer('unmatched', 404, 0.0004, { method: 'BREW' });
   for (const route of ['/console', '/api/v1/keys', '/metrics', '/docs', '/healthz'])
     answer(route, 200, 1, { side: operator });
+  answer('/docs', 200, 1, { side: { listener: 'public', api: 'false' } });
   const noon = clock.now().unix;
   goDown(true);
   await recorder.flush();
   answer('/v1/pets', 503, 0.0004);
+  answer('/v1/pets', 200, 0.0004);
+  answer('/v1/pets', 200, 0.002);
   clock.advance(60);
   goDown(false);
   await recorder[Symbol.asyncDispose]();
@@ -276,7 +280,8 @@ test('the usage of routes since the last flush goes to its minute, and a failed 
   );
   assert.deepEqual(
     [later?.minute, later?.routes],
-    [noon + 60, [{ ...none, route: 'GET /v1/pets', serverErrors: 1, durations: durations(0) }]],
+    [noon + 60, [{ ...none, route: 'GET /v1/pets', served: 2, serverErrors: 1, durations: durations(0, 0, 2) }]],
+    'also of a series that was there before',
   );
   assert.equal(triedRoutes.length, 3);
 });

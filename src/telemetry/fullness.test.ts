@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { manualClock, untilTrue } from '../../test/kit/clock.ts';
+import { measureFullness } from './fullness.ts';
+
+test('how full the catalog is is measured at the start and every ten seconds, also after a failure', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const part = { listBytes: 2, databaseBytes: 3, logBytes: 4, diskFreeBytes: 5 };
+  let asked = 0;
+  const told: object[] = [];
+  using _measuring = await measureFullness({
+    storage: {
+      fullness: async () => {
+        asked += 1;
+        if (asked === 2) throw new Error('away');
+        return { categories: asked, ...part };
+      },
+    },
+    time: manualClock(),
+    events: { fullnessMeasured: (measured) => told.push(measured) },
+    bounds: { categoriesMax: 10, categoriesBytesMax: 1_000 },
+  });
+  const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000 };
+  assert.deepEqual(told, [{ categories: 1, ...part, ...bounds }]);
+  t.mock.timers.tick(9_999);
+  await nextTurn();
+  assert.equal(asked, 1);
+  t.mock.timers.tick(1);
+  await untilTrue(() => asked === 2);
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  t.mock.timers.tick(10_000);
+  await untilTrue(() => told.length === 2);
+  assert.deepEqual(told[1], { categories: 3, ...part, ...bounds });
+});

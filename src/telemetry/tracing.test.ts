@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json as readJson } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { CatalogError } from '../catalog/error.ts';
+import { asksForTraces, startTracing } from './tracing.ts';
+
+test('traces are asked for by an endpoint or by the exporter, and turned off by OpenTelemetry’s own variables', () => {
+  const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:1';
+  for (const [env, asks] of [
+    [{}, false],
+    [{ OTEL_SERVICE_NAME: 'shop' }, false],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT }, true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, false],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:1' }, true],
+    [{ OTEL_TRACES_EXPORTER: 'otlp' }, true],
+    [{ OTEL_TRACES_EXPORTER: 'console' }, false],
+    [{ OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT }, false],
+    [{ OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT }, false],
+    [{ OTEL_SDK_DISABLED: 'TRUE', OTEL_TRACES_EXPORTER: 'otlp' }, false],
+    [{ OTEL_SDK_DISABLED: 'false', OTEL_EXPORTER_OTLP_ENDPOINT }, true],
+  ] as const)
+    assert.equal(asksForTraces(env), asks, JSON.stringify(env));
+});
+
+interface Span {
+  readonly name: string;
+  readonly status: { readonly code?: number };
+  readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[];
+}
+
+test('a span is an error if the answer is a 5xx or there is none, and what fails below it by a defect alone', async () => {
+  const spans: Span[] = [];
+  const server = createServer(async (request, response) => {
+    const sent = (await readJson(request)) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+    spans.push(...sent.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((each) => each.spans)));
+    response.end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    await using tracing = await startTracing('1.2.3');
+    const failing = tracing.trace('storage', {
+      refuse: () => Promise.reject(new CatalogError('not_found', 'There is none')),
+      break: () => Promise.reject(new TypeError('a defect')),
+      breakAtOnce: () => {
+        throw new RangeError('a defect');
+      },
+    });
+    await assert.rejects(failing.refuse(), /none/, 'without a request nothing is traced');
+    const serve = tracing.requests(async ({ route }: { route: string }) => {
+      if (route === 'refused') await failing.refuse().catch(() => {});
+      if (route === 'broken') await failing.break().catch(() => {});
+      if (route === 'broken') assert.throws(() => failing.breakAtOnce());
+    });
+    for (const [route, status] of [
+      ['good', 304],
+      ['refused', 404],
+      ['limited', 429],
+      ['broken', 500],
+      ['away', 503],
+      ['cut off', undefined],
+    ] as const) {
+      const request = { method: 'GET', headers: {} };
+      await serve({ request, requestId: 'one', route, keyId: undefined, status, traceId: undefined });
+    }
+  } finally {
+    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+    server.closeAllConnections();
+    server.close();
+  }
+  const ERROR = 2;
+  const typeOf = ({ attributes }: Span) => attributes.find(({ key }) => key === 'error.type')?.value.stringValue;
+  assert.deepEqual(
+    spans.map((span) => [span.name, span.status.code === ERROR, typeOf(span)]),
+    [
+      ['GET good', false, undefined],
+      ['storage.refuse', false, 'not_found'],
+      ['GET refused', false, undefined],
+      ['GET limited', false, undefined],
+      ['storage.break', true, 'TypeError'],
+      ['storage.breakAtOnce', true, 'RangeError'],
+      ['GET broken', true, undefined],
+      ['GET away', true, undefined],
+      ['GET cut off', true, undefined],
+    ],
+  );
+});
