@@ -181,8 +181,13 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
   [
     (events) => events.fullnessMeasured({ ...FULLNESS, categoriesMax: 6, categoriesBytesMax: 7 }),
     {
-      ...{ categories: 1, categories_max: 6, list_bytes: 2, list_bytes_max: 7 },
-      ...{ database_bytes: 3, database_log_bytes: 4, disk_free_bytes: 5 },
+      categories: 1,
+      categories_max: 6,
+      list_bytes: 2,
+      list_bytes_max: 7,
+      database_bytes: 3,
+      database_log_bytes: 4,
+      disk_free_bytes: 5,
     },
   ],
   [
