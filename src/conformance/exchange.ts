@@ -36,6 +36,9 @@ export interface Shown {
   readonly curl: string;
 }
 
+/** A rule that cannot be judged, with the reason. */
+export class Skipped extends Error {}
+
 /** A request that got no answer, or none that is HTTP. */
 export class NoAnswer extends Error {
   readonly sent: Sent;

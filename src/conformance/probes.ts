@@ -1,6 +1,5 @@
-import { type Exchange, jsonOf, limitsOf, membersOf } from './exchange.ts';
+import { type Exchange, jsonOf, limitsOf, membersOf, Skipped } from './exchange.ts';
 import type { Category, Listing } from './list-reader.ts';
-import { Skipped } from './rule.ts';
 import { creating, type Trial } from './trial.ts';
 
 /** One more than servers that cap a list by default give. */

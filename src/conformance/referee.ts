@@ -1,8 +1,8 @@
 import { printable } from '../verdict/writer.ts';
 import { Client } from './client.ts';
-import { type Answer, NoAnswer, type Sent, type Shown } from './exchange.ts';
+import { type Answer, NoAnswer, type Sent, type Shown, Skipped } from './exchange.ts';
 import { FIRST_PROBES } from './probes.ts';
-import { Broken, type Level, type Report, type Rule, Skipped, type Verdict } from './rule.ts';
+import { Broken, type Level, type Report, type Rule, type Verdict } from './rule.ts';
 import { RULES } from './rules.ts';
 import { refusals } from './spending.ts';
 import { type Keys, type Pace, Trial } from './trial.ts';

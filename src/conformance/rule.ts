@@ -1,4 +1,4 @@
-import type { Exchange, Shown } from './exchange.ts';
+import { type Exchange, type Shown, Skipped } from './exchange.ts';
 import type { Trial } from './trial.ts';
 
 /** `published`: what the interface says, and nothing more. `ours`: also this project's decisions where it is silent. */
@@ -33,9 +33,6 @@ export class Broken extends Error {
     this.exchanges = exchanges;
   }
 }
-
-/** A rule that cannot be judged, with the reason. */
-export class Skipped extends Error {}
 
 /** Throws `Broken` unless the condition holds. */
 export function expect(holds: boolean, seen: string, ...exchanges: readonly Exchange[]): asserts holds {

@@ -1,5 +1,5 @@
-import { dateOf, type Exchange, limitsOf, NoAnswer, retryAfterOf } from './exchange.ts';
-import { known, Skipped } from './rule.ts';
+import { dateOf, type Exchange, limitsOf, NoAnswer, retryAfterOf, Skipped } from './exchange.ts';
+import { known } from './rule.ts';
 import type { Trial } from './trial.ts';
 
 /** A limited key has a smaller limit; a larger one would take too many requests. */

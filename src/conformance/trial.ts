@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Client, Sending } from './client.ts';
-import { type Exchange, jsonOf, membersOf, NoAnswer, retryAfterOf, type Sent, type Shown, shown } from './exchange.ts';
+import {
+  type Exchange,
+  jsonOf,
+  membersOf,
+  NoAnswer,
+  retryAfterOf,
+  type Sent,
+  type Shown,
+  Skipped,
+  shown,
+} from './exchange.ts';
 import { parseJson } from './list-reader.ts';
-import { Skipped } from './rule.ts';
 
 const CREATES_MAX = 40;
 const REQUEST_SECONDS_MAX = 10;

@@ -1,9 +1,17 @@
 import type { Operator } from '../../src/catalog/audit.ts';
 import { issueToken, type OperatorToken, type Role } from '../../src/catalog/operator/token.ts';
-import type { TestService } from './service.ts';
+import type { Storage } from '../../src/catalog/storage.ts';
+import type { Time } from '../../src/stdx/time.ts';
 
 /** The operator recorded for manual changes in tests. */
 export const OPERATOR: Operator = { actor: 'test', via: 'cli' };
+
+/** A running service with its storage. */
+interface Served {
+  readonly storage: Storage;
+  readonly clock: Pick<Time, 'now'>;
+  readonly operatorUrl: string;
+}
 
 /** A program with a token of the operator API. */
 export interface ApiClient {
@@ -14,7 +22,7 @@ export interface ApiClient {
 }
 
 /** Issues a token, named after its role unless told otherwise. */
-export async function apiClient(service: TestService, role: Role, name: string = role): Promise<ApiClient> {
+export async function apiClient(service: Served, role: Role, name: string = role): Promise<ApiClient> {
   const context = { storage: service.storage, now: service.clock.now().unix, by: OPERATOR };
   const issued = await issueToken(context, { name, role });
   return {
@@ -29,7 +37,7 @@ export async function apiClient(service: TestService, role: Role, name: string =
 
 /** A request to the operator API. */
 export function callApi(
-  service: TestService,
+  service: Served,
   method: string,
   path: string,
   { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},

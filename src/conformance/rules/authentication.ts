@@ -1,6 +1,6 @@
-import type { Answer, Exchange } from '../exchange.ts';
+import { type Answer, type Exchange, Skipped } from '../exchange.ts';
 import { unknownKeyLike, withoutKey, withUnknownKey } from '../probes.ts';
-import { expect, expectStatus, known, type Rule, Skipped } from '../rule.ts';
+import { expect, expectStatus, known, type Rule } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 /** Headers that differ between any two answers. */

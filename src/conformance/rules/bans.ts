@@ -1,6 +1,6 @@
-import { type Exchange, jsonOf, membersOf, retryAfterOf } from '../exchange.ts';
+import { type Exchange, jsonOf, membersOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { resetOf } from '../probes.ts';
-import { expect, expectStatus, known, type Rule, Skipped } from '../rule.ts';
+import { expect, expectStatus, known, type Rule } from '../rule.ts';
 import { ask, askLimited, askUntilRefused, waitOut } from '../spending.ts';
 import type { Trial } from '../trial.ts';
 

@@ -1,4 +1,4 @@
-import { type Exchange, jsonOf, membersOf } from '../exchange.ts';
+import { type Exchange, jsonOf, membersOf, Skipped } from '../exchange.ts';
 import { type Category, isInt64, type Listing } from '../list-reader.ts';
 import {
   badJson,
@@ -15,7 +15,7 @@ import {
   withoutKey,
   withUnknownKey,
 } from '../probes.ts';
-import { expect, expectStatus, type Rule, Skipped } from '../rule.ts';
+import { expect, expectStatus, type Rule } from '../rule.ts';
 
 const NEW_ID = 'When the body is valid, the response is 201 with a Category that carries a newly assigned id.';
 const CATEGORY = 'Category: every field of NewCategory, plus id: integer, int64, unique, assigned by the service.';

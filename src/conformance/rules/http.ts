@@ -1,6 +1,6 @@
-import { type Exchange, jsonOf, membersOf, momentOf } from '../exchange.ts';
+import { type Exchange, jsonOf, membersOf, momentOf, Skipped } from '../exchange.ts';
 import { create, createdOf, head, list, listOf, notModified, unknownPath } from '../probes.ts';
-import { expect, expectStatus, type Rule, Skipped } from '../rule.ts';
+import { expect, expectStatus, type Rule } from '../rule.ts';
 import { creating, type RawTarget, type Trial } from '../trial.ts';
 
 const PAGES_MAX = 8;

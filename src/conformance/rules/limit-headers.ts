@@ -1,4 +1,4 @@
-import { dateOf, type Exchange, limitsOf, NoAnswer, retryAfterOf } from '../exchange.ts';
+import { dateOf, type Exchange, limitsOf, NoAnswer, retryAfterOf, Skipped } from '../exchange.ts';
 import {
   create,
   head,
@@ -14,7 +14,7 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { expect, type Level, type Rule, Skipped } from '../rule.ts';
+import { expect, type Level, type Rule } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 /** The sentence of the published interface that several rules check. */

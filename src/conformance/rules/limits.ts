@@ -1,6 +1,6 @@
-import { dateOf, type Exchange, jsonOf, limitsOf, membersOf, momentOf, retryAfterOf } from '../exchange.ts';
+import { dateOf, type Exchange, jsonOf, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { resetOf } from '../probes.ts';
-import { expect, expectStatus, known, type Rule, Skipped } from '../rule.ts';
+import { expect, expectStatus, known, type Rule } from '../rule.ts';
 import { countAdmitted, countUnknown, refusals, type Spent, spend, waitOut } from '../spending.ts';
 import type { Trial } from '../trial.ts';
 import { EVERY, expectLimits, LIMITS_1 } from './limit-headers.ts';

@@ -4,6 +4,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { ConsoleSession } from '../../catalog/operator/session.ts';
 import { includesRole, type Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
+import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import type { Health } from '../../http/health.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Limiter } from '../../limits/limiter.ts';
@@ -14,9 +15,9 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
+import type { Range } from '../charts/range.ts';
 import type { Examination } from '../overview/examination.ts';
 import type { Vitals } from '../overview/vitals.ts';
-import type { FindMost } from '../usage/most.ts';
 import type { SentFile } from './multipart.ts';
 
 /** A setting as the console shows it, with secrets masked. */
@@ -58,6 +59,13 @@ export interface ConsoleOptions {
   url(): string;
 }
 
+/** The keys or owners with the most of something within a range. */
+export interface Most {
+  readonly range: Range;
+  readonly group: 'key' | 'owner';
+  readonly sort: UsageSort;
+}
+
 /** A request of a signed-in operator. */
 export interface ConsoleContext extends ConsoleOptions {
   readonly exchange: Exchange;
@@ -74,7 +82,8 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly form: URLSearchParams;
   /** The file that came with the form. */
   readonly file?: SentFile | undefined;
-  readonly most: FindMost;
+  /** Finds the keys or owners with the most of something; undefined while that takes long. */
+  most(wanted: Most): Promise<readonly UsageSum[] | undefined>;
   readonly examination: Examination | undefined;
 }
 

@@ -1,8 +1,8 @@
-import type { Role } from '../../catalog/operator/token.ts';
+import type { ConsoleSession } from '../../catalog/operator/session.ts';
+import { includesRole, type Role } from '../../catalog/operator/token.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
-import { type ConsoleContext, may } from './context.ts';
 
 /** A point in time in UTC; a script converts it to the reader's zone and keeps UTC as the tooltip. */
 export function moment(unixSeconds: number): Html {
@@ -75,17 +75,17 @@ export function empty(title: string, advice: Html): Html {
 }
 
 /** A POST form with the session's CSRF token. */
-export function post(context: ConsoleContext, action: string, content: Html): Html {
+export function post(context: { readonly csrf: string }, action: string, content: Html): Html {
   return html`<form method="post" action="/console${action}">${csrfField(context)}${content}</form>`;
 }
 
 /** What is shown only to sessions with a role. */
-export function onlyFor(context: ConsoleContext, role: Role, content: Html): Html {
-  return may(context, role) ? content : html``;
+export function onlyFor({ session }: { readonly session: ConsoleSession }, role: Role, content: Html): Html {
+  return includesRole(session.role, role) ? content : html``;
 }
 
 /** The hidden field with the CSRF token; forms are refused without it. */
-export function csrfField({ csrf }: ConsoleContext): Html {
+export function csrfField({ csrf }: { readonly csrf: string }): Html {
   return html`<input type="hidden" name="csrf" value="${csrf}">`;
 }
 

@@ -18,16 +18,6 @@ const GROUPS = [
   { value: 'owner', label: 'by owner' },
 ];
 
-/** What is sought within a range. */
-interface Most {
-  readonly range: Range;
-  readonly group: 'key' | 'owner';
-  readonly sort: UsageSort;
-}
-
-/** Finds the keys or owners with the most of something; undefined while that takes long. */
-export type FindMost = (wanted: Most) => Promise<readonly UsageSum[] | undefined>;
-
 interface Finding {
   readonly found: Promise<readonly UsageSum[]>;
   last?: readonly UsageSum[];
@@ -35,7 +25,7 @@ interface Finding {
 }
 
 /** Creates a query that keeps its results for a few seconds. */
-export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): FindMost {
+export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): ConsoleContext['most'] {
   const findings = new Map<string, Finding>();
   return async ({ range, group, sort }) => {
     const name = `${range.name} ${group} ${sort}`;

@@ -1,8 +1,8 @@
 import sql, { raw } from 'sql-template-tag';
 import type { AuditAction, AuditEntry, AuditQuery, AuditStorage, Operator } from '../../catalog/audit.ts';
 import type { Transaction } from '../engine.ts';
-import { contains, insertInto, where } from './statement.ts';
-import { nextId, type Tables } from './tables.ts';
+import { contains, insertInto, nextId, where } from './statement.ts';
+import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 /** The audit log in SQL. Append-only. */

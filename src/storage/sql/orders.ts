@@ -10,8 +10,8 @@ import type { Connection } from '../engine.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { once } from './once.ts';
 import { ID_IN_INDEX, selectPet, setStock, unknown } from './pets.ts';
-import { insertInto, one } from './statement.ts';
-import { nextId, type Tables } from './tables.ts';
+import { insertInto, nextId, one } from './statement.ts';
+import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 /** Orders in SQL. Stock is taken and returned in the same transaction. */

@@ -18,8 +18,8 @@ import type { Time } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { type RowGuard, seal } from './checksum.ts';
 import { once } from './once.ts';
-import { assignments, insertInto, where } from './statement.ts';
-import { nextId, type Tables } from './tables.ts';
+import { assignments, insertInto, nextId, where } from './statement.ts';
+import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 /** The id as the indexes of filtered lists hold it, those of one filter and those of two: see `selectPage`. */

@@ -1,5 +1,5 @@
 import sql, { bulk, empty, join, raw, type Sql } from 'sql-template-tag';
-import type { Connection, Statement } from '../engine.ts';
+import type { Connection, Statement, Transaction } from '../engine.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 
 /** An insert of rows that list their columns in the same order; `tail` follows them. */
@@ -75,4 +75,15 @@ export class RowsInsert<Table extends keyof Tables> {
 
 function quoted(name: string): string {
   return `"${name}"`;
+}
+
+/** Assigns the next id of a table, above all ids ever assigned: a deleted row does not free its id. */
+export async function nextId(trx: Transaction, kind: Tables['last_ids']['kind']): Promise<number> {
+  const [row] = await trx.all<Pick<Tables['last_ids'], 'last_id'>>(
+    sql`select last_id from last_ids where kind = ${kind}`,
+  );
+  if (!row) throw new Error(`The last id of ${kind} is missing`);
+  const id = row.last_id + 1;
+  await trx.run(sql`update last_ids set last_id = ${id} where kind = ${kind}`);
+  return id;
 }

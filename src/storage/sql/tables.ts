@@ -1,11 +1,9 @@
-import sql from 'sql-template-tag';
 import type { AuditAction, Operator } from '../../catalog/audit.ts';
 import type { Role } from '../../catalog/operator/token.ts';
 import type { PetStatus } from '../../catalog/pet.ts';
 import type { PlanName } from '../../catalog/plan.ts';
 import type { Change } from '../../catalog/storage.ts';
 import type { UsagePeriod } from '../../catalog/usage.ts';
-import type { Transaction } from '../engine.ts';
 
 /** Rows per statement, well below the number of parameters that an engine binds. */
 export const ROWS_PER_STATEMENT = 100;
@@ -202,15 +200,4 @@ export interface Tables {
   };
   /** A version per kind of change, raised with each one, so that other processes know what to reload. */
   change_versions: { kind: Change; version: number };
-}
-
-/** Assigns the next id of a table, above all ids ever assigned: a deleted row does not free its id. */
-export async function nextId(trx: Transaction, kind: Tables['last_ids']['kind']): Promise<number> {
-  const [row] = await trx.all<Pick<Tables['last_ids'], 'last_id'>>(
-    sql`select last_id from last_ids where kind = ${kind}`,
-  );
-  if (!row) throw new Error(`The last id of ${kind} is missing`);
-  const id = row.last_id + 1;
-  await trx.run(sql`update last_ids set last_id = ${id} where kind = ${kind}`);
-  return id;
 }
