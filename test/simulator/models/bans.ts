@@ -77,7 +77,8 @@ export class BanModel {
       ...ban,
       answeredMs: nowMs,
       storedMs: known?.storedMs,
-      liftBegunMs: known?.liftBegunMs ?? this.#voidingMs(ban.keyId, ban.startedAt * 1_000, roughUntilMs),
+      // `startedAt` is by the clock of the process, which may have been stepped.
+      liftBegunMs: known?.liftBegunMs ?? this.#voidingMs(ban.keyId, ban.endsMs - length, roughUntilMs),
       liftedMs: known?.liftedMs,
       mayBeLost: false,
     });
