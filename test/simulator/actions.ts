@@ -10,8 +10,10 @@ import type { World, WorldKey } from './world.ts';
 const KEPT_SECONDS = 86_400;
 /** A step of the clock is noticed within a second, and saved half a second later. */
 const MOVED_MS = 3_000;
-/** How often an operator lifts the ban of a key that has none. */
-const LIFTS_OF_NOTHING = 0.3;
+/** Refusals count from so long on after the first one. */
+const COUNTED_MS = 2_000;
+/** How often an operator lifts the ban of any key, though another may have one. */
+const LIFTS_OF_ANY = 0.3;
 const FAULTS: Readonly<Record<Fault, number>> = { slow: 3, lossy: 3, silent: 1, down: 2 };
 const STORAGE_UNAVAILABLE = ['unavailable', 'outcome_unknown', 'catalog_full'];
 
@@ -23,11 +25,12 @@ const WEIGHTS = {
   retry: 4,
   changePlan: 3,
   revoke: 1.5,
-  liftBan: 2,
+  liftBan: 3,
   rename: 1,
   remove: 2,
   import: 1,
   databaseFault: 3,
+  outage: 1.5,
   fullDisk: 0.7,
   redisFault: 4,
   redisRestart: 2,
@@ -100,11 +103,7 @@ export class Actions {
         this.#onAny((server, key) => this.#world.send(server, key, { operation }));
       }
     },
-    hammer: () =>
-      this.#onAny((server, key) => {
-        for (let left = this.#dice.between(5, 25); left > 0; left -= 1)
-          this.#world.send(server, key, { operation: 'list' });
-      }),
+    hammer: () => this.#onAny((server, key) => this.#hammer(server, key)),
     create: () => {
       for (let left = this.#dice.between(1, 6); left > 0; left -= 1) this.#soon(() => this.#create());
     },
@@ -132,6 +131,7 @@ export class Actions {
       this.#world.note(`${name}: the database is ${fault}`);
       ways.database.start(fault, this.#dice.between(50, 4_000));
     },
+    outage: () => this.#onAny((server, key) => this.#outage(server, key)),
     fullDisk: () => this.#fillDisk(),
     redisFault: () => {
       const { ways, name } = this.#anyServer;
@@ -182,14 +182,27 @@ export class Actions {
   }
 
   /** With a server that is up, and a key. */
-  #onAny(work: (server: Server, key: WorldKey) => void): void {
+  #onAny(work: (server: Server, key: WorldKey) => void, keys: readonly WorldKey[] = this.#world.keys): void {
     const server = this.#dice.pick(this.#world.up);
-    const key = this.#dice.pick(this.#world.keys);
+    const key = this.#dice.pick(keys);
     if (server && key) work(server, key);
   }
 
   #soon(work: () => void): void {
     this.#world.time.after(this.#dice.between(0, 60), work);
+  }
+
+  #hammer(server: Server, key: WorldKey): void {
+    for (let left = this.#dice.between(5, 25); left > 0; left -= 1)
+      this.#world.send(server, key, { operation: 'list' });
+  }
+
+  /** A server loses the database while a client is about to be banned, and an operator lifts bans meanwhile. */
+  #outage(server: Server, key: WorldKey): void {
+    this.#world.note(`${server.name}: the database is down`);
+    server.ways.database.start('down', this.#dice.between(2_000, 6_000));
+    for (const ms of [0, COUNTED_MS]) this.#world.time.after(ms, () => this.#hammer(server, key));
+    this.#world.time.after(COUNTED_MS + this.#dice.between(0, 2_000), () => this.#liftBan());
   }
 
   #changePlan(): void {
@@ -254,9 +267,11 @@ export class Actions {
   }
 
   #liftBan(): void {
-    const { time, limits, dice } = this.#world;
+    const { time, limits, dice, keys } = this.#world;
+    const banned = keys.filter(({ id }) => limits.bans.isOn(id, time.nowMs));
+    const among = banned.length === 0 || dice.chance(LIFTS_OF_ANY) ? keys : banned;
     this.#onAny(({ life }, key) => {
-      if (!life || !(limits.bans.isOn(key.id, time.nowMs) || dice.chance(LIFTS_OF_NOTHING))) return;
+      if (!life) return;
       const end = limits.bans.beginLift(key.id, time.nowMs);
       limits.lifted(key.id, time.nowMs);
       const callOff = this.#world.onDeath(life, () => end({ nowMs: time.nowMs, isDone: false }));
@@ -272,7 +287,7 @@ export class Actions {
           end({ nowMs: time.nowMs, isDone: false });
         })
         .finally(callOff);
-    });
+    }, among);
   }
 
   #edit(change: (life: Life, id: number) => Promise<unknown>): void {
