@@ -18,6 +18,7 @@ const invocation: Invocation = {
   input: () => buffer(process.stdin),
   print: (text) => process.stdout.write(`${text}\n`),
   tell: (text) => process.stderr.write(`${text}\n`),
+  hasColours: (name) => process[name].isTTY && process[name].hasColors() && !process.argv.includes('--no-color'),
   progress: showProgress,
   stop: stop.signal,
   stopsGracefully: false,

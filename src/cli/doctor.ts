@@ -16,7 +16,7 @@ import { CERTIFICATE_SECONDS_MIN, certificateEnd } from '../telemetry/events.ts'
 import type { Finding } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { findIneffective } from './ineffective.ts';
-import { type Invocation, settings, sources, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, problemText, settings, sources, UsageError, withSettings } from './invocation.ts';
 import type { RepairOptions } from './repair.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;
@@ -44,7 +44,8 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
       if (options.backup ?? options.to) throw new UsageError('--backup and --to go with --repair');
       const findings = await examineSettings(() => sources(self, invocation));
       const lines = findings.map((each) => {
-        const line = `${MARKS[each.status]}${each.check}: ${each.finding}`;
+        const mark = MARKS[each.status];
+        const line = `${each.status === 'problem' ? problemText(mark, 'stdout', invocation) : mark}${each.check}: ${each.finding}`;
         return each.status === 'ok' ? line : `${line}\n        → ${each.advice}`;
       });
       invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(findings) : lines.join('\n'));

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { styleText } from 'node:util';
 import { type Command, Option } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
@@ -17,6 +18,8 @@ export interface Invocation {
   print(text: string): void;
   /** Writes messages to stderr. */
   tell(text: string): void;
+  /** Whether a stream is a terminal that shows colours, and neither `NO_COLOR` nor `--no-color` forbids them. */
+  hasColours(stream: 'stdout' | 'stderr'): boolean;
   /** Shows progress, on a terminal only. */
   progress(doing: string, done: number, total: number): void;
   /** Aborted when the process is asked to stop, if `stopsGracefully`; its reason is the exit code for the signal. */
@@ -24,6 +27,11 @@ export interface Invocation {
   stopsGracefully: boolean;
   /** Calls back when the process is asked to reload its files (SIGHUP). */
   onReload(reload: () => void): void;
+}
+
+/** What says on a stream that something is wrong: red where it shows colours. */
+export function problemText(text: string, stream: 'stdout' | 'stderr', { hasColours }: Invocation): string {
+  return hasColours(stream) ? styleText('red', text, { validateStream: false }) : text;
 }
 
 /** A command that failed, with its exit code: 2 for a wrong command line unless given, 0 after `--help`. */

@@ -27,6 +27,11 @@ test('an error has its stack, and hostile text stays on its line', () => {
   );
 });
 
+test('where the terminal shows colours the level of an error is red', () => {
+  const [warning, error] = [40, 50].map((level) => readable(JSON.stringify({ level, time: AT, event: 'x' }), true));
+  assert.deepEqual([warning, error], ['12:30:05 WARN  x\n', '12:30:05 \x1b[31mERROR\x1b[39m x\n']);
+});
+
 test('keys of both environments are redacted, wherever they are in a line', () => {
   const keys = ['live', 'test'].map((kind) => `petcat_${kind}_${'a1'.repeat(18)}`);
   const script = `

@@ -1,5 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { styleText } from 'node:util';
 import { type Logger, levels, pino } from 'pino';
 import type { Config } from '../config.ts';
 
@@ -8,6 +9,7 @@ const STDERR = 2;
 const BUFFERED_BYTES_MAX = 1024 * 1024;
 const CLOSE_MS = 500;
 const CLOSE_CHECK_INTERVAL_MS = 10;
+const ERROR_LEVEL = levels.values.error ?? 50;
 const KEY = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
 
 /** An open log. */
@@ -20,10 +22,11 @@ export interface OpenLog {
 }
 
 /**
- * Opens the log on stderr: JSON lines or, on a terminal, lines for people. Keys are redacted in every line. A full disk
- * or a reader that stalls or goes away loses lines; it never blocks the service, grows its memory or delays its stop.
+ * Opens the log on stderr: JSON lines or, on a terminal, lines for people, with errors in red if `isColoured`. Keys are
+ * redacted in every line. A full disk or a reader that stalls or goes away loses lines; it never blocks the service,
+ * grows its memory or delays its stop.
  */
-export function openLog(level: Config['logLevel']): OpenLog {
+export function openLog(level: Config['logLevel'], isColoured = false): OpenLog {
   const isTerminal = process.stderr.isTTY === true;
   const writeText = isStream() ? writeToStream : writeToFile;
   let lines = '';
@@ -35,7 +38,7 @@ export function openLog(level: Config['logLevel']): OpenLog {
   const write = (line: string) => {
     // Lines of one turn of the event loop share a write.
     if (lines === '') setImmediate(flush);
-    lines += isTerminal ? readable(line) : line;
+    lines += isTerminal ? readable(line, isColoured) : line;
   };
   process.stderr.on('error', () => {});
   return {
@@ -75,10 +78,12 @@ function writeToFile(text: string): void {
 }
 
 /** Formats a log line for people: time (UTC), level, event, then the other members by name. */
-export function readable(line: string): string {
+export function readable(line: string, isColoured = false): string {
   const { time, level, event, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
   const at = new Date(Number(time)).toISOString().slice(11, 19);
-  const label = (levels.labels[Number(level)] ?? '').toUpperCase().padEnd(5);
+  const name = (levels.labels[Number(level)] ?? '').toUpperCase().padEnd(5);
+  const isRed = isColoured && Number(level) >= ERROR_LEVEL;
+  const label = isRed ? styleText('red', name, { validateStream: false }) : name;
   const members = Object.entries(rest).map(([name, value]) => `${name}=${plain(value)}`);
   const stack = err ? `\n  ${String((err as { stack?: unknown }).stack).replaceAll('\n', '\n  ')}` : '';
   return `${[at, label, String(event), ...members].join(' ')}${stack}\n`;

@@ -5,7 +5,7 @@ import { LimiterNotOpened } from '../limits/limiter.ts';
 import { ServiceNotStarted } from '../service.ts';
 import { DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, UsageError } from './invocation.ts';
+import { type Invocation, problemText, UsageError } from './invocation.ts';
 
 type AddCommands = (program: Command, invocation: Invocation, load: () => Promise<Command>) => void;
 
@@ -53,9 +53,11 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
   const program = new Command('pet-catalog')
     .description('The pet catalog service and its tools')
     .version(VERSION, '--version', 'print the version')
+    .option('--no-color', 'no colours on a terminal')
     .configureOutput({
       writeOut: (text) => invocation.print(text.trimEnd()),
       writeErr: (text) => invocation.tell(text.trimEnd()),
+      outputError: (text, write) => write(problemText(text.trimEnd(), 'stderr', invocation)),
     })
     .exitOverride(rethrow)
     .showHelpAfterError('(see --help)');
@@ -73,23 +75,24 @@ function rethrow(error: CommanderError): never {
 }
 
 /** Prints an error in one line, or one line per mistake, and returns its exit code. */
-function report(error: unknown, { tell }: Invocation): number {
+function report(error: unknown, invocation: Invocation): number {
+  const tell = (problem: string) => invocation.tell(`${problemText('pet-catalog:', 'stderr', invocation)} ${problem}`);
   if (error instanceof UsageError) {
-    if (error.message) tell(`pet-catalog: ${error.message}`);
+    if (error.message) tell(error.message);
     return error.exitCode;
   }
   if (error instanceof ConfigMistakes) {
-    for (const mistake of error.mistakes) tell(`pet-catalog: ${mistake}`);
+    for (const mistake of error.mistakes) tell(mistake);
     return 2;
   }
   if (error instanceof CatalogError || NOT_STARTED.some((kind) => error instanceof kind)) {
-    tell(`pet-catalog: ${(error as Error).message}`);
+    tell((error as Error).message);
     return error instanceof CatalogError && error.code === 'validation_failed' ? 2 : 1;
   }
   if (error instanceof Error && 'syscall' in error) {
-    tell(`pet-catalog: ${error.message}`);
+    tell(error.message);
     return 1;
   }
-  tell(`pet-catalog: ${error instanceof Error ? (error.stack ?? error.message) : error}`);
+  tell(error instanceof Error ? (error.stack ?? error.message) : `${error}`);
   return 1;
 }

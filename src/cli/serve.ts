@@ -96,7 +96,7 @@ async function serve(
   const machine = systemTime();
   const turned = config.rehearsal ? new (await import('../rehearsal/turned-time.ts')).TurnedTime(machine) : undefined;
   const time = turned ?? machine;
-  const { log, write, close } = openLog(config.logLevel);
+  const { log, write, close } = openLog(config.logLevel, invocation.hasColours('stderr'));
   const metrics = createMetrics();
   const events = createEvents({
     log,

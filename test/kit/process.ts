@@ -53,6 +53,7 @@ async function runHere(args: readonly string[], { cwd, env = {} }: RunOptions): 
         tell: (text) => {
           output.stderr += `${text}\n`;
         },
+        hasColours: () => false,
         progress: () => {},
         stop: new AbortController().signal,
         stopsGracefully: false,

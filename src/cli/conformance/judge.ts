@@ -119,11 +119,11 @@ function realPace(invocation: Invocation): Pace {
   };
 }
 
-function printed(report: Report, { json, junit, tap }: Options, { env }: Invocation): string {
+function printed(report: Report, { json, junit, tap }: Options, invocation: Invocation): string {
   if (json) return JSON.stringify(report);
   if (junit) return junitOf([suiteOf(report)]);
   if (tap) return tapOf([suiteOf(report)]);
-  const style = process.stdout.isTTY && !env.NO_COLOR ? COLOURED : PLAIN;
+  const style = invocation.hasColours('stdout') ? COLOURED : PLAIN;
   return textOf(suiteOf(report), { style, words: WORDS });
 }
 

@@ -119,7 +119,7 @@ async function run(scripts: readonly string[], words: readonly string[], context
 
   const formatted = options.json ? JSON.stringify(verdicts.map(({ report }) => report)) : written(verdicts, options);
   output?.write(formatted ?? runText(verdicts, PLAIN));
-  const style = process.stdout.isTTY && !invocation.env.NO_COLOR ? COLOURED : PLAIN;
+  const style = invocation.hasColours('stdout') ? COLOURED : PLAIN;
   invocation.print((!output && formatted) || runText(verdicts, style));
   const stale = expected.stale(verdicts.map(({ report }) => report));
   for (const sentence of stale) invocation.tell(`pet-catalog: ${sentence}`);
