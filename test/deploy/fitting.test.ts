@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { ERROR_CODES } from '../../src/catalog/error.ts';
+import { STATUS_OF } from '../../src/http/errors.ts';
+import { BODY_BYTES_MAX } from '../../src/http/transport/body.ts';
+import { URL_CHARACTERS_MAX } from '../../src/http/transport/request-head.ts';
+import { parseDuration } from '../../src/stdx/duration.ts';
+import { testService } from '../kit/service.ts';
+
+/** The numbers of the files in deploy/ fit those of the service, and each other's. */
+
+const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url));
+const text = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
+// biome-ignore lint/suspicious/noExplicitAny: kubernetes.test.ts compares manifests with their schemas
+const yaml = (file: string): any => parse(text(file), { merge: true });
+
+/** The value of a directive of nginx or Caddy, the only one of its name. */
+function directive(file: string, name: string): string {
+  const found = [...text(file).matchAll(new RegExp(`^\\s*${name} ([^;{}\\n]*?);?$`, 'gm'))].map(([, value]) => value);
+  assert.equal(found.length, 1, `${name} in ${file}: ${found}`);
+  return found[0] ?? '';
+}
+
+function seconds(file: string, name: string): number {
+  return parseDuration(directive(file, name)) ?? assert.fail(`${name} in ${file} is no duration`);
+}
+
+const SITE = 'nginx/pet-catalog.conf';
+const CADDY = 'caddy/Caddyfile';
+
+test('idle connections of the proxies end before those of the service, and theirs to clients as late', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  const answer = await service.call(secret, '/rate_limit', { headers: { connection: 'keep-alive' } });
+  const idle = Number(/^timeout=(\d+)$/.exec(answer.headers.get('keep-alive') ?? '')?.[1]);
+  assert.ok(idle > 0);
+  const files = ['nginx/upstream.conf', 'nginx/upstream.scaled.conf'];
+  const before = [...files.map((file) => seconds(file, 'keepalive_timeout')), seconds(CADDY, 'keepalive')];
+  assert.ok(
+    before.every((each) => each > 0 && each < idle),
+    `${before} of ${idle} s`,
+  );
+  assert.deepEqual([seconds(SITE, 'keepalive_timeout'), seconds(CADDY, 'idle')], [idle, idle]);
+});
+
+test('a proxy waits as long as the service does, and retries only what was certainly not executed', () => {
+  const head = [seconds(SITE, 'client_header_timeout'), seconds(CADDY, 'read_header')];
+  const body = [seconds(SITE, 'client_body_timeout'), seconds(SITE, 'proxy_send_timeout'), seconds(CADDY, 'read_body')];
+  const answer = [seconds(SITE, 'proxy_read_timeout'), seconds(CADDY, 'response_header_timeout')];
+  // The service gives a request 29 s, and checks each half second.
+  assert.deepEqual(
+    [head, body, answer],
+    [
+      [10, 10],
+      [30, 30, 30],
+      [35, 35],
+    ],
+  );
+  assert.deepEqual(directive(SITE, 'proxy_next_upstream').split(' '), ['error', 'timeout']);
+  assert.equal(directive(SITE, 'proxy_next_upstream_tries'), '2');
+  assert.equal(directive(SITE, 'ssl_protocols'), 'TLSv1.2 TLSv1.3');
+});
+
+test('what the proxies say themselves has codes, statuses and bounds of the service', () => {
+  const own = /'(\{"code":.*\})'|`(\{"code":.*\})`/g;
+  const errors = [SITE, CADDY].flatMap((file) =>
+    [...text(file).matchAll(own)].map(([, single, quoted]) => JSON.parse(single ?? quoted ?? '')),
+  );
+  assert.equal(errors.length, 12);
+  const bounds = { payload_too_large: `${BODY_BYTES_MAX} bytes`, uri_too_long: `${URL_CHARACTERS_MAX} characters` };
+  for (const { code, status, message } of errors) {
+    if (code in STATUS_OF) assert.equal(status, STATUS_OF[code as keyof typeof STATUS_OF], code);
+    else assert.ok(!ERROR_CODES.includes(code), code);
+    if (code in bounds) assert.ok(message.endsWith(`at most ${bounds[code as keyof typeof bounds]}`), message);
+  }
+  for (const [, status, error = ''] of text(SITE).matchAll(/^ {4}(\d{3}) +'(\{.*\})';$/gm))
+    assert.equal(JSON.parse(error).status, Number(status));
+  const security = [...text(SITE).matchAll(/Strict-Transport-Security "([^"]*)" always;/g)].map(([, value]) => value);
+  assert.deepEqual(security, ['max-age=31536000', 'max-age=31536000'], 'of answers, and of errors of its own');
+});
+
+test('Redis evicts and keeps nothing, and its password reaches the check of its health', () => {
+  const { command, environment, healthcheck } = yaml('compose.scaled.yaml').services.redis;
+  const options = Object.fromEntries(
+    command
+      .slice(1)
+      .flatMap((word: string, index: number, all: string[]) => (word.startsWith('--') ? [[word, all[index + 1]]] : [])),
+  );
+  assert.deepEqual(options, {
+    '--save': '',
+    '--appendonly': 'no',
+    '--maxmemory': '256mb',
+    '--maxmemory-policy': 'noeviction',
+    '--requirepass': environment.REDISCLI_AUTH,
+  });
+  assert.deepEqual(healthcheck.test, ['CMD', 'redis-cli', 'ping']);
+});
+
+test('a rolling update and a drain leave two of three pods, whose labels every manifest means', () => {
+  const { spec, metadata } = yaml('kubernetes/deployment.yaml');
+  const budget = yaml('kubernetes/poddisruptionbudget.yaml').spec;
+  const policy = yaml('kubernetes/networkpolicy.yaml').spec;
+  const { labels, annotations } = spec.template.metadata;
+  for (const selector of [
+    spec.selector.matchLabels,
+    budget.selector.matchLabels,
+    policy.podSelector.matchLabels,
+    yaml('kubernetes/service.yaml').spec.selector,
+    ...spec.template.spec.topologySpreadConstraints.map(
+      (each: { labelSelector: { matchLabels: object } }) => each.labelSelector.matchLabels,
+    ),
+  ])
+    assert.deepEqual(selector, labels);
+  assert.deepEqual(metadata.labels, labels);
+  assert.deepEqual([spec.replicas, spec.strategy.rollingUpdate], [3, { maxSurge: 1, maxUnavailable: 0 }]);
+  assert.deepEqual([budget.maxUnavailable, budget.unhealthyPodEvictionPolicy], [1, 'AlwaysAllow']);
+  const [{ ports, resources }] = spec.template.spec.containers;
+  const portNamed = (wanted: string) =>
+    ports.find(({ name }: { name: string }) => name === wanted)?.containerPort as number;
+  assert.equal(annotations['prometheus.io/port'], `${portNamed('operator')}`);
+  assert.deepEqual(resources, { requests: { cpu: '250m', memory: '192Mi' }, limits: { memory: '512Mi' } });
+  const open = (rules: { ports: { port: unknown }[] }[]) => rules.map((rule) => rule.ports.map(({ port }) => port));
+  assert.deepEqual(open(policy.ingress), [['http'], ['operator']]);
+  assert.deepEqual(
+    open(policy.egress),
+    [
+      [53, 53],
+      [5_432, 6_379, 4_317, 4_318],
+    ],
+    'names, PostgreSQL, Redis and OTLP',
+  );
+  assert.deepEqual(yaml('kubernetes/service.yaml').spec.ports, [{ name: 'http', port: 80, targetPort: 'http' }]);
+});
+
+test('systemd restarts what failed, and gives it the files and the memory that it needs', () => {
+  const unit = text('systemd/pet-catalog.service');
+  const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1];
+  assert.deepEqual(
+    ['Restart', 'RestartSec', 'StartLimitIntervalSec', 'LimitNOFILE', 'MemoryMax', 'UMask'].map(setting),
+    ['on-failure', '1s', '0', '32768', '1G', '0077'],
+  );
+});
+
+test('an alert pages or waits for the morning, as soon as the runbook promises', () => {
+  const { groups } = yaml('prometheus/alerts.yaml');
+  const rules = groups[0].rules as { alert: string; for?: string; labels: { severity: string } }[];
+  assert.deepEqual(
+    Object.fromEntries(rules.map((rule) => [rule.alert, `${rule.labels.severity} ${rule.for ?? 'at once'}`])),
+    {
+      PetCatalogDown: 'page 1m',
+      PetCatalogErrors: 'page 2m',
+      PetCatalogSlow: 'ticket 5m',
+      PetCatalogStorageFailing: 'page 1m',
+      PetCatalogDamagedRows: 'page at once',
+      PetCatalogWritesWaiting: 'page 1m',
+      PetCatalogCountsNotSaved: 'ticket 2m',
+      PetCatalogRedisDown: 'ticket 2m',
+      PetCatalogRedisLate: 'ticket at once',
+      PetCatalogGuessing: 'ticket 5m',
+      PetCatalogBans: 'ticket at once',
+      PetCatalogBusy: 'ticket 2m',
+      PetCatalogConnections: 'ticket 2m',
+      PetCatalogNoDescriptors: 'page at once',
+      PetCatalogBackupOld: 'ticket 10m',
+      PetCatalogRestarting: 'ticket at once',
+      PetCatalogNearlyFull: 'ticket 5m',
+      PetCatalogDiskLow: 'ticket 5m',
+      PetCatalogLogLarge: 'ticket 10m',
+      PetCatalogCertificate: 'ticket 5m',
+    },
+  );
+});
+
+test('a panel of the dashboard has the quantile that its words promise', () => {
+  const { panels } = JSON.parse(text('grafana/dashboard.json')) as {
+    panels: { title: string; targets: { expr: string; legendFormat?: string }[] }[];
+  };
+  let quantiles = 0;
+  for (const { title, targets } of panels) {
+    for (const { expr, legendFormat = '' } of targets) {
+      const [, share] = /histogram_quantile\((0\.\d+)/.exec(expr) ?? [];
+      if (share === undefined) continue;
+      const said = `${legendFormat} ${title}`.replace('half', '50 of 100');
+      const [, named] = /\b(\d\d) of 100/.exec(said.replace(/\(p(\d\d)\)/, '$1 of 100')) ?? [];
+      assert.equal(Number(share), Number(named) / 100, `${title}: ${expr}`);
+      quantiles += 1;
+    }
+  }
+  assert.ok(quantiles >= 10);
+});
