@@ -253,19 +253,27 @@ export interface KeyStorage {
   /** The rotated secrets of each of these keys that are still in their grace, the last to end first. */
   graces(ids: readonly string[], now: number): Promise<Map<string, Grace[]>>;
   /** Ends the graces of a key now; undefined if the id is unknown. A revoked key stays as it is. */
-  endGraces(id: string, now: number, by: Operator): Promise<ApiKey | undefined>;
+  endGraces(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /** Keys, oldest first. */
   list(): Promise<ApiKey[]>;
   /** A range of the filtered and sorted keys, and the count of all that the filter selects. */
   search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
   /** A page of the keys that a filter selects, newest first. */
   page(query: KeyQuery): Promise<KeyPage>;
-  /** This and the next two return the updated key, or undefined if the id is unknown. A revoked key stays as it is. */
+  /**
+   * This and the next two return the updated key, or undefined if the id is unknown. A revoked key stays as it is.
+   * Every change throws what `unless` throws.
+   */
   update(id: string, changes: KeyChanges, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /** Adds a secret; earlier ones end at `oldEndAt` at the latest. Returns a revoked key unchanged. */
-  rotate(id: string, secret: SecretRecord, rotation: Rotation): Promise<ApiKey | undefined>;
+  rotate(
+    id: string,
+    secret: SecretRecord,
+    rotation: Rotation,
+    unless?: Precondition<ApiKey>,
+  ): Promise<ApiKey | undefined>;
   /** Revokes permanently; a repeat keeps the first moment. */
-  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined>;
+  revoke(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /**
    * Bans a key, unless one of its bans runs meanwhile: then that one stands. Undefined if the key's bans were lifted
    * since the epoch in which this one was decided, or if there is no such key. Made again with the same start, it
@@ -276,7 +284,7 @@ export interface KeyStorage {
    * Ends the running ban, so that it does not lengthen later ones, and begins the next epoch. False without a running
    * ban: the epoch begins all the same, which ends one that is still to be stored.
    */
-  lift(id: string, now: number, by: Operator): Promise<boolean>;
+  lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean>;
   /** The running bans of all keys, newest first. */
   bans(now: number): Promise<KeyBan[]>;
   /** The bans of a key, running, over or lifted, newest first. */

@@ -302,8 +302,32 @@ test('If-Match guards keys and categories, and using a key does not change its v
   assert.deepEqual([late.status, (await json<{ code: string }>(late)).code], [412, 'precondition_failed']);
   assert.equal((await service.storage.keys.find(key.id))?.name, 'one');
 
+  const now = service.clock.now().unix;
+  await storeBan(service.storage, { keyId: key.id, startedAt: now, endsAt: now + 60, level: 1, reason: 'hasty' });
+  const current = renamed.headers.get('etag') ?? '';
+  assert.equal(await etagOf(), current, 'a ban does not count');
+  const changes = [
+    ['POST', `${path}/rotate`, 200],
+    ['DELETE', `${path}/graces`, 204],
+    ['DELETE', `${path}/ban`, 204],
+    ['POST', `${path}/revoke`, 200],
+  ] as const;
+  const audited = async () => (await service.storage.audit.list({ since: 0, target: key.id, limit: 20 })).length;
+  const before = await audited();
+  for (const [method, change] of changes) {
+    const refused = await admin.send(method, change, undefined, { 'if-match': etag });
+    assert.equal(refused.status, 412, change);
+  }
+  assert.equal(await audited(), before, 'nothing was changed');
+  for (const [method, change, status] of changes) {
+    const done = await admin.send(method, change, undefined, { 'if-match': await etagOf() });
+    assert.equal(done.status, status, change);
+  }
+  assert.equal(await audited(), before + 4);
+
   await service.storage.categories.insert({ name: 'Dog' }, { keyId: key.id });
-  const seen = (await service.call(secret, '/categories/1')).headers.get('etag') ?? '';
+  const other = await service.issue();
+  const seen = (await service.call(other.secret, '/categories/1')).headers.get('etag') ?? '';
   for (const [tag, status] of [
     ['"other"', 412],
     [seen, 200],
@@ -313,6 +337,6 @@ test('If-Match guards keys and categories, and using a key does not change its v
     assert.equal(answer.status, status, tag);
   }
   assert.equal((await admin.send('DELETE', '/categories/1', undefined, { 'if-match': seen })).status, 412);
-  const now = (await service.call(secret, '/categories/1')).headers.get('etag') ?? '';
-  assert.equal((await admin.send('DELETE', '/categories/1', undefined, { 'if-match': now })).status, 204);
+  const latest = (await service.call(other.secret, '/categories/1')).headers.get('etag') ?? '';
+  assert.equal((await admin.send('DELETE', '/categories/1', undefined, { 'if-match': latest })).status, 204);
 });

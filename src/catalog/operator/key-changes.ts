@@ -23,7 +23,7 @@ export interface ChangeContext {
   readonly environment: Environment;
   readonly now: number;
   readonly by: Operator;
-  /** What must hold of a key for a change of its members. */
+  /** What must hold of a key that is changed, or nothing is. */
   readonly precondition?: Precondition<ApiKey> | undefined;
 }
 
@@ -59,7 +59,7 @@ export async function changeKey(context: ChangeContext, id: string, wanted: KeyC
  * Gives a key a new secret; earlier ones end after the grace. Throws `validation_failed`, `not_found` or `key_revoked`.
  */
 export async function rotateKey(context: ChangeContext, id: string, graceSeconds: number): Promise<IssuedKey> {
-  const { storage, environment, now, by } = context;
+  const { storage, environment, now, by, precondition } = context;
   if (graceSeconds > ROTATION_GRACE_MAX_SECONDS) {
     throw new CatalogError('validation_failed', `The grace is ${graceSeconds} s; at most 30d are possible`);
   }
@@ -73,23 +73,23 @@ export async function rotateKey(context: ChangeContext, id: string, graceSeconds
   const secret = mintSecret(environment);
   const rotation = { now, oldEndAt: now + graceSeconds, by };
   // A revoked key stays as it was, so the new secret is useless.
-  return { key: usable(await storage.keys.rotate(id, secretRecord(secret), rotation), id), secret };
+  return { key: usable(await storage.keys.rotate(id, secretRecord(secret), rotation, precondition), id), secret };
 }
 
 /** Ends the old secrets of a key that are in their grace. Throws `not_found` or `key_revoked`. */
-export async function endGraces({ storage, now, by }: ChangeContext, id: string): Promise<void> {
-  usable(await storage.keys.endGraces(id, now, by), id);
+export async function endGraces({ storage, now, by, precondition }: ChangeContext, id: string): Promise<void> {
+  usable(await storage.keys.endGraces(id, now, by, precondition), id);
 }
 
 /** Revokes a key permanently; a second time changes nothing. Throws `not_found`. */
-export async function revokeKey({ storage, now, by }: ChangeContext, id: string): Promise<ApiKey> {
-  return found(await storage.keys.revoke(id, now, by), id);
+export async function revokeKey({ storage, now, by, precondition }: ChangeContext, id: string): Promise<ApiKey> {
+  return found(await storage.keys.revoke(id, now, by, precondition), id);
 }
 
 /** Lifts the ban of a key; false without one. Throws `not_found`. */
 export async function liftBan(context: ChangeContext, id: string): Promise<boolean> {
   await keyWithId(context, id);
-  return context.storage.keys.lift(id, context.now, context.by);
+  return context.storage.keys.lift(id, context.now, context.by, context.precondition);
 }
 
 function usable(key: ApiKey | undefined, id: string): ApiKey {

@@ -3,7 +3,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { banJson } from '../../catalog/operator/json.ts';
 import { liftBan } from '../../catalog/operator/key-changes.ts';
 import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
-import { KEY_ID, keyIdOf } from './keys.ts';
+import { guarded, KEY_ID, keyIdOf } from './keys.ts';
 import type { ApiOperation } from './operation.ts';
 import { Ban } from './schema.ts';
 
@@ -57,10 +57,11 @@ const lift: ApiOperation = {
   permission: 'keys',
   pathParameters: [KEY_ID],
   success: { status: 204, description: 'The ban is lifted' },
-  errors: ['not_found'],
+  errors: ['not_found', 'precondition_failed'],
   async handle(context, exchange) {
     const id = keyIdOf(exchange);
-    if (!(await liftBan(context, id))) throw new CatalogError('not_found', `The key ${id} is not banned`);
+    if (!(await liftBan(guarded(context, exchange), id)))
+      throw new CatalogError('not_found', `The key ${id} is not banned`);
     return { status: 204 };
   },
 };

@@ -172,8 +172,7 @@ const updateKey: ApiOperation = {
   errors: ['not_found', 'key_revoked', 'precondition_failed'],
   async handle(context, exchange) {
     const wanted = readWanted(checkChange(exchange.body));
-    const precondition = preconditionOf(exchange);
-    return keyAnswer(context, await changeKey({ ...context, precondition }, keyIdOf(exchange), wanted));
+    return keyAnswer(context, await changeKey(guarded(context, exchange), keyIdOf(exchange), wanted));
   },
 };
 
@@ -189,7 +188,7 @@ const rotate: ApiOperation = {
   pathParameters: [KEY_ID],
   body: { schema: Rotation, example: { grace: '24h' }, isOptional: true },
   success: { status: 200, description: 'The key with its new secret', schema: IssuedKey, example: ISSUED_EXAMPLE },
-  errors: ['not_found', 'key_revoked'],
+  errors: ['not_found', 'key_revoked', 'precondition_failed'],
   handle(context, exchange) {
     const { grace = GRACE } = checkRotation(exchange.body ?? {});
     const seconds = parseDuration(grace);
@@ -214,9 +213,9 @@ const endKeyGraces: ApiOperation = {
   permission: 'keys',
   pathParameters: [KEY_ID],
   success: { status: 204, description: 'Only the newest secret works' },
-  errors: ['not_found', 'key_revoked'],
+  errors: ['not_found', 'key_revoked', 'precondition_failed'],
   async handle(context, exchange) {
-    await endGraces(context, keyIdOf(exchange));
+    await endGraces(guarded(context, exchange), keyIdOf(exchange));
     return { status: 204 };
   },
 };
@@ -232,7 +231,7 @@ const revoke: ApiOperation = {
   permission: 'keys',
   pathParameters: [KEY_ID],
   success: { status: 200, description: 'The revoked key', schema: Key, example: EXAMPLE },
-  errors: ['not_found'],
+  errors: ['not_found', 'precondition_failed'],
   handle: (context, exchange) =>
     changeByPath(context, exchange, async (change, id) => ({ key: await revokeKey(change, id) })),
 };
@@ -251,7 +250,18 @@ export const keyOperations: readonly ApiOperation[] = [
 /** Answers with a key and its validator. */
 async function keyAnswer(context: ApiContext, key: ApiKey): Promise<Answer> {
   const [shown] = await keysJson(context, [key]);
-  return { status: 200, headers: ['ETag', etagOf(JSON.stringify(key))], body: JSON.stringify(shown) };
+  return { status: 200, headers: ['ETag', etagOf(JSON.stringify(guardedPart(key)))], body: JSON.stringify(shown) };
+}
+
+/** The same with `If-Match`, which takes the `ETag` of the key. */
+export function guarded(context: ApiContext, exchange: Exchange): ApiContext {
+  const precondition = preconditionOf(exchange);
+  return { ...context, precondition: precondition && ((key) => precondition(guardedPart(key))) };
+}
+
+/** What the validator of a key covers: a ban comes and goes without an operator. */
+function guardedPart({ ban: _, epoch: __, ...members }: ApiKey): object {
+  return members;
 }
 
 /** The id of the key in the path. */
@@ -266,7 +276,11 @@ async function changeByPath(
 ): Promise<Answer> {
   const id = keyIdOf(exchange);
   const details = (await keyDetails(context, [id]))(id);
-  return changedKeyAnswer(context, exchange, { status: 200, details, make: (change) => make(change, id) });
+  return changedKeyAnswer(guarded(context, exchange), exchange, {
+    status: 200,
+    details,
+    make: (change) => make(change, id),
+  });
 }
 
 /** The known members of a body, with moments in Unix seconds. */

@@ -158,8 +158,8 @@ export class SqlKeys implements KeyStorage {
     return found;
   }
 
-  endGraces(id: string, now: number, by: Operator): Promise<ApiKey | undefined> {
-    return this.#change(id, async (trx) => {
+  endGraces(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
+    return this.#change(id, unless, async (trx) => {
       const ended = await this.#endSecrets(trx, sql`key_id = ${id} and ends_at > ${now}`, now);
       if (ended.length === 0) return;
       const before = ended.map(({ prefix, ends_at }) => ({ prefix, endsAt: ends_at }));
@@ -201,24 +201,25 @@ export class SqlKeys implements KeyStorage {
   }
 
   update(id: string, changes: KeyChanges, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
-    return this.#transactions.changeKey(id, async (trx) => {
-      const key = await this.#readKey(trx, id);
-      if (!key || key.revokedAt !== null) return key;
-      unless?.(key);
+    return this.#change(id, unless, async (trx, key) => {
       const names = Object.keys(changes) as (keyof KeyChanges)[];
       const changed = names.filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(key[name]));
-      if (changed.length === 0) return key;
+      if (changed.length === 0) return;
       const { id: _, ...row } = fromKey({ ...key, ...changes });
       await trx.run(sql`update api_keys set ${assignments(row)} where id = ${id}`);
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
       const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
       await recordAudit(trx, { at: this.#time.now().unix, by, action: 'key.update', target: id, before, after });
-      return this.#readKey(trx, id);
     });
   }
 
-  rotate(id: string, secret: SecretRecord, { now, oldEndAt, by }: Rotation): Promise<ApiKey | undefined> {
-    return this.#change(id, async (trx, key) => {
+  rotate(
+    id: string,
+    secret: SecretRecord,
+    { now, oldEndAt, by }: Rotation,
+    unless?: Precondition<ApiKey>,
+  ): Promise<ApiKey | undefined> {
+    return this.#change(id, unless, async (trx, key) => {
       await this.#endSecrets(trx, sql`key_id = ${id} and (ends_at is null or ends_at > ${oldEndAt})`, oldEndAt);
       await insertSecret(trx, id, secret, now);
       const [before, after] = [{ prefix: key.prefix }, { prefix: secret.prefix, oldEndsAt: oldEndAt }];
@@ -226,8 +227,8 @@ export class SqlKeys implements KeyStorage {
     });
   }
 
-  revoke(id: string, now: number, by: Operator): Promise<ApiKey | undefined> {
-    return this.#change(id, async (trx, key) => {
+  revoke(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined> {
+    return this.#change(id, unless, async (trx, key) => {
       const { revoked_at, checksum } = fromKey({ ...key, revokedAt: now });
       await trx.run(sql`update api_keys set ${assignments({ revoked_at, checksum })} where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
@@ -239,8 +240,12 @@ export class SqlKeys implements KeyStorage {
     return this.#transactions.changeKey(id, (trx) => imposeBan(trx, id, { epoch, decided, now: this.#time.now() }));
   }
 
-  lift(id: string, now: number, by: Operator): Promise<boolean> {
-    return this.#transactions.changeKey(id, (trx) => liftBan(trx, id, { now, by }));
+  lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean> {
+    return this.#transactions.changeKey(id, async (trx) => {
+      const key = unless && (await this.#readKey(trx, id));
+      if (key) unless?.(key);
+      return liftBan(trx, id, { now, by });
+    });
   }
 
   bans(now: number): Promise<KeyBan[]> {
@@ -259,11 +264,16 @@ export class SqlKeys implements KeyStorage {
     });
   }
 
-  /** Changes an existing, unrevoked key, and returns the new state. */
-  #change(id: string, work: (trx: Transaction, key: ApiKey) => Promise<void>): Promise<ApiKey | undefined> {
+  /** Changes an existing, unrevoked key, and returns the new state. Throws what `unless` throws. */
+  #change(
+    id: string,
+    unless: Precondition<ApiKey> | undefined,
+    work: (trx: Transaction, key: ApiKey) => Promise<void>,
+  ): Promise<ApiKey | undefined> {
     return this.#transactions.changeKey(id, async (trx) => {
       const key = await this.#readKey(trx, id);
       if (!key || key.revokedAt !== null) return key;
+      unless?.(key);
       await work(trx, key);
       return (await this.#readKey(trx, id)) ?? key;
     });
