@@ -2,17 +2,11 @@ import { Marked, type Token, type Tokens } from 'marked';
 import { Html, html } from '../html.ts';
 import { codeBlock, type Sample, sampleTabs } from '../samples/block.ts';
 import { inEveryLanguage } from '../samples/curl.ts';
+import { LANGUAGES } from '../samples/languages.ts';
 import { pathOf } from './pages.ts';
 
 /** The languages of fenced code, as readers call them. */
-const LABELS: Readonly<Record<string, string>> = {
-  sh: 'curl',
-  ts: 'TypeScript',
-  js: 'JavaScript',
-  json: 'JSON',
-  http: 'HTTP',
-  yaml: 'YAML',
-};
+const LABELS = new Map(LANGUAGES.map(({ id, label }) => [id, label]));
 
 const marked = new Marked({
   renderer: {
@@ -110,7 +104,7 @@ function codeOf(written: readonly Sample[], group: string): Html {
 }
 
 function sampleOf({ lang = '', text }: Tokens.Code): Sample {
-  const label = lang === 'sh' && !text.includes('curl ') ? 'Shell' : (LABELS[lang] ?? lang);
+  const label = lang === 'sh' && !text.includes('curl ') ? 'Shell' : (LABELS.get(lang) ?? lang.toUpperCase());
   // JSON is shown in one style, that of the reference.
   const code = lang === 'json' ? JSON.stringify(JSON.parse(text), null, 2) : text;
   return { language: lang, label, code };
