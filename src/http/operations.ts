@@ -1,5 +1,6 @@
+import type { ContractServer } from './docs/described.ts';
 import { docsPages } from './docs/docs.ts';
-import { type ContractServer, openApiDocument } from './docs/openapi.ts';
+import { openApiDocument } from './docs/openapi.ts';
 import { type WellKnownOptions, wellKnownPages } from './docs/well-known.ts';
 import type { Health } from './health.ts';
 import { createCategory, getCategory, listCategories } from './operations/categories.ts';

@@ -42,7 +42,9 @@ test('it has every operation with its path, errors and samples, without a token 
       assert.ok(errors.length > 0);
       for (const code of errors) {
         const shown = [intro, section].filter((part) => part.includes(`<code>${code}</code>`));
-        assert.equal(shown.length, 1, `${operationId} ${code}`);
+        // Operations with values name the error that tells of one that is wrong once more.
+        const isTwice = code === 'validation_failed' && section.includes(`<code>${code}</code>`);
+        assert.equal(shown.length, isTwice ? 2 : 1, `${operationId} ${code}`);
       }
       const isPlainPost = method === 'post' && !requestBody;
       assert.equal(section.includes('-X POST'), isPlainPost, `${operationId}: curl sends GET without a body`);

@@ -4,8 +4,16 @@ import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
 import { type AnyErrorCode, ERROR_CODES } from '../../catalog/error.ts';
 import { STATUS_OF } from '../errors.ts';
 import { VALIDATOR } from '../operations/conditional.ts';
-import { IDEMPOTENCY_KEY } from '../operations/idempotency.ts';
 import type { Described, Operation, Parameter } from '../operations/operation.ts';
+import {
+  type ContractServer,
+  type DescribedApi,
+  dateOf,
+  errorCodesOf,
+  headerParameters,
+  markedDescription,
+  successHeaders,
+} from './described.ts';
 import { ERROR_GUIDE } from './error-guide.ts';
 
 // An import of node:http would load its client as well.
@@ -13,13 +21,6 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The version of the published interface, independent of the software's version. */
 export const INTERFACE_VERSION = '1.0.0';
-
-/** A server of the contract: an address, or a placeholder in braces with the address as its default. */
-export interface ContractServer {
-  readonly description: string;
-  readonly url: string;
-  readonly variables?: Readonly<Record<string, { readonly default: string }>>;
-}
 
 /** The servers as published: placeholders whose default is the address of a service with default settings. */
 export const PUBLISHED_SERVERS: readonly ContractServer[] = [
@@ -30,24 +31,6 @@ export const PUBLISHED_SERVERS: readonly ContractServer[] = [
     variables: { staging_base_url: { default: 'http://127.0.0.1:8080/v1' } },
   },
 ];
-
-/** What the contract of an API says of all its operations. */
-export interface DescribedApi {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly servers: readonly ContractServer[];
-  readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly operations: readonly Described[];
-  /** The scheme of its credentials. */
-  readonly credential: { readonly name: string; readonly format: string; readonly description: string };
-  /** The closed set of its error codes. */
-  readonly codes: readonly AnyErrorCode[];
-  /** The errors that an operation can return because it is one of this API. */
-  commonErrors(operation: Described): readonly AnyErrorCode[];
-  /** Descriptions of statuses, where those of the public API do not fit. */
-  readonly statusTexts?: Readonly<Record<number, string>>;
-  /** Whether answers carry the limits of a key. */
-  readonly isLimited: boolean;
-}
 
 /** Errors that every operation of the public API can return; `validation_failed` for a query that it does not have. */
 const COMMON: readonly AnyErrorCode[] = [
@@ -61,8 +44,6 @@ const COMMON: readonly AnyErrorCode[] = [
   'unavailable',
   'outcome_unknown',
 ];
-const WITH_BODY: readonly AnyErrorCode[] = ['invalid_json', 'payload_too_large', 'unsupported_media_type'];
-
 const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
   default: 'Any other failure, such as a malformed request',
   400: 'The request is malformed or has invalid values',
@@ -79,11 +60,6 @@ const STATUS_TEXT: Readonly<Record<number | 'default', string>> = {
   429: 'A limit is exceeded, or the key is banned',
   500: 'The service failed',
   503: 'The service cannot do this now',
-};
-
-const STABILITY_TEXT = {
-  beta: '**Beta**: may change with 30 days’ notice.',
-  experimental: '**Experimental**: may change or be removed at any time, without notice.',
 };
 
 /** The schema of the body of every error, with the codes of an API. */
@@ -123,7 +99,12 @@ const WITH_A_KEY = ['RateLimit-Policy', 'RateLimit'] as const;
 
 /** Generates the contract of the public API from its operations. */
 export function openApiDocument(operations: readonly Operation[], servers: readonly ContractServer[]): object {
-  return contractOf({
+  return contractOf(publicApi(operations, servers));
+}
+
+/** What contract and reference say of the public API. */
+export function publicApi(operations: readonly Operation[], servers: readonly ContractServer[]): DescribedApi {
+  return {
     info: {
       title: 'Pet Catalog Service',
       version: INTERFACE_VERSION,
@@ -146,18 +127,13 @@ export function openApiDocument(operations: readonly Operation[], servers: reado
     codes: ERROR_CODES,
     commonErrors: ({ permission }) => (permission === 'any' ? COMMON : [...COMMON, 'insufficient_scope']),
     isLimited: true,
-  });
+  };
 }
 
 /** Generates the contract of an API, OpenAPI 3.1. */
 export function contractOf(api: DescribedApi): object {
   const { info, servers, tags, operations, credential } = api;
-  const isConditional = operations.some(({ conditional }) => conditional);
-  const components: Components = {
-    schemas: {},
-    responses: {},
-    parameters: { ...(isConditional && { IfNoneMatch }), IfMatch, IdempotencyKey },
-  };
+  const components: Components = { schemas: {}, responses: {}, parameters: {} };
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     const path = paths[operation.path] ?? {};
@@ -189,20 +165,17 @@ interface Components {
 
 function describeOperation(operation: Described, api: DescribedApi, components: Components): object {
   const { schemas } = components;
-  const { id, method, tag, summary, description, permission, stability, deprecation, body, success } = operation;
-  const isPost = method === 'POST';
+  const { id, tag, summary, permission, stability, deprecation, body, success } = operation;
   const parameters = [
     ...(operation.pathParameters ?? []).map((parameter) => describeParameter(parameter, 'path')),
     ...(operation.queryParameters ?? []).map((parameter) => describeParameter(parameter, 'query')),
-    ...(operation.conditional ? [ref('parameters', 'IfNoneMatch')] : []),
-    ...(operation.errors.includes('precondition_failed') ? [ref('parameters', 'IfMatch')] : []),
-    ...(isPost ? [ref('parameters', 'IdempotencyKey')] : []),
+    ...headerParameters(operation).map((parameter) => inHeader(parameter, components)),
   ];
   return {
     operationId: id,
     tags: [tag],
     summary,
-    description: [description, ...marks(operation)].join('\n\n'),
+    description: markedDescription(operation),
     ...(stability && { 'x-stability': stability }),
     ...(deprecation && { deprecated: true, 'x-deprecated-sunset': dateOf(deprecation.sunset) }),
     security: [{ [api.credential.name]: permission === 'any' ? [] : [permission] }],
@@ -215,10 +188,7 @@ function describeOperation(operation: Described, api: DescribedApi, components: 
         description: success.description,
         headers: {
           ...describeHeaders(headersOf(success.status, api)),
-          ...ownHeaders(operation.conditional && VALIDATOR),
-          ...ownHeaders(success.headers),
-          ...(isPost && ownHeaders(REPLAYED)),
-          ...(deprecation && ownHeaders(DEPRECATED)),
+          ...ownHeaders(successHeaders(operation)),
         },
         ...(success.schema && {
           content: {
@@ -238,28 +208,9 @@ function describeOperation(operation: Described, api: DescribedApi, components: 
   };
 }
 
-/** Repeats the `x-` members in prose, because most viewers do not show them. */
-function marks({ stability, deprecation }: Described): string[] {
-  const sentences: string[] = [];
-  if (stability) sentences.push(STABILITY_TEXT[stability]);
-  if (deprecation) {
-    const { since, sunset, successor } = deprecation;
-    sentences.push(
-      `**Deprecated** since ${dateOf(since)}, removed on ${dateOf(sunset)}. Use \`${successor}\` instead.`,
-    );
-  }
-  return sentences;
-}
-
 /** The errors of an operation by status. Statuses with the same codes share one response component. */
 function describeErrors(operation: Described, api: DescribedApi, components: Components): object {
-  const codes = new Set([
-    ...api.commonErrors(operation),
-    ...(operation.body ? WITH_BODY : []),
-    ...(operation.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
-    ...operation.errors,
-  ]);
-  const byStatus = Map.groupBy(codes, (code) => STATUS_OF[code]);
+  const byStatus = Map.groupBy(errorCodesOf(operation, api), (code) => STATUS_OF[code]);
   const described = [...byStatus].map(([status, ofStatus]) => {
     const name = responseName(status, ofStatus);
     const response = describeError(status, ofStatus, { api, components });
@@ -308,38 +259,10 @@ function headersOf(status: number | 'default', { isLimited }: DescribedApi): str
   return status === 429 || status === 503 ? [...known, 'Retry-After'] : known;
 }
 
-const IfNoneMatch = {
-  name: 'If-None-Match',
-  in: 'header',
-  description: 'ETags of the responses that the client holds; if one is current, the response is 304',
-  schema: { type: 'string' },
-};
-
-const IfMatch = {
-  name: 'If-Match',
-  in: 'header',
-  description: 'ETags of the resource as the client knows it; if it has another one by now, the response is 412',
-  schema: { type: 'string' },
-};
-
-const IdempotencyKey = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  description:
-    'Identifies this create, unique per API key: 1 to 255 printable ASCII characters, quoted or not. A retry with the same key, path and body within 24 hours returns the first outcome instead of a second resource.',
-  schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
-};
-
-const REPLAYED = { 'Idempotency-Replayed': 'true if this is the outcome of an earlier request' };
-const DEPRECATED = {
-  Deprecation: 'Since when (RFC 9745)',
-  Sunset: 'Until when (RFC 8594)',
-  Link: 'What to use instead',
-};
-
-/** The UTC date, as YYYY-MM-DD. */
-function dateOf(unixSeconds: number): string {
-  return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
+function inHeader(parameter: Parameter, { parameters }: Components): object {
+  const name = parameter.name.replaceAll('-', '');
+  parameters[name] = { ...parameter, in: 'header' };
+  return ref('parameters', name);
 }
 
 function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {

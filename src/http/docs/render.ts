@@ -1,13 +1,14 @@
 import { shippedFile } from '../../shipped.ts';
 import type { Operation } from '../operations/operation.ts';
 import { MISSING_DOCS } from '../pages.ts';
+import type { ContractServer, DescribedApi } from './described.ts';
 import { deprecatedOperations, errorCodes } from './guide/generated.ts';
 import { type Section, sectionsOf, withServedLinks } from './guide/markdown.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { type Html, html } from './html.ts';
-import { type ContractServer, openApiDocument } from './openapi.ts';
+import { publicApi } from './openapi.ts';
 import type { ReferenceApi } from './reference/api.ts';
-import { type Contract, operationsOf } from './reference/contract.ts';
+import { operationsOf } from './reference/contract.ts';
 import { operationLinks, referenceContent } from './reference/reference.ts';
 import { referenceText } from './reference/text.ts';
 import { searchIndex } from './search.ts';
@@ -34,12 +35,12 @@ type Documents = ReadonlyMap<string, () => string>;
 
 /** Prepares the documents; each is rendered when its function is called. */
 export function documentation({ operations: served, servers, banAfterRefusals }: DocsOptions): Documents {
-  const contract: Contract = JSON.parse(JSON.stringify(openApiDocument(served, servers)));
-  const operations = operationsOf(contract);
+  const described = publicApi(served, servers);
+  const operations = operationsOf(described);
   const baseUrl = servers[0]?.url ?? WRITTEN_URL;
   const { title } = REFERENCE;
   const about = { basePath: '/v1', credential: API_KEY, hasScopes: true, hasGuide: true };
-  const api: ReferenceApi = { title, contract, operations, baseUrl, ...about };
+  const api: ReferenceApi = { title, described, operations, baseUrl, ...about };
   const pages = GUIDE.map(({ file, title, about }) => ({
     path: pathOf(file),
     title,
@@ -70,7 +71,7 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
   documents.set(`${REFERENCE.path}.md`, () => referenceText(api));
   documents.set(MISSING_DOCS, () => layout({ path: '', title: 'Not found', content: NOT_FOUND, navigation }));
   documents.set('/docs/search.json', () => JSON.stringify(searchIndex(pages, operations)));
-  documents.set('/llms.txt', () => llmsText(contract, pages));
+  documents.set('/llms.txt', () => llmsText(described, pages));
   return documents;
 }
 
@@ -107,7 +108,7 @@ const ERROR_FILTER = html`<div class="filter scripted"><label class="input"><spa
 
 /** A list of the pages for programs that read (llmstxt.org). */
 function llmsText(
-  { info }: Contract,
+  { info }: DescribedApi,
   pages: readonly { readonly path: string; readonly title: string; readonly about: string }[],
 ): string {
   const lines = pages.map(({ path, title, about }) => `- [${title}](${path}.md): ${about}`);

@@ -1,5 +1,6 @@
 import { type AnyErrorCode, ERROR_CODES, OPERATOR_ERROR_CODES } from '../../catalog/error.ts';
 import { TOKEN_PATTERN } from '../../catalog/operator/token.ts';
+import type { DescribedApi } from '../../http/docs/described.ts';
 import { contractOf } from '../../http/docs/openapi.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
 import { API_OPERATIONS } from './operations.ts';
@@ -19,8 +20,13 @@ const COMMON: readonly AnyErrorCode[] = [
 
 /** Generates the contract of the operator API from its operations and those that a service adds. */
 export function operatorOpenApiDocument(added: readonly ApiOperation[] = []): object {
+  return contractOf(operatorApi(added));
+}
+
+/** What contract and reference say of the operator API. */
+export function operatorApi(added: readonly ApiOperation[]): DescribedApi {
   const operations = [...API_OPERATIONS, ...added];
-  return contractOf({
+  return {
     info: {
       title: 'Pet Catalog Service: operator API',
       version: API_VERSION,
@@ -42,5 +48,5 @@ export function operatorOpenApiDocument(added: readonly ApiOperation[] = []): ob
     ],
     statusTexts: { 401: 'The token is missing or invalid', 403: 'The role of the token does not suffice' },
     isLimited: false,
-  });
+  };
 }

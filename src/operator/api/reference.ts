@@ -1,8 +1,8 @@
 import type { ReferenceApi } from '../../http/docs/reference/api.ts';
-import { type Contract, operationsOf } from '../../http/docs/reference/contract.ts';
+import { operationsOf } from '../../http/docs/reference/contract.ts';
 import { operationLinks, referenceContent } from '../../http/docs/reference/reference.ts';
 import { layout } from '../../http/docs/site.ts';
-import { operatorOpenApiDocument } from './openapi.ts';
+import { operatorApi } from './openapi.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
 
 const TITLE = 'Operator API';
@@ -17,11 +17,11 @@ const LISTENER = {
 
 /** The reference of the operator API, as the page of an operator listener at `origin`. */
 export function operatorReference(origin: string, added: readonly ApiOperation[]): string {
-  const contract: Contract = JSON.parse(JSON.stringify(operatorOpenApiDocument(added)));
+  const described = operatorApi(added);
   const api: ReferenceApi = {
     title: TITLE,
-    contract,
-    operations: operationsOf(contract),
+    described,
+    operations: operationsOf(described),
     baseUrl: `${origin}${API_BASE}`,
     basePath: API_BASE,
     credential: { noun: 'token', label: 'Operator token', prefix: 'petcat_op_', variable: 'PET_CATALOG_TOKEN' },

@@ -1,10 +1,11 @@
-import type { Contract, ReferenceOperation } from './contract.ts';
+import type { DescribedApi } from '../described.ts';
+import type { ReferenceOperation } from './contract.ts';
 
 /** The API that a reference describes. */
 export interface ReferenceApi {
   /** The heading of the reference. */
   readonly title: string;
-  readonly contract: Contract;
+  readonly described: DescribedApi;
   readonly operations: readonly ReferenceOperation[];
   /** The address in the samples, without a slash at the end. */
   readonly baseUrl: string;

@@ -8,10 +8,9 @@ import { credentialField } from './try-it.ts';
 
 /** The reference: every operation of the contract under its tag. */
 export function referenceContent(api: ReferenceApi): Html {
-  const { contract, operations, credential } = api;
-  const { info, servers, tags } = contract;
+  const { operations, credential } = api;
+  const { info, servers, tags } = api.described;
   const { noun, variable } = credential;
-  const [scheme] = Object.values(contract.components.securitySchemes);
   const groups = tags.map(
     ({ name, description }) => html`<section class="group" id="${name}" aria-labelledby="${name}-title">
 <h2 id="${name}-title"><a href="#${name}">${titleOf(name)}</a></h2>
@@ -25,7 +24,7 @@ ${operations.filter(({ tag }) => tag === name).map((operation) => operationSecti
 <div class="intro">
 <p class="lead">${inline(info.description)}</p>
 <dl class="addresses">${addresses}</dl>
-<section class="key scripted" aria-labelledby="key-heading" data-key-pattern="${scheme?.bearerFormat ?? ''}" data-key-noun="${noun}" data-key-variable="${variable}">
+<section class="key scripted" aria-labelledby="key-heading" data-key-pattern="${api.described.credential.format}" data-key-noun="${noun}" data-key-variable="${variable}">
 <h2 id="key-heading">Your ${noun}</h2>
 <form>
 ${credentialField(credential)}
@@ -45,12 +44,12 @@ function everyResponse(api: ReferenceApi): Html {
     return html`Every response carries the <a href="/docs/limits#headers">limit headers</a> and an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with <a href="/docs/errors">those that all share</a>: 400, 401, 403, 429, 500 and 503. Unknown members of a body are <a href="/docs/errors#what-is-ignored">ignored</a>, unknown query parameters are not.</p>`;
   }
   return html`Every response carries an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with these:</p>
-${errorList(sharedErrors(api.contract), api)}`;
+${errorList(sharedErrors(api.described), api)}`;
 }
 
 /** Links to the operations in the reference at `path`, by tag. */
-export function operationLinks({ contract, operations }: ReferenceApi, path: string): NavigationGroup[] {
-  return contract.tags.map(({ name }) => ({
+export function operationLinks({ described, operations }: ReferenceApi, path: string): NavigationGroup[] {
+  return described.tags.map(({ name }) => ({
     title: titleOf(name),
     links: operations
       .filter(({ tag }) => tag === name)

@@ -14,8 +14,8 @@ const NOT_MODIFIED = 'if `If-None-Match` holds the current `ETag`';
 
 /** The reference as Markdown. */
 export function referenceText(api: ReferenceApi): string {
-  const { contract, operations } = api;
-  const { info, servers, tags } = contract;
+  const { operations } = api;
+  const { info, servers, tags } = api.described;
   const parts = tags.flatMap(({ name, description }) => [
     `## ${titleOf(name)}`,
     `${description}.`,
