@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ERROR_CODES } from '../src/catalog/error.ts';
 import { PLANS } from '../src/catalog/plan.ts';
 import { readConfig } from '../src/config.ts';
+import { ERROR_GUIDE } from '../src/http/docs/error-guide.ts';
 import { STATUS_OF } from '../src/http/errors.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
 import { json, type TestService, testService } from './kit/service.ts';
@@ -255,8 +256,10 @@ test('every error code is explained at its own place, with its status and an exa
     for (const part of [/^\*\*\d+\*\* .{10,}/m, /^- \*\*Cause:\*\* .{10,}/m, /^- \*\*What to do:\*\* .{10,}/m]) {
       assert.match(section, part, code);
     }
-    const body = JSON.parse(/^```json\n(.*)\n```$/m.exec(section)?.[1] ?? '{}');
-    assert.deepEqual([body.code, body.status], [code, STATUS_OF[code]]);
+    const body = JSON.parse(/^```json\n([\s\S]*?)\n```$/m.exec(section)?.[1] ?? '{}');
+    const [, meaning = ''] = /^\*\*\d+\*\* (.*)\.$/m.exec(section) ?? [];
+    assert.deepEqual(body, { code, message: meaning, status: STATUS_OF[code] });
+    assert.equal(ERROR_GUIDE[code].meaning, `${meaning}.`, 'the contract and the console say the same');
     assert.ok((await page(service, '/docs/errors')).includes(`<section id="${code}"`));
   }
 });

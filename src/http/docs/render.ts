@@ -2,7 +2,7 @@ import { shippedFile } from '../../shipped.ts';
 import type { Operation } from '../operations/operation.ts';
 import { MISSING_DOCS } from '../pages.ts';
 import type { ContractServer, DescribedApi } from './described.ts';
-import { deprecatedOperations, errorCodes } from './guide/generated.ts';
+import { deprecatedOperations } from './guide/generated.ts';
 import { type Section, sectionsOf, withServedLinks } from './guide/markdown.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { type Html, html } from './html.ts';
@@ -84,7 +84,6 @@ interface Source {
 /** The Markdown of a page, with what this service knows. */
 function finished(file: string, { operations, baseUrl, banAfterRefusals }: Source): string {
   const written = shippedFile(`http/docs/pages/${file}.md`).toString().replaceAll(WRITTEN_URL, baseUrl);
-  if (file === 'errors') return `${written}\n${errorCodes()}`;
   if (file === 'deprecations') return `${written}\n${deprecatedOperations(operations)}`;
   if (file !== 'limits') return written;
   if (banAfterRefusals === 0) return written.replace(/^## Bans\n[\s\S]*?(?=^## )/m, '');
@@ -93,7 +92,8 @@ function finished(file: string, { operations, baseUrl, banAfterRefusals }: Sourc
 
 function contentOf(path: string, found: readonly Section[]): Html {
   const sections = found.map((section) => section.html);
-  return path === '/docs/errors' ? html`${sections.slice(0, 2)}${ERROR_FILTER}${sections.slice(2)}` : html`${sections}`;
+  const codes = path === '/docs/errors' ? found.findIndex(({ id }) => id === 'codes') + 1 : 0;
+  return html`${sections.slice(0, codes)}${codes > 0 ? ERROR_FILTER : ''}${sections.slice(codes)}`;
 }
 
 const NOT_FOUND = html`<h1>Not found</h1>

@@ -12,10 +12,7 @@ const marked = new Marked({
   renderer: {
     /** Links between the files of the pages lead to the pages. */
     link({ href, tokens }) {
-      const [only] = tokens;
-      // The codes are made when the page of errors is served, so that no link within the files can lead to one.
-      const code = href === 'errors.md' && only?.type === 'codespan' ? `#${only.text}` : '';
-      const target = href.replace(/^([\w-]+)\.md(?=#|$)/, (_all, file) => pathOf(file)) + code;
+      const target = href.replace(/^([\w-]+)\.md(?=#|$)/, (_all, file) => pathOf(file));
       return html`<a href="${target}">${new Html(this.parser.parseInline(tokens))}</a>`.text;
     },
     /** A script of a rehearsal breaks after its commas. */
@@ -68,9 +65,7 @@ export function sectionsOf(markdown: string): Section[] {
 
 /** Rewrites the links between the files of the pages to the Markdown that is served. */
 export function withServedLinks(markdown: string): string {
-  return markdown
-    .replaceAll(/\[`(\w+)`\]\(errors\.md\)/g, (_all, code) => `[\`${code}\`](/docs/errors.md#${code})`)
-    .replaceAll(/\]\(([\w-]+)\.md(?=[#)])/g, (_all, file) => `](${pathOf(file)}.md`);
+  return markdown.replaceAll(/\]\(([\w-]+)\.md(?=[#)])/g, (_all, file) => `](${pathOf(file)}.md`);
 }
 
 function sectionHtml({ depth, tokens }: Tokens.Heading, id: string, inside: readonly Token[]): Html {
