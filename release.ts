@@ -97,7 +97,7 @@ function pack(name: string, into: string): string[] {
  */
 function buildExecutable(platform: string, target: string): void {
   const isWindows = platform.startsWith('win');
-  const file = join(target, `pet-catalog-${version}-${platform.replace('win', 'windows')}${isWindows ? '.exe' : ''}`);
+  const file = join(target, `pet-catalog-${version}-${platform.replace(/^win/, 'windows')}${isWindows ? '.exe' : ''}`);
   const node = platform === OWN_PLATFORM ? [] : ['--node', nodeOf(platform)];
   run(process.execPath, ['executable.ts', '--output', file, ...node], join(work, 'first'));
   const started = platform === OWN_PLATFORM ? output(file, ['version'], work) : version;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -43,6 +43,18 @@ test('the installation takes at most 60 MB of the disk, and brings no Node.js', 
     readdirSync(modules).filter((name) => /^node-|^typescript/.test(name)),
     [],
   );
+});
+
+test('npx runs the packed file, where nothing else is', { skip }, async () => {
+  const packed = readdirSync(folder.path).find((name) => /^pet-catalog-\d.*\.tgz$/.test(name)) ?? '';
+  const cwd = join(folder.path, 'packed');
+  mkdirSync(cwd);
+  copyFileSync(join(folder.path, packed), join(cwd, packed));
+  // npx keeps what it installs in its cache.
+  const env = { ...installation.under(process.execPath).env, npm_config_cache: join(folder.path, 'cache') };
+  const npx = { cwd, env, command: ['npx', '--yes', `./${packed}`] } as const;
+  const { code, stdout, stderr } = await runProcess(['version'], npx);
+  assert.deepEqual([code, stdout], [0, `${/\d+\.\d+\.\d+/.exec(packed)}\n`], stderr);
 });
 
 describe('under each Node.js', { skip, concurrency: true }, () => {
