@@ -31,7 +31,7 @@ const CREATE_BYTES_MAX = 18_500;
 /** Keep-alives of the service, and commands of the test itself. */
 const NOT_COUNTED = /\{beat\}|"(ECHO|HELLO|CLIENT|INFO)"/i;
 /** What there are, without the migrations, which a first start alone reads. */
-const MODULES_MAX = 210;
+const MODULES_MAX = 216;
 /** Writes the addresses of all modules that a process read to a file, when it ends. */
 const NOTING_MODULES = `data:text/javascript,${encodeURIComponent(`
   import { writeFileSync } from 'node:fs';
