@@ -1,23 +1,36 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { OWN_COMMAND } from '../shipped.ts';
+import { DAY_SECONDS } from '../stdx/duration.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
-import { becameEmpty } from './sqlite/inspect.ts';
+import { PRIVATE_FILE_MODE } from './sqlite/disk.ts';
+import { becameEmpty, type Contents } from './sqlite/inspect.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
 /** After a failure the next attempt waits this long at most. */
 const RETRY_SECONDS_MAX = 600;
 const PRIVATE_FOLDER_MODE = 0o700;
 const REASON_CHARACTERS_MAX = 1_000;
+const PRINTED_CHARACTERS_MAX = 100_000;
 /** A clock that moved by more since a backup was made was stepped, and the moment is told again. */
 const STEP_SECONDS_MIN = 60;
 /** The moment in the name of a backup, in UTC; names sort by it. */
 const NAME = /^pet-catalog-(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\dZ)\.db$/;
 const LEFT_OVER = /^pet-catalog-[\dTZ-]+\.db\.unfinished$/;
+
+/** Where a backup is restored to see that it can be, and what tells of the last time, both in the folder of backups. */
+const RESTORING = '.restoring';
+const RESTORED = '.restored.json';
+
+/** A backup that was restored beside the database and compared, when, in Unix seconds. */
+interface Restored {
+  readonly backup: string;
+  readonly at: number;
+}
 
 interface BackupSchedule {
   readonly folder: string;
@@ -29,7 +42,7 @@ interface BackupSchedule {
 export interface BackupOptions extends BackupSchedule {
   readonly databaseFile: string;
   readonly time: Time;
-  readonly events: Pick<Events, 'backupsScheduled' | 'backupMade' | 'backupFailed'>;
+  readonly events: Pick<Events, 'backupsScheduled' | 'backupMade' | 'backupRestored' | 'backupFailed'>;
 }
 
 /** An existing backup. */
@@ -50,7 +63,8 @@ interface Newest {
 /**
  * Backs an embedded database up again and again. Each backup is made and checked by the command `backup`, in a process
  * of its own: the check reads all of it, and would hold up the event loop. It has its name only once it is sound. Older
- * ones are deleted after it. A backup that fails is reported, and tried again.
+ * ones are deleted after it. Once a day the newest is restored into a folder of its own, checked and compared. What
+ * fails is reported, and tried again.
  *
  * A clock that was ahead leaves names in the future: such files are left alone and count as none. A database that
  * became empty gives no backup, since it would take the place of good ones.
@@ -62,6 +76,7 @@ export class ScheduledBackups implements AsyncDisposable {
   /** On the steady clock, as all that waits here: the other one may be stepped. */
   #dueAt: number;
   #newest: Newest | undefined;
+  #restoreDueAt: number;
   /** Makes a backup if one is due. Never rejects. */
   readonly look = oneAtATime(() => this.#look());
 
@@ -69,6 +84,10 @@ export class ScheduledBackups implements AsyncDisposable {
     this.#options = options;
     this.#newest = this.#prepare();
     this.#dueAt = this.#newest ? this.#newest.steady + options.everySeconds : 0;
+    const { unix, steady } = options.time.now();
+    const restored = lastRestored(options.folder);
+    this.#restoreDueAt = restored ? steady + DAY_SECONDS - (unix - restored.at) : 0;
+    if (restored) options.events.backupRestored(restored);
     this.#timer = setInterval(() => this.look(), LOOK_INTERVAL_MS).unref();
     void this.look();
   }
@@ -103,13 +122,48 @@ export class ScheduledBackups implements AsyncDisposable {
     const { time, everySeconds, events } = this.#options;
     const { unix, steady } = time.now();
     this.#tellOfStep(unix - steady);
-    if (this.#stop.signal.aborted || steady < this.#dueAt) return;
+    const attempt = async (work: () => Promise<void>) => {
+      try {
+        await work();
+        return everySeconds;
+      } catch (error) {
+        if (!this.#stop.signal.aborted) events.backupFailed((error as Error).message);
+        return Math.min(everySeconds, RETRY_SECONDS_MAX);
+      }
+    };
+    if (!this.#stop.signal.aborted && steady >= this.#dueAt) {
+      const wait = await attempt(async () => {
+        this.#newest = { ...(await this.#make(unix)), steady };
+      });
+      this.#dueAt = steady + wait;
+    }
+    if (this.#stop.signal.aborted || !this.#newest || steady < this.#restoreDueAt) return;
+    this.#restoreDueAt = steady + Math.min(DAY_SECONDS, await attempt(() => this.#restoreNewest(unix)));
+  }
+
+  /** Restores the newest backup into a folder of its own, checks every row of that, and compares the two. */
+  async #restoreNewest(now: number): Promise<void> {
+    const { folder, events } = this.#options;
+    const newest = newestBackup(folder, now);
+    if (!newest) return;
+    const place = join(folder, RESTORING);
+    rmSync(place, { recursive: true, force: true });
+    mkdirSync(place, { mode: PRIVATE_FOLDER_MODE });
     try {
-      this.#newest = { ...(await this.#make(unix)), steady };
-      this.#dueAt = steady + everySeconds;
-    } catch (error) {
-      this.#dueAt = steady + Math.min(everySeconds, RETRY_SECONDS_MAX);
-      if (!this.#stop.signal.aborted) events.backupFailed((error as Error).message);
+      const [file, checked] = [join(place, 'restored.db'), join(place, 'checked.db')];
+      const on = ['--database-url', `sqlite:${file}`];
+      await this.#run(['restore', newest.file, ...on]);
+      await this.#run(['backup', checked, ...on]);
+      const compared = await this.#run(['doctor', '--repair', '--json', '--backup', newest.file, ...on]);
+      const { intact, backup }: { intact: Contents; backup: Contents } = JSON.parse(compared);
+      const different = Object.keys(backup.rows).filter((table) => backup.rows[table] !== intact.rows[table]);
+      if (different.length > 0 || backup.lastCategory !== intact.lastCategory)
+        throw new Error(`The backup ${newest.file} differs once it is restored: ${different.join(', ') || 'last id'}`);
+      const restored: Restored = { backup: basename(newest.file), at: now };
+      writeFileSync(join(folder, RESTORED), JSON.stringify(restored), { mode: PRIVATE_FILE_MODE });
+      events.backupRestored(restored);
+    } finally {
+      rmSync(place, { recursive: true, force: true });
     }
   }
 
@@ -143,22 +197,45 @@ export class ScheduledBackups implements AsyncDisposable {
     return { at: now, bytes };
   }
 
-  /** Runs a command. Rejects with what it says if it fails. */
-  async #run(args: readonly string[]): Promise<void> {
+  /** Runs a command, and resolves with what it prints. Rejects with what it says if it fails. */
+  async #run(args: readonly string[]): Promise<string> {
     const [program, ...first] = OWN_COMMAND;
-    const child = spawn(program, [...first, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(program, [...first, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     const stop = () => child.kill();
     this.#stop.signal.addEventListener('abort', stop);
-    let said = '';
+    let [printed, said] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed = (printed + text).slice(-PRINTED_CHARACTERS_MAX);
+    });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(-REASON_CHARACTERS_MAX);
     });
     try {
       const [code] = await once(child, 'close');
       if (code !== 0) throw new Error(said.replace(/^pet-catalog: /, '').trim() || 'The backup was interrupted');
+      return printed;
     } finally {
       this.#stop.signal.removeEventListener('abort', stop);
     }
+  }
+}
+
+/** The backup of a folder that was restored and compared last; undefined if none is known. */
+export function lastRestored(folder: string): Restored | undefined {
+  try {
+    const { backup, at }: Restored = JSON.parse(readFileSync(join(folder, RESTORED), 'utf8'));
+    return { backup, at };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The newest backup in a folder that was made up to a moment. */
+export function newestBackup(folder: string, now: number): Backup | undefined {
+  try {
+    return backupsIn(folder, now)[0];
+  } catch {
+    return undefined;
   }
 }
 

@@ -2,7 +2,9 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import pg from 'pg';
 import { type Config, withoutPassword } from '../config.ts';
-import { compareClocks, type Finding } from '../telemetry/finding.ts';
+import { utc } from '../stdx/time.ts';
+import { BACKUP_INTERVALS_MAX, compareClocks, type Finding } from '../telemetry/finding.ts';
+import { lastRestored, newestBackup } from './backups.ts';
 import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
 import { NUMBERS } from './postgres/connection.ts';
@@ -37,7 +39,7 @@ interface Mark {
 }
 
 /** What the settings say of the database: whether clients are rehearsed, and how full the catalog may become. */
-type Expected = Pick<Config, 'rehearsal' | 'categoriesMax' | 'categoriesBytesMax'>;
+type Expected = Pick<Config, 'rehearsal' | 'categoriesMax' | 'categoriesBytesMax' | 'backups'>;
 
 /** Checks the database of a service without changing anything in it. */
 export function inspectDatabase({ database, ...expected }: Expected & Pick<Config, 'database'>): Promise<Finding[]> {
@@ -46,7 +48,9 @@ export function inspectDatabase({ database, ...expected }: Expected & Pick<Confi
 
 async function inspectFile(file: string, expected: Expected): Promise<Finding[]> {
   if (!existsSync(file)) return [missingFile(file)];
-  return [...fileContent(file, expected), ...writing(file), filePermissions(file), freeSpace(file)];
+  const { backups } = expected;
+  const kept = backups ? [keptBackups(backups)] : [];
+  return [...fileContent(file, expected), ...writing(file), filePermissions(file), freeSpace(file), ...kept];
 }
 
 function missingFile(file: string): Finding {
@@ -159,6 +163,17 @@ function filePermissions(file: string): Finding {
   }
   const advice = `run \`chmod 700 ${dirname(file)}\``;
   return { check, status: 'warning', finding: 'Other users of this machine may read the database', advice };
+}
+
+/** When the newest backup was made, which a service also checks, and one was restored on trial. */
+function keptBackups({ folder, everySeconds }: NonNullable<Config['backups']>): Finding {
+  const check = 'backups';
+  const now = Date.now() / 1_000;
+  const [newest, restored] = [newestBackup(folder, now), lastRestored(folder)];
+  const made = newest ? `${newest.file} was made and checked at ${utc(newest.at)}` : `${folder} holds no backup`;
+  const finding = `${made}; ${restored ? `${restored.backup} was restored and compared at ${utc(restored.at)}` : 'none was restored on trial yet'}`;
+  if (newest && now - newest.at <= BACKUP_INTERVALS_MAX * everySeconds) return { check, status: 'ok', finding };
+  return { check, status: 'warning', finding, advice: 'see `backup_failed` in the log of the service' };
 }
 
 function freeSpace(file: string): Finding {

@@ -174,6 +174,11 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
     ['info', { event: 'backup_made', ...MADE }],
   ],
   [
+    (events) => events.backupRestored({ backup: 'x.db', at: 7 }),
+    { backup_restored_timestamp_seconds: 7 },
+    ['info', { event: 'backup_restored', backup: 'x.db', at: 7 }],
+  ],
+  [
     (events) => events.backupFailed('full'),
     { backup_failures_total: 1 },
     ['error', { event: 'backup_failed', reason: 'full' }],

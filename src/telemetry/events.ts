@@ -115,7 +115,9 @@ export interface Events {
   backupsScheduled(everySeconds: number, newest?: { at: number; bytes: number }): void;
   /** A backup was made and checked. */
   backupMade(made: { file: string; at: number; bytes: number; durationMs: number }): void;
-  /** A backup was not made; it is tried again. */
+  /** A backup was restored into a folder of its own, checked and compared, now or before the start. */
+  backupRestored(restored: { backup: string; at: number }): void;
+  /** A backup was not made, or could not be restored; it is tried again. */
   backupFailed(reason: string): void;
   certificateReloaded(): void;
   /** The previous certificate stays in use. */
@@ -148,6 +150,7 @@ export function createEvents(sinks: EventSinks): Events {
     ...limitEvents(sinks),
     ...storageEvents(sinks),
     ...lifeEvents(sinks, failures),
+    ...backupEvents(sinks),
   };
 }
 
@@ -269,6 +272,30 @@ function isReported(error: unknown): boolean {
   return error instanceof CatalogError;
 }
 
+function backupEvents({ log, metrics }: EventSinks) {
+  return {
+    backupsScheduled(everySeconds, newest) {
+      metrics.backupInterval.set(everySeconds);
+      if (!newest) return;
+      metrics.backupTime.set(newest.at);
+      metrics.backupBytes.set(newest.bytes);
+    },
+    backupMade(made) {
+      metrics.backupTime.set(made.at);
+      metrics.backupBytes.set(made.bytes);
+      log.info({ event: 'backup_made', ...made });
+    },
+    backupRestored(restored) {
+      metrics.backupRestored.set(restored.at);
+      log.info({ event: 'backup_restored', ...restored });
+    },
+    backupFailed(reason) {
+      metrics.backupFailures.inc();
+      log.error({ event: 'backup_failed', reason });
+    },
+  } satisfies Partial<Events>;
+}
+
 function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
   return {
     connectionCutOff(keyId) {
@@ -283,21 +310,6 @@ function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
     descriptorsFreed() {
       metrics.descriptorsExhausted.set(0);
       log.warn({ event: 'descriptors_freed' });
-    },
-    backupsScheduled(everySeconds, newest) {
-      metrics.backupInterval.set(everySeconds);
-      if (!newest) return;
-      metrics.backupTime.set(newest.at);
-      metrics.backupBytes.set(newest.bytes);
-    },
-    backupMade(made) {
-      metrics.backupTime.set(made.at);
-      metrics.backupBytes.set(made.bytes);
-      log.info({ event: 'backup_made', ...made });
-    },
-    backupFailed(reason) {
-      metrics.backupFailures.inc();
-      log.error({ event: 'backup_failed', reason });
     },
     fullnessMeasured(measured) {
       metrics.categories.set(measured.categories);

@@ -9,6 +9,8 @@ export type Finding =
       readonly advice: string;
     };
 
+/** A backup is overdue after this many intervals. */
+export const BACKUP_INTERVALS_MAX = 2;
 const CLOCK_SECONDS_MAX = 2;
 
 /** Compares a server's clock with the local one; both in Unix seconds. */

@@ -179,6 +179,11 @@ function backupMetrics(registers: Registry[]) {
       help: 'When the newest backup was made that was found sound, in Unix seconds; its age is the time since',
       registers,
     }),
+    backupRestored: new Gauge({
+      name: 'pet_catalog_backup_restored_timestamp_seconds',
+      help: 'When a backup was last restored on trial and compared, in Unix seconds; 0 for never',
+      registers,
+    }),
     backupBytes: new Gauge({
       name: 'pet_catalog_backup_bytes',
       help: 'The size of the newest backup',
@@ -186,7 +191,7 @@ function backupMetrics(registers: Registry[]) {
     }),
     backupFailures: new Counter({
       name: 'pet_catalog_backup_failures_total',
-      help: 'Scheduled backups that were not made, or found damaged',
+      help: 'Scheduled backups that were not made, found damaged, or not restored on trial',
       registers,
     }),
   };

@@ -79,7 +79,12 @@ test('the last backup is shown with its age and size, and so is that it is overd
   const now = service.clock.now().unix;
   metrics.backupTime.set(now - 3 * 3_600);
   metrics.backupBytes.set(5 * 1024 * 1024);
-  assert.match(await told(), /^<strong>3 h old<\/strong>, 5 MiB, made .*; one is due every 24 h\.$/);
+  assert.match(
+    await told(),
+    /^<strong>3 h old<\/strong>, 5 MiB, made and checked .*; none was restored on trial yet; one is due every 24 h\.$/,
+  );
+  metrics.backupRestored.set(now);
+  assert.match(await told(), /; one restored and compared <time datetime="2026-01-01T12:00:00Z".*; one is due/);
   service.clock.advance(50 * 3_600);
   metrics.backupFailures.inc();
   const again = await signIn(service);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ConfigMistakes, readConfig } from '../../src/config.ts';
@@ -14,24 +14,29 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const DAY = 86_400;
 
-function bench() {
+function bench({ everySeconds = DAY } = {}) {
   const folder = temporaryFolder();
   const clock = manualClock();
   const databaseFile = join(folder.path, 'x.db');
   const backups = join(folder.path, 'deep/backups');
   const made: { file: string; at: number; bytes: number }[] = [];
+  const restored: { backup: string; at: number }[] = [];
   const failures: string[] = [];
   const scheduled: unknown[] = [];
   const events = {
     backupsScheduled: (...args: unknown[]) => scheduled.push(args),
     backupMade: (one: (typeof made)[number]) => made.push(one),
+    backupRestored: (one: (typeof restored)[number]) => restored.push(one),
     backupFailed: (reason: string) => failures.push(reason),
   };
-  const options = { folder: backups, everySeconds: DAY, keep: 2, databaseFile, time: clock, events };
+  const options = { folder: backups, everySeconds, keep: 2, databaseFile, time: clock, events };
   const open = () => openStorage({ engine: 'sqlite', file: databaseFile }, { time: clock, ...BOUNDS });
   const start = () => new ScheduledBackups(options);
-  const names = () => readdirSync(backups).sort();
-  return { folder, clock, databaseFile, backups, made, failures, scheduled, open, start, names };
+  const names = () =>
+    readdirSync(backups)
+      .filter((name) => name !== '.restored.json')
+      .sort();
+  return { folder, clock, databaseFile, backups, made, restored, failures, scheduled, open, start, names };
 }
 
 const BOUNDS = { categoriesMax: 10, categoriesBytesMax: 10_000 };
@@ -78,6 +83,45 @@ test('a backup is made at the start and when one is due, each sound and private,
   clock.advance(DAY);
   await again.look();
   assert.deepEqual(names(), ['mine.db', 'pet-catalog-2026-01-03T120000Z.db', 'pet-catalog-2026-01-04T120000Z.db']);
+});
+
+test('once a day the newest backup is restored and compared, also over restarts, and a broken one is told', async () => {
+  const bed = bench({ everySeconds: 9 * DAY });
+  const { folder, clock, databaseFile, backups, restored, failures, open, start, names } = bed;
+  using _folder = folder;
+  const { unix } = clock.now();
+  const name = 'pet-catalog-2026-01-01T120000Z.db';
+  {
+    await using storage = await open();
+    await storage.categories.insert({ name: 'first' }, { keyId: 'key_1' });
+    for (let starts = 0; starts < 2; starts += 1) {
+      await using schedule = start();
+      await schedule.look();
+      clock.advance(DAY / 2 - 1);
+      await schedule.look();
+    }
+    // The second start tells what the first one found.
+    assert.deepEqual(restored, [
+      { backup: name, at: unix },
+      { backup: name, at: unix },
+    ]);
+    assert.deepEqual([names(), failures], [[name], []]);
+    const env = { DATABASE_URL: `sqlite:${databaseFile}`, BACKUP_DIR: backups };
+    const doctor = await run(['doctor', '--port', '0'], { cwd: folder.path, env });
+    assert.match(
+      doctor.stdout,
+      /backups: .*T120000Z\.db was made and checked at 2026-01-01T12:00:00Z; pet-catalog-2026-01-01T120000Z\.db was restored and compared at 2026-01-01T12:00:00Z/,
+    );
+  }
+  await using schedule = start();
+  await schedule.look();
+  const page = openSync(join(backups, name), 'r+');
+  writeSync(page, Buffer.alloc(4_096, 1), 0, 4_096, 8_192);
+  closeSync(page);
+  clock.advance(2);
+  await schedule.look();
+  assert.match(failures[0] ?? '', /The backup .* is damaged/);
+  assert.equal(existsSync(join(backups, '.restoring')), false);
 });
 
 test('a clock that was ahead stops no backup, and its files count as none', async () => {

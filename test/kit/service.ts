@@ -74,6 +74,7 @@ export function recordedEvents(): RecordedEvents {
     changeNotRead: (error) => failures.push(error),
     backupsScheduled: () => {},
     backupMade: () => {},
+    backupRestored: () => {},
     backupFailed: (reason) => failures.push(reason),
     certificateReloaded: () => {},
     certificateNotReloaded: (error) => failures.push(error),

@@ -1,36 +1,14 @@
 import { hostname } from 'node:os';
 import { type Html, html } from '../../http/docs/html.ts';
 import { CERTIFICATE_SECONDS_MIN } from '../../telemetry/events.ts';
-import type { Finding } from '../../telemetry/finding.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
 import type { ConsoleContext } from '../frame/context.ts';
 import { count, duration, moment } from '../frame/element.ts';
 
-/** A backup is overdue after this many intervals. */
-const OVERDUE_INTERVALS = 2;
 /** From this share on a bound is marked, and below so many free bytes the disk. */
 const NEAR = 0.9;
 const FREE_BYTES_MIN = 1024 ** 3;
 const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
-
-/** The schedule of backups and the newest one. Moments are Unix seconds. */
-interface BackupState {
-  /** 0 without a schedule. */
-  readonly everySeconds: number;
-  /** 0 if there is no backup. */
-  readonly at: number;
-  readonly bytes: number;
-  /** Failures since the start. */
-  readonly failures: number;
-}
-
-/** Reads the state of the backups from the metrics, which the scheduler feeds. */
-async function backupState(metrics: Metrics): Promise<BackupState> {
-  const { backupInterval, backupTime, backupBytes, backupFailures } = metrics;
-  const metered = [backupInterval, backupTime, backupBytes, backupFailures];
-  const [everySeconds = 0, at = 0, bytes = 0, failures = 0] = await valuesOf(metered);
-  return { everySeconds, at, bytes, failures };
-}
 
 /** The values of metrics without labels. */
 async function valuesOf(metered: readonly { get(): Promise<{ values: { value: number }[] }> }[]): Promise<number[]> {
@@ -62,7 +40,9 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 }
 
 async function lastBackup({ metrics, machineNow: now }: ConsoleContext): Promise<Html> {
-  const { everySeconds, at, bytes, failures } = await backupState(metrics);
+  const { backupInterval, backupTime, backupBytes, backupFailures, backupRestored } = metrics;
+  const metered = [backupInterval, backupTime, backupBytes, backupFailures, backupRestored];
+  const [everySeconds = 0, at = 0, bytes = 0, failures = 0, restored = 0] = await valuesOf(metered);
   if (everySeconds === 0) {
     return html`<span class="badge">not scheduled</span> This instance makes none: set <code>BACKUP_DIR</code>, or on PostgreSQL use its own tools.`;
   }
@@ -70,9 +50,10 @@ async function lastBackup({ metrics, machineNow: now }: ConsoleContext): Promise
   if (at === 0)
     return html`<span class="badge warning">none yet</span> One is due every ${duration(everySeconds)}.${failed}`;
   const age = now - at;
-  const isOverdue = age > OVERDUE_INTERVALS * everySeconds;
+  const isOverdue = age > BACKUP_INTERVALS_MAX * everySeconds;
   const badge = isOverdue ? html`<span class="badge danger">overdue</span> ` : '';
-  return html`${badge}<strong>${duration(age)} old</strong>, ${size(bytes)}, made ${moment(at)}; one is due every ${duration(everySeconds)}.${failed}`;
+  const trial = restored === 0 ? 'none was restored on trial yet' : html`one restored and compared ${moment(restored)}`;
+  return html`${badge}<strong>${duration(age)} old</strong>, ${size(bytes)}, made and checked ${moment(at)}; ${trial}; one is due every ${duration(everySeconds)}.${failed}`;
 }
 
 /** The catalog, the database and the certificate of what they may be at most; the nearly full ones are marked. */
@@ -82,12 +63,16 @@ async function fullness({ metrics, machineNow: now }: ConsoleContext): Promise<H
   const [listBytes = 0, listBytesMax = 0] = await valuesOf([metrics.listBytes, listMax]);
   const [database = 0, log = 0] = await valuesOf([databaseBytes, databaseLogBytes]);
   const [free = 0, ends = 0] = await valuesOf([diskFreeBytes, certificateExpires]);
+  const { registry } = metrics;
+  const descriptors = ['process_open_fds', 'process_max_fds'].flatMap((name) => registry.getSingleMetric(name) ?? []);
+  const [open = 0, openMax = 0] = await valuesOf(descriptors);
   const marked = (isNear: boolean, text: Html) => (isNear ? html`<strong class="danger">${text}</strong>` : text);
   const parts = [
     marked(categories > NEAR * categoriesMax, html`${count(categories)} of ${count(categoriesMax)} categories`),
     marked(listBytes > NEAR * listBytesMax, html`their list ${size(listBytes)} of ${size(listBytesMax)}`),
     html`database ${size(database)}${log > 0 ? html`, log ${size(log)}` : ''}`,
     Number.isNaN(free) ? '' : marked(free < FREE_BYTES_MIN, html`${size(free)} free on its disk`),
+    openMax === 0 ? '' : marked(open > NEAR * openMax, html`${count(open)} of ${count(openMax)} descriptors`),
     ends === 0 ? '' : marked(ends - now < CERTIFICATE_SECONDS_MIN, html`certificate until ${moment(ends)}`),
   ];
   return html`${parts.filter((part) => part !== '').map((part, index) => html`${index > 0 ? '; ' : ''}${part}`)}`;
