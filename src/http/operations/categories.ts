@@ -6,8 +6,8 @@ import type { Answer, Exchange } from '../transport/exchange.ts';
 import { currentAnswer, isCurrent, VALIDATOR } from './conditional.ts';
 import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation } from './operation.ts';
-import { CURSOR, nextPage, pageLimit, readPage } from './paging.ts';
-import { readId } from './query.ts';
+import { CURSOR, nextPage, pageLimit, pageOf, readPage } from './paging.ts';
+import { findById } from './query.ts';
 
 const PATH = '/categories';
 const PAGE_ITEMS_MAX = 1_000;
@@ -24,13 +24,7 @@ export const listCategories: Operation = {
     'Every category as one JSON array, in ascending order of id. With `limit` or `cursor`, one page, also an array; the `Link` header names the next page.',
   permission: 'categories:read',
   queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
-  success: {
-    status: 200,
-    description: 'The categories',
-    schema: { type: 'array', items: Category },
-    example: [EXAMPLE, { id: 2, name: 'Cat' }],
-    headers: { Link: 'The next page; absent on the last' },
-  },
+  success: pageOf(Category, 'The categories', EXAMPLE, { id: 2, name: 'Cat' }),
   conditional: true,
   errors: [],
   handle({ categories }, exchange) {
@@ -84,13 +78,14 @@ export const getCategory: Operation = {
   conditional: true,
   errors: ['not_found'],
   async handle({ storage }, exchange) {
-    const { categoryId } = exchange.params;
-    const id = readId(categoryId);
-    const category = id === undefined ? undefined : await storage.categories.find(id);
-    if (!category) throw new CatalogError('not_found', `There is no category ${quote(categoryId)}`);
+    const category = await findById(exchange.params.categoryId, noCategory, (id) => storage.categories.find(id));
     return currentAnswer(exchange, JSON.stringify(category));
   },
 };
+
+function noCategory(id: string | undefined): CatalogError {
+  return new CatalogError('not_found', `There is no category ${quote(id)}`);
+}
 
 function answerPage(categories: CategoryList, exchange: Exchange): Answer {
   const { limit, after } = readPage(exchange.query, PAGE_ITEMS_MAX, PAGE_ITEMS_MAX);

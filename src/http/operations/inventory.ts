@@ -1,9 +1,9 @@
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
 import { changedAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
 import type { Operation } from './operation.ts';
-import { PAGE_PARAMETERS, pageAnswer, readPage } from './paging.ts';
+import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { noPet, PET_ID } from './pets.ts';
-import { readId } from './query.ts';
+import { findById } from './query.ts';
 
 const PATH = '/inventory';
 const EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
@@ -18,13 +18,7 @@ export const listInventory: Operation = {
   description: 'One page of the stock, in ascending order of petId. The `Link` header names the next page.',
   permission: 'store:read',
   queryParameters: PAGE_PARAMETERS,
-  success: {
-    status: 200,
-    description: 'The stock',
-    schema: { type: 'array', items: InventoryItem },
-    example: [EXAMPLE],
-    headers: { Link: 'The next page; absent on the last' },
-  },
+  success: pageOf(InventoryItem, 'The stock', EXAMPLE),
   conditional: true,
   errors: [],
   async handle({ storage }, exchange) {
@@ -48,10 +42,7 @@ export const getInventory: Operation = {
   conditional: true,
   errors: ['not_found'],
   async handle({ storage }, exchange) {
-    const { petId } = exchange.params;
-    const id = readId(petId);
-    const item = id === undefined ? undefined : await storage.pets.findInventory(id);
-    if (!item) throw noPet(petId);
+    const item = await findById(exchange.params.petId, noPet, (id) => storage.pets.findInventory(id));
     return currentAnswer(exchange, JSON.stringify(item));
   },
 };
@@ -79,10 +70,7 @@ export const updateInventory: Operation = {
   errors: ['not_found', 'precondition_failed'],
   async handle({ storage }, exchange) {
     const quantity = newQuantity(exchange.body);
-    const { petId } = exchange.params;
-    const id = readId(petId);
-    const item = id === undefined ? undefined : await storage.pets.setQuantity(id, quantity, preconditionOf(exchange));
-    if (!item) throw noPet(petId);
-    return changedAnswer(item);
+    const set = (id: number) => storage.pets.setQuantity(id, quantity, preconditionOf(exchange));
+    return changedAnswer(await findById(exchange.params.petId, noPet, set));
   },
 };

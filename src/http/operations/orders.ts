@@ -4,8 +4,8 @@ import { quote } from '../../catalog/validate.ts';
 import { currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
 import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation, Parameter } from './operation.ts';
-import { PAGE_PARAMETERS, pageAnswer, readPage } from './paging.ts';
-import { readId, readIdParameter } from './query.ts';
+import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
+import { findById, readId, readIdParameter } from './query.ts';
 
 const PATH = '/store/orders';
 const EXAMPLE = { id: 1, petId: 1, quantity: 1, shipDate: EXAMPLE_SHIP_DATE, complete: false };
@@ -25,13 +25,7 @@ export const listOrders: Operation = {
   description: 'One page of the orders, in ascending order of id. The `Link` header names the next page.',
   permission: 'store:read',
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
-  success: {
-    status: 200,
-    description: 'The orders',
-    schema: { type: 'array', items: Order },
-    example: [EXAMPLE],
-    headers: { Link: 'The next page; absent on the last' },
-  },
+  success: pageOf(Order, 'The orders', EXAMPLE),
   conditional: true,
   errors: [],
   async handle({ storage }, exchange) {
@@ -56,10 +50,7 @@ export const getOrder: Operation = {
   conditional: true,
   errors: ['not_found'],
   async handle({ storage }, exchange) {
-    const { orderId } = exchange.params;
-    const id = readId(orderId);
-    const order = id === undefined ? undefined : await storage.orders.find(id);
-    if (!order) throw noOrder(orderId);
+    const order = await findById(exchange.params.orderId, noOrder, (id) => storage.orders.find(id));
     return currentAnswer(exchange, JSON.stringify(order));
   },
 };

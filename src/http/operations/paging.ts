@@ -1,9 +1,10 @@
+import type { TSchema } from 'typebox';
 import { CatalogError } from '../../catalog/error.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import { inWords, quote, wholeNumber } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 import { currentAnswer } from './conditional.ts';
-import type { Parameter } from './operation.ts';
+import type { Operation, Parameter } from './operation.ts';
 import { readParameter } from './query.ts';
 
 /** Items per page: at most, and by default. No answer grows with what is stored. */
@@ -33,6 +34,12 @@ export const CURSOR: Parameter = {
   description: 'Opaque: copy it from the `Link` header of the previous page',
   schema: { type: 'string', pattern: CURSOR_PATTERN.source },
 };
+
+/** The success of a list, with examples of its items. */
+export function pageOf(items: TSchema, description: string, ...example: readonly object[]): Operation['success'] {
+  const headers = { Link: 'The next page; absent on the last' };
+  return { status: 200, description, schema: { type: 'array', items }, example, headers };
+}
 
 /** The parameters of every list that is always paged. */
 export const PAGE_PARAMETERS: readonly Parameter[] = [pageLimit(PAGE_ITEMS_MAX, PAGE_ITEMS), CURSOR];

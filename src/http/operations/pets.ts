@@ -4,8 +4,8 @@ import { quote } from '../../catalog/validate.ts';
 import { changedAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
 import { createdAnswer, onceIdOf } from './idempotency.ts';
 import type { Operation, Parameter } from './operation.ts';
-import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, readPage } from './paging.ts';
-import { choiceIn, readId, readIdParameter, readIdsParameter } from './query.ts';
+import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
+import { choiceIn, findById, readIdParameter, readIdsParameter } from './query.ts';
 
 const PATH = '/pets';
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
@@ -40,13 +40,7 @@ export const listPets: Operation = {
     'One page of the pets that fit every filter, in ascending order of id. The `Link` header names the next page. With one id in `ids`, the `ETag` is that of the pet, for `If-Match`.',
   permission: 'pets:read',
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
-  success: {
-    status: 200,
-    description: 'The pets',
-    schema: { type: 'array', items: Pet },
-    example: [EXAMPLE],
-    headers: { Link: 'The next page; absent on the last' },
-  },
+  success: pageOf(Pet, 'The pets', EXAMPLE),
   conditional: true,
   errors: [],
   async handle({ storage }, exchange) {
@@ -98,10 +92,7 @@ export const getPet: Operation = {
   conditional: true,
   errors: ['not_found', 'gone'],
   async handle({ storage }, exchange) {
-    const { petId } = exchange.params;
-    const id = readId(petId);
-    const pet = id === undefined ? undefined : await storage.pets.find(id);
-    if (!pet) throw noPet(petId);
+    const pet = await findById(exchange.params.petId, noPet, (id) => storage.pets.find(id));
     return currentAnswer(exchange, JSON.stringify(pet));
   },
 };
@@ -129,11 +120,8 @@ export const updatePet: Operation = {
   errors: ['not_found', 'precondition_failed'],
   async handle({ storage }, exchange) {
     const update = petUpdate(exchange.body);
-    const { petId } = exchange.params;
-    const id = readId(petId);
-    const pet = id === undefined ? undefined : await storage.pets.update(id, update, preconditionOf(exchange));
-    if (!pet) throw noPet(petId);
-    return changedAnswer(pet);
+    const change = (id: number) => storage.pets.update(id, update, preconditionOf(exchange));
+    return changedAnswer(await findById(exchange.params.petId, noPet, change));
   },
 };
 

@@ -128,6 +128,18 @@ function readFilterId(name: string, text: string): number {
   throw new CatalogError('validation_failed', `${name} has the id ${quote(text)}; send ${wholeNumber(1)}`);
 }
 
+/** Finds what an id in a path names. Throws the error of `none` if that is nothing. */
+export async function findById<T>(
+  text: string | undefined,
+  none: (text: string | undefined) => CatalogError,
+  find: (id: number) => Promise<T | undefined>,
+): Promise<T> {
+  const id = readId(text);
+  const found = id === undefined ? undefined : await find(id);
+  if (found === undefined) throw none(text);
+  return found;
+}
+
 /** Parses an id from a path; undefined if it is not a possible id. */
 export function readId(text: string | undefined): number | undefined {
   if (text === undefined || !/^[1-9][0-9]{0,15}$/.test(text)) return undefined;
