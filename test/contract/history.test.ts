@@ -99,9 +99,9 @@ const COMPATIBLE: readonly (readonly [name: string, change: Change])[] = [
   ['other words', [[...LIST, 'description'], 'In other words']],
   ['a deprecation with a sunset', [[...LIST, 'x-deprecated-sunset'], '2031-01-01']],
   ['a later sunset', [['paths', '/pets/{petId}', 'get', 'x-deprecated-sunset'], '2031-01-01']],
-  ['an experimental operation that is gone', [['paths', '/categories/{categoryId}']]],
+  ['an experimental operation that is gone', [['paths', '/inventory/{petId}', 'patch']]],
   ['an experimental operation that is another', [['paths', '/inventory/{petId}', 'patch', 'responses'], {}]],
-  ['a beta operation that is stable', [['paths', '/store/orders/{orderId}', 'delete', 'x-stability']]],
+  ['a beta operation that is stable', [['paths', '/store/orders', 'post', 'x-stability']]],
 ];
 
 test('the comparison finds every kind of breaking change', () => {
