@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
+import { Writable } from 'node:stream';
 import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer } from '../errors.ts';
-import { addLimitHeaders } from '../limit-headers.ts';
-import { addContentHeaders, bodyBytes, type Exchange, type ExchangeOptions, type Serve } from './exchange.ts';
-import { Input, type Reader } from './input.ts';
-import { CONNECTION_BYTES_MAX } from './ledger.ts';
+import { Exchange, type ExchangeOptions, type Serve } from './exchange.ts';
+import { Input } from './input.ts';
+import { type Account, CONNECTION_BYTES_MAX } from './ledger.ts';
 import { namesAnotherProtocol } from './request-head.ts';
 import type { Turns } from './turns.ts';
 
 // As in the listener: an import of node:http would load its client as well.
-const { STATUS_CODES } = process.getBuiltinModule('node:http');
+const { IncomingMessage, ServerResponse } = process.getBuiltinModule('node:http');
 
 /** Time for the peer to receive the last answer. */
 const LINGER_MS = 2_000;
@@ -30,7 +30,7 @@ export interface ConnectionOptions extends ExchangeOptions {
  * One socket: the exchanges in flight on it, and its end. Guarantees that unparsable input is answered once and in
  * order, that nothing follows the last answer, and that no reset destroys it.
  */
-export class Connection implements Reader {
+export class Connection implements Account {
   heldBytes = 0;
   /** The last exchange begun, as long as its input is unread or it ends the connection. */
   latest: Exchange | undefined;
@@ -66,8 +66,7 @@ export class Connection implements Reader {
   /** Nothing is served or sent any more. Of pipelined answers, Node tells only the one that was being sent. */
   #drop(): void {
     this.#ended = true;
-    for (const exchange of this.#running) exchange.release();
-    for (const exchange of this.#waiting) exchange.release();
+    for (const exchange of [...this.#running, ...this.#waiting]) exchange.release();
     this.#options.ledger.hold(this.#input, 0);
     this.#running = [];
     this.#waiting.length = 0;
@@ -186,7 +185,7 @@ export class Connection implements Reader {
 
   #endWhenQuiet(): void {
     if (this.#ended || this.#running.length > 0 || this.#waiting.length > 0) return;
-    if (this.#finalError) this.#socket.write(this.#errorBytes(this.#finalError));
+    if (this.#finalError) this.#answerUnread(this.#finalError);
     this.#end();
   }
 
@@ -205,33 +204,19 @@ export class Connection implements Reader {
     socket.once('close', () => clearTimeout(timer));
   }
 
-  #errorBytes(failure: CatalogError): string {
-    const { time, events, listener = 'public', newRequestId, headers: always } = this.#options;
-    const requestId = newRequestId();
-    const answer = errorAnswer(failure);
-    const headers = ['Date', new Date(time.now().unix * 1000).toUTCString()];
-    addLimitHeaders(headers, undefined, time);
-    headers.push('X-Request-Id', requestId, ...always);
-    addContentHeaders(headers, answer, bodyBytes(answer.body ?? ''));
-    headers.push('Connection', 'close');
-    let head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n`;
-    for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
-    events.requestAnswered({
-      listener,
-      api: 'false',
-      requestId,
-      keyId: undefined,
-      plan: undefined,
-      method: '',
-      route: 'unread',
-      status: answer.status,
-      code: failure.code,
-      cause: answer.cause,
-      durationMs: 0,
-      windows: undefined,
-      traceId: undefined,
-    });
-    return `${head}\r\n${answer.body}`;
+  /** Answers input that is no request, as if it were one that was read. */
+  #answerUnread(failure: CatalogError): void {
+    const request = new IncomingMessage(this.#socket);
+    const response = new ServerResponse(request);
+    const exchange = new Exchange(request, response, this.#options);
+    exchange.route = 'unread';
+    // The answer before it may be sent, and still be the one that Node has assigned to the socket.
+    const write = (bytes: Buffer, _: string, done: () => void) => {
+      this.#socket.write(bytes);
+      done();
+    };
+    response.assignSocket(new Writable({ write }) as Socket);
+    exchange.answer(errorAnswer(failure));
   }
 }
 

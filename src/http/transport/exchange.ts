@@ -320,7 +320,7 @@ export function requestIds(): () => string {
 }
 
 /** Appends the answer's own headers and those that describe its body. */
-export function addContentHeaders(headers: string[], answer: Answer, bytes: number): void {
+function addContentHeaders(headers: string[], answer: Answer, bytes: number): void {
   headers.push('X-Content-Type-Options', 'nosniff', 'Cache-Control', answer.cacheControl ?? 'no-store');
   for (const text of answer.headers ?? []) headers.push(text);
   if (answer.body !== undefined) headers.push('Content-Type', answer.contentType ?? 'application/json');
@@ -328,7 +328,7 @@ export function addContentHeaders(headers: string[], answer: Answer, bytes: numb
 }
 
 /** The Content-Length of a body. */
-export function bodyBytes(body: string | readonly Uint8Array[]): number {
+function bodyBytes(body: string | readonly Uint8Array[]): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body.reduce((sum, part) => sum + part.byteLength, 0);
 }
