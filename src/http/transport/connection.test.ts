@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { manualClock } from '../../../test/kit/clock.ts';
+import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { Connection } from './connection.ts';
@@ -17,7 +17,7 @@ const MEBIBYTE = 1024 * 1024;
 const REQUEST_BYTES = 4_096;
 
 /** A connection on a socket of the test's own, whose exchanges end when the test says so. */
-function held() {
+function held(socket = new PassThrough() as unknown as Socket) {
   const finish: (() => void)[] = [];
   const served: Exchange[] = [];
   const ledger = new Ledger();
@@ -30,7 +30,6 @@ function held() {
       release: () => ledger.hold(made as unknown as Exchange, 0),
     }) as unknown as Exchange;
   };
-  const socket = new PassThrough() as unknown as Socket;
   const parsed: Buffer[] = [];
   const on = { slice: () => {} };
   socket.on('data', (slice: NonSharedBuffer) => {
@@ -316,4 +315,35 @@ test('a request that is late is told of only while it is read', async (t) => {
   Object.assign(complete.connection.latest ?? {}, { isRead: true });
   t.mock.timers.tick(1_000);
   assert.equal(failed.length, 1, 'by then it was read');
+});
+
+test('what comes over any connection is read into one buffer, and what has to wait is copied from it', async () => {
+  const end = (socket: Socket) => void socket.destroy();
+  const accepted: ReturnType<typeof held>[] = [];
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(createServer((socket) => accepted.push(held(stack.adopt(socket, end)))));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const peers: Socket[] = [];
+  for (const text of ['one', 'two']) {
+    const peer = connect(port, '127.0.0.1');
+    peers.push(stack.adopt(peer, end));
+    peer.write(text);
+    await untilTrue(() => accepted.at(-1)?.parsed.length === 1 && accepted.length === peers.length);
+  }
+  const [first, second] = accepted;
+  const buffers = new Set(accepted.map(({ parsed }) => parsed[0]?.buffer));
+  assert.deepEqual([buffers.size, first?.parsed.toString(), second?.parsed.toString()], [1, 'two', 'two']);
+
+  for (let i = 0; i < 2; i += 1) first?.connection.begin(first.exchange('POST'));
+  const heldBytes = first?.connection.heldBytes ?? 0;
+  const long = 'x'.repeat(2_000);
+  peers[0]?.write(long);
+  await untilTrue(() => first?.connection.heldBytes === heldBytes + long.length);
+  peers[1]?.write('other');
+  await untilTrue(() => second?.parsed.length === 2);
+  first?.finish.shift()?.();
+  await untilTrue(() => first?.parsed.length === 2);
+  assert.equal(first?.parsed[1]?.toString(), long);
 });

@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net';
-import type { Exchange } from './exchange.ts';
-import type { Account, Holding, Ledger } from './ledger.ts';
+import { Socket } from 'node:net';
+import type { Connection } from './connection.ts';
+import type { Holding, Ledger } from './ledger.ts';
 import type { Turns } from './turns.ts';
 
 /** Node's parser gets no more at once: with the smallest requests or chunks that takes about a millisecond. */
@@ -16,14 +16,16 @@ const HEADER_BYTES = 90;
 const HEAD_END = '\r\n\r\n';
 const LF = 10;
 const NOTHING = Buffer.alloc(0);
-
-/** The connection of an input. */
-export interface Reader extends Account {
-  /** Whether it takes more requests. */
-  readonly mayParse: boolean;
-  /** The last request begun, at least until it is read. */
-  readonly latest: Pick<Exchange, 'isRead' | 'request'> | undefined;
-}
+/** What the system reads for any connection. It is parsed at once or copied. */
+const READ = Buffer.allocUnsafeSlow(64 * 1024);
+/** The part of it that was read last. Fast path: most requests of a connection are as long as the one before. */
+let lastRead: Buffer = NOTHING;
+/** Where a socket keeps the option `onread` of `net.connect`, which the sockets of a server cannot be given. */
+const onread = { buffer: READ, callback: () => true };
+const example = new Socket({ onread });
+const [BUFFER, ON_READ] = [onread.buffer, onread.callback].map((value) =>
+  Object.getOwnPropertySymbols(example).find((place) => Reflect.get(example, place) === value),
+);
 
 /**
  * The input of a socket: what comes goes to Node's parser in slices, as long as its connection takes more. What cannot
@@ -32,7 +34,7 @@ export interface Reader extends Account {
 export class Input implements Holding {
   heldBytes = 0;
   readonly keyId = undefined;
-  readonly account: Reader;
+  readonly account: Connection;
   /** The slice that the parser is reading. */
   slice: Buffer = NOTHING;
   /** Nothing is read or parsed until `continue`. */
@@ -51,7 +53,7 @@ export class Input implements Holding {
   /** Set from `discard` on: how much more is discarded. */
   #discardable: number | undefined;
 
-  constructor(socket: Socket, { account, ledger, turns }: { account: Reader; ledger: Ledger; turns: Turns }) {
+  constructor(socket: Socket, { account, ledger, turns }: { account: Connection; ledger: Ledger; turns: Turns }) {
     this.#socket = socket;
     this.account = account;
     this.#ledger = ledger;
@@ -62,6 +64,10 @@ export class Input implements Holding {
     socket.on('data', () => {});
     socket.push = (chunk: Buffer | null) => this.#receive(chunk);
     socket.on('resume', this.continue);
+    const { _handle: handle } = socket as { _handle?: { useUserBuffer(buffer: Buffer): void } };
+    if (!handle || !BUFFER || !ON_READ) return;
+    Object.assign(socket, { [BUFFER]: READ, [ON_READ]: (bytes: number) => this.#receive(readBytes(bytes)) });
+    handle.useUserBuffer(READ);
   }
 
   /** Goes on, in a turn to come, if it stopped and its connection takes more. */
@@ -93,10 +99,12 @@ export class Input implements Holding {
       this.#discardable -= chunk.length;
       if (this.#discardable < 0) this.#socket.destroy();
       return true;
+    } else if (!this.isStopped && chunk.length <= SHORT_BYTES) {
+      this.#parseSlice(chunk);
+      return this.#goOn();
     } else {
-      this.#unparsed = this.#unparsed.length === 0 ? chunk : Buffer.concat([this.#unparsed, chunk]);
+      this.#unparsed = Buffer.concat([this.#unparsed, chunk]);
       this.#unparsedBytes = this.#unparsed.length;
-      if (!this.isStopped && chunk.length <= SHORT_BYTES) return this.#parseSlices();
       this.isStopped = true;
       this.#charge();
       this.continue();
@@ -104,23 +112,31 @@ export class Input implements Holding {
     return false;
   }
 
-  /** Returns whether to go on at once; if not, it stops until a turn to come. */
   #parseSlices(): boolean {
-    const isShort = this.#unparsed.length <= SLICE_BYTES;
-    const untilMs = isShort ? 0 : performance.now() + SLICES_MS;
+    const untilMs = performance.now() + SLICES_MS;
     do {
-      this.slice = isShort ? this.#unparsed : this.#unparsed.subarray(0, SLICE_BYTES);
-      this.#unparsed = isShort ? NOTHING : this.#unparsed.subarray(SLICE_BYTES);
-      this.#parse(this.slice);
-      this.#measureHead();
-      this.slice = NOTHING;
+      const slice = this.#unparsed.subarray(0, SLICE_BYTES);
+      this.#unparsed = this.#unparsed.subarray(SLICE_BYTES);
+      this.#parseSlice(slice);
     } while (this.#unparsed.length > 0 && this.#mayParse && performance.now() < untilMs);
+    return this.#goOn();
+  }
+
+  #parseSlice(slice: Buffer): void {
+    this.slice = slice;
+    this.#parse(slice);
+    this.#measureHead();
+    this.slice = NOTHING;
+  }
+
+  /** Returns whether to read on at once; if not, it stops until a turn to come. */
+  #goOn(): boolean {
     if (this.#discardable !== undefined) {
       this.#unparsed = NOTHING;
       return true;
     }
     this.#charge();
-    if (isShort && this.#mayParse) return true;
+    if (this.#unparsed.length === 0 && this.#mayParse) return true;
     this.isStopped = true;
     // Node resumes it when the body is read.
     if (this.#hasUnreadBody) this.#socket.pause();
@@ -159,4 +175,9 @@ export class Input implements Holding {
   #charge(): void {
     this.#ledger.hold(this, (this.#unparsed.length === 0 ? 0 : this.#unparsedBytes) + this.#headBytes);
   }
+}
+
+function readBytes(bytes: number): Buffer {
+  if (lastRead.length !== bytes) lastRead = READ.subarray(0, bytes);
+  return lastRead;
 }
