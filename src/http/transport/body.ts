@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { CatalogError } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Exchange } from './exchange.ts';
@@ -81,7 +80,10 @@ export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer>
     request.on('end', () => resolve(bytes?.subarray(0, length) ?? NO_BYTES));
     request.on('close', () => {
       // Every request closes; build the error only if this one was aborted.
-      if (!request.readableEnded) stop(aborted(request));
+      if (request.readableEnded) return;
+      stop(
+        new CatalogError('malformed_request', `The ${request.method} request was aborted before its body was complete`),
+      );
     });
   });
 }
@@ -134,11 +136,4 @@ function unexpectedAt(text: string): number {
 
 function tooLarge(bytesMax: number): CatalogError {
   return new CatalogError('payload_too_large', `The body is larger than ${bytesMax} bytes; send less`);
-}
-
-function aborted(request: IncomingMessage): CatalogError {
-  return new CatalogError(
-    'malformed_request',
-    `The ${request.method} request was aborted before its body was complete`,
-  );
 }

@@ -25,12 +25,8 @@ const TLS_SETTINGS = {
     'TLS_AES_128_GCM_SHA256',
     'TLS_AES_256_GCM_SHA384',
     'TLS_CHACHA20_POLY1305_SHA256',
-    'ECDHE-ECDSA-AES128-GCM-SHA256',
-    'ECDHE-RSA-AES128-GCM-SHA256',
-    'ECDHE-ECDSA-AES256-GCM-SHA384',
-    'ECDHE-RSA-AES256-GCM-SHA384',
-    'ECDHE-ECDSA-CHACHA20-POLY1305',
-    'ECDHE-RSA-CHACHA20-POLY1305',
+    'ECDHE+AESGCM',
+    'ECDHE+CHACHA20',
   ].join(':'),
 } as const;
 /** Not to be sent without TLS (RFC 6797, section 7.2). */
@@ -162,7 +158,8 @@ function createHttpServer(
   const begin = (request: IncomingMessage, response: ServerResponse, prepare?: (exchange: Exchange) => void) => {
     const exchange = new Exchange(request, response, options);
     // Upgrades are not supported, and Node's parser loses what follows such a request in the same packet.
-    if (asksForUpgrade(request)) exchange.isLast = true;
+    const { upgrade, connection = '' } = request.headers;
+    if (upgrade !== undefined && /\bupgrade\b/i.test(connection)) exchange.isLast = true;
     prepare?.(exchange);
     connections.get(request.socket)?.begin(exchange);
   };
@@ -221,10 +218,6 @@ async function drainBacklog(server: Server): Promise<void> {
     await nextTurn();
   }
   server.off('connection', onConnection);
-}
-
-function asksForUpgrade({ headers }: IncomingMessage): boolean {
-  return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '');
 }
 
 function expect100(exchange: Exchange): void {
