@@ -3,8 +3,8 @@ import { Writable } from 'node:stream';
 import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer } from '../errors.ts';
 import { Exchange, type ExchangeOptions, type Serve } from './exchange.ts';
-import { Input } from './input.ts';
-import { type Account, CONNECTION_BYTES_MAX } from './ledger.ts';
+import { Input, type Reader } from './input.ts';
+import { CONNECTION_BYTES_MAX } from './ledger.ts';
 import { namesAnotherProtocol } from './request-head.ts';
 import type { Turns } from './turns.ts';
 
@@ -30,7 +30,7 @@ export interface ConnectionOptions extends ExchangeOptions {
  * One socket: the exchanges in flight on it, and its end. Guarantees that unparsable input is answered once and in
  * order, that nothing follows the last answer, and that no reset destroys it.
  */
-export class Connection implements Account {
+export class Connection implements Reader {
   heldBytes = 0;
   /** The last exchange begun, as long as its input is unread or it ends the connection. */
   latest: Exchange | undefined;
@@ -179,8 +179,7 @@ export class Connection implements Account {
     if (this.#ended) return false;
     if (this.#running.length === 0) return true;
     if (this.heldBytes >= CONNECTION_BYTES_MAX) return false;
-    const [running] = this.#running;
-    return this.#running.length < RUNNING_MAX && running !== undefined && isSafe(running) && isSafe(exchange);
+    return this.#running.length < RUNNING_MAX && this.#running.every(isSafe) && isSafe(exchange);
   }
 
   #endWhenQuiet(): void {

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
-import type { Connection } from './connection.ts';
-import type { Holding, Ledger } from './ledger.ts';
+import type { Exchange } from './exchange.ts';
+import type { Account, Holding, Ledger } from './ledger.ts';
 import type { Turns } from './turns.ts';
 
 /** Node's parser gets no more at once: with the smallest requests or chunks that takes about a millisecond. */
@@ -18,14 +18,20 @@ const LF = 10;
 const NOTHING = Buffer.alloc(0);
 /** What the system reads for any connection. It is parsed at once or copied. */
 const READ = Buffer.allocUnsafeSlow(64 * 1024);
-/** The part of it that was read last. Fast path: most requests of a connection are as long as the one before. */
-let lastRead: Buffer = NOTHING;
 /** Where a socket keeps the option `onread` of `net.connect`, which the sockets of a server cannot be given. */
 const onread = { buffer: READ, callback: () => true };
 const example = new Socket({ onread });
 const [BUFFER, ON_READ] = [onread.buffer, onread.callback].map((value) =>
   Object.getOwnPropertySymbols(example).find((place) => Reflect.get(example, place) === value),
 );
+
+/** The connection of an input. */
+export interface Reader extends Account {
+  /** Whether it takes more requests. */
+  readonly mayParse: boolean;
+  /** The last request begun, at least until it is read. */
+  readonly latest: Pick<Exchange, 'isRead' | 'request'> | undefined;
+}
 
 /**
  * The input of a socket: what comes goes to Node's parser in slices, as long as its connection takes more. What cannot
@@ -34,7 +40,7 @@ const [BUFFER, ON_READ] = [onread.buffer, onread.callback].map((value) =>
 export class Input implements Holding {
   heldBytes = 0;
   readonly keyId = undefined;
-  readonly account: Connection;
+  readonly account: Reader;
   /** The slice that the parser is reading. */
   slice: Buffer = NOTHING;
   /** Nothing is read or parsed until `continue`. */
@@ -53,7 +59,7 @@ export class Input implements Holding {
   /** Set from `discard` on: how much more is discarded. */
   #discardable: number | undefined;
 
-  constructor(socket: Socket, { account, ledger, turns }: { account: Connection; ledger: Ledger; turns: Turns }) {
+  constructor(socket: Socket, { account, ledger, turns }: { account: Reader; ledger: Ledger; turns: Turns }) {
     this.#socket = socket;
     this.account = account;
     this.#ledger = ledger;
@@ -66,7 +72,13 @@ export class Input implements Holding {
     socket.on('resume', this.continue);
     const { _handle: handle } = socket as { _handle?: { useUserBuffer(buffer: Buffer): void } };
     if (!handle || !BUFFER || !ON_READ) return;
-    Object.assign(socket, { [BUFFER]: READ, [ON_READ]: (bytes: number) => this.#receive(readBytes(bytes)) });
+    let read = NOTHING;
+    const receive = (bytes: number) => {
+      // Fast path: most requests of a connection are as long as the one before.
+      if (read.length !== bytes) read = READ.subarray(0, bytes);
+      return this.#receive(read);
+    };
+    Object.assign(socket, { [BUFFER]: READ, [ON_READ]: receive });
     handle.useUserBuffer(READ);
   }
 
@@ -125,7 +137,7 @@ export class Input implements Holding {
   #parseSlice(slice: Buffer): void {
     this.slice = slice;
     this.#parse(slice);
-    this.#measureHead();
+    this.#measureHead(slice);
     this.slice = NOTHING;
   }
 
@@ -156,8 +168,7 @@ export class Input implements Holding {
   }
 
   /** Counts the beginning of a head behind the last complete request. */
-  #measureHead(): void {
-    const { slice } = this;
+  #measureHead(slice: Buffer): void {
     const { latest } = this.account;
     const isComplete = slice[slice.length - 1] === LF && slice[slice.length - 3] === LF;
     if (isComplete || latest?.isRead === false) {
@@ -175,9 +186,4 @@ export class Input implements Holding {
   #charge(): void {
     this.#ledger.hold(this, (this.#unparsed.length === 0 ? 0 : this.#unparsedBytes) + this.#headBytes);
   }
-}
-
-function readBytes(bytes: number): Buffer {
-  if (lastRead.length !== bytes) lastRead = READ.subarray(0, bytes);
-  return lastRead;
 }
