@@ -1,7 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import type * as PromClient from 'prom-client';
 import type { AnyErrorCode } from '../catalog/error.ts';
 import { PLAN_NAMES } from '../catalog/plan.ts';
 import { DURATION_BOUNDS } from '../catalog/usage.ts';
+import { Counter, collectProcessMetrics, Gauge, Histogram, Registry } from './prometheus.ts';
 import { API_SIDE, Refusals, RequestDurations, type Side } from './request-metrics.ts';
 
 const DURATION_BUCKETS = [...DURATION_BOUNDS];
@@ -15,9 +16,6 @@ const AUTHENTICATION_FAILURES: readonly (Side & { readonly reason: AnyErrorCode 
   { listener: 'operator', api: 'false', reason: 'missing_token' },
   { listener: 'operator', api: 'false', reason: 'invalid_token' },
 ];
-/** Gauges named like counters, others of Node's say the same by type; and one that has no sample at the start. */
-const LEFT_OUT = ['handles_total', 'resources_total', 'requests_total', 'requests'].map((of) => `nodejs_active_${of}`);
-const GC_KINDS = ['major', 'minor', 'incremental', 'weakcb'];
 /** The tables whose rows have checksums. */
 const CHECKED_TABLES = ['categories', 'pets', 'orders', 'api_keys', 'api_key_secrets'];
 
@@ -43,15 +41,7 @@ export function createMetrics() {
   return { registry, ...metrics };
 }
 
-/** Registers the metrics of the process and of Node.js. */
-function collectProcessMetrics(registry: Registry): void {
-  collectDefaultMetrics({ register: registry });
-  for (const name of LEFT_OUT) registry.removeSingleMetric(name);
-  const collections = registry.getSingleMetric('nodejs_gc_duration_seconds') as Histogram<'kind'>;
-  for (const kind of GC_KINDS) collections.zero({ kind });
-}
-
-function requestMetrics(registers: Registry[]) {
+function requestMetrics(registers: PromClient.Registry[]) {
   return {
     build: new Gauge({
       name: 'pet_catalog_build_info',
@@ -84,7 +74,7 @@ function requestMetrics(registers: Registry[]) {
   };
 }
 
-function limitMetrics(registers: Registry[]) {
+function limitMetrics(registers: PromClient.Registry[]) {
   return {
     refusals: registered(new Refusals(), registers),
     bans: new Counter({
@@ -127,7 +117,7 @@ function limitMetrics(registers: Registry[]) {
   };
 }
 
-function storageMetrics(registers: Registry[]) {
+function storageMetrics(registers: PromClient.Registry[]) {
   return {
     readDuration: new Histogram({
       name: 'pet_catalog_read_duration_seconds',
@@ -167,7 +157,7 @@ function storageMetrics(registers: Registry[]) {
   };
 }
 
-function backupMetrics(registers: Registry[]) {
+function backupMetrics(registers: PromClient.Registry[]) {
   return {
     backupInterval: new Gauge({
       name: 'pet_catalog_backup_interval_seconds',
@@ -197,7 +187,7 @@ function backupMetrics(registers: Registry[]) {
   };
 }
 
-function fullnessMetrics(registers: Registry[]) {
+function fullnessMetrics(registers: PromClient.Registry[]) {
   const gauge = (name: string, help: string) => new Gauge({ name: `pet_catalog_${name}`, help, registers });
   return {
     categories: gauge('categories', 'Categories in the catalog'),
@@ -219,8 +209,8 @@ function fullnessMetrics(registers: Registry[]) {
  */
 function registered<T extends { readonly name: string; get(): Promise<object> }>(
   metric: T,
-  registers: readonly Registry[],
+  registers: readonly PromClient.Registry[],
 ): T {
-  for (const registry of registers) registry.registerMetric(metric as unknown as Metric);
+  for (const registry of registers) registry.registerMetric(metric as unknown as PromClient.Counter);
   return metric;
 }
