@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CategoryList } from './catalog/category-list.ts';
 import type { Storage } from './catalog/storage.ts';
-import type { Config } from './config.ts';
+import { type Config, withoutPassword } from './config.ts';
 import { follow } from './follow.ts';
 import { createApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
@@ -12,20 +12,25 @@ import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from '
 import type { Context } from './http/transport/exchange.ts';
 import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
+import { openLimiter } from './limits/open.ts';
 import { createOperatorApp } from './operator/app.ts';
 import type { ShownSetting } from './operator/frame/context.ts';
 import type { Rehearsal } from './rehearsal/rehearsal.ts';
-import type { Time } from './stdx/time.ts';
+import type { TurnedTime } from './rehearsal/turned-time.ts';
+import { systemTime, type Time } from './stdx/time.ts';
+import { DatabaseNotOpened } from './storage/engine.ts';
+import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
+import type { SqlStorage } from './storage/sql/storage.ts';
 import { followAudit } from './telemetry/audit-log.ts';
-import type { Events } from './telemetry/events.ts';
+import { createEvents, type EventSinks, type Events } from './telemetry/events.ts';
 import type { Finding } from './telemetry/finding.ts';
 import { measureFullness } from './telemetry/fullness.ts';
-import type { Metrics } from './telemetry/metrics.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { RecentRequests } from './telemetry/recent-requests.ts';
 import { API_SIDE } from './telemetry/request-metrics.ts';
-import { NO_TRACING, type Tracing } from './telemetry/tracing.ts';
+import { NO_TRACING, startTracing, type Tracing } from './telemetry/tracing.ts';
 import { RouteCounts, UsageRecorder } from './telemetry/usage.ts';
-import { VERSION } from './version.ts';
+import { TRACING_PACKAGES, VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
 const OPERATOR_GRACE_MS = 500;
@@ -62,6 +67,96 @@ export interface Service extends AsyncDisposable {
   readonly operatorUrl: string;
   /** Reloads the certificate; an unusable one is reported, and the old one stays in use. */
   reloadCertificate(): void;
+}
+
+/** How a service is opened, beside its configuration. */
+export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'> {
+  readonly log: Pick<EventSinks, 'log' | 'write'>;
+  /** Ends the wait for a database that does not answer yet. */
+  readonly stop?: AbortSignal;
+  /** Whether the caller holds the claim on the database. */
+  readonly isClaimed?: boolean;
+  readonly isTraced?: boolean;
+  /** In rehearsal: adds what may come at any time to every answer. */
+  readonly greaseSeed?: string | undefined;
+  /** Fills the storage before the first request. */
+  prepare?(storage: SqlStorage, now: number): Promise<void>;
+}
+
+/** A running service with what it was opened on, which disposing closes after the service. */
+export interface OpenedService extends AsyncDisposable {
+  readonly service: Service;
+  readonly storage: SqlStorage;
+  readonly time: Time;
+}
+
+/**
+ * Opens all that a service consists of, as configured, and starts it; undefined if it was stopped before. Throws
+ * `ServiceNotStarted`, `DatabaseNotOpened` or `LimiterNotOpened`.
+ */
+export async function openService(config: Config, options: OpenOptions): Promise<OpenedService | undefined> {
+  const { database, accessLog, categoriesMax, categoriesBytesMax } = config;
+  const { log, stop = new AbortController().signal, settings, examine, prepare } = options;
+  await using opened = new AsyncDisposableStack();
+  const machine = systemTime();
+  const turned = config.rehearsal ? new (await import('./rehearsal/turned-time.ts')).TurnedTime(machine) : undefined;
+  const time = turned ?? machine;
+  const metrics = createMetrics();
+  const redis = config.redis && withoutPassword(config.redis.url);
+  const events = createEvents({ ...log, accessLog, metrics, redis });
+  const tracing = opened.use(options.isTraced ? await sendTraces() : NO_TRACING);
+  await awaitDatabase(database, { stop, onWait: events.databaseAwaited });
+  if (stop.aborted) return undefined;
+  if (!options.isClaimed) opened.use(await claimForService(database, { together: config.redis !== undefined }));
+  const bounds = { categoriesMax, categoriesBytesMax };
+  const storage = opened.use(await openStorage(database, { time, ...bounds, events }, 'serve'));
+  const rehearsal = turned ? await rehearse(storage, turned, config, options) : await refuseRehearsed(storage);
+  const limiter = opened.use(await openLimiter(config, { storage, time, events }));
+  await prepare?.(storage, time.now().unix);
+  const parts = { storage, limiter, time, rehearsal, events, metrics, tracing };
+  const service = opened.use(
+    await startService(config, { ...parts, ...(settings && { settings }), ...(examine && { examine }) }),
+  );
+  const { backups } = config;
+  if (backups && database.engine === 'sqlite') {
+    const { ScheduledBackups } = await import('./storage/backups.ts');
+    opened.use(new ScheduledBackups({ ...backups, databaseFile: database.file, time: machine, events }));
+  }
+  const open = opened.move();
+  return { service, storage, time, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+async function rehearse(
+  storage: SqlStorage,
+  time: TurnedTime,
+  { defects }: Config,
+  { greaseSeed }: OpenOptions,
+): Promise<Rehearsal> {
+  const { openRehearsal } = await import('./rehearsal/rehearsal.ts');
+  const { defectsNamed } = await import('./rehearsal/defects/defects.ts');
+  return openRehearsal(storage, time, { greaseSeed, defects: defectsNamed(defects) });
+}
+
+/** Refuses a database that was used in rehearsal: its time may be turned, and its keys may follow scripts. */
+async function refuseRehearsed(storage: SqlStorage): Promise<undefined> {
+  const turnedBy = await storage.turnedBy();
+  if (turnedBy === undefined) return;
+  throw new DatabaseNotOpened(
+    `The database was used in rehearsal, so keys in it may follow scripts, and its time is turned by ${turnedBy} s: start it with ENVIRONMENT=staging and REHEARSAL=on, or set DATABASE_URL to another one`,
+  );
+}
+
+/** Starts sending traces. Throws `ServiceNotStarted` if OpenTelemetry is not installed. */
+async function sendTraces(): Promise<Tracing> {
+  try {
+    return await startTracing(VERSION);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const packages = TRACING_PACKAGES.map((name) => `"${name}"`).join(' ');
+    throw new ServiceNotStarted(
+      `The OTEL_… variables ask for traces, and OpenTelemetry is not installed; unset them, or install it beside pet-catalog:\n\n  npm install ${packages}\n`,
+    );
+  }
 }
 
 /**
@@ -144,6 +239,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     operatorUrl,
     reloadCertificate: () => reloadCertificate(listener, config, { time, events }),
     async [Symbol.asyncDispose]() {
+      if (running.disposed) return;
       events.serviceStopping();
       await running.disposeAsync();
       events.serviceStopped();

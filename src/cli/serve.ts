@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import type { Storage } from '../catalog/storage.ts';
 import {
   type Config,
   ConfigMistakes,
@@ -11,21 +10,11 @@ import {
   type SettingName,
   withoutPassword,
 } from '../config.ts';
-import { openLimiter } from '../limits/open.ts';
 import type { ShownSetting } from '../operator/frame/context.ts';
-import type { Rehearsal } from '../rehearsal/rehearsal.ts';
-import type { TurnedTime } from '../rehearsal/turned-time.ts';
-import { type Service, ServiceNotStarted, startService } from '../service.ts';
-import { systemTime, type Time } from '../stdx/time.ts';
-import type { BackupOptions, ScheduledBackups } from '../storage/backups.ts';
-import { DatabaseNotOpened } from '../storage/engine.ts';
-import { awaitDatabase, claimForService, openStorage } from '../storage/open.ts';
-import type { SqlStorage } from '../storage/sql/storage.ts';
+import { type OpenedService, openService } from '../service.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
-import { createEvents } from '../telemetry/events.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
-import { asksForTraces, NO_TRACING, startTracing, type Tracing } from '../telemetry/tracing.ts';
-import { COMMAND, TRACING_PACKAGES, VERSION } from '../version.ts';
+import { asksForTraces } from '../telemetry/tracing.ts';
+import { COMMAND } from '../version.ts';
 import { findIneffective } from './ineffective.ts';
 import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { openLog } from './log.ts';
@@ -93,56 +82,24 @@ async function serve(
   { flags, shown }: { flags: ServeFlags; shown: readonly ShownSetting[] },
 ): Promise<void> {
   const { stop } = invocation;
-  const machine = systemTime();
-  const turned = config.rehearsal ? new (await import('../rehearsal/turned-time.ts')).TurnedTime(machine) : undefined;
-  const time = turned ?? machine;
   const { log, write, close } = openLog(config.logLevel, invocation.hasColours('stderr'));
-  const metrics = createMetrics();
-  const events = createEvents({
-    log,
-    write,
-    accessLog: config.accessLog,
-    metrics,
-    redis: config.redis && withoutPassword(config.redis.url),
-  });
-  await using tracing = asksForTraces(invocation.env) ? await sendTraces() : NO_TRACING;
-  await awaitDatabase(config.database, { stop, onWait: events.databaseAwaited });
-  if (stop.aborted) return close();
-  const together = config.redis !== undefined;
-  await using _claim = flags.ephemeral ? undefined : await claimForService(config.database, { together });
-  await using storage = await openStorage(
-    config.database,
-    {
-      time,
-      categoriesMax: config.categoriesMax,
-      categoriesBytesMax: config.categoriesBytesMax,
-      events,
-    },
-    'serve',
-  );
-  const rehearsal = turned
-    ? await openRehearsal(storage, turned, { defects: config.defects, greaseSeed: flags.grease })
-    : await refuseRehearsed(storage);
-  await using limiter = await openLimiter(config, { storage, time, events });
-  if (flags.demo) {
-    const { fillWithDemo } = await import('./demo.ts');
-    await fillWithDemo(storage, time.now().unix);
-  }
   {
-    await using service = await startService(config, {
-      storage,
-      limiter,
-      time,
-      rehearsal,
-      events,
-      metrics,
-      tracing,
+    await using opened = await openService(config, {
+      log: { log, write },
+      stop,
+      isClaimed: flags.ephemeral === true,
+      isTraced: asksForTraces(invocation.env),
+      greaseSeed: flags.grease,
       settings: shown,
       examine: async () => (await import('./doctor.ts')).examineInThread(config),
+      async prepare(storage, now) {
+        if (flags.demo) await (await import('./demo.ts')).fillWithDemo(storage, now);
+      },
     });
-    await using _backups = await startBackups(config, { time: machine, events });
+    if (!opened) return close();
+    const { service } = opened;
     using _note = noteOperatorUrl(config.database, service.operatorUrl);
-    if (flags.bootstrap) await issueFirstKey(storage, { config, service, time, invocation });
+    if (flags.bootstrap) await issueFirstKey(opened, config, invocation);
     // Without TLS there is nothing to read again; unhandled, the signal would end the service.
     invocation.onReload(() => config.tls && service.reloadCertificate());
     // At once, so that the reader of the one line has the other as well.
@@ -159,62 +116,11 @@ function settingsForCommands({ database, environment, rehearsal }: Config): stri
   return `DATABASE_URL=sqlite:${file} ENVIRONMENT=${environment} REHEARSAL=${rehearsal ? 'on' : 'off'}`;
 }
 
-interface RehearsedFlags {
-  readonly defects: readonly string[];
-  readonly greaseSeed: string | undefined;
-}
-
-async function openRehearsal(
-  storage: SqlStorage,
-  time: TurnedTime,
-  { defects, greaseSeed }: RehearsedFlags,
-): Promise<Rehearsal> {
-  const { openRehearsal } = await import('../rehearsal/rehearsal.ts');
-  const { defectsNamed } = await import('../rehearsal/defects/defects.ts');
-  return openRehearsal(storage, time, { greaseSeed, defects: defectsNamed(defects) });
-}
-
-/** Refuses a database that was used in rehearsal: its time may be turned, and its keys may follow scripts. */
-async function refuseRehearsed(storage: SqlStorage): Promise<undefined> {
-  const turnedBy = await storage.turnedBy();
-  if (turnedBy === undefined) return;
-  throw new DatabaseNotOpened(
-    `The database was used in rehearsal, so keys in it may follow scripts, and its time is turned by ${turnedBy} s: start it with ENVIRONMENT=staging and REHEARSAL=on, or set DATABASE_URL to another one`,
-  );
-}
-
-/** Starts sending traces. Throws `ServiceNotStarted` if OpenTelemetry is not installed. */
-async function sendTraces(): Promise<Tracing> {
-  try {
-    return await startTracing(VERSION);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const packages = TRACING_PACKAGES.map((name) => `"${name}"`).join(' ');
-    throw new ServiceNotStarted(
-      `The OTEL_… variables ask for traces, and OpenTelemetry is not installed; unset them, or install it beside pet-catalog:\n\n  npm install ${packages}\n`,
-    );
-  }
-}
-
-/** Starts the scheduled backups, if there are to be any. */
-async function startBackups(
-  { backups, database }: Config,
-  context: Pick<BackupOptions, 'time' | 'events'>,
-): Promise<ScheduledBackups | undefined> {
-  if (!backups || database.engine !== 'sqlite') return undefined;
-  const { ScheduledBackups } = await import('../storage/backups.ts');
-  return new ScheduledBackups({ ...backups, databaseFile: database.file, ...context });
-}
-
-interface FirstKey {
-  readonly config: Config;
-  readonly service: Service;
-  readonly time: Time;
-  readonly invocation: Invocation;
-}
-
-async function issueFirstKey(storage: Storage, first: FirstKey): Promise<void> {
-  const { config, service, time, invocation } = first;
+async function issueFirstKey(
+  { service, storage, time }: OpenedService,
+  config: Config,
+  invocation: Invocation,
+): Promise<void> {
   if ((await storage.keys.list()).length > 0) {
     invocation.print(
       `There is an API key already. To issue another:\n\n  ${COMMAND} keys create --name NAME\n\nTo see how it is used:\n\n  ${COMMAND} console login\n`,

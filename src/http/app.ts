@@ -1,13 +1,14 @@
 import type { Scope } from '../catalog/api-key.ts';
+import { CatalogError } from '../catalog/error.ts';
 import type { Decision, Limiter } from '../limits/limiter.ts';
 import type { Events } from '../telemetry/events.ts';
 import { type Authentication, type Authenticator, insufficientScope } from './authenticate.ts';
 import { conclude } from './conclude.ts';
 import type { Cors } from './cors.ts';
-import { deprecationHeaders, endedAtSunset } from './deprecation.ts';
 import { overLimit, readAnswersFirst } from './errors.ts';
 import { type Call, createApi } from './gates.ts';
-import type { Catalog, Operation } from './operations/operation.ts';
+import type { Catalog, Described, Operation } from './operations/operation.ts';
+import { readId } from './operations/query.ts';
 import { type PageHandler, respondPage } from './pages.ts';
 import type { Answer, Exchange, Serve } from './transport/exchange.ts';
 
@@ -76,6 +77,38 @@ function whenKnown<T>(value: T | Promise<T>, gate: Gate<T>, call: PublicCall): A
 
 async function later<T>(value: Promise<T>, gate: Gate<T>, call: PublicCall): Promise<Answer> {
   return gate(await value, call);
+}
+
+/** Deprecation (RFC 9745) and sunset (RFC 8594) headers, sent with every answer of a deprecated operation. */
+function deprecationHeaders({ id, deprecation }: Described, { params }: Exchange): string[] {
+  if (!deprecation) return [];
+  const { since, sunset, successor } = deprecation;
+  const links = [
+    `</v1${fillIn(successor, params)}>; rel="successor-version"`,
+    `</docs/deprecations#${id}>; rel="deprecation"; type="text/html"`,
+  ];
+  const end = new Date(sunset * 1000).toUTCString();
+  return ['Deprecation', `@${since}`, 'Sunset', end, 'Link', links.join(', ')];
+}
+
+/** The operation as it is served: from its sunset on it answers 410. */
+function endedAtSunset(operation: Operation): Operation {
+  const { id, method, deprecation } = operation;
+  if (!deprecation) return operation;
+  return {
+    ...operation,
+    handle(catalog, exchange) {
+      if (exchange.decision.now < deprecation.sunset) return operation.handle(catalog, exchange);
+      const instead = fillIn(deprecation.successor, exchange.params);
+      throw new CatalogError('gone', `${id} has been removed; use ${method} /v1${instead}`);
+    },
+  };
+}
+
+/** A path with its id filled in; without its query if the request names no possible id. */
+function fillIn(path: string, params: Exchange['params']): string {
+  const filled = path.replace(/\{(\w+)\}/, (_, name: string) => `${readId(params[name]) ?? ''}`);
+  return filled.replace(/\?.*=$/, '');
 }
 
 function isUnderV1(path: string): boolean {

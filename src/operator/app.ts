@@ -1,5 +1,6 @@
 import { conclude } from '../http/conclude.ts';
-import { respondPage } from '../http/pages.ts';
+import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
+import { type PageHandler, respondPage } from '../http/pages.ts';
 import type { Exchange, Serve } from '../http/transport/exchange.ts';
 import type { createOperatorApi } from './api/app.ts';
 import { API_BASE } from './api/operation.ts';
@@ -7,7 +8,6 @@ import type { createConsole } from './console.ts';
 import type { ConsoleOptions } from './frame/context.ts';
 import { hostGate, misdirectedPage } from './host.ts';
 import { Vitals } from './overview/vitals.ts';
-import { operatorPages } from './pages.ts';
 
 export interface OperatorOptions extends Omit<ConsoleOptions, 'vitals'> {
   /** Host names that the listener accepts, besides IP addresses and localhost. */
@@ -48,6 +48,35 @@ export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptio
       }),
     [Symbol.dispose]: () => vitals[Symbol.dispose](),
   };
+}
+
+/** The pages of the operator listener outside console and API: the API's contract and reference, health, metrics. */
+function operatorPages({
+  health,
+  metrics,
+  additions,
+  operatorUrl,
+}: Pick<OperatorOptions, 'health' | 'metrics' | 'additions' | 'operatorUrl'>): [string, PageHandler][] {
+  const added = additions?.operations ?? [];
+  const { registry } = metrics;
+  // Rendered on the first request.
+  let contract: string | undefined;
+  return [
+    ['/', () => ({ status: 303, headers: ['Location', '/console'] })],
+    [
+      '/openapi.json',
+      async () => {
+        contract ??= JSON.stringify((await import('./api/openapi.ts')).operatorOpenApiDocument(added));
+        return { status: 200, body: contract };
+      },
+    ],
+    ['/docs', sitePage(async () => (await import('./api/reference.ts')).operatorReference(operatorUrl(), added))],
+    ['/docs/', leadToDocs],
+    ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
+    ['/livez', () => health.live()],
+    ['/readyz', () => health.ready()],
+    ['/metrics', async () => ({ status: 200, contentType: registry.contentType, body: await registry.metrics() })],
+  ];
 }
 
 function isApiPath(path: string): boolean {

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createApi } from './gates.ts';
+import type { Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations.ts';
-import { createRouter, nearestPath } from './router.ts';
-import type { Exchange } from './transport/exchange.ts';
+import type { Answer, Exchange } from './transport/exchange.ts';
 
-const findRoute = createRouter(
-  [
-    { method: 'GET', path: '/pets' },
-    { method: 'POST', path: '/pets' },
-    { method: 'PATCH', path: '/pets/{petId}' },
-    { method: 'DELETE', path: '/pets/{petId}/tags/{tag}' },
-  ],
-  '/v1',
-);
+const apiOf = (operations: readonly Pick<Operation, 'method' | 'path'>[]) =>
+  createApi({ base: '/v1', operations: operations as readonly Operation[], forbid: () => undefined });
+const { find } = apiOf([
+  { method: 'GET', path: '/pets' },
+  { method: 'POST', path: '/pets' },
+  { method: 'PATCH', path: '/pets/{petId}' },
+  { method: 'DELETE', path: '/pets/{petId}/tags/{tag}' },
+]);
 
 /** What the router makes of a path. */
 function route(path: string, url = path) {
   const exchange = { path, request: { url }, params: {}, route: 'unmatched' } as unknown as Exchange;
-  const found = findRoute(exchange);
+  const { route: found } = find(exchange);
   const methods = Object.entries(found?.operations ?? {}).map(([method, operation]) => `${method} ${operation?.path}`);
   return {
     template: found?.template,
@@ -76,6 +76,10 @@ test('a path that is not there has the collection that it most probably means', 
     ['/users', undefined],
     ['/', undefined],
   ] as const) {
-    assert.equal(nearestPath(path, OPERATIONS), near, path);
+    const exchange = { path: `/v1${path}`, request: { url: path, headers: {} }, params: {} } as unknown as Exchange;
+    const { find, operate } = apiOf(OPERATIONS);
+    const advice = near ? `did you mean /v1${near}?` : '/openapi.json lists the paths';
+    const { body } = operate(find(exchange), undefined as never) as Answer;
+    assert.ok(String(body).includes(`There is nothing at this address; ${advice}"`), path);
   }
 });
