@@ -116,7 +116,7 @@ test('the comparison lets additions and announced ends pass', () => {
   for (const [name, change] of COMPATIBLE) {
     assert.deepEqual(breakingChanges(released, changed(change), '2026-01-01'), [], name);
   }
-  const withoutGetPet = changed([['paths', '/pets/{petId}']]);
+  const withoutGetPet = changed([['paths', '/pets/{petId}', 'get']]);
   assert.deepEqual(breakingChanges(released, withoutGetPet, '2030-12-04'), ['getPet is gone']);
   assert.deepEqual(breakingChanges(released, withoutGetPet, '2030-12-05'), []);
 });
