@@ -62,6 +62,8 @@ test('a proxy waits as long as the service does, and retries only what was certa
   );
   assert.deepEqual(directive(SITE, 'proxy_next_upstream').split(' '), ['error', 'timeout']);
   assert.equal(directive(SITE, 'proxy_next_upstream_tries'), '2');
+  assert.equal(directive(SITE, 'proxy_request_buffering'), 'off', 'the service refuses a body before it is complete');
+  assert.equal(directive(SITE, 'limit_conn'), 'pet_catalog_address 100');
   assert.equal(directive(SITE, 'ssl_protocols'), 'TLSv1.2 TLSv1.3');
 });
 
@@ -123,6 +125,11 @@ test('a rolling update and a drain leave two of three pods, whose labels every m
     ports.find(({ name }: { name: string }) => name === wanted)?.containerPort as number;
   assert.equal(annotations['prometheus.io/port'], `${portNamed('operator')}`);
   assert.deepEqual(resources, { requests: { cpu: '250m', memory: '192Mi' }, limits: { memory: '512Mi' } });
+  const migration = yaml('kubernetes/migrate.yaml').spec;
+  const [{ args }] = migration.template.spec.containers;
+  assert.deepEqual([args, migration.backoffLimit, migration.template.spec.restartPolicy], [['migrate'], 2, 'Never']);
+  const { runAsUser, runAsGroup, fsGroup } = spec.template.spec.securityContext;
+  assert.deepEqual([runAsUser, runAsGroup, fsGroup], [1_000, 1_000, 1_000]);
   const open = (rules: { ports: { port: unknown }[] }[]) => rules.map((rule) => rule.ports.map(({ port }) => port));
   assert.deepEqual(open(policy.ingress), [['http'], ['operator']]);
   assert.deepEqual(
@@ -147,7 +154,12 @@ test('systemd restarts what failed, and gives it the files and the memory that i
 
 test('an alert pages or waits for the morning, as soon as the runbook promises', () => {
   const { groups } = yaml('prometheus/alerts.yaml');
-  const rules = groups[0].rules as { alert: string; for?: string; labels: { severity: string } }[];
+  const rules = groups[0].rules as { alert: string; expr: string; for?: string; labels: { severity: string } }[];
+  const scraped = parseDuration(yaml('prometheus/prometheus.yaml').scrape_configs[0].scrape_interval) ?? 0;
+  const windows = rules.flatMap(({ expr }) =>
+    [...expr.matchAll(/\[(\w+)\]/g)].map(([, length = '']) => parseDuration(length)),
+  );
+  assert.equal(Math.min(...windows.map((window) => window ?? 0)), 4 * scraped, 'a rate misses a scrape or two');
   assert.deepEqual(
     Object.fromEntries(rules.map((rule) => [rule.alert, `${rule.labels.severity} ${rule.for ?? 'at once'}`])),
     {
