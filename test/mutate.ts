@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, globSync, mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
+import { accepted, unfitting } from './mutation/known.ts';
+import { changed, type Mutant, mutantsOf } from './mutation/mutators.ts';
 
 /**
  * Mutation tests: `npm run mutate -- [--force] [name …]`. Changes a module by one expression at a time, and runs the
- * tests that belong to it; a change that no test notices lives. A name is a module (`limits/window`) or a folder
- * (`storage/sql`); none means all. Writes the score of each module into docs/reliability.md as soon as it is known.
+ * tests that belong to it; a change that no test notices lives. A name is a module (`limits/window`), a folder
+ * (`storage/sql`) or one of deploy/ (`deploy/prometheus`); none means all. Stryker.js changes expressions,
+ * `mutation/mutators.ts` what Stryker.js never does. Writes the score of each module into docs/reliability.md as soon as
+ * it is known, and lists what lives unless `mutants.md` does.
  *
  * A stopped run resumes with the next module. A mutant that a test noticed is not run again until its module or that
  * test changes, unless `--force` is given: give it after a change of another module that these tests use.
@@ -22,6 +29,8 @@ const CACHE = '.mutation';
 const HEADINGS = ['module', 'mutants', 'killed', 'by timeout', 'lived', 'score', 'run'];
 /** A mutant that hangs is stopped after twice the time of its tests and this, which leaves room on a busy machine. */
 const HANGING_MS = 15_000;
+/** A run of one test file against a mutant of our own. */
+const OWN_MS_MAX = 60_000;
 
 /**
  * Tests of a module in place of the file beside it, or of all modules of a folder that have no tests of their own. Only
@@ -29,6 +38,12 @@ const HANGING_MS = 15_000;
  * first, as a mutant's run ends with the first test that fails; without those that take most of the time.
  */
 const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
+  catalog: ['test/shop.test.ts', 'test/operator-api/keys.test.ts', 'test/interface.test.ts'],
+  cli: ['test/commands.test.ts', 'test/operator-api/commands.test.ts', 'test/console/command.test.ts'],
+  'cli/doctor': ['test/doctor.test.ts', 'test/commands.test.ts'],
+  deploy: ['test/deploy/fitting.test.ts'],
+  'deploy/kubernetes': ['test/deploy/fitting.test.ts', 'test/deploy/kubernetes.test.ts'],
+  'deploy/prometheus': ['test/deploy/fitting.test.ts', 'test/deploy/alerts.test.ts', 'test/deploy/monitoring.test.ts'],
   client: [
     'test/client/retries.test.ts',
     'test/client/transport.test.ts',
@@ -79,12 +94,29 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'src/limits/redis/limiter-merging.test.ts',
     'test/simulator/scenarios.test.ts',
   ],
+  operator: [
+    'test/console/numbers.test.ts',
+    'test/console/lists.test.ts',
+    'test/console/change.test.ts',
+    'test/console/requests.test.ts',
+    'test/console/overview.test.ts',
+    'test/console/access.test.ts',
+  ],
+  'operator/api': [
+    'test/operator-api/bounds.test.ts',
+    'test/operator-api/usage.test.ts',
+    'test/operator-api/keys.test.ts',
+    'test/operator-api/contract.test.ts',
+    'test/operator-api/roles.test.ts',
+  ],
+  'operator/overview': ['test/console/vitals.test.ts', 'test/console/numbers.test.ts', 'test/console/overview.test.ts'],
   storage: ['src/storage/sqlite/engine.test.ts'],
+  'storage/inspection': ['test/doctor.test.ts', 'test/commands.test.ts'],
   'storage/postgres': ['src/storage/postgres/engine.test.ts', 'test/faults/postgres.test.ts'],
   'storage/sql': ['src/storage/sqlite/engine.test.ts'],
   'storage/sql/categories': [
     'src/storage/sql/categories.test.ts',
-    'src/storage/sql/outcomes.test.ts',
+    'src/storage/sql/once.test.ts',
     'src/storage/sqlite/engine.test.ts',
   ],
   'storage/sql/keys': ['src/storage/sql/keys.test.ts', 'src/storage/sqlite/engine.test.ts'],
@@ -97,18 +129,27 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   'storage/sql/pets': ['src/storage/sql/pets.test.ts', 'src/storage/sql/filters.test.ts'],
   'storage/sql/usage': ['src/storage/sql/usage.test.ts', 'src/storage/sql/lock-order.test.ts'],
   'storage/sqlite': ['src/storage/sqlite/engine.test.ts', 'test/faults/storage.test.ts'],
+  telemetry: ['src/telemetry/events.test.ts', 'src/telemetry/request-metrics.test.ts'],
 };
 
 const { values, positionals } = parseArgs({ options: { force: { type: 'boolean' } }, allowPositionals: true });
 const selected = select(positionals);
+const listed = readFileSync(join(ROOT, 'test/mutants.md'), 'utf8');
+for (const problem of unfitting(listed, (module) => sourceOf(module))) process.stderr.write(`${problem}\n`);
 for (const module of selected) {
-  const mutants = await mutate(module);
+  const mutants = [...(fileOf(module).endsWith('.ts') ? await mutate(module) : []), ...(await mutateOurselves(module))];
   if (mutants.length > 0) record(module, mutants);
+}
+
+/** The text of a module; undefined if there is none. */
+function sourceOf(module: string): string | undefined {
+  const file = join(ROOT, fileOf(module));
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
 /** The modules that the names stand for. */
 function select(names: readonly string[]): string[] {
-  const modules = globSync(['src/{limits,storage,http}/**/*.ts', 'client/src/*.ts'], {
+  const modules = globSync(['src/**/*.ts', 'client/src/*.ts', 'deploy/**/*.yaml'], {
     cwd: ROOT,
     exclude: ['**/*.test.ts', 'src/storage/migrations/**', 'client/src/contract.ts'],
   }).map(nameOf);
@@ -155,6 +196,50 @@ async function mutate(module: string) {
     clearTextReporter: { reportTests: false, reportScoreTable: false },
   });
   return stryker.runMutationTest();
+}
+
+/** Tries the mutants of our own mutators in a copy of the checkout, and lists those that live. */
+async function mutateOurselves(module: string): Promise<{ status: string }[]> {
+  const [file, tests] = [fileOf(module), testsOf(module)];
+  const source = sourceOf(module) ?? '';
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'mutants-'));
+  const copy = folder.path;
+  const isCopied = (path: string) => !/\/(?:node_modules|\.git|\.mutation|dist)$/.test(path);
+  cpSync(ROOT, copy, { recursive: true, filter: isCopied });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  if (tests.length === 0 || (await statusOf(copy, tests)) !== 'Survived') {
+    process.stderr.write(`${module}: its tests fail without a change, or there are none\n`);
+    return [];
+  }
+  const tried: { status: string }[] = [];
+  for (const mutant of mutantsOf(file, source)) {
+    writeFileSync(join(copy, file), changed(source, mutant));
+    const status = await statusOf(copy, tests);
+    tried.push({ status });
+    if (status === 'Survived') tell(module, source, mutant);
+  }
+  return tried;
+}
+
+/** Runs tests one after the other until one fails. */
+async function statusOf(cwd: string, tests: readonly string[]): Promise<'Killed' | 'Timeout' | 'Survived'> {
+  for (const file of tests) {
+    const args = ['--import', './test/compile-cache.ts', '--test', file];
+    const child = spawn(process.execPath, args, { cwd, stdio: 'ignore', timeout: OWN_MS_MAX, killSignal: 'SIGKILL' });
+    const [code] = await once(child, 'exit');
+    if (code !== 0) return code === null ? 'Timeout' : 'Killed';
+  }
+  return 'Survived';
+}
+
+function tell(module: string, source: string, mutant: Mutant): void {
+  const start = source.lastIndexOf('\n', mutant.at) + 1;
+  const line = source.slice(start, source.indexOf('\n', mutant.at + mutant.from.length));
+  if (accepted(listed, module, line)) return;
+  const number = source.slice(0, mutant.at).split('\n').length;
+  process.stderr.write(
+    `lived: ${fileOf(module)}:${number}\n- ${line}\n+ ${changed(line, { ...mutant, at: mutant.at - start })}\n`,
+  );
 }
 
 /** Has them run again: the test that notices one may be in a suite that the test file only imports. */
@@ -212,5 +297,6 @@ function nameOf(file: string): string {
 }
 
 function fileOf(module: string): string {
+  if (module.startsWith('deploy/')) return module;
   return `${module.replace(/^client\//, 'client/src/').replace(/^(?!client\/)/, 'src/')}.ts`;
 }
