@@ -14,13 +14,14 @@ import { temporaryFolder } from './kit/service.ts';
 
 /** What `doctor` says of servers and disks that work, but not safely. */
 
-/** Complaints by check: status, finding and advice. */
-async function complaints(env: Record<string, string>, cwd: string) {
+/** Complaints by check: status, finding and advice. Slow answers are left out: on a busy machine any server is far. */
+async function complaints(env: Record<string, string>, cwd: string, { ofDistance = false } = {}) {
   const { stdout } = await run(['doctor', '--json'], { cwd, env });
   const findings = JSON.parse(stdout) as Finding[];
-  return findings.flatMap((each) =>
-    each.status === 'ok' ? [] : [[each.check, each.status, each.finding, each.advice]],
-  );
+  return findings.flatMap((each) => {
+    if (each.status === 'ok' || / answers within /.test(each.finding) !== ofDistance) return [];
+    return [[each.check, each.status, each.finding, each.advice]];
+  });
 }
 
 /** Functions that come before those of PostgreSQL, so that one server can say what only others do. */
@@ -103,7 +104,7 @@ test('servers that are far away are told as such', { skip: noPostgres || redisSe
   at.port = `${nearDatabase.port}`;
   const env = { DATABASE_URL: at.href, REDIS_URL: `redis://127.0.0.1:${nearRedis.port}`, INSTANCES: '2' };
   for (const proxy of [nearDatabase, nearRedis]) proxy.delay(11);
-  const found = await complaints(env, folder.path);
+  const found = await complaints(env, folder.path, { ofDistance: true });
   assert.deepEqual(
     found.map(([check, status, , advice]) => [check, status, advice]),
     [
@@ -165,8 +166,8 @@ test('a disk with little room is a warning, one without room for the log a probl
 test('listeners that others reach, and a database that others read, are told as such', async () => {
   using folder = temporaryFolder();
   await run(['keys', 'create', '--name', 'test'], { cwd: folder.path });
-  chmodSync(join(folder.path, 'data'), 0o755);
-  chmodSync(join(folder.path, 'data/pet-catalog.db'), 0o644);
+  chmodSync(join(folder.path, 'data'), 0o750);
+  chmodSync(join(folder.path, 'data/pet-catalog.db'), 0o640);
   const found = await complaints({ HOST: '0.0.0.0', OPERATOR_HOST: '10.0.0.1' }, folder.path);
   assert.deepEqual(
     found.map(([check, status, finding]) => [check, status, finding]),

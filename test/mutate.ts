@@ -13,9 +13,9 @@ import { changed, type Mutant, mutantsOf } from './mutation/mutators.ts';
 /**
  * Mutation tests: `npm run mutate -- [--force] [name …]`. Changes a module by one expression at a time, and runs the
  * tests that belong to it; a change that no test notices lives. A name is a module (`limits/window`), a folder
- * (`storage/sql`) or one of deploy/ (`deploy/prometheus`); none means all. Stryker.js changes expressions,
- * `mutation/mutators.ts` what Stryker.js never does. Writes the score of each module into docs/reliability.md as soon as
- * it is known, and lists what lives unless `mutants.md` does.
+ * (`storage/sql`) or one of deploy/ (`deploy/prometheus`); none means all. Stryker.js changes expressions, and
+ * `mutation/mutators.ts` what it never does. Writes the score of each module into docs/reliability.md as soon as it is
+ * known, and lists what lives unless `mutants.md` does.
  *
  * A stopped run resumes with the next module. A mutant that a test noticed is not run again until its module or that
  * test changes, unless `--force` is given: give it after a change of another module that these tests use.
