@@ -9,7 +9,8 @@ import { ListReader } from './list-reader.ts';
 
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 const LIST_BYTES_MAX = 256 * 1024 * 1024;
-const LIST_BYTES_SHOWN = 64 * 1024;
+/** Of a list, and of what is larger than a body may be. */
+const BYTES_SHOWN = 64 * 1024;
 const RAW_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 16;
 const DECODERS: Readonly<Record<string, () => Transform>> = {
@@ -134,16 +135,17 @@ async function readAnswer(response: IncomingMessage, isOwn: Sending['isOwn']): P
   const [status, headers] = [response.statusCode ?? 0, headersOf(response.rawHeaders)];
   const reader = isOwn && status === 200 ? new ListReader(isOwn) : undefined;
   const chunks: Buffer[] = [];
-  const [bytesMax, bytesKept] = reader ? [LIST_BYTES_MAX, LIST_BYTES_SHOWN] : [BODY_BYTES_MAX, BODY_BYTES_MAX];
+  const bytesMax = reader ? LIST_BYTES_MAX : BODY_BYTES_MAX;
   let [bytes, isCut] = [0, false];
   for await (const chunk of decoded(response, headers.get('content-encoding') ?? '')) {
-    if (bytes < bytesKept) chunks.push(chunk);
+    if (!reader || bytes < BYTES_SHOWN) chunks.push(chunk);
     bytes += chunk.length;
     isCut = bytes > bytesMax || reader?.write(chunk) === false;
     // Leaving the loop ends the connection.
     if (isCut) break;
   }
-  const body = Buffer.concat(chunks).toString();
+  const whole = Buffer.concat(chunks);
+  const body = (isCut ? whole.subarray(0, BYTES_SHOWN) : whole).toString();
   return { status, headers, body, isCut: isCut && !reader, list: reader?.end() };
 }
 

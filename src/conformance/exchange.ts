@@ -13,9 +13,9 @@ export interface Sent {
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
-  /** Up to 8 MiB; of a list of categories, its beginning. */
+  /** Up to 8 MiB; of a list of categories, and of what is larger, the beginning. */
   readonly body: string;
-  /** Whether there was more than `body` may hold. */
+  /** Whether there was more than 8 MiB. */
   readonly isCut: boolean;
   /** The list of categories, if this is its answer. */
   readonly list: Listing | undefined;

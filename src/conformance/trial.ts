@@ -239,7 +239,8 @@ export class Trial {
   #remember(exchange: Exchange): void {
     if (this.answered.length >= REMEMBERED_MAX) return;
     const { sent, answer, seconds } = exchange;
-    const body = answer.body.slice(0, REMEMBERED_BODY_CHARACTERS);
+    // A slice would hold the whole text.
+    const body = Buffer.from(answer.body.slice(0, REMEMBERED_BODY_CHARACTERS)).toString();
     this.answered.push({ sent, answer: { ...answer, body, list: undefined }, seconds });
   }
 

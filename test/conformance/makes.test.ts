@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { Client } from '../../src/conformance/client.ts';
 import { HONEST } from '../kit/conformance/honest.ts';
 import { judgeMake, MAIN_KEY, type Make, openMake } from '../kit/conformance/stranger.ts';
 import { WRONG } from '../kit/conformance/wrong.ts';
+import { missingPrograms } from '../kit/deploy/programs.ts';
 import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
@@ -96,6 +104,32 @@ describe('the command ends with', () => {
     assert.match(stderr, /redirects to https:\/\/else\S* ?\.example\/v1; give the address that answers\n$/);
   });
 
+  test('2 and one line for a certificate that cannot be verified', { skip: missingPrograms('openssl') }, async () => {
+    const made = [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-subj',
+      '/CN=a',
+      '-keyout',
+      'a.key',
+      '-out',
+      'a.crt',
+    ];
+    execFileSync('openssl', made, { cwd: folder.path, stdio: 'ignore' });
+    const [key, cert] = ['a.key', 'a.crt'].map((file) => readFileSync(join(folder.path, file)));
+    const server = createServer({ key, cert }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    const { code, stdout, stderr } = await conformance(url);
+    server.close();
+    assert.deepEqual([code, stdout], [2, '']);
+    const why = `The certificate of ${url} cannot be verified (DEPTH_ZERO_SELF_SIGNED_CERT)`;
+    assert.equal(stderr, `pet-catalog: ${why}; NODE_EXTRA_CA_CERTS=FILE names your own authority\n`);
+  });
+
   test('3 with --strict, if a rule could not be judged; --skip leaves it out', async () => {
     await using server = await openMake({ isSerial: true });
     const lenient = await conformance(server.url);
@@ -157,5 +191,24 @@ test('a list of 100,000 is judged, and one that is not a list is not read to its
     hostile.rules.map(({ seen }) => seen),
     ['something follows the array'],
   );
+  assert.ok(written < 50e6, `${written} bytes were read`);
+});
+
+test('of an answer of 200 MB little more than 8 MiB is read, and 64 KiB are kept', async () => {
+  let written = 0;
+  await using server = await openMake({
+    instead: (_, response) => {
+      const write = () => {
+        while (!response.destroyed && written < 200e6 && response.write('[]'.repeat(50_000))) written += 100_000;
+      };
+      response.on('drain', write);
+      write();
+      return true;
+    },
+  });
+  using client = new Client(new URL(server.url));
+  const sent = { method: 'POST', path: '/categories', headers: {}, body: '{}' };
+  const { body, isCut } = await client.send(sent, { timeoutMs: 60_000 });
+  assert.deepEqual([body.length, isCut], [65_536, true]);
   assert.ok(written < 50e6, `${written} bytes were read`);
 });
