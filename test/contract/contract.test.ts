@@ -22,6 +22,7 @@ interface Contract {
 
 interface ContractOperation {
   readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly example?: unknown; readonly schema: object }[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Record<string, { readonly headers: Record<string, unknown>; readonly content?: Content }>;
 }
@@ -60,6 +61,16 @@ test('every error code is in the contract, and the limit headers are on every re
     }
   }
   assert.ok(responses > 20);
+});
+
+test('every parameter has an example that validates, but the cursor, which a client copies', () => {
+  const parameters = contractOperations().flatMap(({ parameters = [] }) => parameters);
+  const names = (all: typeof parameters) => [...new Set(all.map(({ name }) => name))].sort();
+  assert.deepEqual(names(parameters.filter(({ example }) => example === undefined)), ['cursor']);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const wrong = parameters.filter(({ schema, example }) => example !== undefined && !ajv.validate(schema, example));
+  assert.deepEqual(names(wrong), []);
+  assert.ok(names(parameters).length > 8);
 });
 
 test('every example in the contract validates against its schema', () => {

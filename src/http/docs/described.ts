@@ -41,20 +41,20 @@ const STABILITY_TEXT = {
 const IfNoneMatch: Parameter = {
   name: 'If-None-Match',
   description: 'ETags of the responses that the client holds; if one is current, the response is 304',
-  schema: { type: 'string' },
+  schema: { type: 'string', example: '"6mMG0HdrIB5a"' },
 };
 
 const IfMatch: Parameter = {
   name: 'If-Match',
   description: 'ETags of the resource as the client knows it; if it has another one by now, the response is 412',
-  schema: { type: 'string' },
+  schema: { type: 'string', example: '*' },
 };
 
 const IdempotencyKey: Parameter = {
   name: 'Idempotency-Key',
   description:
     'Identifies this create, unique per API key: 1 to 255 printable ASCII characters, quoted or not. A retry with the same key, path and body within 24 hours returns the first outcome instead of a second resource.',
-  schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source, example: 'create-dog-1' },
 };
 
 const REPLAYED = { 'Idempotency-Replayed': 'true if this is the outcome of an earlier request' };

@@ -261,15 +261,24 @@ function headersOf(status: number | 'default', { isLimited }: DescribedApi): str
 
 function inHeader(parameter: Parameter, { parameters }: Components): object {
   const name = parameter.name.replaceAll('-', '');
-  parameters[name] = { ...parameter, in: 'header' };
+  parameters[name] = { ...parameter, in: 'header', ...example(parameter.schema) };
   return ref('parameters', name);
 }
 
 function describeParameter({ name, description, schema }: Parameter, place: 'path' | 'query'): object {
-  // Without an example, testers that replay the contract cannot fill in a path.
-  const example = place === 'path' && 'type' in schema && schema.type === 'integer' && { example: 1 };
-  const described = { name, in: place, required: place === 'path', description, schema, ...example };
+  const described = { name, in: place, required: place === 'path', description, schema, ...example(schema) };
   return 'items' in schema ? { ...described, style: 'form', explode: false } : described;
+}
+
+/** Without an example, testers that replay the contract cannot fill in a parameter; a cursor is not theirs to make. */
+function example(schema: TSchema): { readonly example?: unknown } {
+  const value = valueOf(schema);
+  return value === undefined ? {} : { example: value };
+}
+
+function valueOf(schema: TSchema & { readonly example?: unknown; readonly enum?: readonly unknown[] }): unknown {
+  if ('items' in schema) return [valueOf(schema.items as TSchema)];
+  return schema.example ?? schema.enum?.[0] ?? ('type' in schema && schema.type === 'integer' ? 1 : undefined);
 }
 
 function describeHeaders(names: readonly string[]): Record<string, object> {
