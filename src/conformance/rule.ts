@@ -6,14 +6,27 @@ export type Level = 'published' | 'ours';
 
 export const LEVELS: readonly Level[] = ['published', 'ours'];
 
-/** One rule of the interface. */
-export interface Rule {
-  readonly id: string;
+/** What rules come from. */
+export interface Clause {
   readonly level: Level;
-  /** The sentence of the interface that it comes from. */
-  readonly sentence: string;
-  /** The clause of that sentence: a section of the interface, of an RFC or of this project's pages. */
+  /** A section of the interface, of an RFC or of this project's pages. */
   readonly source: string;
+  readonly sentence: string;
+}
+
+/** A sentence of the published interface. */
+export function published(source: string, sentence: string): Clause {
+  return { level: 'published', source, sentence };
+}
+
+/** A decision of this project, or of a standard that it follows, where the interface is silent. */
+export function ours(source: string, sentence: string): Clause {
+  return { level: 'ours', source, sentence };
+}
+
+/** One rule of the interface. */
+export interface Rule extends Clause {
+  readonly id: string;
   /** What is sent, and the answer that keeps the rule. */
   readonly expected: string;
   /** What it cannot be judged without. */
@@ -52,11 +65,8 @@ export function known<T>(value: T | undefined, reason: string): T {
 }
 
 /** A rule as it was judged. Keys are masked. */
-export interface Verdict {
+export interface Verdict extends Clause {
   readonly id: string;
-  readonly level: Level;
-  readonly sentence: string;
-  readonly source: string;
   readonly verdict: 'passed' | 'failed' | 'skipped';
   readonly expected: string;
   /** What was seen instead. */

@@ -1,18 +1,21 @@
 import { type Answer, type Exchange, Skipped } from '../exchange.ts';
 import { unknownKeyLike, withoutKey, withUnknownKey } from '../probes.ts';
-import { expect, expectStatus, known, type Rule } from '../rule.ts';
+import { expect, expectStatus, known, ours, published, type Rule } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 /** Headers that differ between any two answers. */
 const PASSING: ReadonlySet<string> = new Set(['date', 'x-request-id', 'x-ratelimit-reset', 'connection', 'keep-alive']);
 
+const UNAUTHENTICATED = published(
+  'Create a category, rule 3; List categories, rule 2',
+  'When the key is missing or invalid, the response is 401 with an Error body.',
+);
+
 /** Rules of keys. */
 export const AUTHENTICATION: readonly Rule[] = [
   {
     id: 'auth.401-missing',
-    level: 'published',
-    sentence: 'When the key is missing or invalid, the response is 401 with an Error body.',
-    source: 'Create a category, rule 3; List categories, rule 2',
+    ...UNAUTHENTICATED,
     expected: '401 for a list and for a create without a key',
     async judge(trial) {
       for (const exchange of await trial.once(withoutKey)) expectStatus(exchange, 401);
@@ -21,9 +24,7 @@ export const AUTHENTICATION: readonly Rule[] = [
   },
   {
     id: 'auth.401-invalid',
-    level: 'published',
-    sentence: 'When the key is missing or invalid, the response is 401 with an Error body.',
-    source: 'Create a category, rule 3; List categories, rule 2',
+    ...UNAUTHENTICATED,
     expected: '401 for a list and for a create with an unknown key, and for a key that is nearly right',
     async judge(trial) {
       for (const exchange of await trial.once(withUnknownKey)) expectStatus(exchange, 401);
@@ -31,9 +32,7 @@ export const AUTHENTICATION: readonly Rule[] = [
   },
   {
     id: 'auth.scheme-any-case',
-    level: 'ours',
-    sentence: 'The scheme is case-insensitive, and one or more spaces follow it (RFC 9110).',
-    source: 'RFC 9110, section 11.1',
+    ...ours('RFC 9110, section 11.1', 'The scheme is case-insensitive, and one or more spaces follow it (RFC 9110).'),
     expected: '200 for `bEARER   KEY`',
     async judge(trial) {
       const exchange = await trial.send({ headers: { authorization: `bEARER   ${trial.keys.key}` } });
@@ -42,9 +41,7 @@ export const AUTHENTICATION: readonly Rule[] = [
   },
   {
     id: 'auth.bearer-only',
-    level: 'ours',
-    sentence: 'Two Authorization headers, or anything but a bearer token, is 401.',
-    source: 'wire.md, Authentication',
+    ...ours('wire.md, Authentication', 'Two Authorization headers, or anything but a bearer token, is 401.'),
     expected: '401 for the key alone, with the scheme Basic, twice, and with a word behind it',
     async judge(trial) {
       const { key } = trial.keys;
@@ -55,9 +52,10 @@ export const AUTHENTICATION: readonly Rule[] = [
   },
   {
     id: 'auth.challenge',
-    level: 'ours',
-    sentence: 'A 401 carries WWW-Authenticate: Bearer realm="…", with error="invalid_token" if a key was sent.',
-    source: 'RFC 6750, section 3; wire.md, Authentication',
+    ...ours(
+      'RFC 6750, section 3; wire.md, Authentication',
+      'A 401 carries WWW-Authenticate: Bearer realm="…", with error="invalid_token" if a key was sent.',
+    ),
     expected: 'a Bearer challenge, with an error only if a key was sent',
     async judge(trial) {
       const missing = await firstOf(trial, withoutKey);
@@ -69,9 +67,10 @@ export const AUTHENTICATION: readonly Rule[] = [
   },
   {
     id: 'auth.401-alike',
-    level: 'ours',
-    sentence: 'Unknown and malformed keys get byte-identical answers, request id and times aside.',
-    source: 'wire.md, Authentication',
+    ...ours(
+      'wire.md, Authentication',
+      'Unknown and malformed keys get byte-identical answers, request id and times aside.',
+    ),
     expected: 'the same headers and body for an unknown key and for one that is no key at all',
     async judge(trial) {
       const [unknown, malformed] = await alike(trial, 'x');
@@ -80,9 +79,7 @@ export const AUTHENTICATION: readonly Rule[] = [
   },
   {
     id: 'auth.401-again',
-    level: 'ours',
-    sentence: 'A failed authentication is always 401, however often it is repeated.',
-    source: 'wire.md, Authentication',
+    ...ours('wire.md, Authentication', 'A failed authentication is always 401, however often it is repeated.'),
     expected: '401 twenty times',
     async judge(trial) {
       const authorization = `Bearer ${unknownKeyLike(trial.keys.key)}`;
@@ -91,9 +88,7 @@ export const AUTHENTICATION: readonly Rule[] = [
   },
   {
     id: 'auth.other-environment',
-    level: 'ours',
-    sentence: 'A key belongs to one environment; on the other it is simply invalid.',
-    source: 'wire.md, Addressing',
+    ...ours('wire.md, Addressing', 'A key belongs to one environment; on the other it is simply invalid.'),
     expected: '401, with the same headers and body as an unknown key',
     needs: 'other-environment-key',
     async judge(trial) {

@@ -1,10 +1,9 @@
 import { type Exchange, jsonOf, membersOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { resetOf } from '../probes.ts';
-import { expect, expectStatus, known, type Rule } from '../rule.ts';
+import { expect, expectStatus, known, ours, type Rule } from '../rule.ts';
 import { ask, askLimited, askUntilRefused, waitOut } from '../spending.ts';
 import type { Trial } from '../trial.ts';
 
-const REPEATED = 'Repeated requests after a 429 can lead to a temporary ban of the API key.';
 /** Refusals in the second of the first and in the next one do not count. */
 const IN_FLIGHT_SECONDS = 2;
 /** More refusals in a minute than the limit of the free plan, and at least 60, lead to a ban. */
@@ -13,16 +12,14 @@ const REFUSALS_MAX = 64;
 /** Requests at once to a slow server. */
 const GROUP = 16;
 
-/** Rules of bans, by our numbers: the interface states none. */
-export const BANS: readonly Rule[] = [
+const RULES: readonly Rule[] = [
   {
     id: 'bans.repeated-refusals',
-    level: 'ours',
-    sentence: REPEATED,
-    source: 'Limits, rule 4; limits.md, Refusals and bans',
+    ...ours(
+      'Limits, rule 4; limits.md, Refusals and bans',
+      'Repeated requests after a 429 can lead to a temporary ban of the API key.',
+    ),
     expected: 'key_banned after more than 60 refusals in a minute, and not before',
-    needs: 'full',
-    place: 'waits',
     async judge(trial) {
       const { banned, refusals, last } = await trial.once(provoke);
       expect(banned !== undefined, `${refusals} refusals led to no ban`, last);
@@ -31,12 +28,8 @@ export const BANS: readonly Rule[] = [
   },
   {
     id: 'bans.calls-do-not-lengthen',
-    level: 'ours',
-    sentence: 'Calls during a ban never lengthen it.',
-    source: 'limits.md, Refusals and bans',
+    ...ours('limits.md, Refusals and bans', 'Calls during a ban never lengthen it.'),
     expected: 'the same Reset on calls a second apart',
-    needs: 'full',
-    place: 'waits',
     async judge(trial) {
       const { banned } = await trial.once(provoke);
       const first = known(banned, 'there is no ban');
@@ -47,12 +40,8 @@ export const BANS: readonly Rule[] = [
   },
   {
     id: 'bans.rate-limit-operation',
-    level: 'ours',
-    sentence: 'GET /rate_limit is answered even during a ban, with its end and reason.',
-    source: 'limits.md, Refusals and bans',
+    ...ours('limits.md, Refusals and bans', 'GET /rate_limit is answered even during a ban, with its end and reason.'),
     expected: '200 with ban.until = X-RateLimit-Reset, and a reason',
-    needs: 'full',
-    place: 'waits',
     async judge(trial) {
       const { banned } = await trial.once(provoke);
       const reset = resetOf(known(banned, 'there is no ban'));
@@ -65,12 +54,8 @@ export const BANS: readonly Rule[] = [
   },
   {
     id: 'bans.end',
-    level: 'ours',
-    sentence: 'A ban ends when Retry-After says so.',
-    source: 'limits.md, Refusals and bans',
+    ...ours('limits.md, Refusals and bans', 'A ban ends when Retry-After says so.'),
     expected: 'a request admitted after exactly that wait',
-    needs: 'full',
-    place: 'waits',
     async judge(trial) {
       await trial.once(provoke);
       const refused = await askLimited(trial);
@@ -82,6 +67,9 @@ export const BANS: readonly Rule[] = [
     },
   },
 ];
+
+/** Rules of bans, by our numbers: the interface states none. */
+export const BANS = RULES.map((rule): Rule => ({ needs: 'full', place: 'waits', ...rule }));
 
 interface Provoked {
   readonly banned: Exchange | undefined;

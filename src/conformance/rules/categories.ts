@@ -15,10 +15,16 @@ import {
   withoutKey,
   withUnknownKey,
 } from '../probes.ts';
-import { expect, expectStatus, type Rule } from '../rule.ts';
+import { expect, expectStatus, ours, published, type Rule } from '../rule.ts';
 
-const NEW_ID = 'When the body is valid, the response is 201 with a Category that carries a newly assigned id.';
-const CATEGORY = 'Category: every field of NewCategory, plus id: integer, int64, unique, assigned by the service.';
+const LISTED = published(
+  'List categories, rule 1',
+  'When the caller is authenticated, the response is 200 with an array of every available category.',
+);
+const CATEGORY = published(
+  'Category',
+  'Category: every field of NewCategory, plus id: integer, int64, unique, assigned by the service.',
+);
 /** How long a list may take to have what was created elsewhere. */
 const LISTED_SECONDS = 3;
 
@@ -26,9 +32,7 @@ const LISTED_SECONDS = 3;
 export const CATEGORIES: readonly Rule[] = [
   {
     id: 'list.200-array',
-    level: 'published',
-    sentence: 'When the caller is authenticated, the response is 200 with an array of every available category.',
-    source: 'List categories, rule 1',
+    ...LISTED,
     expected: '200 with a JSON array of objects that have a name',
     async judge(trial) {
       const listed = await trial.once(list);
@@ -39,9 +43,10 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.201-new-id',
-    level: 'published',
-    sentence: NEW_ID,
-    source: 'Create a category, rule 1',
+    ...published(
+      'Create a category, rule 1',
+      'When the body is valid, the response is 201 with a Category that carries a newly assigned id.',
+    ),
     expected: '201 with a category that has an id',
     async judge(trial) {
       const created = await trial.once(create);
@@ -51,9 +56,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.id-integer',
-    level: 'published',
-    sentence: CATEGORY,
-    source: 'Category',
+    ...CATEGORY,
     expected: 'an id that is a JSON integer of 64 bits, in the answer to a create and in the list',
     async judge(trial) {
       const created = await trial.once(create);
@@ -63,9 +66,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.every-field',
-    level: 'published',
-    sentence: 'A Category has every field of NewCategory.',
-    source: 'Category',
+    ...published('Category', 'A Category has every field of NewCategory.'),
     expected: 'name and description as they were sent',
     async judge(trial) {
       const created = await trial.once(createDescribed);
@@ -84,9 +85,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.description-absent',
-    level: 'published',
-    sentence: 'description: string, not required.',
-    source: 'NewCategory',
+    ...published('NewCategory', 'description: string, not required.'),
     expected: 'a string or no description at all, in the answer to a create without one and in the list',
     async judge(trial) {
       const created = await trial.once(create);
@@ -97,9 +96,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.id-by-service',
-    level: 'published',
-    sentence: CATEGORY,
-    source: 'Category',
+    ...CATEGORY,
     expected: `another id than that of the body, ${CLIENTS_ID}`,
     async judge(trial) {
       const created = await trial.once(createWithId);
@@ -109,9 +106,10 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.refused-creates-nothing',
-    level: 'published',
-    sentence: 'When the body is invalid, the response is 400; when the key is missing or invalid, it is 401.',
-    source: 'Create a category, rules 2 and 3',
+    ...published(
+      'Create a category, rules 2 and 3',
+      'When the body is invalid, the response is 400; when the key is missing or invalid, it is 401.',
+    ),
     expected: 'a list without the names of creates that were refused with 400 or 401',
     async judge(trial) {
       const refused: Exchange[] = [];
@@ -129,9 +127,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.in-next-list',
-    level: 'ours',
-    sentence: 'A create is in the next list of the same instance.',
-    source: 'wire.md, Categories',
+    ...ours('wire.md, Categories', 'A create is in the next list of the same instance.'),
     expected: 'the created category in the list that is asked for next, on the same connection',
     async judge(trial) {
       const created = await trial.post({ name: trial.newName() });
@@ -146,9 +142,10 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.only-these-members',
-    level: 'ours',
-    sentence: "Unknown members, a client's id among them, are ignored; a Category has no further members.",
-    source: 'wire.md, Categories',
+    ...ours(
+      'wire.md, Categories',
+      "Unknown members, a client's id among them, are ignored; a Category has no further members.",
+    ),
     expected: '201 with id and name alone',
     async judge(trial) {
       const created = await trial.once(createWithId);
@@ -161,9 +158,10 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.strings-unchanged',
-    level: 'ours',
-    sentence: 'Strings are stored and echoed unchanged: no trimming, no normalisation; "" as description is kept.',
-    source: 'wire.md, Categories',
+    ...ours(
+      'wire.md, Categories',
+      'Strings are stored and echoed unchanged: no trimming, no normalisation; "" as description is kept.',
+    ),
     expected: 'the same code points, spaces at the end among them',
     async judge(trial) {
       const sent = { name: `${trial.newName()} e\u0301 🐕  `, description: '' };
@@ -175,9 +173,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.longest-strings',
-    level: 'ours',
-    sentence: 'name: 1–255 code points; description: 0–2,000, tab, LF and CR among them.',
-    source: 'wire.md, Categories',
+    ...ours('wire.md, Categories', 'name: 1–255 code points; description: 0–2,000, tab, LF and CR among them.'),
     expected: '201 for 255 and 2,000 code points, beyond the Basic Multilingual Plane too',
     async judge(trial) {
       const name = trial.newName();
@@ -192,9 +188,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.same-name-twice',
-    level: 'ours',
-    sentence: 'The same name twice is two categories: the body is valid, so the answer is 201.',
-    source: 'wire.md, Categories',
+    ...ours('wire.md, Categories', 'The same name twice is two categories: the body is valid, so the answer is 201.'),
     expected: '201 with another id',
     async judge(trial) {
       const first = await trial.once(create);
@@ -205,9 +199,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.location',
-    level: 'ours',
-    sentence: 'The answer to a create has Location: /v1/categories/{id}.',
-    source: 'wire.md, Categories',
+    ...ours('wire.md, Categories', 'The answer to a create has Location: /v1/categories/{id}.'),
     expected: 'a Location at which the category is, under the base address',
     async judge(trial) {
       const created = await trial.once(create);
@@ -226,9 +218,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'list.ascending',
-    level: 'ours',
-    sentence: 'The list is in ascending order of id.',
-    source: 'wire.md, Categories',
+    ...ours('wire.md, Categories', 'The list is in ascending order of id.'),
     expected: 'ids in ascending order',
     async judge(trial) {
       await trial.once(createCrowd);
@@ -237,9 +227,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'create.ids-unique',
-    level: 'published',
-    sentence: CATEGORY,
-    source: 'Category',
+    ...CATEGORY,
     expected: 'another id for each of several creates at once, none of them in the list before',
     async judge(trial) {
       const { before, creates } = await trial.once(createCrowd);
@@ -257,9 +245,7 @@ export const CATEGORIES: readonly Rule[] = [
   },
   {
     id: 'list.every-category',
-    level: 'published',
-    sentence: 'When the caller is authenticated, the response is 200 with an array of every available category.',
-    source: 'List categories, rule 1',
+    ...LISTED,
     expected: `a list of more than 20 that has all that were there and all that were created, within ${LISTED_SECONDS} s`,
     async judge(trial) {
       const { before, creates } = await trial.once(createCrowd);

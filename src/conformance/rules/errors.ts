@@ -12,18 +12,14 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { expect, expectStatus, type Rule } from '../rule.ts';
+import { expect, expectStatus, ours, published, type Rule } from '../rule.ts';
 import type { Trial } from '../trial.ts';
-
-const SHAPE = 'All error bodies use the Error shape (code, message, status).';
 
 /** Rules of errors, judged by one of each kind. */
 export const ERRORS: readonly Rule[] = [
   {
     id: 'errors.shape',
-    level: 'published',
-    sentence: SHAPE,
-    source: 'Errors',
+    ...published('Errors', 'All error bodies use the Error shape (code, message, status).'),
     expected: 'a JSON object with code, message and status in every error body',
     async judge(trial) {
       for (const exchange of await trial.once(errors)) {
@@ -38,9 +34,7 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'errors.status-integer',
-    level: 'published',
-    sentence: 'Error: status, integer.',
-    source: 'Error',
+    ...published('Error', 'Error: status, integer.'),
     expected: 'a status that is a JSON integer',
     async judge(trial) {
       for (const exchange of await trial.once(errors)) {
@@ -51,9 +45,7 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'errors.status-equals-http',
-    level: 'published',
-    sentence: 'The status field equals the HTTP status code of the response.',
-    source: 'Errors',
+    ...published('Errors', 'The status field equals the HTTP status code of the response.'),
     expected: 'the same status in the body as in the status line',
     async judge(trial) {
       for (const exchange of await trial.once(errors)) {
@@ -68,9 +60,7 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'errors.three-members',
-    level: 'ours',
-    sentence: 'Every error body is exactly code, message and status; no other member.',
-    source: 'wire.md, Errors',
+    ...ours('wire.md, Errors', 'Every error body is exactly code, message and status; no other member.'),
     expected: 'no fourth member',
     async judge(trial) {
       for (const exchange of await trial.once(errors)) {
@@ -81,9 +71,7 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'bodies.application-json',
-    level: 'published',
-    sentence: 'Request and response bodies are application/json.',
-    source: 'Endpoints',
+    ...published('Endpoints', 'Request and response bodies are application/json.'),
     expected: 'Content-Type: application/json on 200, 201, 400 and 401',
     async judge(trial) {
       const missing = await trial.once(withoutKey);
@@ -96,9 +84,10 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'errors.404',
-    level: 'ours',
-    sentence: 'An unknown path is 401 without a key and 404 with one; a trailing slash is no redirect.',
-    source: 'wire.md, Errors',
+    ...ours(
+      'wire.md, Errors',
+      'An unknown path is 401 without a key and 404 with one; a trailing slash is no redirect.',
+    ),
     expected: '404 not_found for an unknown path and for /categories/',
     async judge(trial) {
       expectStatus(await trial.once(unknownPath), 404);
@@ -107,9 +96,7 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'errors.405',
-    level: 'ours',
-    sentence: 'A wrong method is 405 with Allow.',
-    source: 'RFC 9110, section 15.5.6',
+    ...ours('RFC 9110, section 15.5.6', 'A wrong method is 405 with Allow.'),
     expected: '405 with Allow: GET, HEAD, OPTIONS, POST for PATCH /categories',
     async judge(trial) {
       const exchange = await trial.once(unknownMethod);
@@ -120,9 +107,10 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'errors.any-method',
-    level: 'ours',
-    sentence: 'A method that is not known gets an answer: 405 with Allow, or 501 (RFC 9110, section 9.1).',
-    source: 'RFC 9110, sections 9.1 and 15.6.2; RFC 10008',
+    ...ours(
+      'RFC 9110, sections 9.1 and 15.6.2; RFC 10008',
+      'A method that is not known gets an answer: 405 with Allow, or 501 (RFC 9110, section 9.1).',
+    ),
     expected: 'for QUERY, PROPFIND and CONFORM on /categories: 405 with Allow, or 501',
     async judge(trial) {
       for (const method of ['QUERY', 'PROPFIND', 'CONFORM']) {
@@ -135,9 +123,7 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'errors.413',
-    level: 'ours',
-    sentence: 'A body has up to 256 KiB, else the answer is 413.',
-    source: 'wire.md, Errors',
+    ...ours('wire.md, Errors', 'A body has up to 256 KiB, else the answer is 413.'),
     expected: '413 for a body of 300,002 bytes',
     async judge(trial) {
       expectStatus(await trial.once(largeBody), 413);
@@ -145,9 +131,7 @@ export const ERRORS: readonly Rule[] = [
   },
   {
     id: 'errors.codes',
-    level: 'ours',
-    sentence: 'The set of codes is closed.',
-    source: 'wire.md, Errors',
+    ...ours('wire.md, Errors', 'The set of codes is closed.'),
     expected: 'missing_api_key, invalid_api_key, validation_failed, not_found, method_not_allowed, …',
     async judge(trial) {
       for (const exchange of await trial.once(errors)) {

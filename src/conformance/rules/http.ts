@@ -1,6 +1,6 @@
 import { type Exchange, jsonOf, membersOf, momentOf, Skipped } from '../exchange.ts';
 import { create, createdOf, head, list, listOf, notModified, unknownPath } from '../probes.ts';
-import { expect, expectStatus, type Rule } from '../rule.ts';
+import { expect, expectStatus, ours, type Rule } from '../rule.ts';
 import { creating, type RawTarget, type Trial } from '../trial.ts';
 
 const PAGES_MAX = 8;
@@ -9,9 +9,10 @@ const PAGES_MAX = 8;
 export const HTTP: readonly Rule[] = [
   {
     id: 'http.one-answer',
-    level: 'ours',
-    sentence: 'A message that two servers could read differently gets one answer (RFC 9112, section 11.2).',
-    source: 'RFC 9112, section 11.2',
+    ...ours(
+      'RFC 9112, section 11.2',
+      'A message that two servers could read differently gets one answer (RFC 9112, section 11.2).',
+    ),
     expected: 'one answer to a GET with another request for a body, and one to Content-Length beside Transfer-Encoding',
     async judge(trial) {
       for (const { name, compose, answers } of SMUGGLED) {
@@ -26,9 +27,7 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.304',
-    level: 'ours',
-    sentence: 'Strong ETag on the whole list; If-None-Match gives 304.',
-    source: 'RFC 9110, section 13.1.2; wire.md, Categories',
+    ...ours('RFC 9110, section 13.1.2; wire.md, Categories', 'Strong ETag on the whole list; If-None-Match gives 304.'),
     expected: '304 for the ETag of the list, another ETag after a create, and 200 for one that never was',
     async judge(trial) {
       const { answer } = await trial.once(list);
@@ -44,9 +43,7 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.head',
-    level: 'ours',
-    sentence: 'HEAD wherever there is GET.',
-    source: 'RFC 9110, section 9.3.2; wire.md, Beyond a single request',
+    ...ours('RFC 9110, section 9.3.2; wire.md, Beyond a single request', 'HEAD wherever there is GET.'),
     expected: '200 without a body',
     async judge(trial) {
       const exchange = await trial.once(head);
@@ -55,9 +52,10 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.pages',
-    level: 'ours',
-    sentence: '?limit=1..1000 and ?cursor= give a page, a plain array, with Link: <…>; rel="next".',
-    source: 'wire.md, Categories',
+    ...ours(
+      'wire.md, Categories',
+      '?limit=1..1000 and ?cursor= give a page, a plain array, with Link: <…>; rel="next".',
+    ),
     expected: 'pages that have no more than the limit, and together the list; 400 for limit=0',
     async judge(trial) {
       const { ids } = listOf(await trial.send());
@@ -88,9 +86,10 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.request-id',
-    level: 'ours',
-    sentence: "X-Request-Id: the caller's if it is 1–128 characters of [A-Za-z0-9._-], otherwise a new one.",
-    source: 'wire.md, Headers',
+    ...ours(
+      'wire.md, Headers',
+      "X-Request-Id: the caller's if it is 1–128 characters of [A-Za-z0-9._-], otherwise a new one.",
+    ),
     expected: 'the id that was sent, and another for one with a space',
     async judge(trial) {
       const idOf = async (sent: string) => {
@@ -105,9 +104,10 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.idempotency-key',
-    level: 'ours',
-    sentence: 'The first outcome of a POST with an Idempotency-Key is replayed; with another body the answer is 422.',
-    source: 'wire.md, Beyond a single request',
+    ...ours(
+      'wire.md, Beyond a single request',
+      'The first outcome of a POST with an Idempotency-Key is replayed; with another body the answer is 422.',
+    ),
     expected: 'the same category twice, the second with Idempotency-Replayed: true, and 422',
     async judge(trial) {
       const headers = { 'idempotency-key': trial.newName() };
@@ -122,9 +122,7 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.cache-control',
-    level: 'ours',
-    sentence: 'Cache-Control: private, no-cache where there is an ETag, otherwise no-store.',
-    source: 'wire.md, Headers',
+    ...ours('wire.md, Headers', 'Cache-Control: private, no-cache where there is an ETag, otherwise no-store.'),
     expected: 'private, no-cache for what has an ETag, no-store for the rest; nosniff for both',
     async judge(trial) {
       for (const probe of [list, create, unknownPath]) {
@@ -138,9 +136,10 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.parameters',
-    level: 'ours',
-    sentence: 'A query parameter that the operation does not have is 400, one that is given twice too, but for lists.',
-    source: 'wire.md, Addressing',
+    ...ours(
+      'wire.md, Addressing',
+      'A query parameter that the operation does not have is 400, one that is given twice too, but for lists.',
+    ),
     expected: '400 for ?colour=red and for ?limit=1&limit=2, 200 for /pets?ids=1&ids=2',
     async judge(trial) {
       expectStatus(await trial.send({ path: '/categories?colour=red' }), 400);
@@ -150,9 +149,7 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.etag-of-one',
-    level: 'ours',
-    sentence: 'Every single resource has a strong ETag, sent by its GET and by the 201 that made it.',
-    source: 'wire.md, Pages',
+    ...ours('wire.md, Pages', 'Every single resource has a strong ETag, sent by its GET and by the 201 that made it.'),
     expected: 'a strong ETag on a create, and the same one on a GET of its category',
     async judge(trial) {
       const made = await trial.once(create);
@@ -165,9 +162,10 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'http.if-match',
-    level: 'ours',
-    sentence: 'If-Match on PATCH: 412 when the present ETag is none of those sent (RFC 9110, section 13.1.1).',
-    source: 'wire.md, Pages; RFC 9110, section 13.1.1',
+    ...ours(
+      'wire.md, Pages; RFC 9110, section 13.1.1',
+      'If-Match on PATCH: 412 when the present ETag is none of those sent (RFC 9110, section 13.1.1).',
+    ),
     expected: 'for a pet that was created: 412 with another ETag, 200 with its own',
     async judge(trial) {
       const categoryId = createdOf(await trial.once(create)).id;
@@ -186,9 +184,10 @@ export const HTTP: readonly Rule[] = [
   },
   {
     id: 'deprecation.headers',
-    level: 'ours',
-    sentence: 'The pet-by-identifier read operation is announced as deprecated with a sunset date.',
-    source: 'Versioning; RFC 9745; RFC 8594',
+    ...ours(
+      'Versioning; RFC 9745; RFC 8594',
+      'The pet-by-identifier read operation is announced as deprecated with a sunset date.',
+    ),
     expected: 'Deprecation (RFC 9745), Sunset (RFC 8594) and a Link to the successor on GET /pets/{petId}',
     async judge(trial) {
       const exchange = await trial.send({ path: '/pets/1' });

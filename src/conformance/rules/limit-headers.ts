@@ -14,15 +14,14 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { expect, type Level, type Rule } from '../rule.ts';
+import { expect, type Level, ours, published, type Rule } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
-/** The sentence of the published interface that several rules check. */
-export const EVERY =
-  'Every API response carries the headers X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.';
-/** The clauses of limits. */
-export const LIMITS_1 = 'Limits, rule 1';
-const LIMITS_2 = 'Limits, rule 2';
+/** The clause of the three headers. */
+export const EVERY = published(
+  'Limits, rule 1',
+  'Every API response carries the headers X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.',
+);
 /** How far a window may reach into the future: a year, for plans with a month. */
 const RESET_SECONDS_MAX = 366 * 86_400;
 /** How far the clocks of a server and of a gateway before it may differ. */
@@ -34,24 +33,20 @@ const ANSWERS: readonly {
   readonly level?: Level;
   /** Whether the interface says nothing of such an answer, so that none need come. */
   readonly isOptional?: true;
-  readonly probe: (trial: Trial) => Promise<readonly Exchange[]>;
+  readonly probes: readonly ((trial: Trial) => Promise<Exchange | readonly Exchange[]>)[];
 }[] = [
-  { on: '200', probe: async (trial) => [await trial.once(list)] },
-  { on: '201', probe: async (trial) => [await trial.once(create)] },
-  { on: '304', probe: async (trial) => [await trial.once(notModified)] },
-  { on: '400', probe: async (trial) => [await trial.once(withNumberAsName)] },
-  { on: '401', probe: async (trial) => [...(await trial.once(withoutKey)), ...(await trial.once(withUnknownKey))] },
-  { on: '404', isOptional: true, probe: async (trial) => [await trial.once(unknownPath)] },
-  { on: '405', isOptional: true, probe: async (trial) => [await trial.once(unknownMethod)] },
-  { on: '413', isOptional: true, probe: async (trial) => [await trial.once(largeBody)] },
-  { on: '415', isOptional: true, probe: async (trial) => [await trial.once(wrongMediaType)] },
-  { on: 'HEAD', level: 'ours', probe: async (trial) => [await trial.once(head)] },
-  { on: 'OPTIONS', level: 'ours', probe: async (trial) => [await trial.once(options)] },
-  {
-    on: 'pets',
-    level: 'ours',
-    probe: (trial) => trial.sendAll(['/pets', '/store/orders', '/inventory'].map((path) => ({ path }))),
-  },
+  { on: '200', probes: [list] },
+  { on: '201', probes: [create] },
+  { on: '304', probes: [notModified] },
+  { on: '400', probes: [withNumberAsName] },
+  { on: '401', probes: [withoutKey, withUnknownKey] },
+  { on: '404', isOptional: true, probes: [unknownPath] },
+  { on: '405', isOptional: true, probes: [unknownMethod] },
+  { on: '413', isOptional: true, probes: [largeBody] },
+  { on: '415', isOptional: true, probes: [wrongMediaType] },
+  { on: 'HEAD', level: 'ours', probes: [head] },
+  { on: 'OPTIONS', level: 'ours', probes: [options] },
+  { on: 'pets', level: 'ours', probes: [petsAndStore] },
 ];
 
 /** The statuses that have a rule of their own. */
@@ -60,14 +55,13 @@ const JUDGED: ReadonlySet<number> = new Set([200, 201, 304, 400, 401, 404, 405, 
 /** Rules of the three headers, whatever their values count. */
 export const LIMIT_HEADERS: readonly Rule[] = [
   ...ANSWERS.map(
-    ({ on, level = 'published', isOptional, probe }): Rule => ({
+    ({ on, level = 'published', isOptional, probes }): Rule => ({
       id: `limits.headers-on-${on.toLowerCase()}`,
+      ...EVERY,
       level,
-      sentence: EVERY,
-      source: LIMITS_1,
       expected: `the three headers, each one whole number, on an answer to ${on === '413' ? 'a large body' : on}`,
       async judge(trial) {
-        const exchanges = await probe(trial).catch((error: unknown) => {
+        const exchanges = await answersTo(trial, probes).catch((error: unknown) => {
           throw isOptional && error instanceof NoAnswer ? new Skipped(error.message) : error;
         });
         const [first] = exchanges;
@@ -79,12 +73,13 @@ export const LIMIT_HEADERS: readonly Rule[] = [
   ),
   {
     id: 'limits.401-no-quota',
-    level: 'ours',
-    sentence: 'Without a valid key there is no quota: Limit: 0, Remaining: 0, Reset = the present second.',
-    source: 'limits.md, Headers',
+    ...ours(
+      'limits.md, Headers',
+      'Without a valid key there is no quota: Limit: 0, Remaining: 0, Reset = the present second.',
+    ),
     expected: '0, 0 and the present second, and no RateLimit',
     async judge(trial) {
-      for (const exchange of [...(await trial.once(withoutKey)), ...(await trial.once(withUnknownKey))]) {
+      for (const exchange of await answersTo(trial, [withoutKey, withUnknownKey])) {
         if (exchange.answer.status !== 401) continue;
         const { limit, remaining, reset } = limitsOf(exchange.answer);
         const now = dateOf(exchange.answer);
@@ -99,9 +94,7 @@ export const LIMIT_HEADERS: readonly Rule[] = [
   },
   {
     id: 'limits.every-operation',
-    level: 'ours',
-    sentence: 'The limits cover every operation under /v1; authenticated 4xx answers consume quota.',
-    source: 'limits.md, Plans',
+    ...ours('limits.md, Plans', 'The limits cover every operation under /v1; authenticated 4xx answers consume quota.'),
     expected: 'a Remaining smaller by one after a list, a create, a 400 and a 404, and none after getRateLimit',
     async judge(trial) {
       const exchanges = [
@@ -128,9 +121,10 @@ export const LIMIT_HEADERS: readonly Rule[] = [
   },
   {
     id: 'limits.ietf-pair',
-    level: 'ours',
-    sentence: 'With a valid key also RateLimit-Policy and RateLimit (IETF draft), consistent with them.',
-    source: 'limits.md, Headers',
+    ...ours(
+      'limits.md, Headers',
+      'With a valid key also RateLimit-Policy and RateLimit (IETF draft), consistent with them.',
+    ),
     expected: 'RateLimit-Policy and RateLimit with the windows minute and day; the smaller r and its q and t are told',
     async judge(trial) {
       for (const exchange of [await trial.once(list), await trial.once(create), await trial.once(unknownPath)]) {
@@ -160,9 +154,7 @@ export const LIMIT_HEADERS: readonly Rule[] = [
 export const ALL_LIMIT_HEADERS: readonly Rule[] = [
   {
     id: 'limits.headers-on-every',
-    level: 'published',
-    sentence: EVERY,
-    source: LIMITS_1,
+    ...EVERY,
     expected: 'the three headers on every other answer to a valid key',
     place: 'looks-back',
     judge(trial) {
@@ -175,9 +167,7 @@ export const ALL_LIMIT_HEADERS: readonly Rule[] = [
   },
   {
     id: 'limits.reset-unix-time',
-    level: 'published',
-    sentence: 'X-RateLimit-Reset is a Unix timestamp of the moment the limit resets.',
-    source: LIMITS_2,
+    ...published('Limits, rule 2', 'X-RateLimit-Reset is a Unix timestamp of the moment the limit resets.'),
     expected: 'a number of seconds since 1970 on every answer to a valid key, and not before the request was sent',
     place: 'looks-back',
     judge(trial) {
@@ -186,6 +176,16 @@ export const ALL_LIMIT_HEADERS: readonly Rule[] = [
     },
   },
 ];
+
+function petsAndStore(trial: Trial): Promise<readonly Exchange[]> {
+  return trial.sendAll(['/pets', '/store/orders', '/inventory'].map((path) => ({ path })));
+}
+
+async function answersTo(trial: Trial, probes: (typeof ANSWERS)[number]['probes']): Promise<Exchange[]> {
+  const exchanges: Exchange[] = [];
+  for (const probe of probes) exchanges.push(...[await trial.once(probe)].flat());
+  return exchanges;
+}
 
 /** Answers of a gateway that had none of the server's. */
 const GATEWAYS: ReadonlySet<number> = new Set([502, 503, 504]);

@@ -1,37 +1,33 @@
 import { dateOf, type Exchange, jsonOf, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { resetOf } from '../probes.ts';
-import { expect, expectStatus, known, type Rule } from '../rule.ts';
+import { expect, expectStatus, known, ours, published, type Rule } from '../rule.ts';
 import { countAdmitted, countUnknown, refusals, type Spent, spend, waitOut } from '../spending.ts';
 import type { Trial } from '../trial.ts';
-import { EVERY, expectLimits, LIMITS_1 } from './limit-headers.ts';
+import { EVERY, expectLimits } from './limit-headers.ts';
 
-const OVER =
-  'A request over the limit receives 429 Too Many Requests, and the response gives the wait time in the Retry-After header.';
-const LIMITS_3 = 'Limits, rule 3';
-const LIMITS_4 = 'Limits, rule 4';
+const OVER = published(
+  'Limits, rule 3',
+  'A request over the limit receives 429 Too Many Requests, and the response gives the wait time in the Retry-After header.',
+);
 const REQUEST_RATE = 'Limits, request rate by plan';
 const WAIT_SECONDS_MAX = 366 * 86_400;
 const NO_REFUSALS = 'the limited key was never refused';
 
-/** Rules that spend the limited key. They run together, before its window ends. */
-export const LIMITS: readonly Rule[] = [
+const SPENDING: readonly Rule[] = [
   {
     id: 'limits.headers-on-429',
-    level: 'published',
-    sentence: EVERY,
-    source: LIMITS_1,
+    ...EVERY,
     expected: 'the three headers, each one whole number, on every 429',
-    needs: 'limited-key',
     async judge(trial) {
       for (const exchange of await trial.once(refusals)) expectLimits(exchange);
     },
   },
   {
     id: 'limits.plan',
-    level: 'published',
-    sentence:
+    ...published(
+      REQUEST_RATE,
       'The rate limits by plan: free 60 a minute and 1,000 a day, pro 300 and 10,000, business 1,000 and 100,000.',
-    source: REQUEST_RATE,
+    ),
     expected: 'the requests per minute or per day of the plan as Limit',
     needs: 'plan',
     async judge(trial) {
@@ -45,11 +41,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.429-over-limit',
-    level: 'published',
-    sentence: OVER,
-    source: LIMITS_3,
+    ...OVER,
     expected: '429 once the requests that X-RateLimit-Limit names are spent, no sooner and no later',
-    needs: 'limited-key',
     async judge(trial) {
       const { refused, other, groups, volley, limit, isWhole, refilled } = await trial.once(spend);
       expect(other === undefined, `the status of a refusal is ${other?.answer.status}`, ...(other ? [other] : []));
@@ -68,11 +61,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.last-token',
-    level: 'published',
-    sentence: OVER,
-    source: LIMITS_3,
+    ...OVER,
     expected: 'at most one request admitted of those that ask at once when one is left',
-    needs: 'limited-key',
     async judge(trial) {
       const { volley, refused: over, refilled } = await trial.once(spend);
       known(over, NO_REFUSALS);
@@ -86,11 +76,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.remaining-true',
-    level: 'published',
-    sentence: EVERY,
-    source: LIMITS_1,
+    ...EVERY,
     expected: 'as many requests admitted after each answer as its X-RateLimit-Remaining tells',
-    needs: 'limited-key',
     async judge(trial) {
       const { groups, volley, refused: over, refilled } = await trial.once(spend);
       const refused = known(over, NO_REFUSALS);
@@ -110,11 +97,11 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.remaining-falls-by-one',
-    level: 'ours',
-    sentence: 'Each admitted request spends one of the window; all three headers speak of one window.',
-    source: 'limits.md, Headers',
+    ...ours(
+      'limits.md, Headers',
+      'Each admitted request spends one of the window; all three headers speak of one window.',
+    ),
     expected: 'the same Limit and the same Reset on each request of a window',
-    needs: 'limited-key',
     async judge(trial) {
       const { groups } = await trial.once(spend);
       const [first, ...later] = groups.flatMap(({ admitted }) => admitted);
@@ -128,11 +115,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.free-plan',
-    level: 'ours',
-    sentence: 'Free: 60 requests per minute. The limits cover every operation.',
-    source: REQUEST_RATE,
+    ...ours(REQUEST_RATE, 'Free: 60 requests per minute. The limits cover every operation.'),
     expected: 'Limit: 60 on the first answer to a fresh key of the free plan',
-    needs: 'limited-key',
     async judge(trial) {
       if (trial.planLimits) throw new Skipped('limits.plan judges it');
       const first = await firstOf(trial);
@@ -142,11 +126,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.window-60s',
-    level: 'ours',
-    sentence: 'A minute window opens at the first admitted request and resets 60 s later.',
-    source: 'limits.md, Windows',
+    ...ours('limits.md, Windows', 'A minute window opens at the first admitted request and resets 60 s later.'),
     expected: 'a Reset 60 s after the Date of the first answer',
-    needs: 'limited-key',
     async judge(trial) {
       const first = await firstOf(trial);
       const now = known(dateOf(first.answer), 'there is no Date');
@@ -156,11 +137,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.per-key',
-    level: 'ours',
-    sentence: 'The limits count per key.',
-    source: 'limits.md, Plans',
+    ...ours('limits.md, Plans', 'The limits count per key.'),
     expected: 'another key admitted while the limited one is refused',
-    needs: 'limited-key',
     async judge(trial) {
       const [refused] = await trial.once(refusals);
       const { key, limitedKey } = trial.keys;
@@ -175,11 +153,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.retry-after-present',
-    level: 'published',
-    sentence: OVER,
-    source: LIMITS_3,
+    ...OVER,
     expected: 'Retry-After on every 429',
-    needs: 'limited-key',
     async judge(trial) {
       for (const exchange of await trial.once(refusals)) {
         expect(exchange.answer.headers.has('retry-after'), 'Retry-After is missing', exchange);
@@ -188,11 +163,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.retry-after-is-a-wait',
-    level: 'published',
-    sentence: OVER,
-    source: LIMITS_3,
+    ...OVER,
     expected: 'a number of seconds, or a date, in Retry-After',
-    needs: 'limited-key',
     async judge(trial) {
       for (const exchange of await trial.once(refusals)) {
         const text = known(exchange.answer.headers.get('retry-after'), 'there is no Retry-After');
@@ -205,11 +177,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.retry-after-reaches-reset',
-    level: 'ours',
-    sentence: 'X-RateLimit-Reset = until, Retry-After = until − now ≥ 1, both integers.',
-    source: 'limits.md, Headers',
+    ...ours('limits.md, Headers', 'X-RateLimit-Reset = until, Retry-After = until − now ≥ 1, both integers.'),
     expected: 'Date + Retry-After = X-RateLimit-Reset on one of three refusals a second apart',
-    needs: 'limited-key',
     async judge(trial) {
       const refused = await trial.once(refusals);
       // A Date may have been written just before its second ended, but not on all three.
@@ -226,11 +195,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.refused-remaining-0',
-    level: 'ours',
-    sentence: 'Refused (429): Remaining: 0; Limit of the window that refused.',
-    source: 'limits.md, Headers',
+    ...ours('limits.md, Headers', 'Refused (429): Remaining: 0; Limit of the window that refused.'),
     expected: 'Remaining: 0 on every refusal',
-    needs: 'limited-key',
     async judge(trial) {
       for (const exchange of await trial.once(refusals)) {
         const { remaining } = limitsOf(exchange.answer);
@@ -240,11 +206,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.refused-limit',
-    level: 'published',
-    sentence: EVERY,
-    source: LIMITS_1,
+    ...EVERY,
     expected: 'a Limit above 0 on every refusal of a key that was admitted',
-    needs: 'limited-key',
     async judge(trial) {
       for (const exchange of await trial.once(refusals)) {
         const { limit = 1 } = limitsOf(exchange.answer);
@@ -254,11 +217,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.refused-window',
-    level: 'ours',
-    sentence: 'Refused (429): Limit of the window that refused.',
-    source: 'limits.md, Headers',
+    ...ours('limits.md, Headers', 'Refused (429): Limit of the window that refused.'),
     expected: 'the Limit of the minute on every refusal by the minute',
-    needs: 'limited-key',
     async judge(trial) {
       const first = await firstOf(trial);
       const wanted = known(limitsOf(first.answer).limit, 'there is no X-RateLimit-Limit');
@@ -272,11 +232,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.refusals-extend-nothing',
-    level: 'ours',
-    sentence: 'A refusal consumes nothing; there is one moment when every window admits again.',
-    source: 'limits.md, Windows',
+    ...ours('limits.md, Windows', 'A refusal consumes nothing; there is one moment when every window admits again.'),
     expected: 'the same Reset on refusals a second apart',
-    needs: 'limited-key',
     async judge(trial) {
       const [first, ...later] = await trial.once(refusals);
       for (const exchange of later) {
@@ -287,11 +244,11 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.429-error',
-    level: 'ours',
-    sentence: 'Over a window: 429 rate_limit_exceeded (minute) or daily_quota_exceeded (day).',
-    source: 'limits.md, Refusals and bans',
+    ...ours(
+      'limits.md, Refusals and bans',
+      'Over a window: 429 rate_limit_exceeded (minute) or daily_quota_exceeded (day).',
+    ),
     expected: 'an Error with code rate_limit_exceeded and status 429',
-    needs: 'limited-key',
     async judge(trial) {
       const [refused] = await trial.once(refusals);
       const exchange = known(refused, NO_REFUSALS);
@@ -302,11 +259,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.rate-limit-operation',
-    level: 'ours',
-    sentence: 'GET /rate_limit, free of charge, answered even over the limit.',
-    source: 'wire.md, Beyond a single request',
+    ...ours('wire.md, Beyond a single request', 'GET /rate_limit, free of charge, answered even over the limit.'),
     expected: '200 with plan, minute, day and ban for a spent key; the day counts no refusal',
-    needs: 'limited-key',
     async judge(trial) {
       const { groups } = await trial.once(spend);
       await trial.once(refusals);
@@ -325,11 +279,8 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.retry-after-suffices',
-    level: 'published',
-    sentence: 'A client is expected to retry after the indicated time.',
-    source: LIMITS_4,
+    ...published('Limits, rule 4', 'A client is expected to retry after the indicated time.'),
     expected: 'no 429 after exactly the wait that Retry-After names',
-    needs: 'limited-key',
     place: 'waits',
     async judge(trial) {
       const { refused, after, seconds } = await trial.once(waitOut);
@@ -338,9 +289,7 @@ export const LIMITS: readonly Rule[] = [
   },
   {
     id: 'limits.window-opens-again',
-    level: 'ours',
-    sentence: 'A client that waits exactly that long and then calls is admitted, in a new window.',
-    source: 'limits.md, Headers',
+    ...ours('limits.md, Headers', 'A client that waits exactly that long and then calls is admitted, in a new window.'),
     expected: 'Remaining = Limit − 1, and a Reset 60 s later',
     needs: 'full',
     place: 'waits',
@@ -355,6 +304,9 @@ export const LIMITS: readonly Rule[] = [
     },
   },
 ];
+
+/** Rules that spend the limited key. They run together, before its window ends. */
+export const LIMITS = SPENDING.map((rule): Rule => ({ needs: 'limited-key', ...rule }));
 
 async function firstOf(trial: Trial): Promise<Exchange> {
   const { groups, isWhole }: Spent = await trial.once(spend);

@@ -272,12 +272,12 @@ function describeParameter({ name, description, schema }: Parameter, place: 'pat
 
 /** Without an example, testers that replay the contract cannot fill in a parameter; a cursor is not theirs to make. */
 function example(schema: TSchema): { readonly example?: unknown } {
-  const value = valueOf(schema);
+  const value = exampleOf(schema);
   return value === undefined ? {} : { example: value };
 }
 
-function valueOf(schema: TSchema & { readonly example?: unknown; readonly enum?: readonly unknown[] }): unknown {
-  if ('items' in schema) return [valueOf(schema.items as TSchema)];
+function exampleOf(schema: TSchema & { readonly example?: unknown; readonly enum?: readonly unknown[] }): unknown {
+  if ('items' in schema) return [exampleOf(schema.items as TSchema)];
   return schema.example ?? schema.enum?.[0] ?? ('type' in schema && schema.type === 'integer' ? 1 : undefined);
 }
 
