@@ -79,10 +79,11 @@ export async function judge(options: RefereeOptions): Promise<Judgement> {
   return { report, failure: judging.failure ?? nothing };
 }
 
-/** The published rules come first, in case the time is short. */
-function rankOf({ level, place }: Rule): number {
-  if (place !== undefined) return place === 'waits' ? 2 : 3;
-  return level === 'published' ? 0 : 1;
+/** The published rules come first, in case the time is short, then those of a window that is spent by then. */
+function rankOf({ level, place, needs }: Rule): number {
+  if (place !== undefined) return place === 'waits' ? 3 : 4;
+  if (level === 'published') return 0;
+  return needs === 'limited-key' ? 1 : 2;
 }
 
 async function requireServer(client: Client, url: URL): Promise<void> {
