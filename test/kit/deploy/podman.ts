@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 
 /** What the steps of the build and the probe of the container call. */
 const PROGRAMS = ['/bin/bash', '/bin/sh', '/usr/bin/install', '/bin/rm'];
+const COMMAND_MS_MAX = 100_000;
 /** Below what a machine without CAP_SYS_RESOURCE allows, where the defaults of podman are above it. */
-const LIMITS = ['--ulimit', 'nofile=1024:4096', '--ulimit', 'nproc=500:500'];
+const LIMITS = ['--ulimit', 'nofile=1024:4096', '--ulimit', 'nproc=4096:4096'];
 
 /** podman with its images and containers in a folder, where nothing of the machine's own is seen or left. */
 export interface Podman {
@@ -24,7 +25,12 @@ export function openPodman(folder: string): Podman | string {
   const options = [...own, '--cgroup-manager', 'cgroupfs', '--runtime', runtime];
   const podman: Podman = {
     runOptions: ['--network', 'host', ...LIMITS],
-    run: (...args) => execFileSync('podman', [...options, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim(),
+    run: (...args) =>
+      execFileSync('podman', [...options, ...args], {
+        encoding: 'utf8',
+        stdio: 'pipe',
+        timeout: COMMAND_MS_MAX,
+      }).trim(),
     importBase(name, program) {
       const files = [...PROGRAMS, ...librariesOf([...PROGRAMS, program])];
       const root = join(folder, name);
@@ -38,15 +44,13 @@ export function openPodman(folder: string): Podman | string {
       podman.run('import', `${root}.tar`, name);
     },
   };
-  podman.importBase('trial', '/bin/bash');
-  const trial = spawnSync(
-    'podman',
-    [...options, 'run', '--rm', ...podman.runOptions, 'localhost/trial', 'bash', '-c', 'true'],
-    {
-      encoding: 'utf8',
-    },
-  );
-  return trial.status === 0 ? podman : `podman runs no container here, so the image is not built: ${trial.stderr}`;
+  try {
+    podman.importBase('trial', '/bin/bash');
+    podman.run('run', '--rm', ...podman.runOptions, 'localhost/trial', 'bash', '-c', 'true');
+    return podman;
+  } catch (error) {
+    return `podman runs no container here, so the image is not built: ${(error as Error).message}`;
+  }
 }
 
 /** What `ldd` names, of all programs together. */
