@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, posix, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-/** House rules that no linter checks: imports between folders, names, sizes, and banned content. */
+/** House rules that no linter checks: names, sizes, and banned content. `rooms.check.ts` has those on imports. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FILE_LINES_MAX = 600;
@@ -14,7 +14,6 @@ const FUNCTION_LINES_MAX = 70;
 const COLUMNS_MAX = 120;
 const FILES_SIDE_BY_SIDE_MAX = 20;
 const README_WORDS_MAX = 1_300;
-const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
 
 const sources = filesBelow('src').filter((file) => file.endsWith('.ts'));
 const production = sources.filter((file) => !file.endsWith('.test.ts'));
@@ -38,151 +37,9 @@ const pages = [
 /** What the service shows at /docs. */
 const guide = pagesIn('src/http/docs/pages');
 
-/** What each room may import: prefixes of files below src, or packages. */
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  stdx: ['stdx/', 'node:fs', 'node:path', 'node:timers/promises'],
-  catalog: [
-    'catalog/',
-    'stdx/',
-    'typebox',
-    'ajv',
-    'csv-parse',
-    'csv-stringify',
-    'node:assert/strict',
-    'node:buffer',
-    'node:crypto',
-    'node:module',
-    'node:timers/promises',
-    'node:zlib',
-  ],
-  telemetry: [
-    'telemetry/',
-    'catalog/',
-    'stdx/',
-    'pino',
-    'prom-client',
-    '@opentelemetry/api',
-    'node:crypto',
-    'node:module',
-    'node:timers/promises',
-  ],
-  limits: [
-    'limits/',
-    'catalog/',
-    'stdx/',
-    'telemetry/',
-    'config',
-    '@redis/client',
-    'node:crypto',
-    'node:timers/promises',
-  ],
-  storage: ['storage/', 'catalog/', 'stdx/', 'telemetry/', 'config', 'shipped', 'sql-template-tag', 'pg', 'node:'],
-  http: [
-    'http/',
-    'catalog/',
-    'stdx/',
-    'telemetry/',
-    'limits/limiter',
-    'shipped',
-    'typebox',
-    'find-my-way',
-    'marked',
-    'yaml',
-    'node:',
-  ],
-  conformance: ['conformance/', 'verdict/', 'node:'],
-  verdict: ['verdict/'],
-  operator: ['operator/', 'http/', 'catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'find-my-way', 'node:'],
-  rehearsal: [
-    'rehearsal/',
-    'verdict/',
-    'config',
-    'catalog/',
-    'stdx/',
-    'telemetry/',
-    'limits/limiter',
-    'limits/window',
-    'http/',
-    'operator/',
-    'storage/engine',
-    'storage/sql/',
-    'sql-template-tag',
-    'node:',
-  ],
-  cli: ['', 'node:', 'commander', 'pino', 'yaml'],
-};
-
-/** The few files below src itself. */
-const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
-  'config.ts': ['catalog/', 'stdx/', 'telemetry/', 'node:fs'],
-  'follow.ts': ['catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'http/authenticate'],
-  'main.ts': ['', 'node:'],
-  'service.ts': [
-    'catalog/',
-    'stdx/',
-    'telemetry/',
-    'limits/limiter',
-    'limits/open',
-    'storage/',
-    'http/',
-    'operator/',
-    'rehearsal/',
-    'verdict/',
-    'config',
-    'follow',
-    'version',
-    'node:fs',
-  ],
-  'shipped.ts': ['node:fs', 'node:sea', 'node:url'],
-  'version.ts': ['shipped'],
-};
-
 test('there are files to look at', () => {
   assert.ok(production.length >= 30, `only ${production.length} source files`);
   assert.ok(tests.length >= 8, `only ${tests.length} test files`);
-  assert.ok(production.flatMap(importsOf).length >= 100, 'the import pattern finds nothing');
-});
-
-test('rooms import only what they may', () => {
-  const broken = production.flatMap((file) => {
-    const inside = relative('src', file);
-    const room = inside.includes('/') ? (inside.split('/')[0] ?? '') : '';
-    const allowed = room ? MAY_IMPORT[room] : MAY_IMPORT_AT_THE_TOP[inside];
-    assert.ok(allowed, `${file} is in no room that has rules`);
-    return importsOf(file)
-      .filter((imported) => !allowed.some((prefix) => allows(prefix, imported)))
-      .map((imported) => `${file} imports ${imported}`);
-  });
-  assert.deepEqual(broken, []);
-});
-
-test('the client imports nothing but itself', () => {
-  assert.ok(client.length >= 5, `only ${client.length} files in the client`);
-  const broken = client.flatMap((file) =>
-    importsOf(file)
-      .filter((imported) => !imported.startsWith('src:../client/src/'))
-      .map((imported) => `${file} imports ${imported}`),
-  );
-  assert.deepEqual(broken, []);
-});
-
-test('the arithmetic of the limits knows counts, the plan, moments and durations, and nothing else', () => {
-  assert.deepEqual(importsOf('src/limits/window.ts').sort(), [
-    'src:catalog/limit.ts',
-    'src:catalog/plan.ts',
-    'src:stdx/duration.ts',
-    'src:stdx/time.ts',
-  ]);
-});
-
-test('the service imports only types from development dependencies', () => {
-  const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
-  const run = production.flatMap((file) =>
-    [...read(file).matchAll(/^import (?!type )[^'"]*['"]([^'"]+)['"]/gm)]
-      .filter(([, imported = '']) => Object.keys(devDependencies).some((name) => allows(name, imported)))
-      .map(([statement]) => `${file}: ${statement}`),
-  );
-  assert.deepEqual(run, []);
 });
 
 /** Code that is shown to readers is not code of ours. */
@@ -377,23 +234,4 @@ function wordsOf(page: string): number {
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
-}
-
-/** What a file imports: `src:…` for files of ours, the bare name for packages. */
-function importsOf(file: string): string[] {
-  return [...read(file).matchAll(IMPORT)].map(([, target = '']) => {
-    if (!target.startsWith('.')) return target;
-    return `src:${posix.relative('src', posix.join(posix.dirname(file), target))}`;
-  });
-}
-
-/** A prefix allows files of ours by their path, with or without the ending, and packages by name. */
-function allows(prefix: string, imported: string): boolean {
-  if (imported.startsWith('src:')) {
-    if (prefix.endsWith(':') || prefix === '') return prefix === '';
-    const file = imported.slice('src:'.length);
-    return prefix.endsWith('/') ? file.startsWith(prefix) : file === `${prefix}.ts`;
-  }
-  if (prefix.endsWith(':')) return imported.startsWith(prefix);
-  return imported === prefix || imported.startsWith(`${prefix}/`) ? prefix !== '' : false;
 }

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join, posix, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+/** Imports between the rooms of `src` and between files, and the diagrams of ARCHITECTURE.md that show them. */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const IMPORT = /^(?:import|export)\s(?:type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
+
+const production = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'));
+const client = globSync('client/src/**/*.ts', { cwd: ROOT });
+
+/** What each room may import: prefixes of files below src, or packages. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  stdx: ['stdx/', 'node:fs', 'node:path', 'node:timers/promises'],
+  catalog: [
+    'catalog/',
+    'stdx/',
+    'typebox',
+    'ajv',
+    'csv-parse',
+    'csv-stringify',
+    'node:assert/strict',
+    'node:buffer',
+    'node:crypto',
+    'node:module',
+    'node:timers/promises',
+    'node:zlib',
+  ],
+  telemetry: [
+    'telemetry/',
+    'catalog/',
+    'stdx/',
+    'pino',
+    'prom-client',
+    '@opentelemetry/api',
+    'node:crypto',
+    'node:module',
+    'node:timers/promises',
+  ],
+  limits: [
+    'limits/',
+    'catalog/',
+    'stdx/',
+    'telemetry/',
+    'config',
+    '@redis/client',
+    'node:crypto',
+    'node:timers/promises',
+  ],
+  storage: ['storage/', 'catalog/', 'stdx/', 'telemetry/', 'config', 'shipped', 'sql-template-tag', 'pg', 'node:'],
+  http: [
+    'http/',
+    'catalog/',
+    'stdx/',
+    'telemetry/',
+    'limits/limiter',
+    'shipped',
+    'typebox',
+    'find-my-way',
+    'marked',
+    'yaml',
+    'node:',
+  ],
+  conformance: ['conformance/', 'verdict/', 'node:'],
+  verdict: ['verdict/'],
+  operator: ['operator/', 'http/', 'catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'find-my-way', 'node:'],
+  rehearsal: [
+    'rehearsal/',
+    'verdict/',
+    'config',
+    'catalog/',
+    'stdx/',
+    'telemetry/',
+    'limits/limiter',
+    'limits/window',
+    'http/',
+    'operator/',
+    'storage/engine',
+    'storage/sql/',
+    'sql-template-tag',
+    'node:',
+  ],
+  cli: ['', 'node:', 'commander', 'pino', 'yaml'],
+};
+
+/** The few files below src itself. */
+const MAY_IMPORT_AT_THE_TOP: Record<string, readonly string[]> = {
+  'config.ts': ['catalog/', 'stdx/', 'telemetry/', 'node:fs'],
+  'follow.ts': ['catalog/', 'stdx/', 'telemetry/', 'limits/limiter', 'http/authenticate'],
+  'main.ts': ['', 'node:'],
+  'service.ts': [
+    'catalog/',
+    'stdx/',
+    'telemetry/',
+    'limits/limiter',
+    'limits/open',
+    'storage/',
+    'http/',
+    'operator/',
+    'rehearsal/',
+    'verdict/',
+    'config',
+    'follow',
+    'version',
+    'node:fs',
+  ],
+  'shipped.ts': ['node:fs', 'node:sea', 'node:url'],
+  'version.ts': ['shipped'],
+};
+
+test('there are imports to look at', () => {
+  assert.ok(production.flatMap(importsOf).length >= 1_500, 'the import pattern finds nothing');
+});
+
+test('rooms import only what they may', () => {
+  const broken = production.flatMap((file) => {
+    const inside = relative('src', file);
+    const room = inside.includes('/') ? (inside.split('/')[0] ?? '') : '';
+    const allowed = room ? MAY_IMPORT[room] : MAY_IMPORT_AT_THE_TOP[inside];
+    assert.ok(allowed, `${file} is in no room that has rules`);
+    return importsOf(file)
+      .filter((imported) => !allowed.some((prefix) => allows(prefix, imported)))
+      .map((imported) => `${file} imports ${imported}`);
+  });
+  assert.deepEqual(broken, []);
+});
+
+test('the client imports nothing but itself', () => {
+  assert.ok(client.length >= 5, `only ${client.length} files in the client`);
+  const broken = client.flatMap((file) =>
+    importsOf(file)
+      .filter((imported) => !imported.startsWith('src:../client/src/'))
+      .map((imported) => `${file} imports ${imported}`),
+  );
+  assert.deepEqual(broken, []);
+});
+
+test('the arithmetic of the limits knows counts, the plan, moments and durations, and nothing else', () => {
+  assert.deepEqual(importsOf('src/limits/window.ts').sort(), [
+    'src:catalog/limit.ts',
+    'src:catalog/plan.ts',
+    'src:stdx/duration.ts',
+    'src:stdx/time.ts',
+  ]);
+});
+
+test('the service imports only types from development dependencies', () => {
+  const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
+  const run = production.flatMap((file) =>
+    [...read(file).matchAll(/^import (?!type )[^'"]*['"]([^'"]+)['"]/gm)]
+      .filter(([, imported = '']) => Object.keys(devDependencies).some((name) => allows(name, imported)))
+      .map(([statement]) => `${file}: ${statement}`),
+  );
+  assert.deepEqual(run, []);
+});
+
+test('no file imports itself by way of others, types included', () => {
+  const files = globSync('{src,client/src,bench,test,collections}/**/*.ts', { cwd: ROOT });
+  const graph = new Map(files.map((file) => [file, importsOf(file).map((path) => posix.join('src', path.slice(4)))]));
+  assert.deepEqual(circleIn(graph), []);
+  const circle = new Map([
+    ['a', ['b']],
+    ['b', ['c', 'd']],
+    ['c', []],
+    ['d', ['b']],
+  ]);
+  assert.deepEqual(circleIn(circle), ['b', 'd', 'b'], 'it finds one');
+});
+
+test('the diagram of the rooms has the imports that rooms may have', () => {
+  const [rooms = ''] = diagrams();
+  const drawn = [...rooms.matchAll(/^ {2}(\w+) --> (.*)$/gm)].map(([, room, others = '']) => [
+    room,
+    others.split(' & ').sort(),
+  ]);
+  const may = Object.entries(MAY_IMPORT).map(([room, prefixes]): [string, string[]] => [
+    room,
+    Object.keys(MAY_IMPORT)
+      .filter((other) => other !== room && prefixes.some((prefix) => prefix.startsWith(`${other}/`)))
+      .sort(),
+  ]);
+  assert.deepEqual(
+    drawn,
+    may.filter(([, { length }]) => length > 0),
+  );
+});
+
+test('the diagram of a create names files, and in each of them what is called there', () => {
+  const [, create = ''] = diagrams();
+  const steps = [...create.matchAll(/\["([\w/.-]+)<br>(\w+)"\]/g)];
+  assert.ok(steps.length >= 8, `only ${steps.length} steps`);
+  for (const [, file = '', name = ''] of steps) assert.match(read(`src/${file}`), new RegExp(`\\b${name}\\b`), file);
+});
+
+/** The diagrams of ARCHITECTURE.md, in their order. */
+function diagrams(): string[] {
+  return [...read('ARCHITECTURE.md').matchAll(/^```mermaid\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+}
+
+/** The first circle found; empty without one. */
+function circleIn(imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const done = new Set<string>();
+  const search = (file: string, way: readonly string[]): readonly string[] => {
+    if (way.includes(file)) return [...way.slice(way.indexOf(file)), file];
+    if (done.has(file)) return [];
+    const found = (imports.get(file) ?? [])
+      .map((next) => search(next, [...way, file]))
+      .find(({ length }) => length > 0);
+    done.add(file);
+    return found ?? [];
+  };
+  return [...imports.keys()].map((file) => search(file, [])).find(({ length }) => length > 0) ?? [];
+}
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+/** What a file imports: `src:…` for files of ours, the bare name for packages. */
+function importsOf(file: string): string[] {
+  return [...read(file).matchAll(IMPORT)].map(([, target = '']) => {
+    if (!target.startsWith('.')) return target;
+    return `src:${posix.relative('src', posix.join(posix.dirname(file), target))}`;
+  });
+}
+
+/** A prefix allows files of ours by their path, with or without the ending, and packages by name. */
+function allows(prefix: string, imported: string): boolean {
+  if (imported.startsWith('src:')) {
+    if (prefix.endsWith(':') || prefix === '') return prefix === '';
+    const file = imported.slice('src:'.length);
+    return prefix.endsWith('/') ? file.startsWith(prefix) : file === `${prefix}.ts`;
+  }
+  if (prefix.endsWith(':')) return imported.startsWith(prefix);
+  return imported === prefix || imported.startsWith(`${prefix}/`) ? prefix !== '' : false;
+}
