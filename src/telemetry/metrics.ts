@@ -6,6 +6,7 @@ import { Counter, collectProcessMetrics, Gauge, Histogram, Registry } from './pr
 import { API_SIDE, Refusals, RequestDurations, type Side } from './request-metrics.ts';
 
 const DURATION_BUCKETS = [...DURATION_BOUNDS];
+const PREFIX = 'pet_catalog_';
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -25,14 +26,12 @@ const CHECKED_TABLES = ['categories', 'pets', 'orders', 'api_keys', 'api_key_sec
  */
 export function createMetrics() {
   const registry = new Registry();
-  const registers = [registry];
   collectProcessMetrics(registry);
   const metrics = {
-    ...requestMetrics(registers),
-    ...limitMetrics(registers),
-    ...storageMetrics(registers),
-    ...backupMetrics(registers),
-    ...fullnessMetrics(registers),
+    ...requestMetrics(registry),
+    ...limitMetrics(registry),
+    ...storageMetrics(registry),
+    ...fullnessMetrics(registry),
   };
   for (const labels of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ ...labels }, 0);
   for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
@@ -41,154 +40,89 @@ export function createMetrics() {
   return { registry, ...metrics };
 }
 
-function requestMetrics(registers: PromClient.Registry[]) {
+/** Makes metrics in a registry, all under the prefix of the service. */
+function metricsIn(registry: PromClient.Registry) {
+  const registers = [registry];
   return {
-    build: new Gauge({
-      name: 'pet_catalog_build_info',
-      help: 'Always 1; the labels name the running version',
-      labelNames: ['version', 'node', 'environment'],
-      registers,
-    }),
-    requests: registered(new RequestDurations(), registers),
-    connectionsCutOff: new Counter({
-      name: 'pet_catalog_connections_cut_off_total',
-      help: 'Connections closed because requests and unread answers held too much memory',
-      registers,
-    }),
-    descriptorExhaustions: new Counter({
-      name: 'pet_catalog_descriptor_exhaustions_total',
-      help: 'Times that no file descriptor was left, so that connections were closed unanswered',
-      registers,
-    }),
-    descriptorsExhausted: new Gauge({
-      name: 'pet_catalog_descriptors_exhausted',
-      help: '1 while no file descriptor is left',
-      registers,
-    }),
-    failedAuthentications: new Counter({
-      name: 'pet_catalog_failed_authentications_total',
-      help: 'Requests answered with 401, by error code',
-      labelNames: ['listener', 'api', 'reason'],
-      registers,
-    }),
+    counter: <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+      new Counter({ name: PREFIX + name, help, labelNames, registers }),
+    gauge: <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+      new Gauge({ name: PREFIX + name, help, labelNames, registers }),
+    histogram: (name: string, help: string, buckets: number[] = DURATION_BUCKETS) =>
+      new Histogram({ name: PREFIX + name, help, buckets, registers }),
   };
 }
 
-function limitMetrics(registers: PromClient.Registry[]) {
+function requestMetrics(registry: PromClient.Registry) {
+  const { counter, gauge } = metricsIn(registry);
   return {
-    refusals: registered(new Refusals(), registers),
-    bans: new Counter({
-      name: 'pet_catalog_bans_total',
-      help: 'Bans started, by the plan of the key',
-      labelNames: ['plan'],
-      registers,
-    }),
-    unsavedCounts: new Counter({
-      name: 'pet_catalog_count_save_failures_total',
-      help: 'Failed attempts to save the counts of the limiter',
-      registers,
-    }),
-    limiterDegraded: new Gauge({
-      name: 'pet_catalog_limiter_degraded',
-      help: '1 while this instance counts alone because Redis is unavailable; always 0 without REDIS_URL',
-      registers,
-    }),
-    redisFailures: new Counter({
-      name: 'pet_catalog_redis_failures_total',
-      help: 'Redis calls and connection attempts that failed or timed out',
-      registers,
-    }),
-    redisDeadlines: new Counter({
-      name: 'pet_catalog_redis_deadlines_total',
-      help: 'Times that Redis missed its 50 ms, so that requests were admitted by the share of this instance',
-      registers,
-    }),
-    countDuration: new Histogram({
-      name: 'pet_catalog_redis_count_duration_seconds',
-      help: 'Time to count a request in Redis, including the round trip',
-      buckets: DURATION_BUCKETS,
-      registers,
-    }),
-    refusalsFromMemory: new Counter({
-      name: 'pet_catalog_refusals_from_memory_total',
-      help: 'Requests refused from memory, without asking Redis',
-      registers,
-    }),
+    build: gauge('build_info', 'Always 1; the labels name the running version', ['version', 'node', 'environment']),
+    requests: registered(new RequestDurations(), registry),
+    connectionsCutOff: counter(
+      'connections_cut_off_total',
+      'Connections closed because requests and unread answers held too much memory',
+    ),
+    descriptorExhaustions: counter(
+      'descriptor_exhaustions_total',
+      'Times that no file descriptor was left, so that connections were closed unanswered',
+    ),
+    descriptorsExhausted: gauge('descriptors_exhausted', '1 while no file descriptor is left'),
+    failedAuthentications: counter('failed_authentications_total', 'Requests answered with 401, by error code', [
+      'listener',
+      'api',
+      'reason',
+    ]),
   };
 }
 
-function storageMetrics(registers: PromClient.Registry[]) {
+function limitMetrics(registry: PromClient.Registry) {
+  const { counter, gauge, histogram } = metricsIn(registry);
   return {
-    readDuration: new Histogram({
-      name: 'pet_catalog_read_duration_seconds',
-      help: 'Duration of database reads',
-      buckets: DURATION_BUCKETS,
-      registers,
-    }),
-    commitDuration: new Histogram({
-      name: 'pet_catalog_commit_duration_seconds',
-      help: 'Duration of a durable write batch, including its fsync',
-      buckets: DURATION_BUCKETS,
-      registers,
-    }),
-    commitBatch: new Histogram({
-      name: 'pet_catalog_commit_batch_size',
-      help: 'Writes per batch',
-      buckets: BATCH_BUCKETS,
-      registers,
-    }),
-    waitingWrites: new Gauge({
-      name: 'pet_catalog_waiting_writes',
-      help: 'Writes that wait for a batch',
-      registers,
-    }),
-    storageFailing: new Gauge({
-      name: 'pet_catalog_storage_failing',
-      help: '1 while database reads or writes fail',
-      labelNames: ['work'],
-      registers,
-    }),
-    damagedRows: new Gauge({
-      name: 'pet_catalog_damaged_rows',
-      help: 'Rows that were found damaged since the start, and left out',
-      labelNames: ['table'],
-      registers,
-    }),
+    refusals: registered(new Refusals(), registry),
+    bans: counter('bans_total', 'Bans started, by the plan of the key', ['plan']),
+    unsavedCounts: counter('count_save_failures_total', 'Failed attempts to save the counts of the limiter'),
+    limiterDegraded: gauge(
+      'limiter_degraded',
+      '1 while this instance counts alone because Redis is unavailable; always 0 without REDIS_URL',
+    ),
+    redisFailures: counter('redis_failures_total', 'Redis calls and connection attempts that failed or timed out'),
+    redisDeadlines: counter(
+      'redis_deadlines_total',
+      'Times that Redis missed its 50 ms, so that requests were admitted by the share of this instance',
+    ),
+    countDuration: histogram(
+      'redis_count_duration_seconds',
+      'Time to count a request in Redis, including the round trip',
+    ),
+    refusalsFromMemory: counter('refusals_from_memory_total', 'Requests refused from memory, without asking Redis'),
   };
 }
 
-function backupMetrics(registers: PromClient.Registry[]) {
+function storageMetrics(registry: PromClient.Registry) {
+  const { counter, gauge, histogram } = metricsIn(registry);
   return {
-    backupInterval: new Gauge({
-      name: 'pet_catalog_backup_interval_seconds',
-      help: 'How often a backup is due; 0 without a schedule',
-      registers,
-    }),
-    backupTime: new Gauge({
-      name: 'pet_catalog_backup_timestamp_seconds',
-      help: 'When the newest backup was made that was found sound, in Unix seconds; its age is the time since',
-      registers,
-    }),
-    backupRestored: new Gauge({
-      name: 'pet_catalog_backup_restored_timestamp_seconds',
-      help: 'When a backup was last restored on trial and compared, in Unix seconds; 0 for never',
-      registers,
-    }),
-    backupBytes: new Gauge({
-      name: 'pet_catalog_backup_bytes',
-      help: 'The size of the newest backup',
-      registers,
-    }),
-    backupFailures: new Counter({
-      name: 'pet_catalog_backup_failures_total',
-      help: 'Scheduled backups that were not made, found damaged, or not restored on trial',
-      registers,
-    }),
+    readDuration: histogram('read_duration_seconds', 'Duration of database reads'),
+    commitDuration: histogram('commit_duration_seconds', 'Duration of a durable write batch, including its fsync'),
+    commitBatch: histogram('commit_batch_size', 'Writes per batch', BATCH_BUCKETS),
+    waitingWrites: gauge('waiting_writes', 'Writes that wait for a batch'),
+    storageFailing: gauge('storage_failing', '1 while database reads or writes fail', ['work']),
+    damagedRows: gauge('damaged_rows', 'Rows that were found damaged since the start, and left out', ['table']),
+    backupInterval: gauge('backup_interval_seconds', 'How often a backup is due; 0 without a schedule'),
+    backupTime: gauge(
+      'backup_timestamp_seconds',
+      'When the newest backup was made that was found sound, in Unix seconds; its age is the time since',
+    ),
+    backupRestored: gauge(
+      'backup_restored_timestamp_seconds',
+      'When a backup was last restored on trial and compared, in Unix seconds; 0 for never',
+    ),
+    backupBytes: gauge('backup_bytes', 'The size of the newest backup'),
+    backupFailures: counter('backup_failures_total', 'Scheduled backups that were not made, or found damaged'),
   };
 }
 
-function fullnessMetrics(registers: PromClient.Registry[]) {
-  const gauge = (name: string, help: string) => new Gauge({ name: `pet_catalog_${name}`, help, registers });
+function fullnessMetrics(registry: PromClient.Registry) {
+  const { gauge } = metricsIn(registry);
   return {
     categories: gauge('categories', 'Categories in the catalog'),
     categoriesMax: gauge('categories_max', 'The most categories there may be (CATEGORIES_MAX)'),
@@ -209,8 +143,8 @@ function fullnessMetrics(registers: PromClient.Registry[]) {
  */
 function registered<T extends { readonly name: string; get(): Promise<object> }>(
   metric: T,
-  registers: readonly PromClient.Registry[],
+  registry: PromClient.Registry,
 ): T {
-  for (const registry of registers) registry.registerMetric(metric as unknown as PromClient.Counter);
+  registry.registerMetric(metric as unknown as PromClient.Counter);
   return metric;
 }
