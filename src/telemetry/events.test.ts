@@ -105,7 +105,7 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
   [(events) => events.countsNotSaved(OWN), { count_save_failures_total: 2 }],
   [(events) => events.requestCounted(2_000), DURATION('redis_count_duration_seconds', 2)],
   [(events) => events.refusedFromMemory(), { refusals_from_memory_total: 1 }],
-  [(events) => events.redisFailed(FAILED), { redis_failures_total: 1 }],
+  [(events) => events.redisFailed(), { redis_failures_total: 1 }],
   [(events) => events.redisLate(), { redis_deadlines_total: 1 }],
   [
     (events) => events.limiterDegraded(FAILED),

@@ -71,66 +71,7 @@ interface StartedService {
 }
 
 /** One function per event of the service, feeding log and metrics. Nothing else writes to the log. */
-export interface Events {
-  requestAnswered(answered: AnsweredRequest): void;
-  /** A defect outside any answer: an unexpected error was thrown. */
-  requestFailed(requestId: string, error: unknown): void;
-  keyBanned(ban: KeyBan, plan: PlanName): void;
-  /** A batch of writes became durable. */
-  batchStored(batch: StoredBatch): void;
-  /** A read went to storage; reads from memory are not reported. */
-  storageRead(durationMs: number): void;
-  /** Reads or writes fail from now on, until `storageRecovered`. */
-  storageFailing(work: 'read' | 'write', problem: StorageProblem): void;
-  storageRecovered(work: 'read' | 'write'): void;
-  /** A row is not as it was written; it is left out from now on. Told once for each. */
-  rowDamaged(table: string, id: string): void;
-  /** The start waits for a database server that is away, for so long at most. */
-  databaseAwaited(wait: { server: string; seconds: number; error: unknown }): void;
-  /** Counts or bans stay in memory until the next try. The log tells of it by `storageFailing`, once. */
-  countsNotSaved(error: unknown): void;
-  /** A request was counted in Redis. */
-  requestCounted(durationMs: number): void;
-  /** A request over its limit was refused without asking Redis. */
-  refusedFromMemory(): void;
-  /** A Redis call or connection failed or timed out. */
-  redisFailed(error: unknown): void;
-  /** Redis missed its deadline: requests are decided by this instance's share until it reconnects. */
-  redisLate(): void;
-  /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
-  limiterDegraded(error: unknown): void;
-  limiterRecovered(): void;
-  /** Usage stays in memory until the next try. Logged as `countsNotSaved` is. */
-  usageNotStored(error: unknown): void;
-  /** Expired create outcomes stay until the next try. Logged as `countsNotSaved` is. */
-  outcomesNotPurged(error: unknown): void;
-  /** A change could not be reloaded; it is retried. */
-  changeNotRead(error: unknown): void;
-  /** A connection was closed because its requests and unread answers hold too much; its key, if known. */
-  connectionCutOff(keyId: string | undefined): void;
-  /** No file or connection can be opened from now on, until `descriptorsFreed`. */
-  descriptorsExhausted(error: unknown): void;
-  descriptorsFreed(): void;
-  /** Backups are made so often from now on; `newest` is there already. */
-  backupsScheduled(everySeconds: number, newest?: { at: number; bytes: number }): void;
-  /** A backup was made and checked. */
-  backupMade(made: { file: string; at: number; bytes: number; durationMs: number }): void;
-  /** A backup was restored into a folder of its own, checked and compared, now or before the start. */
-  backupRestored(restored: { backup: string; at: number }): void;
-  /** A backup was not made, or could not be restored; it is tried again. */
-  backupFailed(reason: string): void;
-  certificateReloaded(): void;
-  /** The previous certificate stays in use. */
-  certificateNotReloaded(error: unknown): void;
-  fullnessMeasured(measured: Fullness & { categoriesMax: number; categoriesBytesMax: number }): void;
-  /** A certificate (PEM) is in use from now on (Unix seconds). Logged if it ends within 14 days. */
-  certificateUsed(certificate: string, now: number): void;
-  /** An operator made a change. */
-  operatorChanged(entry: AuditEntry): void;
-  serviceStarted(started: StartedService): void;
-  serviceStopping(): void;
-  serviceStopped(): void;
-}
+export type Events = ReturnType<typeof createEvents>;
 
 export interface EventSinks {
   readonly log: Logger;
@@ -143,7 +84,7 @@ export interface EventSinks {
 }
 
 /** Creates the events, which feed the log and the metrics. */
-export function createEvents(sinks: EventSinks): Events {
+export function createEvents(sinks: EventSinks) {
   const failures = new FailureLog((line) => sinks.log.error(line));
   return {
     ...requestEvents(sinks, failures),
@@ -157,7 +98,7 @@ export function createEvents(sinks: EventSinks): Events {
 function requestEvents({ log, write, accessLog, metrics }: EventSinks, failures: FailureLog) {
   const logsAnswers = accessLog !== 'none' && log.isLevelEnabled('info');
   return {
-    requestAnswered(answered) {
+    requestAnswered(answered: AnsweredRequest) {
       const { listener, api, status, code, plan = 'none', durationMs } = answered;
       metrics.requests.observe(answered, durationMs / 1000);
       if (status === 429) metrics.refusals.inc(plan, code ?? '');
@@ -167,10 +108,11 @@ function requestEvents({ log, write, accessLog, metrics }: EventSinks, failures:
       if (accessLog === 'errors' && (status >= 500 || durationMs < SLOW_MS)) return;
       write(accessLine(answered));
     },
-    requestFailed(requestId, error) {
+    /** A defect outside any answer: an unexpected error was thrown. */
+    requestFailed(requestId: string, error: unknown) {
       failures.report({ requestId, err: error });
     },
-  } satisfies Partial<Events>;
+  };
 }
 
 function failureLine({ windows: _, listener: _listener, api: _api, cause, ...line }: AnsweredRequest) {
@@ -192,28 +134,34 @@ export function accessLine(answered: AnsweredRequest): string {
 
 function limitEvents({ log, metrics, redis }: EventSinks) {
   return {
-    keyBanned(ban, plan) {
+    keyBanned(ban: KeyBan, plan: PlanName) {
       metrics.bans.inc({ plan });
       const { keyId, startedAt, endsAt, level: banLevel, reason } = ban;
       log.warn({ event: 'key_banned', plan, keyId, startedAt, endsAt, banLevel, reason });
     },
-    countsNotSaved(error) {
+    /** Counts or bans stay in memory until the next try. The log tells of it by `storageFailing`, once. */
+    countsNotSaved(error: unknown) {
       metrics.unsavedCounts.inc();
       if (!isReported(error)) log.error({ event: 'counts_not_saved', err: error });
     },
-    requestCounted(durationMs) {
+    /** A request was counted in Redis. */
+    requestCounted(durationMs: number) {
       metrics.countDuration.observe(durationMs / 1000);
     },
+    /** A request over its limit was refused without asking Redis. */
     refusedFromMemory() {
       metrics.refusalsFromMemory.inc();
     },
+    /** A Redis call or connection failed or timed out. */
     redisFailed() {
       metrics.redisFailures.inc();
     },
+    /** Redis missed its deadline: requests are decided by this instance's share until it reconnects. */
     redisLate() {
       metrics.redisDeadlines.inc();
     },
-    limiterDegraded(error) {
+    /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
+    limiterDegraded(error: unknown) {
       metrics.limiterDegraded.set(1);
       log.error({ event: 'limiter_degraded', redis, err: error });
     },
@@ -221,45 +169,53 @@ function limitEvents({ log, metrics, redis }: EventSinks) {
       metrics.limiterDegraded.set(0);
       log.warn({ event: 'limiter_recovered', redis });
     },
-  } satisfies Partial<Events>;
+  };
 }
 
 function storageEvents({ log, metrics }: EventSinks) {
   return {
-    batchStored({ size, durationMs, waiting }) {
+    /** A batch of writes became durable. */
+    batchStored({ size, durationMs, waiting }: StoredBatch) {
       metrics.commitBatch.observe(size);
       metrics.commitDuration.observe(durationMs / 1000);
       metrics.waitingWrites.set(waiting);
     },
-    storageRead(durationMs) {
+    /** A read went to storage; reads from memory are not reported. */
+    storageRead(durationMs: number) {
       metrics.readDuration.observe(durationMs / 1000);
     },
-    storageFailing(work, { database, failure, error }) {
+    /** Reads or writes fail from now on, until `storageRecovered`. */
+    storageFailing(work: 'read' | 'write', { database, failure, error }: StorageProblem) {
       metrics.storageFailing.set({ work }, 1);
       const reason = failure === 'full' ? { reason: 'the disk is full; make room' } : { err: error };
       log.error({ event: 'storage_failing', work, database, ...reason });
     },
-    storageRecovered(work) {
+    storageRecovered(work: 'read' | 'write') {
       metrics.storageFailing.set({ work }, 0);
       log.warn({ event: 'storage_recovered', work });
     },
-    rowDamaged(table, id) {
+    /** A row is not as it was written; it is left out from now on. Told once for each. */
+    rowDamaged(table: string, id: string) {
       metrics.damagedRows.inc({ table });
       log.error({ event: 'row_damaged', table, id });
     },
-    databaseAwaited({ server, seconds, error }) {
+    /** The start waits for a database server that is away, for so long at most. */
+    databaseAwaited({ server, seconds, error }: { server: string; seconds: number; error: unknown }) {
       log.warn({ event: 'database_awaited', server, seconds, err: error });
     },
-    usageNotStored(error) {
+    /** Usage stays in memory until the next try. Logged as `countsNotSaved` is. */
+    usageNotStored(error: unknown) {
       if (!isReported(error)) log.error({ event: 'usage_not_stored', err: error });
     },
-    outcomesNotPurged(error) {
+    /** Expired create outcomes stay until the next try. Logged as `countsNotSaved` is. */
+    outcomesNotPurged(error: unknown) {
       if (!isReported(error)) log.error({ event: 'outcomes_not_purged', err: error });
     },
-    changeNotRead(error) {
+    /** A change could not be reloaded; it is retried. */
+    changeNotRead(error: unknown) {
       log.error({ event: 'change_not_read', err: error });
     },
-  } satisfies Partial<Events>;
+  };
 }
 
 /** When a certificate (PEM) ends, in Unix seconds. */
@@ -274,35 +230,41 @@ function isReported(error: unknown): boolean {
 
 function backupEvents({ log, metrics }: EventSinks) {
   return {
-    backupsScheduled(everySeconds, newest) {
+    /** Backups are made so often from now on; `newest` is there already. */
+    backupsScheduled(everySeconds: number, newest?: { at: number; bytes: number }) {
       metrics.backupInterval.set(everySeconds);
       if (!newest) return;
       metrics.backupTime.set(newest.at);
       metrics.backupBytes.set(newest.bytes);
     },
-    backupMade(made) {
+    /** A backup was made and checked. */
+    backupMade(made: { file: string; at: number; bytes: number; durationMs: number }) {
       metrics.backupTime.set(made.at);
       metrics.backupBytes.set(made.bytes);
       log.info({ event: 'backup_made', ...made });
     },
-    backupRestored(restored) {
+    /** A backup was restored into a folder of its own, checked and compared, now or before the start. */
+    backupRestored(restored: { backup: string; at: number }) {
       metrics.backupRestored.set(restored.at);
       log.info({ event: 'backup_restored', ...restored });
     },
-    backupFailed(reason) {
+    /** A backup was not made, or could not be restored; it is tried again. */
+    backupFailed(reason: string) {
       metrics.backupFailures.inc();
       log.error({ event: 'backup_failed', reason });
     },
-  } satisfies Partial<Events>;
+  };
 }
 
 function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
   return {
-    connectionCutOff(keyId) {
+    /** A connection was closed because its requests and unread answers hold too much; its key, if known. */
+    connectionCutOff(keyId: string | undefined) {
       metrics.connectionsCutOff.inc();
       log.warn({ event: 'connection_cut_off', keyId });
     },
-    descriptorsExhausted(error) {
+    /** No file or connection can be opened from now on, until `descriptorsFreed`. */
+    descriptorsExhausted(error: unknown) {
       metrics.descriptorExhaustions.inc();
       metrics.descriptorsExhausted.set(1);
       log.error({ event: 'descriptors_exhausted', err: error });
@@ -311,7 +273,7 @@ function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
       metrics.descriptorsExhausted.set(0);
       log.warn({ event: 'descriptors_freed' });
     },
-    fullnessMeasured(measured) {
+    fullnessMeasured(measured: Fullness & { categoriesMax: number; categoriesBytesMax: number }) {
       metrics.categories.set(measured.categories);
       metrics.categoriesMax.set(measured.categoriesMax);
       metrics.listBytes.set(measured.listBytes);
@@ -320,7 +282,8 @@ function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
       metrics.databaseLogBytes.set(measured.logBytes);
       metrics.diskFreeBytes.set(measured.diskFreeBytes);
     },
-    certificateUsed(certificate, now) {
+    /** A certificate (PEM) is in use from now on (Unix seconds). Logged if it ends within 14 days. */
+    certificateUsed(certificate: string, now: number) {
       const endsAt = certificateEnd(certificate);
       metrics.certificateExpires.set(endsAt);
       const line = { event: 'certificate_expires', endsAt: utc(endsAt) };
@@ -330,13 +293,15 @@ function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
     certificateReloaded() {
       log.info({ event: 'certificate_reloaded' });
     },
-    certificateNotReloaded(error) {
+    /** The previous certificate stays in use. */
+    certificateNotReloaded(error: unknown) {
       log.error({ event: 'certificate_not_reloaded', err: error });
     },
-    operatorChanged({ operator, action, target }) {
+    /** An operator made a change. */
+    operatorChanged({ operator, action, target }: AuditEntry) {
       log.info({ event: 'operator_change', ...operator, action, target });
     },
-    serviceStarted(started) {
+    serviceStarted(started: StartedService) {
       const { version, environment } = started;
       metrics.build.set({ version, environment, node: process.versions.node }, 1);
       log.info({ event: 'started', ...started });
@@ -348,5 +313,5 @@ function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
       failures.flush();
       log.info({ event: 'stopped' });
     },
-  } satisfies Partial<Events>;
+  };
 }
