@@ -1,6 +1,7 @@
 import type { ContractServer } from './docs/described.ts';
 import { docsPages } from './docs/docs.ts';
 import { openApiDocument } from './docs/openapi.ts';
+import type { DocsOptions } from './docs/render.ts';
 import { type WellKnownOptions, wellKnownPages } from './docs/well-known.ts';
 import type { Health } from './health.ts';
 import { createCategory, getCategory, listCategories } from './operations/categories.ts';
@@ -60,17 +61,13 @@ function contractPages(servers: readonly ContractServer[]): [string, PageHandler
   ];
 }
 
-export interface DiscoveryOptions extends WellKnownOptions {
-  readonly servers: readonly ContractServer[];
-  readonly banAfterRefusals: number;
-}
+export type DiscoveryOptions = WellKnownOptions & Omit<DocsOptions, 'operations'>;
 
 /** The pages that describe the service: contract, documentation, well-known addresses. */
 export function discoveryPages(options: DiscoveryOptions): [string, PageHandler][] {
-  const { servers, banAfterRefusals } = options;
   return [
-    ...contractPages(servers),
-    ...docsPages({ operations: OPERATIONS, servers, banAfterRefusals }),
+    ...contractPages(options.servers),
+    ...docsPages({ ...options, operations: OPERATIONS }),
     ...wellKnownPages(options),
   ];
 }
