@@ -201,7 +201,8 @@ export class Actions {
   #outage(server: Server, key: WorldKey): void {
     this.#world.note(`${server.name}: the database is down`);
     server.ways.database.start('down', this.#dice.between(2_000, 6_000));
-    for (const ms of [0, COUNTED_MS]) this.#world.time.after(ms, () => this.#hammer(server, key));
+    const hammer = () => server.state === 'up' && this.#hammer(server, key);
+    for (const ms of [0, COUNTED_MS]) this.#world.time.after(ms, hammer);
     this.#world.time.after(COUNTED_MS + this.#dice.between(0, 2_000), () => this.#liftBan());
   }
 
