@@ -154,7 +154,7 @@ function mendCounters(target: DatabaseSync): void {
   for (const kind of ['pets', 'orders', 'audit_entries']) {
     target.prepare('INSERT OR IGNORE INTO last_ids (kind, last_id) VALUES (?, ?)').run(kind, highest(kind));
   }
-  for (const kind of ['categories', 'keys', 'bans', 'clock']) {
+  for (const kind of ['categories', 'keys', 'clock']) {
     target.prepare('INSERT OR IGNORE INTO change_versions (kind, version) VALUES (?, 0)').run(kind);
   }
   // Without these a start would make the tables anew.
