@@ -453,3 +453,22 @@ test('the doctor and the service do not touch a database that needs a later vers
   assert.equal(code, 1);
   assert.match(stderr, /^pet-catalog: Cannot open the database .*need 0\.3\.0 or later; install that.*\n$/);
 });
+
+test('wrong usage is told in the words of the other messages', async () => {
+  using place = workplace();
+  for (const [args, told] of [
+    [['keys', 'creat'], 'There is no command creat; did you mean create?'],
+    [['bogus'], 'There is no command bogus; see --help'],
+    [['keys', 'list', '--jsn'], 'There is no option --jsn; did you mean --json?'],
+    [['keys', 'create'], '--name <name> is missing; see --help'],
+    [['keys', 'create', '--name'], '--name <name> has no value; see --help'],
+    [['keys', 'set-plan', 'key_1'], '<plan> is missing; see --help'],
+    [['keys', 'list', 'more'], 'list takes fewer words; see --help'],
+  ] as const) {
+    const { code, stderr, stdout } = await place.command(...args);
+    assert.deepEqual([code, stderr, stdout], [2, `pet-catalog: ${told}\n`, ''], args.join(' '));
+  }
+  const help = await place.command('keys', '--help');
+  assert.equal(help.code, 0);
+  assert.match(help.stdout, /-h, --help +Show this help\n[\s\S]* help \[command\] +Show the help of a command/);
+});

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type CastingContext, parse } from 'csv-parse';
 import { stringify } from 'csv-stringify/sync';
 import { Category, type NewCategory, newCategory } from './category.ts';
 import { CatalogError } from './error.ts';
@@ -78,7 +77,7 @@ export async function readCategories(file: Uint8Array, format: FileFormat): Prom
   const mistakes: FileMistake[] = [];
   const cursor = { at: 0, line: 1 };
   let sliceEnd = SLICE_BYTES;
-  for await (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](bytes, cursor)) {
+  for (const found of { json: jsonRecords, ndjson: lineRecords, csv: csvRecords }[format](bytes, cursor)) {
     if (cursor.at >= sliceEnd) {
       await nextTurn();
       sliceEnd = cursor.at + SLICE_BYTES;
@@ -92,6 +91,9 @@ export async function readCategories(file: Uint8Array, format: FileFormat): Prom
     const category = 'message' in found ? found : readRecord(found);
     if ('message' in category) mistakes.push(category);
     else categories.push(category);
+  }
+  if (categories.length === 0 && mistakes.length === 0) {
+    mistakes.push({ line: 1, message: 'The file contains no categories' });
   }
   return { categories, mistakes };
 }
@@ -125,10 +127,18 @@ function* jsonRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
     cursor.at += 1;
     yield* skipSpace(bytes, cursor);
     if (!(isFirst && bytes[cursor.at] === BYTE.closeBracket)) {
+      const { at, line } = cursor;
       const found = jsonItem(bytes, cursor);
-      yield found;
-      if ('message' in found) return;
-      yield* skipSpace(bytes, cursor);
+      if (!('message' in found)) {
+        yield found;
+        yield* skipSpace(bytes, cursor);
+      } else {
+        Object.assign(cursor, { at, line });
+        const isResumed = yield* skipToObject(bytes, cursor);
+        yield isResumed ? found : { ...found, message: `${found.message}; ${REST_UNREAD}` };
+        if (!isResumed) return;
+        continue;
+      }
     }
     next = bytes[cursor.at] ?? 0;
     if (next !== BYTE.comma && next !== BYTE.closeBracket) return yield invalidJson(cursor.line);
@@ -136,6 +146,21 @@ function* jsonRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
   cursor.at += 1;
   yield* skipSpace(bytes, cursor);
   if (cursor.at < bytes.length) yield invalidJson(cursor.line);
+}
+
+/** Moves the cursor before the next line that begins with an object; false if there is none. */
+function* skipToObject(bytes: Buffer, cursor: Cursor): Generator<undefined, boolean> {
+  for (;;) {
+    const end = bytes.indexOf(BYTE.lineFeed, cursor.at);
+    if (end === -1) return false;
+    cursor.at = end;
+    yield* skipSpace(bytes, cursor);
+    if (bytes[cursor.at] === BYTE.openBrace) {
+      cursor.at -= 1;
+      return true;
+    }
+    yield undefined;
+  }
 }
 
 function* lineRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
@@ -159,48 +184,96 @@ function* lineRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
   }
 }
 
-/** Yields to the event loop by itself after each slice. */
-async function* csvRecords(bytes: Buffer): AsyncGenerator<Found> {
-  let hasName = true;
-  const columns = (header: string[]) => {
-    hasName = header.includes('name');
-    return header;
-  };
-  const options = { info: true, skip_empty_lines: true, cast: castField, max_record_size: RECORD_BYTES_MAX } as const;
-  const parser = parse({ columns, ...options });
-  const closed = Promise.withResolvers<void>();
-  let found: Found[] = [];
-  let failure: (Error & { lines?: number }) | undefined;
-  parser.on('data', ({ info, record }: CsvRecord) => found.push({ line: info.lines, value: record }));
-  parser.on('error', (error) => {
-    failure = error;
-  });
-  parser.on('close', closed.resolve);
-  for (let at = 0; at < bytes.length && hasName && !failure; at += SLICE_BYTES) {
-    parser.write(bytes.subarray(at, at + SLICE_BYTES));
-    await nextTurn();
-    const complete = found;
-    found = [];
-    if (hasName) yield* complete;
+/** Reads rows as RFC 4180 has them. After a broken one it goes on with the next line. */
+function* csvRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
+  let header: string[] | undefined;
+  for (;;) {
+    yield* skipEmptyLines(bytes, cursor);
+    if (cursor.at >= bytes.length) return;
+    const { line } = cursor;
+    const row = csvRow(bytes, cursor);
+    if ('message' in row) {
+      skipLine(bytes, cursor);
+      yield row;
+      if (!header) return;
+    } else if (!header) {
+      header = row.map(({ text }) => text);
+      if (!header.includes('name'))
+        return yield { line, message: 'The header has no column `name`; write `name,description`' };
+    } else if (row.length !== header.length) {
+      yield { line, message: `The row has another number of cells (${row.length}) than the header (${header.length})` };
+    } else yield { line, value: Object.fromEntries(row.map((cell, index) => [header?.[index], cellValue(cell)])) };
   }
-  if (hasName && !failure) parser.end();
-  else parser.destroy();
-  await closed.promise;
-  if (!hasName) return yield { line: 1, message: 'The header has no column `name`; write `name,description`' };
-  yield* found;
-  if (failure) yield { line: failure.lines ?? 1, message: `The file is not valid CSV: ${failure.message}` };
 }
 
-interface CsvRecord {
-  readonly info: { readonly lines: number };
-  readonly record: Record<string, unknown>;
+interface Cell {
+  readonly text: string;
+  readonly isQuoted: boolean;
 }
 
-/** A field that is empty without quotes is missing. */
-function castField(value: string, { header, quoting, index, lines }: CastingContext): string | undefined {
-  if (index >= COLUMNS_MAX) throw Object.assign(new Error(`a record has more than ${COLUMNS_MAX} columns`), { lines });
-  if (header) return value;
-  return value === '' && !quoting ? undefined : fromText(value);
+/** A cell that is empty without quotes is missing. */
+function cellValue({ text, isQuoted }: Cell): string | undefined {
+  return text === '' && !isQuoted ? undefined : fromText(text);
+}
+
+/** Reads the cells up to the end of the line, or what is wrong there: then the cursor is in the line of that. */
+function csvRow(bytes: Buffer, cursor: Cursor): Cell[] | FileMistake {
+  const { at: start, line } = cursor;
+  const cells: Cell[] = [];
+  for (;;) {
+    const found = bytes[cursor.at] === BYTE.quote ? quotedCell(bytes, cursor) : plainCell(bytes, cursor);
+    if (typeof found === 'string') return { line: cursor.line, message: found };
+    cells.push(found);
+    if (cells.length > COLUMNS_MAX) return { line, message: `The row has more than ${COLUMNS_MAX} columns` };
+    if (cursor.at - start > RECORD_BYTES_MAX)
+      return { line, message: `The row is longer than ${RECORD_BYTES_MAX} bytes` };
+    if (bytes[cursor.at] !== BYTE.comma) return cells;
+    cursor.at += 1;
+  }
+}
+
+function plainCell(bytes: Buffer, cursor: Cursor): Cell | string {
+  const start = cursor.at;
+  for (; cursor.at < bytes.length && cursor.at - start <= RECORD_BYTES_MAX; cursor.at += 1) {
+    const byte = bytes[cursor.at];
+    if (byte === BYTE.quote) return 'A cell holds a quote; put the cell into quotes, and write that quote twice';
+    if (byte === BYTE.comma || byte === BYTE.lineFeed || byte === BYTE.carriageReturn) break;
+  }
+  return { text: bytes.toString('utf8', start, cursor.at), isQuoted: false };
+}
+
+function quotedCell(bytes: Buffer, cursor: Cursor): Cell | string {
+  const { at: start, line } = cursor;
+  for (cursor.at += 1; cursor.at < bytes.length && cursor.at - start <= RECORD_BYTES_MAX; cursor.at += 1) {
+    const byte = bytes[cursor.at];
+    if (byte === BYTE.lineFeed) cursor.line += 1;
+    if (byte !== BYTE.quote) continue;
+    cursor.at += 1;
+    const next = bytes[cursor.at] ?? BYTE.lineFeed;
+    if (next === BYTE.quote) continue;
+    if (next === BYTE.comma || next === BYTE.lineFeed || next === BYTE.carriageReturn) {
+      return { text: bytes.toString('utf8', start + 1, cursor.at - 1).replaceAll('""', '"'), isQuoted: true };
+    }
+    return 'Text follows the quote that ends a cell; write a quote within a cell twice';
+  }
+  Object.assign(cursor, { at: start, line });
+  return `A quote is not closed within ${RECORD_BYTES_MAX} bytes; close it, or write a quote within a cell twice`;
+}
+
+/** Moves the cursor to the end of its line. */
+function skipLine(bytes: Buffer, cursor: Cursor): void {
+  const ends = [BYTE.lineFeed, BYTE.carriageReturn].map((byte) => bytes.indexOf(byte, cursor.at));
+  cursor.at = Math.min(...ends.map((end) => (end === -1 ? bytes.length : end)));
+}
+
+function* skipEmptyLines(bytes: Buffer, cursor: Cursor): Generator<undefined> {
+  for (;;) {
+    const byte = bytes[cursor.at];
+    if (byte !== BYTE.lineFeed && byte !== BYTE.carriageReturn) return;
+    if (byte === BYTE.lineFeed || bytes[cursor.at + 1] !== BYTE.lineFeed) cursor.line += 1;
+    cursor.at += 1;
+    if (cursor.at % SLICE_BYTES === 0) yield undefined;
+  }
 }
 
 /**
@@ -236,13 +309,13 @@ function* skipSpace(bytes: Buffer, cursor: Cursor): Generator<undefined> {
 function jsonItem(bytes: Buffer, cursor: Cursor): FoundRecord | FileMistake {
   const { at: start, line } = cursor;
   const bound = moveBehindValue(bytes, cursor);
-  if (bound) return { line, message: `The record is ${bound}; ${REST_UNREAD}` };
+  if (bound) return { line, message: `The record is ${bound}` };
   const json = bytes.toString('utf8', start, cursor.at);
   try {
     return { line, value: JSON.parse(json) };
   } catch (error) {
     const position = Number(/at position (\d+)/.exec((error as Error).message)?.[1] ?? json.length);
-    return invalidJson(line + json.slice(0, position).split('\n').length - 1);
+    return { line: line + json.slice(0, position).split('\n').length - 1, message: 'The record is not valid JSON' };
   }
 }
 

@@ -52,15 +52,17 @@ export async function runCommand(invocation: Invocation, args: readonly string[]
 async function createProgram(invocation: Invocation, asked: string | undefined): Promise<Command> {
   const program = new Command('pet-catalog')
     .description('The pet catalog service and its tools')
-    .version(VERSION, '--version', 'print the version')
-    .option('--no-color', 'no colours on a terminal')
+    .version(VERSION, '--version', 'Print the version')
+    .option('--no-color', 'Use no colours on a terminal')
     .configureOutput({
       writeOut: (text) => invocation.print(text.trimEnd()),
       writeErr: (text) => invocation.tell(text.trimEnd()),
-      outputError: (text, write) => write(problemText(text.trimEnd(), 'stderr', invocation)),
+      // `report` tells what is wrong, in the words of the other messages.
+      outputError: () => {},
     })
-    .exitOverride(rethrow)
-    .showHelpAfterError('(see --help)');
+    .helpOption('-h, --help', 'Show this help')
+    .helpCommand('help [command]', 'Show the help of a command')
+    .exitOverride(rethrow);
   const named = COMMANDS.filter(({ names }) => names.includes(asked ?? ''));
   for (const { load } of named.length > 0 ? named : COMMANDS) {
     const addCommands = await load();
@@ -69,9 +71,22 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
   return program;
 }
 
-/** Keeps the exit code only: Commander has already printed its message. */
-function rethrow(error: CommanderError): never {
-  throw new UsageError('', error.exitCode === 0 ? 0 : 2);
+/** Says in our words what Commander found, which names what it means between quotes. */
+function rethrow({ exitCode, code, message }: CommanderError): never {
+  const isHelp = exitCode === 0 || code.startsWith('commander.help');
+  if (isHelp) throw new UsageError('', exitCode === 0 ? 0 : 2);
+  const [, named = ''] = /'([^']*)'/.exec(message) ?? [];
+  const [, meant] = /Did you mean (.*)\?/.exec(message) ?? [];
+  const problems: Readonly<Record<string, string>> = {
+    'commander.unknownCommand': `There is no command ${named}`,
+    'commander.unknownOption': `There is no option ${named}`,
+    'commander.missingMandatoryOptionValue': `${named} is missing`,
+    'commander.optionMissingArgument': `${named} has no value`,
+    'commander.missingArgument': `<${named}> is missing`,
+    'commander.excessArguments': `${named} takes fewer words`,
+  };
+  const problem = problems[code] ?? message.replace(/^error: /, '');
+  throw new UsageError(`${problem}; ${meant ? `did you mean ${meant}?` : 'see --help'}`);
 }
 
 /** Prints an error in one line, or one line per mistake, and returns its exit code. */

@@ -53,7 +53,6 @@ async function begin(context: ConsoleContext): Promise<Answer> {
   try {
     const { categories, mistakes } = await readUpload(context);
     if (mistakes.length > 0) return importPage(context, invalidRecords(mistakes));
-    if (categories.length === 0) throw new CatalogError('validation_failed', 'The file contains no categories');
     const job = imports.start(categories, by, (error) => events.requestFailed(exchange.requestId, error));
     return seeOther(`/categories/import/${job}`);
   } catch (error) {
