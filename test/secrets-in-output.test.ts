@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { untilTrue } from './kit/clock.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
-import { run, runProcess, serveProcess } from './kit/process.ts';
+import { COMMAND, run, runProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** No command prints the password of a database, whether it works or fails. */
@@ -14,6 +17,21 @@ function withPassword(url: string): string {
   const address = new URL(url);
   address.password = ENCODED;
   return address.href;
+}
+
+/** What a service says until it waits for its database, for which it would wait half a minute. */
+async function saidInVain(env: Record<string, string>, cwd: string): Promise<string> {
+  const child = spawn(process.execPath, [COMMAND, 'serve'], { cwd, env: { PATH: process.env.PATH ?? '', ...env } });
+  const closed = once(child, 'close');
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+  await untilTrue(() => said.includes('database_awaited'));
+  child.kill('SIGTERM');
+  await closed;
+  return said;
 }
 
 test('commands that work on PostgreSQL, or fail there, print no password', { skip: noPostgres }, async () => {
@@ -43,7 +61,6 @@ test('commands that work on PostgreSQL, or fail there, print no password', { ski
     [['doctor', '--repair'], url, 2],
     [['keys', 'list'], gone, 1],
     [['serve'], missing, 1],
-    [['serve'], `${url}?password=${PASSWORD}&sslmode=wrong`, 1],
   ] as const) {
     const env = databaseUrl === '' ? {} : { DATABASE_URL: databaseUrl };
     const ran = args[0] === 'serve' ? runProcess(args, { cwd, env }) : run(args, { cwd, env });
@@ -51,6 +68,8 @@ test('commands that work on PostgreSQL, or fail there, print no password', { ski
     assert.equal(exit, code, `${args.join(' ')}: ${stdout}${stderr}`);
     assert.doesNotMatch(stdout + stderr, /S3cret/, args.join(' '));
   }
+  const said = await saidInVain({ DATABASE_URL: `${url}?password=${PASSWORD}&sslmode=wrong` }, cwd);
+  assert.doesNotMatch(said, /S3cret/);
   await using service = await serveProcess(['--log-level', 'debug'], { cwd, env: { DATABASE_URL: url } });
   const second = await runProcess(['serve'], { cwd, env: { DATABASE_URL: url } });
   assert.match(second.stderr, /Another service runs on this database/);

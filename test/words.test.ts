@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { run } from './kit/process.ts';
+import { temporaryFolder } from './kit/service.ts';
+
+/** The flags, exits and words of each command. */
+
+test('a wrong command line exits with 2 and says what to write, any other failure with 1', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  await run(['keys', 'create', '--name', 'first'], { cwd });
+  writeFileSync(join(cwd, 'bad.ndjson'), '{"name":""}\n{"name":1}\n');
+  const enterprise = ['keys', 'create', '--name', 'x', '--plan', 'enterprise'];
+  for (const [args, code, said] of [
+    [[...enterprise, '--per-minute', '5'], 2, '--per-minute and --per-day go together'],
+    [[...enterprise, '--per-day', '5'], 2, '--per-minute and --per-day go together'],
+    [[...enterprise, '--per-minute', 'x', '--per-day', '5'], 2, '--per-minute is "x"; write a whole number'],
+    [[...enterprise, '--per-minute', '5', '--per-day', '-1'], 2, '--per-day is "-1"; write a whole number'],
+    [['keys', 'create', '--name', ' '], 2, 'The name of a key is 1 to 100 visible characters'],
+    [
+      ['keys', 'create', '--name', 'x', '--expires', 'soon'],
+      2,
+      '--expires is "soon"; write a duration such as 90s, 10m, 24h or 30d',
+    ],
+    [['keys', 'show', 'key_none'], 1, 'There is no key key_none; the list of keys shows them all'],
+    [['usage', '--since', 'x'], 2, '--since is "x"; write a duration such as 90s, 10m, 24h or 30d'],
+    [['usage', 'key_none'], 1, 'There is no key key_none'],
+    [['categories', 'export', '--format', 'xml'], 2, 'There is no format xml; the formats are json, ndjson, csv'],
+    [['categories', 'import', 'names'], 2, 'Cannot tell the format of names by its extension; add --format'],
+    [['categories', 'delete', '0'], 2, 'The id is "0"; write a whole number'],
+    [['categories', 'import', 'bad.ndjson'], 1, 'Nothing was imported: bad.ndjson has 2 invalid records'],
+    [['transfer', '--to', 'sqlite:x.db'], 2, '--from: name the database with --from, or in FROM_URL or FROM_URL_FILE'],
+    [['transfer', '--from', 'sqlite:x.db'], 2, '--to: name the database with --to, or in TO_URL or TO_URL_FILE'],
+    [['doctor', '--to', 'x.db'], 2, '--backup and --to go with --repair'],
+    [['console', 'login', '--url', 'ftp://x'], 2, '--url is "ftp://x"; write an address such as http://127.0.0.1:8081'],
+  ] as const) {
+    const ran = await run(args, { cwd });
+    const last = ran.stderr.trim().split('\n').at(-1);
+    assert.deepEqual([ran.code, ran.stdout, last], [code, '', `pet-catalog: ${said}`], args.join(' '));
+  }
+  const env = { DATABASE_URL: 'postgres://test@127.0.0.1:1/none' };
+  for (const [command, tool] of [
+    ['backup', 'pg_dump'],
+    ['restore', 'pg_restore'],
+  ] as const) {
+    const { code, stderr } = await run([command, 'x.db'], { cwd, env });
+    const said = `pet-catalog: This command needs an embedded database; for PostgreSQL use ${tool}\n`;
+    assert.deepEqual([code, stderr], [2, said]);
+  }
+});
+
+test('a key is created with what its flags say, and free with all scopes without them', async () => {
+  using folder = temporaryFolder();
+  const create = async (...args: string[]) => {
+    const { stdout } = await run(['keys', 'create', '--json', '--name', 'shop', ...args], { cwd: folder.path });
+    const { plan, limits, scopes, owner, environment, createdAt, expiresAt } = JSON.parse(stdout);
+    const lifetime = expiresAt === null ? null : (Date.parse(expiresAt) - Date.parse(createdAt)) / 1_000;
+    return { plan, limits, scopes, owner, environment, lifetime };
+  };
+  const free = {
+    plan: 'free',
+    limits: { minute: 60, day: 1_000 },
+    scopes: ['categories:read', 'categories:write', 'pets:read', 'pets:write', 'store:read', 'store:write'],
+    owner: null,
+    environment: 'production',
+    lifetime: null,
+  };
+  assert.deepEqual(await create(), free);
+  assert.deepEqual(
+    await create('--plan', 'enterprise', '--per-minute', '7', '--per-day', '70', '--owner', 'cus_1', '--expires', '2h'),
+    { ...free, plan: 'enterprise', limits: { minute: 7, day: 70 }, owner: 'cus_1', lifetime: 7_200 },
+  );
+  assert.deepEqual(await create('--scopes', 'pets:read, store:read', '--environment', 'staging'), {
+    ...free,
+    scopes: ['pets:read', 'store:read'],
+    environment: 'staging',
+  });
+});
+
+test('the audit is that of the last seven days, however many changes it has', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  await run(['keys', 'create', '--name', 'first'], { cwd });
+  using database = new DatabaseSync(join(cwd, 'data/pet-catalog.db'));
+  const columns = database.prepare(`SELECT name FROM pragma_table_info('audit_entries') WHERE name <> 'id'`).all();
+  const names = columns.map(({ name }) => name as string);
+  const values = (at: string) => names.map((name) => (name === 'at' ? at : name)).join(', ');
+  database.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+    INSERT INTO audit_entries (${names.join(', ')}) SELECT ${values('at - i * 400')} FROM audit_entries, n WHERE id = 1`);
+  const count = async (...args: string[]) =>
+    (JSON.parse((await run(['audit', '--json', ...args], { cwd })).stdout) as object[]).length;
+  // One every 400 s: 604,800 s have 1,512 of them; 86,400 s have 216, and the key itself.
+  assert.equal(await count('--since', '24h'), 217);
+  assert.equal(await count(), 1_501);
+  database.exec('UPDATE audit_entries SET at = at - 604800 WHERE id > 1001');
+  assert.equal(await count(), 1_001);
+});
+
+test('a link of the console leads to where operators reach the listener', async () => {
+  using folder = temporaryFolder();
+  await run(['keys', 'create', '--name', 'first'], { cwd: folder.path });
+  for (const [flags, origin] of [
+    [[], 'http://127.0.0.1:8081'],
+    [['--operator-host', '0.0.0.0'], 'http://127.0.0.1:8081'],
+    [['--operator-host', '::'], 'http://[::1]:8081'],
+    [['--operator-host', '10.0.0.1', '--operator-port', '9000'], 'http://10.0.0.1:9000'],
+    [['--url', 'https://ops.example.com/console?x'], 'https://ops.example.com'],
+  ] as const) {
+    const { code, stdout } = await run(['console', 'login', ...flags], { cwd: folder.path });
+    assert.deepEqual([code, new URL(stdout.trim()).origin], [0, origin], flags.join(' '));
+  }
+});
+
+test('tokens are listed with their state, and a login has the role of an administrator unless told otherwise', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  const json = async (...args: string[]) => JSON.parse((await run([...args, '--json'], { cwd })).stdout);
+  await run(['migrate'], { cwd });
+  const create = (name: string, ...args: string[]) =>
+    json('operators', 'create', '--name', name, '--role', 'viewer', ...args);
+  await create('lasting');
+  const short = await create('short', '--expires', '1h');
+  const { id } = await create('gone');
+  const { revokedAt } = await json('operators', 'revoke', id);
+  using database = new DatabaseSync(join(cwd, 'data/pet-catalog.db'));
+  const states = async () => {
+    const rows = (await run(['operators', 'list'], { cwd })).stdout.trim().split('\n').slice(1);
+    return Object.fromEntries(rows.map((row) => [row.split(/ {2,}/)[1], row.split(/ {2,}/)[5]]));
+  };
+  assert.deepEqual(await states(), {
+    lasting: 'active',
+    short: `active until ${short.expiresAt}`,
+    gone: `revoked ${revokedAt}`,
+  });
+  const roles = async (...args: string[]) => {
+    await run(['console', 'login', ...args], { cwd });
+    return database.prepare('SELECT role FROM console_logins ORDER BY rowid DESC LIMIT 1').get()?.role;
+  };
+  assert.deepEqual([await roles(), await roles('--role', 'keys')], ['admin', 'keys']);
+});
+
+test('what a reading command prints is on one line for each row, without control characters', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  await run(['keys', 'create', '--name', 'a\u202Eb'], { cwd });
+  const { stdout } = await run(['keys', 'list'], { cwd });
+  assert.equal(stdout.trim().split('\n').length, 2);
+  assert.match(stdout, / {2}a b {2}/);
+  const about = JSON.parse((await run(['version', '--json'], { cwd })).stdout);
+  assert.deepEqual(Object.keys(about), ['version', 'interface', 'node']);
+  assert.equal((await run(['version'], { cwd })).stdout.trim(), about.version);
+  mkdirSync(join(cwd, 'kept'));
+  await run(['backup', 'kept/one.db'], { cwd });
+  assert.equal(statSync(join(cwd, 'kept/one.db')).mode & 0o777, 0o600);
+  const { stderr } = await run(['restore', 'kept/one.db'], { cwd });
+  assert.match(stderr, /^Restored the database \S+; the old one is \S+\n$/);
+});
