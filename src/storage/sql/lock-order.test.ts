@@ -50,14 +50,20 @@ test('usage is added in the order of its keys, and of its routes', async (t) => 
   const written = keysWritten(t, ordered);
   const counts = { served: 1, clientErrors: 0, refused: 0, serverErrors: 0 };
   const minute = NOW - (NOW % 60);
+  const used = { first: NOW, last: NOW, ...counts };
   await storage.usage.add(
     minute,
-    unordered.map((keyId) => ({ keyId, first: NOW, last: NOW, ...counts })),
+    unordered.map((keyId) => ({ keyId, ...used })),
   );
-  assert.deepEqual(written.splice(0), [ordered, ordered, ordered], 'for a minute, an hour and a day');
+  assert.deepEqual(written.splice(0), [ordered], 'for a minute');
+  await storage.usage.addHours(
+    NOW - (NOW % 3_600),
+    unordered.map((keyId) => ({ keyId, route: 'GET /categories', ...used })),
+  );
+  assert.deepEqual(written.splice(0), [ordered], 'for an hour');
   await storage.usage.addRoutes(
     minute,
     unordered.map((route) => ({ route, durations: [], ...counts })),
   );
-  assert.deepEqual(written, [ordered, ordered, ordered]);
+  assert.deepEqual(written, [ordered, ordered, ordered], 'for a minute, an hour and a day');
 });
