@@ -75,7 +75,7 @@ export interface Config {
   readonly operatorPort: number;
   readonly operatorHosts: readonly string[];
   readonly environment: Environment;
-  /** Whether clients are rehearsed: in staging, by one instance alone. */
+  /** True if clients are rehearsed: in staging, by one instance alone. */
   readonly rehearsal: boolean;
   /** The names of the defects that the service has on purpose. */
   readonly defects: readonly string[];

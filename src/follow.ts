@@ -30,7 +30,7 @@ export async function follow({
   const page = (after: number) => storage.categories.list({ after, limit: CATEGORIES_PAGE });
   /** The version of the renames and deletions that the list contains. */
   let version: number | undefined;
-  /** What of the list must be reloaded. */
+  /** The part of the list that must be reloaded. */
   let stale: 'all' | 'some' | undefined = 'all';
   const readChanges = async (what: 'all' | 'some') => {
     // Read the version first: changes made during the reload are then read by the next run.

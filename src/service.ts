@@ -34,9 +34,9 @@ import { TRACING_PACKAGES, VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
 const OPERATOR_GRACE_MS = 500;
-/** What is left of the grace to save counts and usage. */
+/** The part of the grace that is left to save counts and usage. */
 const FLUSH_MS = 1_000;
-/** How often expired create outcomes are purged. */
+/** The interval at which expired create outcomes are purged. */
 const PURGE_INTERVAL_MS = 60_000;
 
 export interface ServiceOptions {
@@ -69,12 +69,12 @@ export interface Service extends AsyncDisposable {
   reloadCertificate(): void;
 }
 
-/** How a service is opened, beside its configuration. */
+/** Options for opening a service, beside its configuration. */
 export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'> {
   readonly log: Pick<EventSinks, 'log' | 'write'>;
   /** Ends the wait for a database that does not answer yet. */
   readonly stop?: AbortSignal;
-  /** Whether the caller holds the claim on the database. */
+  /** True if the caller holds the claim on the database. */
   readonly isClaimed?: boolean;
   readonly isTraced?: boolean;
   /** In rehearsal: adds what may come at any time to every answer. */

@@ -26,7 +26,7 @@ export type Environment = (typeof ENVIRONMENTS)[number];
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 30;
 const CHECKSUM_CHARACTERS = 6;
-/** How much of a secret is stored and shown. */
+/** The part of a secret that is stored and shown. */
 export const SECRET_PREFIX_CHARACTERS = 16;
 const NAME_CHARACTERS_MAX = 100;
 const OWNER_CHARACTERS_MAX = 255;
@@ -56,11 +56,14 @@ export interface ApiKey {
   readonly owner: string | null;
   /** The last ban that no operator lifted, running or over. */
   readonly ban: Ban | null;
-  /** How often an operator lifted the bans of the key: what was counted or decided before the last time is void. */
+  /**
+   * The number of times that an operator lifted the bans of the key: what was counted or decided before the last time
+   * is void.
+   */
   readonly epoch: number;
 }
 
-/** What is stored of a secret: enough to recognise it, too little to use it. */
+/** The stored part of a secret: enough to recognise it, too little to use it. */
 export interface SecretRecord {
   readonly hash: string;
   readonly prefix: string;
@@ -189,7 +192,7 @@ export function mint(prefix: string): string {
   return body + checksum(body);
 }
 
-/** Whether a secret of the right form ends in its checksum. */
+/** True if a secret of the right form ends in its checksum. */
 export function hasChecksum(secret: string): boolean {
   return checksum(secret.slice(0, -CHECKSUM_CHARACTERS)) === secret.slice(-CHECKSUM_CHARACTERS);
 }
@@ -204,12 +207,12 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** Whether a token could have been issued for this environment; rejects typos without a look-up. */
+/** True if a token could have been issued for this environment; rejects typos without a look-up. */
 export function couldBeSecret(token: string, environment: Environment): boolean {
   return KEY_PATTERN.test(token) && token.startsWith(environmentPrefix(environment)) && hasChecksum(token);
 }
 
-/** Whether a found key is valid now in this environment. */
+/** True if a found key is valid now in this environment. */
 export function isUsable(found: FoundKey, environment: Environment, time: Pick<Time, 'now'>): boolean {
   const { key, endsAt } = found;
   if (key.revokedAt !== null || key.environment !== environment) return false;
@@ -292,7 +295,7 @@ export interface KeyStorage {
 }
 
 export const KEY_STATES = ['active', 'expired', 'revoked', 'banned'] as const;
-/** Of several that apply, the first of revoked, expired, banned. */
+/** The first that applies of revoked, expired, banned. */
 type KeyState = (typeof KEY_STATES)[number];
 
 /** Selects keys; absent members select all. Moments are Unix seconds. */
@@ -332,7 +335,7 @@ export interface KeySearch extends KeyFilter {
 
 /** The place of a key in the list. */
 export interface KeyPosition {
-  /** Whether the text is its whole name, owner, id or prefix. */
+  /** True if the text is its whole name, owner, id or prefix. */
   readonly isExact: boolean;
   readonly createdAt: number;
   readonly id: string;
@@ -350,7 +353,7 @@ export interface Grace {
   readonly endsAt: number;
 }
 
-/** What an operator may change of a key; absent members stay. */
+/** The members of a key that an operator may change; absent members stay. */
 export interface KeyChanges {
   readonly name?: string;
   readonly plan?: PlanName;

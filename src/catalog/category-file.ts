@@ -11,7 +11,7 @@ export type FileFormat = (typeof FILE_FORMATS)[number];
 const RECORDS_MAX = 1_000_000;
 /** Reading stops after this many mistakes: it is probably the wrong file. */
 const MISTAKES_MAX = 1_000;
-/** Of one record; one with the longest name and description, all of it escaped, has half of this. */
+/** The most bytes of one record; one with the longest name and description, all of it escaped, has half of this. */
 const RECORD_BYTES_MAX = 64 * 1024;
 const DEPTH_MAX = 64;
 const COLUMNS_MAX = 1_000;
@@ -35,7 +35,7 @@ const BYTE = {
   closeBrace: 0x7d,
 } as const;
 
-/** What is wrong with a record, and the line that it starts on, counted from 1. */
+/** The mistake in a record, and the line that it starts on, counted from 1. */
 export interface FileMistake {
   readonly line: number;
   readonly message: string;

@@ -224,10 +224,10 @@ export class CategoryList {
   }
 }
 
-/** What the list has before its first category. */
+/** The bytes of the list before its first category. */
 export const LIST_START_BYTES = 1;
 
-/** How many bytes a category takes in the list, with the comma or bracket that follows it. */
+/** The bytes that a category takes in the list, with the comma or bracket that follows it. */
 export function categoryBytes(category: Category): number {
   return Buffer.byteLength(JSON.stringify(category)) + COMMA.length;
 }

@@ -85,7 +85,7 @@ export interface ChangedCategory {
   readonly category: Category | undefined;
 }
 
-/** What was renamed or deleted. */
+/** The categories that were renamed or deleted. */
 export interface CategoryChanges {
   /** Names this moment, for `changesSince`. */
   readonly version: number;
@@ -107,7 +107,7 @@ export interface CategoryStorage {
   search(query: PageQuery & { readonly text: string }): Promise<Category[]>;
   /** Undefined if there is no such category. Throws `catalog_full` if the list would grow past its bound. */
   rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined>;
-  /** What was renamed or deleted since the moment that a version names; undefined: since ever. */
+  /** The categories renamed or deleted since the moment that a version names; undefined: since ever. */
   changesSince(version: number | undefined): Promise<CategoryChanges>;
   /** Removes a category that no pet belongs to. */
   delete(id: number, by: Operator, unless?: Precondition<Category>): Promise<'deleted' | 'not found' | 'in use'>;

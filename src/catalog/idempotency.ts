@@ -1,9 +1,9 @@
 import { DAY_SECONDS } from '../stdx/duration.ts';
 
-/** How long the outcome of work is kept for repeats of it. */
+/** The time that the outcome of work is kept for repeats of it. */
 export const IDEMPOTENCY_SECONDS = DAY_SECONDS;
 
-/** What a repeat of work is recognised by. Without `idempotency` there is none. */
+/** The mark by which a repeat of work is recognised. Without `idempotency` there is none. */
 export interface OnceId {
   /** The API key or operator token that asks for the work. */
   readonly keyId: string;

@@ -11,7 +11,7 @@ const ORDER_QUANTITY_MAX = 1_000;
 /** RFC 3339, section 5.6, in UTC. */
 const UTC_DATE_TIME = '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?([Zz]|[+-]00:00)$';
 
-/** How long ago a ship date may be when the order is placed: clocks differ, and a request takes its time. */
+/** The age that a ship date may have when the order is placed: clocks differ, and a request takes its time. */
 const PAST_SECONDS_MAX = 5 * MINUTE_SECONDS;
 
 /** Far in the future, because an order whose ship date has passed cannot be cancelled. */
@@ -87,12 +87,12 @@ function fractionOf(shipDate: string): string {
   return (/\.\d+/.exec(shipDate)?.[0] ?? '').replace(/\.?0+$/, '');
 }
 
-/** Whether the ship date has passed at `now` (Unix seconds). An order without one is never complete. */
+/** True if the ship date has passed at `now` (Unix seconds). An order without one is never complete. */
 export function isComplete(shipDate: string | undefined, now: number): boolean {
   return shipDate !== undefined && Date.parse(shipDate.toUpperCase()) <= now * 1000;
 }
 
-/** Whether the day exists: `Date` would silently turn 30 February into 2 March. */
+/** True if the day exists: `Date` would silently turn 30 February into 2 March. */
 function isRealDate(text: string): boolean {
   const ms = Date.parse(text.toUpperCase());
   return Number.isFinite(ms) && new Date(ms).toISOString().slice(0, 10) === text.slice(0, 10);

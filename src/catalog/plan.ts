@@ -1,7 +1,7 @@
 import { CatalogError } from './error.ts';
 import { quote } from './validate.ts';
 
-/** How many requests a key may make in each window. */
+/** The number of requests that a key may make in each window. */
 export interface Limits {
   readonly minute: number;
   readonly day: number;

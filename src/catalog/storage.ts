@@ -9,8 +9,8 @@ import type { PetStorage } from './pet.ts';
 import type { UsageStorage } from './usage.ts';
 
 /**
- * What every engine guarantees. One method is one atomic transaction, and when a writing method's promise is fulfilled,
- * its effect survives a power cut.
+ * The guarantees of every engine. One method is one atomic transaction, and when a writing method's promise is
+ * fulfilled, its effect survives a power cut.
  *
  * Failures are `CatalogError`s: `unavailable` if the engine cannot do it now (locked, full, unreachable) and nothing
  * was stored, `outcome_unknown` if it did not confirm either way, and those that a method names. Anything else thrown
@@ -40,21 +40,21 @@ export interface Storage extends AsyncDisposable {
   check(): Promise<{ readonly isWriteFailing: boolean }>;
 }
 
-/** How full the catalog is, and how large its database, in bytes. */
+/** The size of the catalog against its bounds, and that of its database, in bytes. */
 export interface Fullness {
   readonly categories: number;
-  /** Of the list of all categories, as it is sent. */
+  /** The bytes of the list of all categories, as it is sent. */
   readonly listBytes: number;
   readonly databaseBytes: number;
-  /** What is not yet in the file of an embedded database. */
+  /** The log that is not yet in the file of an embedded database. */
   readonly logBytes: number;
   /** Free on the disk of an embedded database; NaN for a server's, which is not known. */
   readonly diskFreeBytes: number;
 }
 
 /**
- * What caches must reload: for `categories` the ids of `changesSince`, for `new-categories` only the new ones, for
- * `restored` everything, because the database went back to an earlier state.
+ * The kinds of change that caches must reload: for `categories` the ids of `changesSince`, for `new-categories` only
+ * the new ones, for `restored` everything, because the database went back to an earlier state.
  */
 export type Change = 'categories' | 'new-categories' | 'restored' | 'keys' | 'clock';
 

@@ -10,7 +10,7 @@ export interface UsageCounts {
 
 export type Outcome = keyof UsageCounts;
 
-/** What became of a request; the console and the usage tell these four apart, and no others. */
+/** The outcome of a request; the console and the usage tell these four apart, and no others. */
 export function outcomeOf(status: number): Outcome {
   if (status < 400) return 'served';
   if (status === 429) return 'refused';
@@ -30,7 +30,7 @@ export interface KeyRouteUsage extends UsageRecord {
   readonly route: string;
 }
 
-/** What usage is added up by. */
+/** The periods by which usage is added up. */
 export const USAGE_GROUPS = ['key', 'owner', 'route'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
@@ -50,7 +50,7 @@ export const UNMATCHED = 'unmatched';
 /** The route of usage that an earlier release counted by key alone. */
 export const UNKNOWN_ROUTE = 'unknown';
 
-/** What most of something are sought by. */
+/** The groups of which the most are sought. */
 export const USAGE_SORTS = ['requests', 'refused', 'errors'] as const;
 export type UsageSort = (typeof USAGE_SORTS)[number];
 
@@ -100,7 +100,7 @@ export const DURATION_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 export interface RouteUsage extends UsageCounts {
   /** Method and template, such as `GET /v1/categories`; the template is `unmatched` where nothing is. */
   readonly route: string;
-  /** How many took how long, by class of `DURATION_BOUNDS`. */
+  /** The number of requests that took each time, by class of `DURATION_BOUNDS`. */
   readonly durations: readonly number[];
 }
 

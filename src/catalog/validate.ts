@@ -95,7 +95,7 @@ function unknownMember({ params, parentSchema }: ErrorObject, field: string): st
   return `${quote(name)} is no member of ${field || 'the body'}; ${advice}`;
 }
 
-/** What a schema admits, in words; the same for every rule of it that may be broken. */
+/** The values that a schema admits, in words; the same for every rule of it that may be broken. */
 function wanted(schema: Bounds, type: string): string {
   const { enum: values, minimum, maximum, minLength = 0, maxLength } = schema;
   if (values) return `one of ${values.join(', ')}`;
@@ -123,7 +123,7 @@ export function inWords(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** What to send instead, by the one rule of a pattern that the text breaks. */
+/** Advice on what to send instead, by the one rule of a pattern that the text breaks. */
 function violated({ data, params, parentSchema }: ErrorObject): string {
   const rules: Readonly<Record<string, string>> = parentSchema?.['x-violation'] ?? {};
   const broken = Object.keys(rules).find((breaking) => new RegExp(breaking, 'u').test(String(data)));

@@ -7,7 +7,7 @@ import { shippedFile } from '../shipped.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, sources, UsageError, withSettings } from './invocation.ts';
 
-/** What the script `start` in `package.json` adds to `serve`. */
+/** The flags that the script `start` in `package.json` adds to `serve`. */
 const NPM_START_FLAGS = '--bootstrap --access-log all';
 
 /** Adds `config`, `openapi`, `version` and `licenses`. */

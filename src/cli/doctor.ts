@@ -113,7 +113,7 @@ function versions(): Finding {
   };
 }
 
-/** Whether the certificate can be read, goes with its key, and for how long it is valid. */
+/** Checks that the certificate can be read and goes with its key, and for how long it is valid. */
 function certificate(tls: Config['tls']): Finding[] {
   if (!tls) return [];
   const check = 'certificate';

@@ -2,7 +2,7 @@ import { type ConfigSources, findValue, SETTINGS } from '../config.ts';
 
 /** Settings of earlier releases: since when they have no effect, and what to do instead. */
 export const FORMER_SETTINGS = { THREADS: { since: '0.2.0', instead: 'start more instances' } } as const;
-/** How many letters a name in `.env` may be from a setting's to be taken for a slip of the pen. */
+/** The number of letters that a name in `.env` may be from a setting's to be taken for a slip of the pen. */
 const SLIP_LETTERS_MAX = 2;
 
 /** A name that is set and has no effect, in a sentence, and what `doctor` advises. */

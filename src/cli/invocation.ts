@@ -18,7 +18,7 @@ export interface Invocation {
   print(text: string): void;
   /** Writes messages to stderr. */
   tell(text: string): void;
-  /** Whether a stream is a terminal that shows colours, and neither `NO_COLOR` nor `--no-color` forbids them. */
+  /** True if a stream is a terminal that shows colours, and neither `NO_COLOR` nor `--no-color` forbids them. */
   hasColours(stream: 'stdout' | 'stderr'): boolean;
   /** Shows progress, on a terminal only. */
   progress(doing: string, done: number, total: number): void;
@@ -29,7 +29,7 @@ export interface Invocation {
   onReload(reload: () => void): void;
 }
 
-/** What says on a stream that something is wrong: red where it shows colours. */
+/** The word on a stream that something is wrong: red where it shows colours. */
 export function problemText(text: string, stream: 'stdout' | 'stderr', { hasColours }: Invocation): string {
   return hasColours(stream) ? styleText('red', text, { validateStream: false }) : text;
 }
@@ -74,7 +74,7 @@ export function sources(command: Command, { env, envFile }: Invocation): ConfigS
   return { flags, env, file: envFile() };
 }
 
-/** What a command says of rows that it leaves out. */
+/** The words of a command on rows that it leaves out. */
 export function tellOfDamage({ tell }: Invocation): Pick<Events, 'rowDamaged'> {
   return {
     rowDamaged: (table, id) =>

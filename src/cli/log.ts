@@ -59,7 +59,7 @@ function redact(text: string): string {
   return text.includes('petcat_') ? text.replace(KEY, 'petcat_$1_[redacted]') : text;
 }
 
-/** Whether stderr is a pipe or socket, whose reader may stall; anything else takes or refuses a write at once. */
+/** True if stderr is a pipe or socket, whose reader may stall; anything else takes or refuses a write at once. */
 function isStream(): boolean {
   const stats = fstatSync(STDERR);
   return stats.isFIFO() || stats.isSocket();

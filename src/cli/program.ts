@@ -31,7 +31,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   },
 ];
 
-/** What says by its message why a command could not begin. */
+/** An error whose message says why a command could not begin. */
 const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened, ServiceNotStarted];
 
 /** Runs a command to its end, tells why it failed, and returns its exit code. Never throws. */

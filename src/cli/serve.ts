@@ -110,7 +110,7 @@ async function serve(
   await close();
 }
 
-/** What commands need to find a database that no setting names, as assignments before the command. */
+/** The settings that commands need to find a database that no setting names, as assignments before the command. */
 function settingsForCommands({ database, environment, rehearsal }: Config): string {
   const file = database.engine === 'sqlite' ? database.file : '';
   return `DATABASE_URL=sqlite:${file} ENVIRONMENT=${environment} REHEARSAL=${rehearsal ? 'on' : 'off'}`;

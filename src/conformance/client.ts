@@ -9,7 +9,7 @@ import { ListReader } from './list-reader.ts';
 
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 const LIST_BYTES_MAX = 256 * 1024 * 1024;
-/** Of a list, and of what is larger than a body may be. */
+/** The deadline of a list, and of what is larger than a body may be. */
 const BYTES_SHOWN = 64 * 1024;
 const RAW_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 16;

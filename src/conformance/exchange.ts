@@ -15,7 +15,7 @@ export interface Answer {
   readonly headers: ReadonlyMap<string, string>;
   /** Up to 8 MiB; of a list of categories, and of what is larger, the beginning. */
   readonly body: string;
-  /** Whether there was more than 8 MiB. */
+  /** True if there was more than 8 MiB. */
   readonly isCut: boolean;
   /** The list of categories, if this is its answer. */
   readonly list: Listing | undefined;

@@ -125,7 +125,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether a JSON value is an integer of 64 bits. */
+/** True if a JSON value is an integer of 64 bits. */
 export function isInt64(value: unknown): value is number | bigint {
   if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value;
   return Number.isSafeInteger(value);

@@ -74,7 +74,7 @@ export async function notModified(trial: Trial): Promise<Exchange> {
   return trial.send({ headers: { 'if-none-match': etag } });
 }
 
-/** What was created at once, and the list before. */
+/** The categories created at once, and the list before. */
 export interface Crowd {
   readonly before: Exchange;
   readonly creates: readonly Exchange[];
@@ -134,7 +134,7 @@ export function resetOf({ answer }: Exchange): number {
   return reset;
 }
 
-/** Whether a number can be a Unix time in seconds: from 2001 to 2286. */
+/** True if a number can be a Unix time in seconds: from 2001 to 2286. */
 export function isUnixTime(seconds: number): boolean {
   return seconds >= 1e9 && seconds < 1e10;
 }

@@ -14,9 +14,9 @@ export interface RefereeOptions extends Keys {
   /** The base address, `/v1` included. */
   readonly url: URL;
   readonly level: Level;
-  /** How time passes at the server. */
+  /** The passing of time at the server. */
   readonly pace: Pace;
-  /** Whether to wait for windows and bans, about two minutes. */
+  /** True to wait for windows and bans, about two minutes. */
   readonly isFull: boolean;
   readonly concurrency: number;
   /** The requests per minute and per day of the limited key, if its plan is known. */

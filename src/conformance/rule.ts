@@ -6,7 +6,7 @@ export type Level = 'published' | 'ours';
 
 export const LEVELS: readonly Level[] = ['published', 'ours'];
 
-/** What rules come from. */
+/** The sources of rules. */
 export interface Clause {
   readonly level: Level;
   /** A section of the interface, of an RFC or of this project's pages. */
@@ -27,9 +27,9 @@ export function ours(source: string, sentence: string): Clause {
 /** One rule of the interface. */
 export interface Rule extends Clause {
   readonly id: string;
-  /** What is sent, and the answer that keeps the rule. */
+  /** The request that is sent, and the answer that keeps the rule. */
   readonly expected: string;
-  /** What it cannot be judged without. */
+  /** The condition without which it cannot be judged. */
   readonly needs?: 'limited-key' | 'other-environment-key' | 'plan' | 'full';
   /** Judged after the others: `waits` for a window to end, or `looks-back` at all answers. */
   readonly place?: 'waits' | 'looks-back';
@@ -69,11 +69,11 @@ export interface Verdict extends Clause {
   readonly id: string;
   readonly verdict: 'passed' | 'failed' | 'skipped';
   readonly expected: string;
-  /** What was seen instead. */
+  /** The observation instead. */
   readonly seen: string | null;
   /** Why it was skipped. */
   readonly reason: string | null;
-  /** What shows the failure. */
+  /** The exchanges that show the failure. */
   readonly exchanges: readonly Shown[];
 }
 

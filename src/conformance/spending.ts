@@ -4,12 +4,12 @@ import type { Trial } from './trial.ts';
 
 /** A limited key has a smaller limit; a larger one would take too many requests. */
 const LIMIT_MAX = 300;
-/** How many requests beyond the limit show that there is none. */
+/** The number of requests beyond the limit show that there is none. */
 const BEYOND = 40;
 const GROUP_MAX = 16;
 /** A key has to be spent well within its minute. */
 const SPENDING_SECONDS_MAX = 25;
-/** What the requests after the spending may take. */
+/** The time that the requests after the spending may take. */
 const RESERVED_SECONDS = 4;
 const MINUTE_SECONDS = 60;
 const REFUSALS = 3;
@@ -19,7 +19,7 @@ const WINDOWS_MAX = 2;
 export interface Group {
   readonly admitted: readonly Exchange[];
   readonly refused: readonly Exchange[];
-  /** How many got a failure or no answer, and may have been counted or not. */
+  /** The number that got a failure or no answer, and may have been counted or not. */
   readonly unknown: number;
   /** A 4xx that is no refusal by a limit. */
   readonly other: Exchange | undefined;
@@ -34,9 +34,9 @@ export interface Spent {
   readonly volley: Group | undefined;
   /** The first 429; undefined if there was none. */
   readonly refused: Exchange | undefined;
-  /** What came instead of a 429, if the key is answered with another 4xx. */
+  /** The answer instead of a 429, if the key is answered with another 4xx. */
   readonly other: Exchange | undefined;
-  /** Whether `groups` begins with the first request of its window, if the key was fresh. */
+  /** True if `groups` begins with the first request of its window, if the key was fresh. */
   readonly isWhole: boolean;
   /** Requests that may be admitted on top: what `Limit` allows meanwhile, or none in a window that stands still. */
   readonly refilled: number;
@@ -169,7 +169,7 @@ function limitOf(groups: readonly Group[]): number {
   return limit;
 }
 
-/** Whether the last two answers counted down to 1: a `Remaining` that never changes tells nothing. */
+/** True if the last two answers counted down to 1: a `Remaining` that never changes tells nothing. */
 function hasOneLeft(groups: readonly Group[]): boolean {
   const told = groups.slice(-2).map(({ admitted: [first, second] }) => {
     return first && !second ? limitsOf(first.answer).remaining : undefined;
@@ -177,7 +177,7 @@ function hasOneLeft(groups: readonly Group[]): boolean {
   return told[0] === 2 && told[1] === 1;
 }
 
-/** How many requests have to be asked at once. Skipped if the time does not suffice. */
+/** The number of requests that have to be asked at once. Skipped if the time does not suffice. */
 function widthFor(trial: Trial, limit: number): number {
   const seconds = Math.min(trial.secondsLeft - RESERVED_SECONDS - 3 * trial.latency, SPENDING_SECONDS_MAX);
   const width = Math.ceil((limit * trial.latency) / Math.max(seconds, 0.001));
@@ -187,7 +187,7 @@ function widthFor(trial: Trial, limit: number): number {
   return Math.max(1, width);
 }
 
-/** Whether a window that stood still ended: its `Reset` came, another one was sent, and the count began anew. */
+/** True if a window that stood still ended: its `Reset` came, another one was sent, and the count began anew. */
 function hasEnded(groups: readonly Group[], { admitted, refused }: Group): boolean {
   const before = groups.at(-1)?.admitted.at(-1);
   if (!before || isMoving(groups)) return false;

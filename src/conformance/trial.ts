@@ -30,7 +30,7 @@ const SLOW_SECONDS = 0.12;
 const REMEMBERED_MAX = 1_000;
 const REMEMBERED_BODY_CHARACTERS = 2_000;
 
-/** How time passes at the server. Tests turn its clock. */
+/** The passing of time at the server. Tests turn its clock. */
 export interface Pace {
   /** Monotonic seconds. */
   now(): number;
@@ -50,9 +50,9 @@ export interface Keys {
 export interface TrialOptions {
   readonly keys: Keys;
   readonly pace: Pace;
-  /** Whether to wait for windows and bans. */
+  /** True to wait for windows and bans. */
   readonly isFull: boolean;
-  /** How many requests ask for the last token at once. */
+  /** The number of requests that ask for the last token at once. */
   readonly concurrency: number;
   /** The requests per minute and per day of the limited key, if its plan is known. */
   readonly planLimits?: readonly number[] | undefined;

@@ -14,7 +14,7 @@ import { refusal } from './errors.ts';
 import type { Answer } from './transport/exchange.ts';
 
 const REALM = 'Bearer realm="pet-catalog"';
-/** What an address holds that carries a key. */
+/** The part of an address that carries a key. */
 const KEY_IN_ADDRESS = /[?&](?:api[-_]?key|key|access_token|token|authorization)=|petcat_/i;
 /** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
@@ -35,7 +35,7 @@ const BARE_KEY = missingKey('The Authorization header has a key without the word
 const OTHER_SCHEME = missingKey('The Authorization header has another scheme than Bearer');
 const IN_OTHER_HEADER = missingKey('The API key was sent as X-API-Key, which is not read');
 const IN_ADDRESS = missingKey('A key in the address is not read, and may be in logs by now');
-/** What stands after the word Bearer, where it cannot be a key. */
+/** Mistakes that stand after the word Bearer instead of a key, each with its answer. */
 const AFTER_BEARER: readonly (readonly [RegExp, Authentication])[] = [
   [/^$/, missingKey('There is no key after the word Bearer, as when a variable is empty')],
   [/[$%<{]/, missingKey("A variable or placeholder was sent instead of the key (a shell expands none within '…')")],
@@ -169,7 +169,7 @@ export function bearerToken(authorization: string): string | undefined {
   return authorization.startsWith('Bearer p') ? authorization.slice(7) : BEARER.exec(authorization)?.[1];
 }
 
-/** Whether an Authorization header names the scheme of tokens, though it may hold none. */
+/** True if an Authorization header names the scheme of tokens, though it may hold none. */
 export function usesBearer(authorization: string): boolean {
   return BEARER_SCHEME.test(authorization);
 }

@@ -3,7 +3,7 @@ import { devNull } from 'node:os';
 import type { Events } from '../telemetry/events.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
-/** Of this process, and of the whole machine. */
+/** The open descriptors of this process, and of the whole machine. */
 const EXHAUSTED: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE']);
 
 /**

@@ -3,14 +3,14 @@ import type { Storage } from '../catalog/storage.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { Answer } from './transport/exchange.ts';
 
-/** How long a check's result is cached, so that frequent probes do not load the database. */
+/** The time that a check's result is cached, so that frequent probes do not load the database. */
 const CHECK_CACHED_MS = 1_000;
 
 /** Liveness and readiness of the process. */
 export class Health {
   readonly #storage: Storage;
   readonly #limiter: Limiter;
-  /** Whether the limiter counts in Redis. */
+  /** True if the limiter counts in Redis. */
   readonly #usesRedis: boolean;
   #check: ReturnType<Storage['check']> | undefined;
   #checkedAtMs = 0;

@@ -10,7 +10,7 @@ import type { Events } from '../telemetry/events.ts';
 import type { Limiter, LimiterState, WindowLimiter } from './limiter.ts';
 import { banned, type Decision, later } from './window.ts';
 
-/** How long the refusal that leads to a ban waits for storage. */
+/** The time that the refusal that leads to a ban waits for storage. */
 const STORED_MS = 250;
 const RETRY_INTERVAL_MS = 500;
 /** Keys with bans that were decided here; beyond it a key is refused as before instead of banned. */
@@ -32,9 +32,9 @@ interface OwnBan {
   /** The steady second at which it was decided. */
   readonly since: number;
   ban: Ban;
-  /** Whether a client may have been answered with it: from then on it is enforced here. */
+  /** True if a client may have been answered with it: from then on it is enforced here. */
   isAnswered: boolean;
-  /** Whether storage has it, or another one in its place. */
+  /** True if storage has it, or another one in its place. */
   isStored: boolean;
   isUnderWay: boolean;
 }

@@ -27,7 +27,7 @@ interface WindowView {
   readonly reset: number;
 }
 
-/** What the client is told. Moments are Unix seconds. */
+/** The decision as the client is told it. Moments are Unix seconds. */
 export interface Decision {
   /** Why the request is refused; absent when it is admitted. */
   readonly refusal?: Refusal;
@@ -39,7 +39,7 @@ export interface Decision {
   readonly day: WindowView;
   readonly ban?: ToldBan;
   readonly now: number;
-  /** How often the key was refused within a minute of a 429, as far as that counts; absent if that is not known. */
+  /** The number of refusals of the key within a minute of a 429, as far as that counts; absent if that is not known. */
   readonly refusals?: number;
 }
 

@@ -13,13 +13,13 @@ import type { TurnedTime } from './turned-time.ts';
 import { markRehearsed, takeTurn } from './turns.ts';
 import { rehearsalRoutes } from './verdict/pages.ts';
 
-/** What a service in rehearsal does otherwise. `src/service.ts` puts it in the place of the usual part. */
+/** The parts of a service in rehearsal. `src/service.ts` puts them in the place of the usual ones. */
 export interface Rehearsal {
   /** In place of the `createApp` of the public API. */
   createApp(options: AppOptions): Serve;
   /** Wraps the request handler of the operator listener. */
   operator(serve: Serve): Serve;
-  /** What it adds to console and operator API. */
+  /** Additions to console and operator API. */
   readonly additions: Additions;
   /** Takes the turn of the clock that is stored. */
   takeTurn(): Promise<void>;

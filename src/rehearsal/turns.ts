@@ -16,7 +16,7 @@ import type { Transactions } from '../storage/sql/transactions.ts';
 /** Later moments could have five digits in their year, with the years that some of them are ahead. */
 const UNIX_MAX = Date.UTC(9000, 0, 1) / 1000;
 
-/** How far to turn the time: by a duration, or to a moment by RFC 3339. */
+/** The distance to turn the time: by a duration, or to a moment by RFC 3339. */
 export type Turn = { readonly advance: string } | { readonly set: string };
 
 /** The time in Unix seconds, and by how many seconds it is turned. */
@@ -29,7 +29,7 @@ interface TurnContext {
   /** The time that is not turned. */
   readonly machine: Time;
   readonly by: Operator;
-  /** What a repeat of the turn is recognised by. */
+  /** The mark by which a repeat of the turn is recognised. */
   readonly id?: OnceId;
 }
 
@@ -114,7 +114,7 @@ export function takeTurn(transactions: Transactions, machine: Time): Promise<num
   });
 }
 
-/** Whether the service that runs has taken a turn. */
+/** True if the service that runs has taken a turn. */
 export async function isTaken(transactions: Transactions, turnedBy: number): Promise<boolean> {
   const [turn] = await transactions.read((db) =>
     db.all<Pick<Tables['rehearsal'], 'taken_by'>>(sql`select taken_by from rehearsal`),

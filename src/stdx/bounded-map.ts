@@ -1,4 +1,6 @@
-/** How many of the oldest entries one `set` examines for one that may be evicted; each `set` adds at most one. */
+/**
+ * The number of the oldest entries that one `set` examines for one that may be evicted; each `set` adds at most one.
+ */
 const LOOKS_MAX = 16;
 
 /**

@@ -35,7 +35,7 @@ interface Restored {
 interface BackupSchedule {
   readonly folder: string;
   readonly everySeconds: number;
-  /** How many of the newest stay. */
+  /** The number of the newest that stay. */
   readonly keep: number;
 }
 

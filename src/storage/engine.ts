@@ -19,7 +19,7 @@ export interface Connection {
   run(statement: Statement): Promise<number>;
 }
 
-/** What one transaction runs, until the work that it was made for is done. */
+/** Statements of one transaction, until the work that it was made for is done. */
 export interface Transaction extends Connection {
   readonly isTransaction: true;
 }
@@ -34,7 +34,7 @@ export interface Database extends Connection {
   close(): Promise<void>;
 }
 
-/** What differs between the database engines. */
+/** The interface that each database engine implements. */
 export interface Engine {
   readonly db: Database;
   /** The file or the address, without its password, for messages to operators. */
@@ -45,7 +45,7 @@ export interface Engine {
   lockWriters(trx: Transaction): Promise<void>;
   /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
   startLarge?(): void;
-  /** What reads run on beside a large transaction; undefined while there is none. */
+  /** The connection for reads beside a large transaction; undefined while there is none. */
   reader?(): Connection | undefined;
   /** Called before the commit of a transaction that may be large, so that the commit does not block the event loop. */
   finishLarge(trx: Transaction): Promise<void>;

@@ -38,7 +38,7 @@ interface Mark {
   readonly turned_by: number;
 }
 
-/** What the settings say of the database: whether clients are rehearsed, and how full the catalog may become. */
+/** The settings of the database: whether clients are rehearsed, and how full the catalog may become. */
 type Expected = Pick<Config, 'rehearsal' | 'categoriesMax' | 'categoriesBytesMax' | 'backups'>;
 
 /** Checks the database of a service without changing anything in it. */
@@ -93,7 +93,7 @@ function notRead(file: string, error: DatabaseNotOpened): Finding {
   return { ...problem, finding: `${file} is damaged: ${error.damage}`, advice };
 }
 
-/** Whether a service that is started as this command was could write. */
+/** True if a service that is started as this command was could write. */
 function writing(file: string): Finding[] {
   const check = 'writing';
   const mount = findReadOnlyMount(file);
@@ -140,7 +140,7 @@ function marked([mark]: readonly Mark[], rehearsal: boolean): Finding[] {
   return [{ check, status: 'problem', finding, advice }];
 }
 
-/** How full the catalog is of its bounds. */
+/** The size of the catalog against its bounds. */
 function catalogs(counters: readonly Counter[], { categoriesMax, categoriesBytesMax }: Expected): Finding[] {
   return counters.map(({ count, bytes }) => {
     const check = 'catalog';

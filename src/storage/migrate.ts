@@ -37,8 +37,8 @@ export function releaseNeeded(applied: readonly string[]): string | undefined {
 }
 
 /**
- * What a database is opened for. `read` changes nothing, `change` writes to one that is there, `create` makes one that
- * is missing, `migrate` brings its tables up to date as well, and `serve` does so under a claim.
+ * The purpose for which a database is opened. `read` changes nothing, `change` writes to one that is there, `create`
+ * makes one that is missing, `migrate` brings its tables up to date as well, and `serve` does so under a claim.
  */
 export type Purpose = 'read' | 'change' | 'create' | 'migrate' | 'serve';
 

@@ -53,7 +53,7 @@ export async function claimForService(
   return claim(database, { together, refusal });
 }
 
-/** Whether a service runs on a database. Throws `DatabaseNotOpened`. */
+/** True if a service runs on a database. Throws `DatabaseNotOpened`. */
 export async function isServed(database: DatabaseAddress): Promise<boolean> {
   if (database.engine === 'sqlite') return isClaimed(database.file);
   const { isPostgresClaimed } = await import('./postgres/claim.ts');

@@ -19,9 +19,9 @@ const SLOW_MS = 1_000;
 /** A certificate that ends sooner is warned of. */
 export const CERTIFICATE_SECONDS_MIN = 14 * DAY_SECONDS;
 
-/** What the limiter said of a request. */
+/** The windows as the limiter told them for a request. */
 interface CountedWindows {
-  /** Of the window that has fewer requests left, or that refused. */
+  /** The limit of the window that has fewer requests left, or that refused. */
   readonly limit: number;
   readonly minute: { readonly remaining: number };
   readonly day: { readonly remaining: number };
@@ -50,7 +50,7 @@ export interface AnsweredRequest extends Side {
 export interface StoredBatch {
   readonly size: number;
   readonly durationMs: number;
-  /** How many writes wait for the next batches. */
+  /** The number of writes that wait for the next batches. */
   readonly waiting: number;
 }
 
@@ -223,7 +223,7 @@ export function certificateEnd(certificate: string | Buffer): number {
   return Math.floor(new X509Certificate(certificate).validToDate.getTime() / 1_000);
 }
 
-/** Whether `storageFailing` told of it already: what is tried twice a second would fill the log. */
+/** True if `storageFailing` told of it already: what is tried twice a second would fill the log. */
 function isReported(error: unknown): boolean {
   return error instanceof CatalogError;
 }

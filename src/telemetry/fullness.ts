@@ -5,7 +5,7 @@ import type { Events } from './events.ts';
 
 const MEASURE_INTERVAL_MS = 10_000;
 
-/** How full the catalog may become. */
+/** The bounds of the catalog. */
 interface Bounds {
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;

@@ -3,11 +3,11 @@ import { type Outcome, outcomeOf } from '../catalog/usage.ts';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { AnsweredRequest } from './events.ts';
 
-/** How many refusals and errors are kept, and how many other answers. */
+/** The number of refusals and errors that are kept, and that of other answers. */
 const KEPT_MAX = 10_000;
-/** How many of these one key has at most, so that its flood pushes out no other's. */
+/** The most of these that one key has, so that its flood pushes out no other's. */
 const KEPT_OF_KEY_MAX = 200;
-/** Of one key and minute the first refusals are kept, and as many of the last. */
+/** The refusals of one key and minute that are kept: so many of the first, and of the last. */
 const REFUSALS_MAX = 10;
 const REFUSED = 429;
 const NONE = -1;
@@ -24,10 +24,10 @@ export interface RecentRequest {
   readonly status: number;
   readonly code: AnyErrorCode | undefined;
   readonly durationMs: number;
-  /** What the windows had left after the request; undefined if it was not counted. */
+  /** The requests that the windows had left after the request; undefined if it was not counted. */
   readonly minuteRemaining: number | undefined;
   readonly dayRemaining: number | undefined;
-  /** Of the window that has fewer requests left, or that refused; undefined if it was not counted. */
+  /** The limit of the window that has fewer requests left, or that refused; undefined if it was not counted. */
   readonly limit: number | undefined;
   /** Why it was refused, for a 429. */
   readonly reason: string | undefined;

@@ -4,7 +4,7 @@ import { CatalogError } from '../catalog/error.ts';
 
 const SHUTDOWN_MS = 1_000;
 
-/** What a span records of a request, once it is answered. */
+/** The part of a request that a span records, once it is answered. */
 interface TracedRequest {
   readonly request: { readonly method?: string | undefined; readonly headers: Readonly<Record<string, unknown>> };
   readonly requestId: string;
@@ -37,7 +37,7 @@ export const NO_TRACING: Tracing = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether the `OTEL_…` variables enable sending traces (OpenTelemetry's environment variable specification). */
+/** True if the `OTEL_…` variables enable sending traces (OpenTelemetry's environment variable specification). */
 export function asksForTraces(env: Environment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none') return false;
   const endpoints = [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT];

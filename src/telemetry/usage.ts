@@ -35,7 +35,7 @@ interface Counting extends Writable<UsageCounts> {
   last: number;
 }
 
-/** What a key asked for. */
+/** The usage of a key. */
 export interface UsedRoute {
   readonly method: string;
   readonly route: string;
@@ -63,7 +63,7 @@ export class UsageRecorder implements AsyncDisposable {
   /** Counts by minute and key; a key has a handful of routes. */
   #minutes = new Map<number, Map<string, Counting[]>>();
   #keys = 0;
-  /** What was added to minutes since hours were last written, by hour and key. */
+  /** The counts added to minutes since hours were last written, by hour and key. */
   #hours = new Map<number, Map<string, Counting[]>>();
   #hoursDue = false;
   /** Usage on its way to storage. A failed part may be stored already, so it is retried unchanged. */

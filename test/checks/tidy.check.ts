@@ -176,6 +176,15 @@ test('every exported function and class says what it promises', () => {
   assert.deepEqual(silent, []);
 });
 
+test('a docstring begins with the thing or the verb', () => {
+  const found = production.flatMap((file) =>
+    [...read(file).matchAll(/\/\*\*\s+(?:\* )?((?:What|Whether|How|Of)\b[^\n]*)/g)].map(
+      ([, begin]) => `${file}: ${begin}`,
+    ),
+  );
+  assert.deepEqual(found, []);
+});
+
 test('required files exist, and the lockfile names no registry', () => {
   for (const file of ['CHANGELOG.md', 'LICENSE', 'openapi.json', ...pages])
     assert.ok(existsSync(join(ROOT, file)), `${file} is missing`);

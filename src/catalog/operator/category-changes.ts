@@ -4,7 +4,7 @@ import { CatalogError } from '../error.ts';
 import type { Precondition } from '../precondition.ts';
 import type { Storage } from '../storage.ts';
 
-/** What operators do with categories, called by the commands, the console and the API. */
+/** Changes of operators to categories, called by the commands, the console and the API. */
 
 interface Change {
   readonly storage: Pick<Storage, 'categories'>;

@@ -6,7 +6,7 @@ import type { Storage } from '../storage.ts';
 import type { UsagePoint, UsageSum } from '../usage.ts';
 import type { OperatorToken } from './token.ts';
 
-/** What commands and API print of what operators see. Moments are RFC 3339 in UTC. */
+/** The JSON that commands and API print. Moments are RFC 3339 in UTC. */
 
 export type KeyJson = ReturnType<typeof keyJson>;
 

@@ -15,7 +15,7 @@ import { CatalogError } from '../error.ts';
 import type { Precondition } from '../precondition.ts';
 import type { Storage } from '../storage.ts';
 
-/** What operators do with keys: one function for each change, called by the commands, the console and the API. */
+/** Changes of operators to keys: one function for each change, called by the commands, the console and the API. */
 
 /** Who makes a change, when (Unix seconds), and on what. */
 export interface ChangeContext {
@@ -23,7 +23,7 @@ export interface ChangeContext {
   readonly environment: Environment;
   readonly now: number;
   readonly by: Operator;
-  /** What must hold of a key that is changed, or nothing is. */
+  /** The condition on a key under which it is changed. */
   readonly precondition?: Precondition<ApiKey> | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Operator } from '../audit.ts';
 import { CatalogError } from '../error.ts';
 import { quote } from '../validate.ts';
 
-/** What operators may do; each role may also do what those before it may. */
+/** The roles of operators; each may also do what those before it may. */
 export const ROLES = ['viewer', 'keys', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -31,7 +31,7 @@ interface NewOperatorToken {
   readonly expiresAt?: number | null;
 }
 
-/** Whether a role may do what needs another. */
+/** True if a role may do what needs another. */
 export function includesRole(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }
@@ -73,12 +73,12 @@ export async function revokeToken({ storage, now, by }: TokenChange, id: string)
   return token;
 }
 
-/** Whether a text could have been issued as a token; rejects typos without a look-up. */
+/** True if a text could have been issued as a token; rejects typos without a look-up. */
 export function couldBeToken(text: string): boolean {
   return TOKEN_PATTERN.test(text) && hasChecksum(text);
 }
 
-/** Whether a token may be used now. */
+/** True if a token may be used now. */
 export function isTokenUsable({ expiresAt, revokedAt }: OperatorToken, now: number): boolean {
   return revokedAt === null && (expiresAt === null || now < expiresAt);
 }

@@ -8,7 +8,7 @@ import type { SqlStorage } from '../../storage/sql/storage.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from '../invocation.ts';
 import { type CommandDatabase, openDatabase } from '../running.ts';
 
-/** How long a running service may take to turn its clock. It looks several times a second. */
+/** The time that a running service may take to turn its clock. It looks several times a second. */
 const TAKEN_MS_MAX = 10_000;
 const LOOK_INTERVAL_MS = 20;
 

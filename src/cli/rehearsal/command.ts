@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { CommandEnd } from '../../rehearsal/verdict/note.ts';
 
 const STDERR = 2;
-/** How long a command that is asked to stop has for it. */
+/** The time that a command that is asked to stop has for it. */
 const GRACE_MS = 2_000;
 
 export interface CommandOptions {

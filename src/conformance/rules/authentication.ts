@@ -116,7 +116,7 @@ function challengeOf({ answer }: Exchange): string {
   return answer.headers.get('www-authenticate') ?? '';
 }
 
-/** What two answers must have in common, as a text. */
+/** The part that two answers must have in common, as a text. */
 function lasting({ status, headers, body }: Answer): string {
   return JSON.stringify([status, [...headers].filter(([name]) => !PASSING.has(name)), body]);
 }

@@ -73,7 +73,7 @@ export const BANS = RULES.map((rule): Rule => ({ needs: 'full', place: 'waits', 
 
 interface Provoked {
   readonly banned: Exchange | undefined;
-  /** How many refusals that count came before it. */
+  /** The number of counted refusals that came before it. */
   readonly refusals: number;
   readonly last: Exchange;
 }

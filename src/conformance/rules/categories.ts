@@ -25,7 +25,7 @@ const CATEGORY = published(
   'Category',
   'Category: every field of NewCategory, plus id: integer, int64, unique, assigned by the service.',
 );
-/** How long a list may take to have what was created elsewhere. */
+/** The time that a list may take to have what was created elsewhere. */
 const LISTED_SECONDS = 3;
 
 /** Rules of the list, and of what a create answers. */

@@ -201,7 +201,7 @@ export const HTTP: readonly Rule[] = [
   },
 ];
 
-/** What each is for a server that reads it right, and how many answers that makes. */
+/** The meaning of each for a server that reads it right, and how many answers that makes. */
 const SMUGGLED: readonly {
   readonly name: string;
   readonly compose: (target: RawTarget) => string;

@@ -22,16 +22,16 @@ export const EVERY = published(
   'Limits, rule 1',
   'Every API response carries the headers X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.',
 );
-/** How far a window may reach into the future: a year, for plans with a month. */
+/** The distance that a window may reach into the future: a year, for plans with a month. */
 const RESET_SECONDS_MAX = 366 * 86_400;
-/** How far the clocks of a server and of a gateway before it may differ. */
+/** The skew that the clocks of a server and of a gateway may have. */
 const SKEW_SECONDS = 5;
 
 /** The answers that must have the headers. */
 const ANSWERS: readonly {
   readonly on: string;
   readonly level?: Level;
-  /** Whether the interface says nothing of such an answer, so that none need come. */
+  /** True if the interface says nothing of such an answer, so that none need come. */
   readonly isOptional?: true;
   readonly probes: readonly ((trial: Trial) => Promise<Exchange | readonly Exchange[]>)[];
 }[] = [

@@ -4,7 +4,7 @@ import { VALIDATOR } from '../operations/conditional.ts';
 import { IDEMPOTENCY_KEY } from '../operations/idempotency.ts';
 import type { Described, Parameter } from '../operations/operation.ts';
 
-/** What contract and reference say alike of an API and its operations. */
+/** The description that contract and reference share of an API and its operations. */
 
 /** A server of the contract: an address, or a placeholder in braces with the address as its default. */
 export interface ContractServer {
@@ -13,7 +13,7 @@ export interface ContractServer {
   readonly variables?: Readonly<Record<string, { readonly default: string }>>;
 }
 
-/** What the contract of an API says of all its operations. */
+/** The description that the contract of an API gives of all its operations. */
 export interface DescribedApi {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly ContractServer[];
@@ -27,7 +27,7 @@ export interface DescribedApi {
   commonErrors(operation: Described): readonly AnyErrorCode[];
   /** Descriptions of statuses, where those of the public API do not fit. */
   readonly statusTexts?: Readonly<Record<number, string>>;
-  /** Whether answers carry the limits of a key. */
+  /** True if answers carry the limits of a key. */
   readonly isLimited: boolean;
 }
 

@@ -6,7 +6,7 @@ export interface ErrorGuide {
   /** One sentence. */
   readonly meaning: string;
   readonly cause: string;
-  /** What the caller should do. */
+  /** Advice to the caller. */
   readonly action: string;
 }
 

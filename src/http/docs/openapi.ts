@@ -102,7 +102,7 @@ export function openApiDocument(operations: readonly Operation[], servers: reado
   return contractOf(publicApi(operations, servers));
 }
 
-/** What contract and reference say of the public API. */
+/** The description that contract and reference give of the public API. */
 export function publicApi(operations: readonly Operation[], servers: readonly ContractServer[]): DescribedApi {
   return {
     info: {

@@ -7,7 +7,7 @@ import { type Html, html } from './html.ts';
 /** A page with fewer chapters needs no list of them. */
 const CHAPTERS_MIN = 3;
 
-/** How long what changes only with the service may be used from a cache. */
+/** The time that what changes only with the service may be used from a cache. */
 export const CACHED = 'public, max-age=300';
 
 const CSS = 'text/css; charset=utf-8';
@@ -54,7 +54,7 @@ export interface NavigationGroup {
   readonly links: readonly NavigationLink[];
 }
 
-/** What a page needs around its content. */
+/** The parts of a page around its content. */
 export interface SitePage {
   /** Empty for a page without an address of its own, which has no text as Markdown. */
   readonly path: string;
@@ -69,7 +69,7 @@ export interface SitePage {
   readonly previous?: NavigationLink | undefined;
   readonly next?: NavigationLink | undefined;
   readonly isReference?: boolean;
-  /** Whether it is the only page of its listener: neither a search nor a text as Markdown is served beside it. */
+  /** True if it is the only page of its listener: neither a search nor a text as Markdown is served beside it. */
   readonly isAlone?: boolean;
 }
 
@@ -112,7 +112,7 @@ ${beside(page)}<footer>${hasText ? html`<a href="${path}.md">This page as Markdo
 `.text;
 }
 
-/** What search engines and previews of links show of a page. */
+/** The description that search engines and previews of links show of a page. */
 function preview({ title, about = '' }: SitePage): Html {
   return html`<meta name="description" content="${about}">
 <meta property="og:type" content="article">

@@ -5,7 +5,7 @@ import type { AnyErrorCode } from '../../catalog/error.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 
-/** What the handlers of operations work with. */
+/** The context of the handlers of operations. */
 export interface Catalog {
   readonly storage: Storage;
   readonly categories: CategoryList;
@@ -58,5 +58,5 @@ export interface Operation<Context = Catalog, Permission extends string = Scope 
   handle(context: Context, exchange: Exchange): Answer | Promise<Answer>;
 }
 
-/** What router and contract need of an operation of any API. */
+/** The part that router and contract need of an operation of any API. */
 export type Described = Omit<Operation<never, string>, 'handle'>;

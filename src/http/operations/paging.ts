@@ -58,7 +58,7 @@ export function readPage(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, limi
   return { limit: readLimit(query, limitMax, limitDefault), after };
 }
 
-/** How many items the request wants. Throws `validation_failed`. */
+/** The number of items that the request wants. Throws `validation_failed`. */
 export function readLimit(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, limitDefault = PAGE_ITEMS): number {
   const text = readParameter(query, 'limit');
   if (text === null) return limitDefault;
@@ -99,7 +99,7 @@ interface Found<T> {
   /** The items of the page, and one item more if there is one. */
   readonly found: readonly T[];
   readonly idOf: (item: T) => number;
-  /** Whether the request names a single item: the page then has the validator of that item, for `If-Match`. */
+  /** True if the request names a single item: the page then has the validator of that item, for `If-Match`. */
   readonly isOfOne?: boolean;
 }
 

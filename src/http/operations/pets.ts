@@ -10,7 +10,7 @@ import { choiceIn, findById, readIdParameter, readIdsParameter } from './query.t
 const PATH = '/pets';
 const EXAMPLE = { id: 1, name: 'Rex', categoryId: 1, status: 'available' };
 
-/** What stands before the id in the address of a pet, which outlasts `getPet`. */
+/** The address of a pet up to its id, which outlasts `getPet`. */
 const BY_ID = `${PATH}?ids=`;
 
 /** `getPet` answers 410 from here on (RFC 8594): Thu, 05 Dec 2030 00:00:00 GMT. */

@@ -50,7 +50,7 @@ function unknownParameter(name: string, operation: string, parameters: readonly 
   return new CatalogError('validation_failed', `${unknown}; ${advice}`);
 }
 
-/** Whether the parameter is a list, separated by commas or repeated. */
+/** True if the parameter is a list, separated by commas or repeated. */
 function isList({ schema }: Parameter): boolean {
   return 'items' in schema;
 }

@@ -13,7 +13,7 @@ const { IncomingMessage, ServerResponse } = process.getBuiltinModule('node:http'
 
 /** Time for the peer to receive the last answer. */
 const LINGER_MS = 2_000;
-/** How often a request that took too long is looked at again, while it is not read from. */
+/** The interval at which a request that took too long is looked at again, while it is not read from. */
 const LATE_CHECK_MS = 1_000;
 /** Pipelined requests that run concurrently; each may hold a large answer until it can be sent. */
 const RUNNING_MAX = 8;
@@ -58,7 +58,7 @@ export class Connection implements Reader {
     socket.once('close', () => this.#drop());
   }
 
-  /** Whether it takes more requests. None is parsed while others wait, so a slice of input bounds their number. */
+  /** True if it takes more requests. None is parsed while others wait, so a slice of input bounds their number. */
   get mayParse(): boolean {
     return this.#waiting.length === 0 && !(this.latest?.isLast && this.latest.isRead);
   }
@@ -219,7 +219,7 @@ export class Connection implements Reader {
   }
 }
 
-/** Whether a request may run concurrently. Not if it awaits `100 Continue`: its answer can end the connection. */
+/** True if a request may run concurrently. Not if it awaits `100 Continue`: its answer can end the connection. */
 function isSafe({ request, awaitsContinue }: Exchange): boolean {
   return SAFE_METHODS.has(request.method) && !awaitsContinue;
 }

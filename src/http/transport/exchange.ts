@@ -44,7 +44,7 @@ export interface Answer {
   readonly cacheControl?: string;
 }
 
-/** What an exchange takes from its service. */
+/** The parts of its service that an exchange uses. */
 export interface Context {
   readonly time: Time;
   readonly events: Events;
@@ -60,7 +60,7 @@ export interface ExchangeOptions extends Context {
   readonly partBytes: number;
   /** Generates the id of a request that came without a valid one. */
   newRequestId(): string;
-  /** Whether connections close after their next answer. */
+  /** True if connections close after their next answer. */
   isStopping(): boolean;
 }
 
@@ -74,9 +74,9 @@ export type Serve = (exchange: Exchange) => void | Promise<void>;
 export class Exchange implements Holding {
   readonly request: IncomingMessage;
   readonly requestId: string;
-  /** Whether the path is under `/v1` of the public listener. */
+  /** True if the path is under `/v1` of the public listener. */
   isUnderV1 = false;
-  /** Whether the answer carries the limit headers. */
+  /** True if the answer carries the limit headers. */
   isApi = true;
   path = '';
   query = NO_QUERY;
@@ -86,9 +86,9 @@ export class Exchange implements Holding {
   bodyBytes: Buffer = NO_BYTES;
   /** The path template of the matched route. */
   route = 'unmatched';
-  /** Whether the connection closes after this exchange; final once it is answered. */
+  /** True if the connection closes after this exchange; final once it is answered. */
   isLast = false;
-  /** Whether the client waits for `100 Continue` before it sends the body. */
+  /** True if the client waits for `100 Continue` before it sends the body. */
   awaitsContinue = false;
   /** Why the rest of the request cannot be read. */
   failure: CatalogError | undefined;
@@ -141,7 +141,7 @@ export class Exchange implements Holding {
     return this.#key?.id;
   }
 
-  /** Whether the key holds too much to be served. */
+  /** True if the key holds too much to be served. */
   get isKeyFull(): boolean {
     return this.#options.ledger.isFull(this.key.id);
   }
@@ -172,13 +172,13 @@ export class Exchange implements Holding {
     this.#limiter = limiter;
   }
 
-  /** Whether the request was read to its end; without a body that is the end of its head. */
+  /** True if the request was read to its end; without a body that is the end of its head. */
   get isRead(): boolean {
     const { complete, headers } = this.request;
     return complete || (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined);
   }
 
-  /** Whether the whole answer was handed to the operating system. */
+  /** True if the whole answer was handed to the operating system. */
   get isSent(): boolean {
     return this.#response.writableEnded && this.#response.writableLength === 0;
   }

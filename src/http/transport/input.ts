@@ -5,7 +5,7 @@ import type { Turns } from './turns.ts';
 
 /** Node's parser gets no more at once: with the smallest requests or chunks that takes about a millisecond. */
 const SLICE_BYTES = 4 * 1024;
-/** What is larger waits for a turn: parsing it may take longer than it takes to serve a request. */
+/** The largest input that waits for no turn: parsing more may take longer than it takes to serve a request. */
 const SHORT_BYTES = 1024;
 /** Slices parsed in a row, before others have their turn. */
 const SLICES_MS = 0.5;
@@ -16,7 +16,7 @@ const HEADER_BYTES = 90;
 const HEAD_END = '\r\n\r\n';
 const LF = 10;
 const NOTHING = Buffer.alloc(0);
-/** What the system reads for any connection. It is parsed at once or copied. */
+/** The buffer into which the system reads for any connection. It is parsed at once or copied. */
 const READ = Buffer.allocUnsafeSlow(64 * 1024);
 /** Where a socket keeps the option `onread` of `net.connect`, which the sockets of a server cannot be given. */
 const onread = { buffer: READ, callback: () => true };
@@ -27,7 +27,7 @@ const [BUFFER, ON_READ] = [onread.buffer, onread.callback].map((value) =>
 
 /** The connection of an input. */
 export interface Reader extends Account {
-  /** Whether it takes more requests. */
+  /** True if it takes more requests. */
   readonly mayParse: boolean;
   /** The last request begun, at least until it is read. */
   readonly latest: Pick<Exchange, 'isRead' | 'request'> | undefined;
@@ -54,7 +54,7 @@ export class Input implements Holding {
   /** Memory that it is a part of. */
   #unparsedBytes = 0;
   #hasEnded = false;
-  /** What the parser has made of a head that is not complete. */
+  /** The state of the parser on a head that is not complete. */
   #headBytes = 0;
   /** Set from `discard` on: how much more is discarded. */
   #discardable: number | undefined;

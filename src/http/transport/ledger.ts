@@ -54,7 +54,7 @@ export class Ledger {
     while (more > 0 && this.#bytes > ALL_BYTES_MAX && this.#bytes > bytes) this.#cutOffHeaviest();
   }
 
-  /** Whether a key holds so much that it has to read before it may ask for more. */
+  /** True if a key holds so much that it has to read before it may ask for more. */
   isFull(keyId: string): boolean {
     // Fast path: while all together hold less than one may, none is looked up.
     return this.#bytes >= KEY_BYTES_MAX && (this.#byHolder.get(keyId)?.bytes ?? 0) >= KEY_BYTES_MAX;

@@ -46,7 +46,7 @@ export interface Timeouts {
   readonly headMs: number;
   /** From the first byte of a request to the end of its body. */
   readonly requestMs: number;
-  /** How often the two above are checked. */
+  /** The interval at which the two above are checked. */
   readonly checkIntervalMs: number;
   /** From an answer to the next request. */
   readonly keepAliveMs: number;
@@ -232,7 +232,7 @@ interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** Whether the error is the parser's or a timeout. Any other one means that the peer is gone. */
+/** True if the error is the parser's or a timeout. Any other one means that the peer is gone. */
 function isUnreadable({ code }: ParserError): boolean {
   return code === TIMED_OUT || code?.startsWith('HPE_') === true;
 }
@@ -272,7 +272,7 @@ function unknownMethod(): CatalogError {
   return new CatalogError('not_implemented', 'The method is not supported');
 }
 
-/** Whether the line at which the parser stopped begins with a token and a space, as a request line does. */
+/** True if the line at which the parser stopped begins with a token and a space, as a request line does. */
 function startsWithToken({ rawPacket, bytesParsed = 0 }: ParserError): boolean {
   if (!rawPacket) return false;
   const lineStart = bytesParsed > 0 ? rawPacket.lastIndexOf('\n', bytesParsed - 1) + 1 : 0;

@@ -73,7 +73,7 @@ function checkEscapes(path: string): void {
   }
 }
 
-/** Whether the target has a fragment, which a client must not send (RFC 9112, section 3.2.1). */
+/** True if the target has a fragment, which a client must not send (RFC 9112, section 3.2.1). */
 export function hasFragment({ request }: Exchange): boolean {
   return request.url?.includes('#') === true;
 }
@@ -82,7 +82,7 @@ export function hasFragment({ request }: Exchange): boolean {
 const PROTOCOL_BYTES_MAX = 32;
 
 /**
- * Whether the request line, in the packet that the parser is reading, names another protocol, such as `RTSP/1.0`, which
+ * True if the request line, in the packet that the parser is reading, names another protocol, such as `RTSP/1.0`, which
  * Node's parser reads as if it were HTTP. A line that came in an earlier packet than the end of its head passes.
  */
 export function namesAnotherProtocol({ url }: IncomingMessage, packet: Buffer): boolean {

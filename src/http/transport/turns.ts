@@ -10,12 +10,12 @@ const TURN_MS = 2;
  */
 export class Turns {
   readonly #queue = new Set<() => void>();
-  /** Whether the callbacks of the turn to come are asked for. */
+  /** True if the callbacks of the turn to come are asked for. */
   #isScheduled = false;
   #untilMs = 0;
   #isGranted = false;
 
-  /** Whether to go on now. If not, `resume` is called, once, in a turn to come, to ask again. */
+  /** True to go on now. If not, `resume` is called, once, in a turn to come, to ask again. */
   take(resume: () => void): boolean {
     if (this.#isGranted) {
       this.#isGranted = false;

@@ -18,10 +18,10 @@ export interface Counted {
   readonly state: WindowState;
 }
 
-/** What is remembered of a key outside of Redis, to be merged with what Redis has. */
+/** The counts of a key that are remembered outside of Redis, to be merged with what Redis has. */
 export interface Remembered {
   readonly counts: Counts | undefined;
-  /** Whether that is everything, so that it may become the value of a key that Redis does not have. */
+  /** True if that is everything, so that it may become the value of a key that Redis does not have. */
   readonly isComplete: boolean;
 }
 

@@ -32,7 +32,7 @@ export interface RedisLimiterOptions {
   readonly events: Events;
   /** `redis://` or `rediss://`, with user and password if required. */
   readonly url: string;
-  /** How many instances share the limits; sets each one's share while Redis is lost. */
+  /** The number of instances that share the limits; sets each one's share while Redis is lost. */
   readonly instances: number;
   /** Prefix of all keys in Redis. */
   readonly keyPrefix?: string;

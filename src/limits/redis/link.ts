@@ -46,7 +46,7 @@ export interface RedisLinkOptions {
   readonly time: Time;
 }
 
-/** What the link needs of a client of Redis. A connection that breaks emits an error; `destroy` closes it. */
+/** The part of a Redis client that the link needs. A connection that breaks emits an error; `destroy` closes it. */
 export interface RedisClient {
   on(event: 'error', listener: (error: unknown) => void): unknown;
   connect(): Promise<unknown>;

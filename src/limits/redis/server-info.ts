@@ -4,7 +4,7 @@ export const CLUSTER_REFUSED = {
   advice: 'set REDIS_URL to a server without cluster mode',
 } as const;
 
-/** What the command INFO tells, by name. */
+/** The fields of the command INFO, by name. */
 export type ServerInfo = ReadonlyMap<string, string>;
 
 /** Reads the text that INFO gives. */
@@ -13,7 +13,7 @@ export function readInfo(text: string): ServerInfo {
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
 }
 
-/** Whether a server with this information is a node of a cluster. */
+/** True if a server with this information is a node of a cluster. */
 export function isCluster(info: ServerInfo): boolean {
   return info.get('cluster_enabled') === '1';
 }

@@ -7,7 +7,7 @@ import { within } from '../../stdx/within.ts';
 const KEYS_PER_READ = 500;
 /** A read that takes longer has failed for those who wait for it. */
 const READ_MS = 2_000;
-/** How long a failure counts: longer than a read, so that under load the next one has failed by then. */
+/** The time that a failure counts: longer than a read, so that under load the next one has failed by then. */
 const FAILING_MS = 3_000;
 
 type Stored = WindowCounts | undefined;
@@ -28,7 +28,7 @@ export class StoredCounts {
     this.#time = time;
   }
 
-  /** Whether the last read failed, and recently: an older failure says nothing about storage now. */
+  /** True if the last read failed, and recently: an older failure says nothing about storage now. */
   get isFailing(): boolean {
     return this.#time.steadyMs() - this.#failedMs < FAILING_MS;
   }

@@ -51,7 +51,7 @@ const remove: ApiOperation = {
   },
 };
 
-/** What operators may do with categories, and callers may not. */
+/** Operations on categories for operators alone. */
 export const categoryOperations: readonly ApiOperation[] = [rename, remove];
 
 /** The same with `If-Match`, which takes the `ETag` that the public API gives the category. */

@@ -10,7 +10,7 @@ const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What is kept for a repeat. The secret is sealed with the token, which is stored nowhere. */
+/** The outcome kept for a repeat. The secret is sealed with the token, which is stored nowhere. */
 interface Kept {
   readonly key: KeyJson;
   readonly sealed: string | undefined;

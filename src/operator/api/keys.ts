@@ -259,7 +259,7 @@ export function guarded(context: ApiContext, exchange: Exchange): ApiContext {
   return { ...context, precondition: precondition && ((key) => precondition(guardedPart(key))) };
 }
 
-/** What the validator of a key covers: a ban comes and goes without an operator. */
+/** The members that the validator of a key covers: a ban comes and goes without an operator. */
 function guardedPart({ ban: _, epoch: __, ...members }: ApiKey): object {
   return members;
 }

@@ -23,7 +23,7 @@ export function operatorOpenApiDocument(added: readonly ApiOperation[] = []): ob
   return contractOf(operatorApi(added));
 }
 
-/** What contract and reference say of the operator API. */
+/** The description that contract and reference give of the operator API. */
 export function operatorApi(added: readonly ApiOperation[]): DescribedApi {
   const operations = [...API_OPERATIONS, ...added];
   return {

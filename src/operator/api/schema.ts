@@ -153,7 +153,7 @@ const counts = {
 const at = moment('When the minute, hour, day or month began');
 const used = { ...counts, first: moment('The first request'), last: moment('The last request') } as const;
 
-/** What one key used in a range of time. */
+/** The usage of one key in a range of time. */
 export const KeyUsage = {
   title: 'KeyUsage',
   type: 'object',
@@ -168,7 +168,7 @@ export const KeyUsage = {
   description: 'The requests of one key; `at` is in a series',
 } as const;
 
-/** What the keys of one owner used in a range of time. */
+/** The usage of one owner's keys in a range of time. */
 export const OwnerUsage = {
   title: 'OwnerUsage',
   type: 'object',
@@ -177,7 +177,7 @@ export const OwnerUsage = {
   description: 'The requests of all keys of one owner; `at` is in a series',
 } as const;
 
-/** What was used of one route in a range of time. */
+/** The usage of one route in a range of time. */
 export const RouteUsage = {
   title: 'RouteUsage',
   type: 'object',
@@ -190,7 +190,7 @@ export const RouteUsage = {
   description: 'The requests with a key to one route; `at` is in a series',
 } as const;
 
-/** What the selected keys used in one period. */
+/** The usage of the selected keys in one period. */
 export const UsagePoint = {
   title: 'UsagePoint',
   type: 'object',

@@ -25,7 +25,7 @@ export const importRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/categories/import/:job', role: 'admin', handle: showJob },
 ];
 
-/** What is wrong with a file: one mistake, or one for each of some records. */
+/** The mistakes in a file: one mistake, or one for each of some records. */
 interface RefusedFile {
   readonly mistakes: Mistakes;
   readonly records?: readonly FileMistake[];

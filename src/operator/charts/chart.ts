@@ -34,7 +34,7 @@ export interface ChartOptions {
   readonly range: Range;
   readonly now: number;
   readonly series: readonly Series[];
-  /** How a number is written. */
+  /** Writes a number. */
   readonly write?: (value: number) => string;
   /** A bound of each step, drawn as a line. */
   readonly limit?: number | undefined;

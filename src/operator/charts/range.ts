@@ -87,7 +87,7 @@ export function stepsOf(range: Range, now: number): number[] {
   return Array.from({ length: range.steps }, (_, index) => first + index * range.stepSeconds);
 }
 
-/** Whether its steps are days or longer; those are UTC days, as quotas count them. */
+/** True if its steps are days or longer; those are UTC days, as quotas count them. */
 export function isByDay({ stepSeconds }: Range): boolean {
   return stepSeconds >= DAY_SECONDS;
 }

@@ -5,7 +5,7 @@ import { count } from '../frame/element.ts';
 import { type ChartOptions, chart } from './chart.ts';
 import { firstStep, type Range, stepsOf } from './range.ts';
 
-/** What the console calls the outcomes of requests, in the order of charts and tables. */
+/** The names of outcomes in the console of requests, in the order of charts and tables. */
 export const OUTCOMES: readonly { readonly outcome: Outcome; readonly name: string; readonly label: string }[] = [
   { outcome: 'served', name: 'served', label: 'Served' },
   { outcome: 'clientErrors', name: 'client', label: 'Client errors' },
@@ -30,7 +30,7 @@ export async function usageChart(
   return outcomeChart({ id: 'requests', title: 'Requests', range, now, points, limit, scope: KEPT });
 }
 
-/** What the API answered: requests by outcome, and how long they took. */
+/** The answers of the API: requests by outcome, and how long they took. */
 export function apiCharts(points: readonly RoutePoint[], range: Range, now: number): Html {
   const scope = `All requests to the API, with and without a key. ${KEPT}`;
   return html`${outcomeChart({ id: 'requests', title: 'Requests', range, now, points, scope })}

@@ -104,7 +104,7 @@ export function roleFor({ method, role }: ConsoleRoute): Role {
   return role ?? (method === 'GET' ? 'viewer' : 'admin');
 }
 
-/** Whether the role of the session suffices. */
+/** True if the role of the session suffices. */
 export function may({ session }: Pick<ConsoleContext, 'session'>, role: Role): boolean {
   return includesRole(session.role, role);
 }
@@ -128,7 +128,7 @@ export function field(form: URLSearchParams, name: string): string {
 /** The longest text that is searched for. */
 export const SEARCH_CHARACTERS_MAX = 128;
 
-/** What a request searches for; empty for nothing. */
+/** The text that a request searches for; empty for nothing. */
 export function searchText(query: URLSearchParams, name: string): string {
   return (query.get(name) ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
 }

@@ -79,7 +79,7 @@ export function post(context: { readonly csrf: string }, action: string, content
   return html`<form method="post" action="/console${action}">${csrfField(context)}${content}</form>`;
 }
 
-/** What is shown only to sessions with a role. */
+/** Content shown only to sessions with a role. */
 export function onlyFor({ session }: { readonly session: ConsoleSession }, role: Role, content: Html): Html {
   return includesRole(session.role, role) ? content : html``;
 }

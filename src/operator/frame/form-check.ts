@@ -1,7 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/docs/html.ts';
 
-/** What is wrong with a form, by the name of the field; by the empty name, with the form as a whole. */
+/** The mistakes in a form, by the name of the field; by the empty name, with the form as a whole. */
 export type Mistakes = ReadonlyMap<string, string>;
 
 /** A form without mistakes. */
@@ -11,7 +11,7 @@ export const NO_MISTAKES: Mistakes = new Map();
 export class FormCheck {
   readonly mistakes = new Map<string, string>();
 
-  /** What `read` gives; if it throws `validation_failed`, that is the mistake of the field. */
+  /** The result of `read`; if it throws `validation_failed`, that is the mistake of the field. */
   field<T>(name: string, read: () => T): T | undefined {
     try {
       return read();

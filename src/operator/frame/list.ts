@@ -1,7 +1,7 @@
 import { type Html, html } from '../../http/docs/html.ts';
 import { count } from './element.ts';
 
-/** What lists have in common: filters, columns that become cards on a phone, numbered pages. */
+/** Parts that lists have in common: filters, columns that become cards on a phone, numbered pages. */
 
 /** The parameters of a list, in the address of each of its pages. */
 export type ListQuery = Readonly<Record<string, string | undefined>>;
@@ -92,7 +92,7 @@ interface NumberedPages {
   readonly pages: number;
 }
 
-/** How many page numbers stand on either side of the current one. */
+/** The number of page numbers on either side of the current one. */
 const NEIGHBOURS = 1;
 
 /** Links to the pages of a list by number, and a form that jumps to one; empty for a single page. */

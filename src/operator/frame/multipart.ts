@@ -4,7 +4,7 @@ import { CatalogError } from '../../catalog/error.ts';
 const PARTS_MAX = 100;
 const HEAD_BYTES_MAX = 4 * 1024;
 const VALUE_BYTES_MAX = 64 * 1024;
-/** How much of a part is searched for its end before the event loop turns. */
+/** The bytes of a part that are searched for its end before the event loop turns. */
 const SLICE_BYTES = 64 * 1024;
 /** RFC 2046, section 5.1.1. */
 const BOUNDARY = /;[ \t]*boundary=(?:"([^"\r\n]{1,70})"|([^\s";,]{1,70}))/i;

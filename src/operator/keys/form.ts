@@ -71,7 +71,7 @@ export function readFields(form: URLSearchParams): KeyFields {
 /** The values of a key that a form asks for. */
 export type WantedKey = Omit<NewApiKey, 'environment'> & { readonly scopes: readonly Scope[] };
 
-/** What a form was read as: the key that it asks for, or every mistake in it. */
+/** The result of reading a form: the key that it asks for, or every mistake in it. */
 export type ReadKey =
   | { readonly wanted: WantedKey; readonly mistakes?: undefined }
   | { readonly wanted?: undefined; readonly mistakes: Mistakes };
@@ -106,7 +106,7 @@ export function readKey(fields: KeyFields, { now, key }: { now: number; key?: Ap
   return { wanted };
 }
 
-/** What the values of a form change of a key. */
+/** The changes that the values of a form make to a key. */
 export function keyChanges(key: ApiKey, wanted: WantedKey, fields: KeyFields): KeyChanges {
   const keepsExpiry = fields.expires === fieldsOf(key).expires;
   const { name, plan, limits, scopes, expiresAt = null, owner = null } = wanted;

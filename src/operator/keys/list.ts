@@ -59,7 +59,7 @@ export const keyListRoutes: readonly ConsoleRoute[] = [
   { method: 'POST', path: '/keys', role: 'keys', handle: createKey },
 ];
 
-/** What a request asks of the list of keys. */
+/** The selection that a request makes from the list of keys. */
 interface WantedKeys {
   /** The filters as they are in the address. */
   readonly query: ListQuery;

@@ -3,20 +3,20 @@ import type { Time } from '../../stdx/time.ts';
 import type { Finding } from '../../telemetry/finding.ts';
 import { soon } from './soon.ts';
 
-/** How long findings are kept; longer if an examination would take more than this share of the time. */
+/** The time that findings are kept; longer if an examination would take more than this share of the time. */
 const KEPT_MS = 600_000;
 const TIME_SHARE = 0.02;
-/** How long a page waits for the first findings. */
+/** The time that a page waits for the first findings. */
 const WAIT_MS = 500;
 
-/** What was found, in Unix seconds. */
+/** The findings and their moment, in Unix seconds. */
 export interface Examined {
   readonly at: number;
   readonly findings: readonly Finding[];
 }
 
 export interface ExaminationOptions {
-  /** What `doctor` checks. It must not hold up the event loop. */
+  /** The checks of `doctor`. It must not hold up the event loop. */
   readonly examine: () => Promise<readonly Finding[]>;
   readonly time: Time;
 }

@@ -16,7 +16,7 @@ async function valuesOf(metered: readonly { get(): Promise<{ values: { value: nu
   return all.map(({ values }) => values[0]?.value ?? 0);
 }
 
-/** What this instance depends on, the last backup, and what the command `doctor` would complain of. */
+/** The state of what this instance depends on, the last backup, and what the command `doctor` would complain of. */
 export async function healthSection(context: ConsoleContext): Promise<Html> {
   const { health, limiter, usesRedis, version, environment, url } = context;
   const database = await health.ready().then(
@@ -103,7 +103,7 @@ function complaint(finding: Finding): Html {
   return html`<li>${badge} ${finding.check}: ${finding.finding}. <span class="soft">To do: ${withCode(finding.advice)}.</span></li>`;
 }
 
-/** What stands between backticks is code. */
+/** Renders what stands between backticks as code. */
 function withCode(advice: string): Html[] {
   return advice.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }

@@ -30,7 +30,7 @@ ${await healthSection(context)}`;
   },
 ];
 
-/** What is told without the database, which knows sessions as well: no more than the metrics tell everyone. */
+/** The part that is told without the database, which knows sessions as well: no more than the metrics tell everyone. */
 export function overviewWithoutDatabase(vitals: Vitals, failure: CatalogError): View {
   const content = html`<h1>Overview</h1>
 ${unreadable(failure)}
@@ -39,7 +39,7 @@ ${tiles(vitals)}`;
   return { title: 'Overview', content };
 }
 
-/** What the database tells, or that it cannot be read. */
+/** The part that the database tells, or that it cannot be read. */
 async function stored(context: ConsoleContext, range: Range): Promise<Html> {
   const { storage, now } = context;
   const { query } = context.exchange;

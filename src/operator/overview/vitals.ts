@@ -41,7 +41,7 @@ export class Vitals implements Disposable {
     this.#samples = [...this.#samples, this.#read()].slice(-SAMPLES_MAX);
   }
 
-  /** What happened lately. */
+  /** Events of late. */
   signs(): VitalSigns {
     const now = this.#read();
     const before = (ms: number) =>

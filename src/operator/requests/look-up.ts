@@ -14,7 +14,7 @@ export function lookUp(): Html {
 <input name="q" type="search" aria-label="Request id or key" placeholder="Request id or key" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></form>`;
 }
 
-/** What is searched for, without the secret part of a key. */
+/** The text that is searched for, without the secret part of a key. */
 export function withoutSecret(text: string): string {
   return SECRET.test(text) ? text.slice(0, PREFIX_CHARACTERS) : text;
 }

@@ -11,7 +11,7 @@ import { keysLike, whichKey, withoutSecret } from './look-up.ts';
 import { ownInstance, requestTable } from './row.ts';
 
 const SHOWN_MAX = 100;
-/** What the address calls the outcomes. */
+/** The names of outcomes in the address. */
 const KINDS = [
   { value: 'served', outcome: 'served', label: 'served (2xx, 3xx)' },
   { value: 'refused', outcome: 'refused', label: 'refused (429)' },

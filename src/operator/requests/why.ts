@@ -14,7 +14,7 @@ import { refusalsByMinute } from './refusals.ts';
 import { ownInstance, requestTable, routeOf, secondOf, statusBadge } from './row.ts';
 
 const FAILURES_MAX = 20;
-/** How many requests of the key are shown around the one that is asked about. */
+/** The number of the key's requests that are shown around the one that is asked about. */
 const AROUND = 3;
 const KEPT_OF_KEY_MAX = 400;
 

@@ -71,7 +71,7 @@ export async function findSession(
   return { session, csrf: csrfToken(token) };
 }
 
-/** Whether a proxy reports HTTPS. A client that fakes the header only loses its own cookie. */
+/** True if a proxy reports HTTPS. A client that fakes the header only loses its own cookie. */
 export function isSecure(request: IncomingMessage): boolean {
   return request.headers['x-forwarded-proto'] === 'https';
 }

@@ -8,10 +8,10 @@ import { soon } from '../overview/soon.ts';
 import { heading, sortIn, sumsTable } from './sums.ts';
 
 const SHOWN_MAX = 10;
-/** How long a result is cached; longer if the query would otherwise take more than this share of the time. */
+/** The time that a result is cached; longer if the query would otherwise take more than this share of the time. */
 const CACHED_MS = 5_000;
 const TIME_SHARE = 0.02;
-/** How long a page waits for the first result of its range. */
+/** The time that a page waits for the first result of its range. */
 const WAIT_MS = 500;
 const GROUPS = [
   { value: '', label: 'by key' },

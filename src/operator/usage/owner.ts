@@ -33,7 +33,7 @@ ${await sumsSection(context, { group: 'route', owner, range })}`;
   return page(context, { section: '/keys', title: owner, content });
 }
 
-/** What each key of an owner used in each month, as far as usage is kept. */
+/** The usage of each key of an owner in each month, as far as usage is kept. */
 async function exportMonths(context: ConsoleContext): Promise<Answer> {
   const { now } = context;
   await context.flushUsage();

@@ -45,7 +45,7 @@ export function sortLinks(path: string, query: URLSearchParams): Html {
   return choiceLinks({ path, query, name: 'sort', label: 'Order of the tables', options, chosen: sortIn(query) });
 }
 
-/** What stands above a table of usage. */
+/** The heading above a table of usage. */
 export function heading(group: UsageGroup, sort: UsageSort): string {
   return `${HEADINGS[sort]} ${group}s`;
 }

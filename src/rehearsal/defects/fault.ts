@@ -5,7 +5,7 @@ import type { Operation } from '../../http/operations/operation.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Time } from '../../stdx/time.ts';
 
-/** What a defect does at each place where it can. */
+/** The faults of a defect, one for each place that can have one. */
 export interface Fault {
   /** Replaces parts of the app. */
   readonly parts?: (options: AppOptions) => AppOptions;

@@ -18,7 +18,7 @@ const GET_LIST = { method: 'GET', path: PATH };
 /** A page of the list. */
 const PAGE = { ...GET_LIST, status: 200, url: /\?/ };
 
-/** What is wrong around the operations: framing, media types, validators, pages, deprecation. */
+/** Defects around the operations: framing, media types, validators, pages, deprecation. */
 export const HTTP_DEFECTS: DefectTable = {
   'http.one-answer': {
     'smuggled-answer': [

@@ -20,7 +20,7 @@ import { deciding, type Limiter, limiting, telling } from './limiter-fault.ts';
 const MINUTE_SECONDS = 60;
 const FREE_LIMIT = 60;
 const BAN_SECONDS = 60;
-/** How long the last request of a window waits for another one to overtake it. */
+/** The time that the last request of a window waits for another one to overtake it. */
 const OVERTAKEN_MS = 1_000;
 const REFUSED = { status: 429 };
 const RATE_LIMITED = { code: 'rate_limit_exceeded' } as const;

@@ -26,7 +26,7 @@ export function greased(answer: Answer, seed: string): Answer {
   return { ...rest, headers, body: greasedJson(textOf(body), seed) };
 }
 
-/** Whether a JSON text is an object, or a list with one. */
+/** True if a JSON text is an object, or a list with one. */
 export function holdsObject(text: string): boolean {
   const value: Json = JSON.parse(text);
   return [value].flat().some((each) => typeof each === 'object' && each !== null && !Array.isArray(each));

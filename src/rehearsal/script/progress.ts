@@ -4,19 +4,19 @@ import { parseScript, type Step, type StepName } from './script.ts';
 /** Steps that are in force until their seconds are over. */
 const HOLDING: ReadonlySet<StepName> = new Set(['limit', 'limit-date', 'quota', 'ban']);
 
-/** What a request meets. */
+/** The step that a request meets. */
 export interface Met {
   readonly step: Step;
   /** The place of the step in the script. */
   readonly place: number;
-  /** Whether it spends the step; one in force meets later requests too. */
+  /** True if it spends the step; one in force meets later requests too. */
   readonly isSpent: boolean;
   readonly isEarly: boolean;
 }
 
-/** How far a script was followed. Moments are milliseconds of the turned clock. */
+/** The progress of a script. Moments are milliseconds of the turned clock. */
 export interface Position {
-  /** How many steps were spent. */
+  /** The number of steps that were spent. */
   readonly reached: number;
   /** Until when a `limit`, `quota` or `ban` is in force; null without one. */
   readonly holdsUntilMs: number | null;
@@ -25,7 +25,7 @@ export interface Position {
 /** A limit, quota or ban in force. */
 export interface Held {
   readonly step: Step;
-  /** What is left of it, in milliseconds and in whole seconds, rounded up. */
+  /** The time that is left of it, in milliseconds and in whole seconds, rounded up. */
   readonly ms: number;
   readonly seconds: number;
 }
@@ -51,7 +51,7 @@ export class Progress implements Position {
     return this.#holdsUntilMs;
   }
 
-  /** What a request would meet; undefined when the script is over. */
+  /** The step that a request would meet; undefined when the script is over. */
   look(nowMs: number): Met | undefined {
     const place = this.#reached - 1;
     const last = this.#steps[place];
@@ -87,7 +87,7 @@ export class Progress implements Position {
     return step && ms > 0 ? { step, ms, seconds: Math.ceil(ms / 1_000) } : undefined;
   }
 
-  /** How long the last step is still in force; 0 once what is left is tolerated. */
+  /** The time that the last step is still in force; 0 once what is left is tolerated. */
   #heldMs(nowMs: number): number {
     const ms = (this.#holdsUntilMs ?? 0) - nowMs;
     return ms > TOLERANCE_MS ? ms : 0;

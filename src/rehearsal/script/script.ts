@@ -29,7 +29,7 @@ export const STEP_SECONDS_MAX = {
 /** The words that a step of a script may begin with. */
 export type StepName = keyof typeof STEP_SECONDS_MAX;
 
-/** What one request of a key meets. */
+/** The step that one request of a key meets. */
 export interface Step {
   readonly name: StepName;
   /** 0 for a step that names none. */

@@ -83,7 +83,7 @@ interface Scripted {
   scripted: ScriptedRequest | undefined;
 }
 
-/** Whether a request is for an operation that spends no step. */
+/** True if a request is for an operation that spends no step. */
 function freeRoutes(operations: readonly Operation[]): (exchange: Exchange) => boolean {
   const free = operations.filter(({ free: isFree }) => isFree).map(({ method, path }) => `${method} /v1${path}`);
   return ({ request, route }) => free.includes(`${request.method === 'HEAD' ? 'GET' : request.method} ${route}`);

@@ -40,12 +40,12 @@ export class ScriptedRequest {
     return this.#met?.step.name;
   }
 
-  /** Whether the connection is reset before anything is done. */
+  /** True if the connection is reset before anything is done. */
   get isReset(): boolean {
     return this.#step === 'reset';
   }
 
-  /** Whether the key is revoked, by this request unless it spends no step. */
+  /** True if the key is revoked, by this request unless it spends no step. */
   isRevoked({ isFree }: { isFree: boolean }): boolean {
     const { key, time } = this.#options;
     const met = key.progress.look(turnedMs(time));
@@ -97,7 +97,7 @@ export class ScriptedRequest {
     if (cut) request.socket.destroySoon();
   }
 
-  /** Whether the client closed the connection. While it waits for a slow answer, its half is enough. */
+  /** True if the client closed the connection. While it waits for a slow answer, its half is enough. */
   get #hasLeft(): boolean {
     const { socket } = this.#exchange.request;
     return socket.destroyed || (this.#step === 'slow' && socket.readableEnded);

@@ -75,7 +75,7 @@ function movedAddress(address: string, from: string, to: string): string {
   return url?.origin === from ? `${to}${url.pathname}${url.search}${url.hash}` : address;
 }
 
-/** Whether a media type is JSON, or of its family (RFC 6839, section 3.1). */
+/** True if a media type is JSON, or of its family (RFC 6839, section 3.1). */
 export function isJson(contentType: string | undefined): contentType is string {
   return /^\s*application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType ?? '');
 }

@@ -24,7 +24,7 @@ export interface UpstreamOptions {
   readonly upstream: string;
   /** PEM certificates that are trusted besides the usual ones. */
   readonly ca?: string | undefined;
-  /** Whether the API may be elsewhere than on this machine or a private network. */
+  /** True if the API may be elsewhere than on this machine or a private network. */
   readonly isRemote?: boolean | undefined;
 }
 

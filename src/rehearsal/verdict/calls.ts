@@ -13,9 +13,9 @@ export interface Request extends Note {
   readonly number: number;
   /** Equal for requests with the same method, path, query and body. */
   readonly call: string;
-  /** Whether the answer ended its call: the client need not ask again. */
+  /** True if the answer ended its call: the client need not ask again. */
   readonly isFinal: boolean;
-  /** Whether the client could not know the outcome, or was told of a failure of the service. */
+  /** True if the client could not know the outcome, or was told of a failure of the service. */
   readonly isUnknown: boolean;
 }
 

@@ -9,7 +9,7 @@ const RETRIES_JUDGED_MIN = 3;
 const REFERENCE_WAIT_MS = 100;
 const REFERENCE_WAIT_MS_MAX = 1_000;
 const REFERENCE_SHARE = 1 / 20;
-/** How soon a repetition follows from what was answered. */
+/** The time in which a repetition follows from what was answered. */
 const REACTION_MS = 1_000;
 /** Repeating these unchanged cannot succeed; a 404 may be polled. */
 const NOT_REPEATED: ReadonlySet<number | null> = new Set([400, 401, 403, 409, 410, 413, 415, 422]);

@@ -1,5 +1,5 @@
 /**
- * What is kept of a request in a rehearsal. The digests tell whether two requests are the same; the Idempotency-Key and
+ * The record of a request in a rehearsal. The digests tell whether two requests are the same; the Idempotency-Key and
  * the body themselves are never kept. Moments are milliseconds of the machine's monotonic clock, which starts at Unix
  * time and is never turned.
  */
@@ -22,33 +22,33 @@ export interface Note {
   readonly credentials: string | null;
   /** The step that it spent, as it is written; null for none. */
   readonly step: string | null;
-  /** Whether it came while a `limit`, `quota` or `ban` was in force, and so spent no step. */
+  /** True if it came while a `limit`, `quota` or `ban` was in force, and so spent no step. */
   readonly isEarly: boolean;
   /** Null if no answer was sent. */
   readonly status: number | null;
   /** The seconds that the answer asked to wait, from `answeredAt` on; fractional for a date. */
   readonly retryAfter: number | null;
-  /** Whether all of the answer was sent. */
+  /** True if all of the answer was sent. */
   readonly isDelivered: boolean;
-  /** Whether the operation was carried out. */
+  /** True if the operation was carried out. */
   readonly isDone: boolean;
-  /** Whether it created a resource, which the replay of an earlier outcome does not. */
+  /** True if it created a resource, which the replay of an earlier outcome does not. */
   readonly hasCreated: boolean;
 }
 
-/** How one command ended. */
+/** The end of one command. */
 export interface CommandEnd {
   /** Null if a signal ended it. */
   readonly exit: number | null;
   readonly timedOut: boolean;
 }
 
-/** What is kept of one rehearsal. */
+/** The record of one rehearsal. */
 export interface Rehearsed {
   /** Null for a rehearsal before another API. */
   readonly keyId: string | null;
   readonly script: string;
-  /** How many steps were spent. */
+  /** The number of steps that were spent. */
   readonly reached: number;
   readonly notes: readonly Note[];
   /** The command that sent the requests, where it is known. */
@@ -59,5 +59,5 @@ export interface Rehearsed {
   readonly remarks?: readonly string[];
 }
 
-/** How early a request may come: timers are not exact, and neither are networks. */
+/** The time by which a request may be early: timers are not exact, and neither are networks. */
 export const TOLERANCE_MS = 100;

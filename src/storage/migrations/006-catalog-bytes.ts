@@ -4,7 +4,7 @@ import type { Int64, Tables } from '../sql/tables.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-/** How many bytes the categories take in their list, each as JSON with what separates it from the next one. */
+/** The bytes that the categories take in their list, each as JSON with what separates it from the next one. */
 export async function catalogBytes(trx: Transaction, int64: Int64): Promise<void> {
   // No create runs from here on: PostgreSQL locks the counter, which every create changes, SQLite the whole file.
   await trx.run(sql`alter table category_counter add column bytes ${raw(int64)} not null default 0`);

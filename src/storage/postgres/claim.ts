@@ -52,7 +52,7 @@ export async function claimPostgres(
   };
 }
 
-/** Whether a service holds a claim of a database. Throws `DatabaseNotOpened`. */
+/** True if a service holds a claim of a database. Throws `DatabaseNotOpened`. */
 export async function isPostgresClaimed(url: string): Promise<boolean> {
   const client = await connect(url, 'claim').catch(notOpened(url));
   try {

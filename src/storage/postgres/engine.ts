@@ -24,7 +24,7 @@ const ENDS_CONNECTION = /^(08|25P03|25P04|57P|58|XX)/;
 
 /** The server did not answer. */
 class ConnectionLost extends Error {
-  /** Whether the statement was sent: then it may or may not have run. */
+  /** True if the statement was sent: then it may or may not have run. */
   readonly wasSent: boolean;
 
   constructor(cause: unknown, wasSent: boolean) {

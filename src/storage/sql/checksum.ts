@@ -54,7 +54,7 @@ interface Checked {
 const VERSION_FACTOR = 2 ** 32;
 /** More versions than a table will ever have: a checksum that names a higher one is damaged itself. */
 const VERSIONS_MAX = 100;
-/** What no text that is kept holds: where a column ends, and one without a value. */
+/** Characters that no stored text holds: where a column ends, and one without a value. */
 const [END, NULL] = ['\u0000', '\u0001'];
 /** Damaged rows that are remembered as told; with more of them the database is lost anyway. */
 const REPORTED_MAX = 1_000;
@@ -66,7 +66,7 @@ export function seal<Table extends CheckedTable>(table: Table, row: Omit<Tables[
 }
 
 /**
- * Whether a row is as it was written, as far as this release can tell: one without a checksum was written before there
+ * True if a row is as it was written, as far as this release can tell: one without a checksum was written before there
  * were any, and one with a version that is not known yet by a later release.
  */
 export function isIntact<Row extends Checked>(table: CheckedTable, row: Row): boolean {

@@ -12,7 +12,7 @@ export function insertInto<Table extends keyof Tables>(
   return sql`insert into ${raw(table)} (${join(columns)}) values ${bulk(rows.map((row) => Object.values(row)))} ${tail}`;
 }
 
-/** What an update sets: the columns of a part of a row. */
+/** The assignments of an update: the columns of a part of a row. */
 export function assignments(row: Readonly<Record<string, unknown>>): Sql {
   return join(Object.entries(row).map(([column, value]) => sql`${raw(quoted(column))} = ${value}`));
 }

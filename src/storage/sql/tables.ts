@@ -82,7 +82,7 @@ export interface Tables {
     revoked_at: number | null;
     owner: string | null;
     checksum: number | null;
-    /** How often bans of the key were lifted. It has no part in the checksum. */
+    /** The number of times that bans of the key were lifted. It has no part in the checksum. */
     epoch: number;
   };
   api_key_secrets: {
@@ -171,7 +171,7 @@ export interface Tables {
   rehearsed_keys: {
     key_id: string;
     script: string;
-    /** How many steps were spent. */
+    /** The number of steps that were spent. */
     position: number;
     /** Until when a step that limits holds, in Unix milliseconds; null without one. */
     holds_until_ms: number | null;

@@ -7,12 +7,12 @@ import type { Connection, Engine, Failure, Transaction } from '../engine.ts';
 import { type Following, followChanges, noteChangedKey, readChangedKeys, readVersions } from './change-feed.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** How long to wait for a lock that another process holds before failing. */
+/** The time to wait for a lock that another process holds before failing. */
 const LOCK_WAIT_MS = 900;
 const LOCK_RETRY_MS = 10;
 /** Work counts as recovered after this long without a failure: on a full disk a small write succeeds now and then. */
 const RECOVERY_MS = 1_000;
-/** How often a service at rest looks whether the files of its database are in their place. */
+/** The interval at which a service at rest looks whether the files of its database are in their place. */
 const PLACE_LOOK_MS = 1_000;
 
 type Work = 'read' | 'write';
@@ -51,7 +51,7 @@ export class Transactions {
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
   }
 
-  /** Whether writes fail now. */
+  /** True if writes fail now. */
   get isWriteFailing(): boolean {
     return this.#failing.has('write');
   }

@@ -12,8 +12,8 @@ const BATCH_MAX = 256;
  */
 const BATCH_ENOUGH = 64;
 /**
- * How long fewer items may wait for others while each turn brings some: the callers of one batch come back together,
- * but not in one turn, and each commit costs as much as the answers to ten of them.
+ * The time that fewer items may wait for others while each turn brings some: the callers of one batch come back
+ * together, but not in one turn, and each commit costs as much as the answers to ten of them.
  */
 const GATHER_MS = 2;
 /** Backpressure: beyond this many waiting items the storage cannot keep up, so new ones are refused. */
@@ -44,7 +44,10 @@ export class WriteQueue<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #enough = BATCH_ENOUGH;
   #gatherUntilMs = 0;
-  /** How many waited when a turn ended. It starts with one after a batch of one, so that a lone caller never waits. */
+  /**
+   * The number that waited when a turn ended. It starts with one after a batch of one, so that a lone caller never
+   * waits.
+   */
   #countBefore = 1;
   #isDraining = false;
 

@@ -33,7 +33,7 @@ export function claimFile(file: string): Disposable {
   }
 }
 
-/** Whether a service holds the claim of a database file. Throws `DatabaseNotOpened`. */
+/** True if a service holds the claim of a database file. Throws `DatabaseNotOpened`. */
 export function isClaimed(file: string): boolean {
   const lock = `${file}.lock`;
   if (file === IN_MEMORY || !existsSync(lock)) return false;
@@ -47,7 +47,7 @@ export function isClaimed(file: string): boolean {
   }
 }
 
-/** Whether a service ran on a database file, and none does now; false where that cannot be told. */
+/** True if a service ran on a database file, and none does now; false where that cannot be told. */
 export function isAtRest(file: string): boolean {
   try {
     return existsSync(`${file}.lock`) && !isClaimed(file);

@@ -49,7 +49,7 @@ export class SqliteConnection {
     this.#findPlace();
   }
 
-  /** How many times the file was opened. */
+  /** The number of times that the file was opened. */
   get opened(): number {
     return this.#opened;
   }

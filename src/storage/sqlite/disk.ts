@@ -21,12 +21,12 @@ export const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_FOLDER_MODE = 0o700;
 const COPIED_BYTES_AT_ONCE = 1024 * 1024;
 
-/** Whether there is a file; unlike `existsSync` it throws where that may not be looked at. */
+/** True if there is a file; unlike `existsSync` it throws where that may not be looked at. */
 export function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Whether a database file has a log that is not empty. */
+/** True if a database file has a log that is not empty. */
 export function hasLog(file: string): boolean {
   return sizeOf(file).logBytes > 0;
 }

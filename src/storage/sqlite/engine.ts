@@ -21,7 +21,7 @@ const FULL_CODE = 13;
 const UNAVAILABLE_CODES = new Set([8, 14, 15]);
 const IOERR = 10;
 /**
- * Of the I/O errors those that come before the last frame of a transaction is whole in the log: READ, SHORT_READ,
+ * The I/O errors that come before the last frame of a transaction is whole in the log: READ, SHORT_READ,
  * WRITE, RDLOCK, LOCK. After any other the log may hold it.
  */
 const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
@@ -129,7 +129,7 @@ function readVersion(connection: SqliteConnection): string | undefined {
   }
 }
 
-/** What runs in a transaction, or beside one on a connection of its own. */
+/** Statements in a transaction, or beside one on a connection of its own. */
 function statementsOn(connection: SqliteConnection): Transaction {
   return {
     isTransaction: true,
@@ -142,7 +142,7 @@ function statementsOn(connection: SqliteConnection): Transaction {
 class SqliteDatabase implements Database {
   readonly #connection: SqliteConnection;
   readonly #file: string;
-  /** What the file was opened with if it is only read. */
+  /** The options that the file was opened with if it is only read. */
   readonly #opened: Reader | undefined;
   readonly #inTransaction: Transaction;
   /** Fulfilled when the transaction under way has ended. */
@@ -160,7 +160,7 @@ class SqliteDatabase implements Database {
     this.#inTransaction = statementsOn(connection);
   }
 
-  /** What reads run on beside a large transaction. */
+  /** The connection for reads beside a large transaction. */
   get reader(): Connection | undefined {
     return this.#reader;
   }

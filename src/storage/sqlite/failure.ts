@@ -9,7 +9,7 @@ const [CORRUPT, NOTADB, SHORT_READ] = [11, 26, 522];
 /** SQLite needs at least the 32 KiB of that memory. */
 const FREE_BYTES_MIN = 64 * 1024;
 
-/** What a file holds is damaged. Only this error advises to put a backup in its place. */
+/** The content of a file is damaged. Only this error advises to put a backup in its place. */
 export class DatabaseDamaged extends DatabaseNotOpened {
   readonly damage: string;
 
@@ -46,7 +46,7 @@ export function failureOf(file: string, error: unknown): string {
   return obstacle ? `${obstacle.finding}: ${obstacle.advice}` : (error as Error).message.replace(/, \w+ '.*$/, '');
 }
 
-/** Whether work on a file failed because its disk is full. */
+/** True if work on a file failed because its disk is full. */
 function isDiskFull(file: string, error: unknown): boolean {
   const { errcode = 0, code } = error as { readonly errcode?: number; readonly code?: string };
   const primary = errcode & 0xff;
@@ -58,13 +58,13 @@ function freeBytes(file: string): number {
   return bavail * bsize;
 }
 
-/** What keeps a database from being opened, though nothing is known to be damaged, and what to do about it. */
+/** The reason why a database cannot be opened, though nothing is known to be damaged, and what to do about it. */
 export interface Obstacle {
   readonly finding: string;
   readonly advice: string;
 }
 
-/** What keeps this process from writing to a database file, its log, its lock or their folder. */
+/** The reason that keeps this process from writing to a database file, its log, its lock or their folder. */
 export function findObstacle(file: string): Obstacle | undefined {
   try {
     closeSync(openSync(process.execPath, 'r'));
@@ -110,7 +110,7 @@ function denied(path: string): Obstacle {
 }
 
 /**
- * Whether the file system is mounted read-only, as the system itself does after an error of the disk. Nothing is known
+ * True if the file system is mounted read-only, as the system itself does after an error of the disk. Nothing is known
  * to be damaged then, and a backup could not be put there.
  */
 export function findReadOnlyMount(file: string): Obstacle | undefined {

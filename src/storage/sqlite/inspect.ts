@@ -8,10 +8,10 @@ import { openToRead, openUnchanged } from './read.ts';
 const SQLITE_ERROR = 1;
 const COUNTED = ['categories', 'pets', 'orders', 'api_keys'] as const;
 
-/** What a database file holds, or why that cannot be told. */
+/** The content of a database file, or why that cannot be told. */
 export interface Contents {
   readonly damage?: string;
-  /** How many rows each table has, by its name. */
+  /** The number of rows of each table, by its name. */
   readonly rows: Readonly<Record<string, number>>;
   /** The highest id that a category has. */
   readonly lastCategory: number;
@@ -33,7 +33,7 @@ export function contentsOf(file: string): Contents {
 }
 
 /**
- * Whether one file never held a category or a key, and an earlier one of the same database did: ids are never given
+ * True if one file never held a category or a key, and an earlier one of the same database did: ids are never given
  * again, so it is not what became of the other. Both are taken to be sound.
  */
 export function becameEmpty(earlier: string, later: string): boolean {

@@ -9,7 +9,7 @@ import { hasLog, isThere } from './disk.ts';
 import { DatabaseDamaged, notOpened } from './failure.ts';
 import { inspectLog } from './wal.ts';
 
-/** How long reading waits for other processes that open the same file. */
+/** The time that reading waits for other processes that open the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 
 /** A database file that is open for reading. */
@@ -18,9 +18,9 @@ export interface Reader extends Disposable {
 }
 
 interface ReadOptions {
-  /** What the operator calls the file. */
+  /** The operator's name for the file. */
   readonly name?: string;
-  /** Whether no service has the file open, if the caller knows. */
+  /** True if no service has the file open, if the caller knows. */
   readonly isAtRest?: boolean;
 }
 

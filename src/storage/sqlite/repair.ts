@@ -18,13 +18,13 @@ import { type Contents, contentsOf } from './inspect.ts';
 import { readSoundRows } from './rescue.ts';
 import { inspectLog } from './wal.ts';
 
-/** What is left of a database, and of a backup to compare it with. */
+/** The remains of a database, and of a backup to compare it with. */
 export interface Salvage {
   /** The damage of the log, and how many of its transactions come before and after it. */
   readonly logDamage?: string;
   readonly commits: number;
   readonly behind: number;
-  /** What can be read: the file with the log up to the damage, or its rows one by one where pages are damaged. */
+  /** The readable part: the file with the log up to the damage, or its rows one by one where pages are damaged. */
   readonly intact: Contents;
   /** The rows that could not be read, by table and number. */
   readonly lost: readonly string[];

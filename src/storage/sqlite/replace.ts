@@ -11,7 +11,7 @@ import { appliedIn, findDamagedRows } from './inspect.ts';
 import { findDamage, openToRead } from './read.ts';
 import { movedAside, openChecked, restoringFile } from './write.ts';
 
-/** How long a restore waits for commands that read the database. */
+/** The time that a restore waits for commands that read the database. */
 const COMMANDS_WAIT_MS = 1_000;
 
 /**

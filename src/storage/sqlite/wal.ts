@@ -15,9 +15,9 @@ const READINGS_MAX = 5;
 
 type Checksum = readonly [number, number];
 
-/** What the write-ahead log of a database file holds. */
+/** The content of the write-ahead log of a database file. */
 export interface LogState {
-  /** What is wrong with it, if anything is. */
+  /** The damage in it, if any. */
   readonly damage?: string | undefined;
   /** Its transactions that are whole, from the beginning up to the damage, and the bytes that they end at. */
   readonly commits: number;
@@ -32,7 +32,7 @@ interface Reading extends LogState {
 }
 
 interface InspectOptions {
-  /** Whether no service has the database open: only then is the index of the log read. */
+  /** True if no service has the database open: only then is the index of the log read. */
   readonly isAtRest?: boolean;
   readonly read?: (file: string) => Buffer;
 }
@@ -84,7 +84,7 @@ function readFiles(databaseFile: string, { isAtRest = false, read = readFileSync
 
 interface Index {
   readonly salt: string;
-  /** How many frames of the log are committed, and how many of these a checkpoint moved into the file. */
+  /** The number of frames of the log that are committed, and of these how many a checkpoint moved into the file. */
   readonly frames: number;
   readonly moved: number;
 }
@@ -164,7 +164,7 @@ function readFrames(log: Buffer, header: Checksum, readWord: ReadWord): ReturnTy
   return behind > 1 ? { ...state, damage: damagedAt(at) } : state;
 }
 
-/** Whether a frame ends a transaction: it says how many pages the database then has. */
+/** True if a frame ends a transaction: it says how many pages the database then has. */
 function isCommit(log: Buffer, at: number): boolean {
   return log.readUInt32BE(at + 4) !== 0;
 }

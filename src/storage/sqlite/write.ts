@@ -10,7 +10,7 @@ import { inspectLog } from './wal.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
-/** How long opening waits for other processes that open or create the same file. */
+/** The time that opening waits for other processes that open or create the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 
 /** Each pragma, with the value that it must read back as. */

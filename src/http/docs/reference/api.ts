@@ -12,13 +12,13 @@ export interface ReferenceApi {
   /** The path before each operation's, on the listener that serves the reference. */
   readonly basePath: string;
   readonly credential: Credential;
-  /** Whether scopes decide who may call an operation. Its description says it otherwise. */
+  /** True if scopes decide who may call an operation. Its description says it otherwise. */
   readonly hasScopes: boolean;
-  /** Whether the guide is served beside the reference, so that links to it lead somewhere. */
+  /** True if the guide is served beside the reference, so that links to it lead somewhere. */
   readonly hasGuide: boolean;
 }
 
-/** What requests send as the bearer token. */
+/** The credential that requests send as the bearer token. */
 interface Credential {
   /** As it is called within a sentence. */
   readonly noun: 'key' | 'token';

@@ -1,6 +1,6 @@
 import type { Field, Schema } from './contract.ts';
 
-/** What a value must be beyond its description, in words instead of a pattern, as Markdown; may be empty. */
+/** The bounds of a value beyond its description, in words instead of a pattern, as Markdown; may be empty. */
 export function boundsOf({ schema, description }: Pick<Field, 'schema' | 'description'>): string {
   const said = withoutCommas(description);
   const { default: fallback, 'x-violation': violation } = schema;

@@ -30,7 +30,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
-  /** What to send instead, by a pattern of what is wrong. */
+  /** Advice on what to send instead, by a pattern of what is wrong. */
   readonly 'x-violation'?: Readonly<Record<string, string>>;
 }
 

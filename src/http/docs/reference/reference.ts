@@ -38,7 +38,7 @@ ${credentialField(credential)}
 ${groups}`;
 }
 
-/** What all responses have in common, to the end of the paragraph. */
+/** The text on what all responses have in common, to the end of the paragraph. */
 function everyResponse(api: ReferenceApi): Html {
   if (api.hasGuide) {
     return html`Every response carries the <a href="/docs/limits#headers">limit headers</a> and an <code>X-Request-Id</code>. Beside the errors listed, every operation can respond with <a href="/docs/errors">those that all share</a>: 400, 401, 403, 429, 500 and 503. Unknown members of a body are <a href="/docs/errors#what-is-ignored">ignored</a>, unknown query parameters are not.</p>`;

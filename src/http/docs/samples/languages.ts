@@ -93,7 +93,7 @@ ${lines.map((line) => `\t${line}`).join('\n')}
 
 const FATAL = ['if err != nil {', '\tlog.Fatal(err)', '}'];
 
-/** What every sample sends beside the key, in this order. */
+/** The headers that every sample sends beside the key, in this order. */
 function headersOf({ body, idempotencyKey }: SampleRequest): [string, string][] {
   const headers: [string, string | undefined][] = [
     ['Content-Type', body === undefined ? undefined : 'application/json'],

@@ -10,11 +10,11 @@ export interface SampleRequest {
   readonly url: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
-  /** Of a create; each operation has its own. */
+  /** The example key of a create; each operation has its own. */
   readonly idempotencyKey: string | undefined;
   /** The environment variable with the key or token. */
   readonly variable: string;
-  /** Whether the answer has one. */
+  /** True if the answer has one. */
   readonly hasAnswerBody: boolean;
 }
 
