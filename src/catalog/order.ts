@@ -84,7 +84,7 @@ function canonical(shipDate: string): string {
 }
 
 function fractionOf(shipDate: string): string {
-  return (/\.\d+/.exec(shipDate)?.[0] ?? '').replace(/\.?0+$/, '');
+  return /\.\d*[1-9]/.exec(shipDate)?.[0] ?? '';
 }
 
 /** True if the ship date has passed at `now` (Unix seconds). An order without one is never complete. */

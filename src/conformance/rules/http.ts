@@ -229,7 +229,7 @@ const SMUGGLED: readonly {
 
 /** The path of the next page; undefined on the last. Throws `Broken` for a link that leads out of the interface. */
 function nextOf(trial: Trial, page: Exchange): string | undefined {
-  const target = /<([^>]*)>; *rel="?next"?/.exec(page.answer.headers.get('link') ?? '')?.[1];
+  const target = /<([^<>]*)>; *rel="?next"?/.exec(page.answer.headers.get('link') ?? '')?.[1];
   if (target === undefined) return undefined;
   const base = trial.addressOf('');
   const address = URL.parse(target, trial.addressOf(page.sent.path))?.href ?? '';

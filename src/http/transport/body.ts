@@ -5,9 +5,9 @@ import type { Exchange } from './exchange.ts';
 /** The largest body of a request. */
 export const BODY_BYTES_MAX = 256 * 1024;
 
-/** A media type's parameter with its value, a token or quoted (RFC 9110, section 5.6.6). */
-const PARAMETER = /([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")/;
-const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:;[ \\t]*(?:${PARAMETER.source}[ \\t]*)?)*)$`, 'i');
+/** A media type's parameter with its value, a token or quoted, or none (RFC 9110, section 5.6.6). */
+const PARAMETER = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")[ \t]*)?/;
+const JSON_TYPE = new RegExp(`^application/json[ \\t]*((?:${PARAMETER.source})*)$`, 'i');
 const PARAMETERS = new RegExp(PARAMETER, 'g');
 const SPACE = /[ \t\n\r]*/y;
 /** A structural character, string, number or literal (RFC 8259, section 2); strings as lax as is enough. */

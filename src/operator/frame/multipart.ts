@@ -9,7 +9,7 @@ const SLICE_BYTES = 64 * 1024;
 /** RFC 2046, section 5.1.1. */
 const BOUNDARY = /;[ \t]*boundary=(?:"([^"\r\n]{1,70})"|([^\s";,]{1,70}))/i;
 const DISPOSITION = /^content-disposition:[ \t]*form-data((?:;[ \t]*[\w*-]+="[^"\r\n]*"[ \t]*)+)$/im;
-const PARAMETERS = /([\w*-]+)="([^"]*)"/g;
+const PARAMETERS = /;[ \t]*([\w*-]+)="([^"]*)"/g;
 const LINE_END = '\r\n';
 
 /** A file that was sent with a form. */

@@ -65,7 +65,7 @@ export function moved(fields: Fields, from: string, to: string): Fields {
     const lower = name.toLowerCase();
     if (!ADDRESSES.has(lower)) return [name, value];
     if (lower === 'link')
-      return [name, value.replaceAll(/<([^>]*)>/g, (_, target) => `<${movedAddress(target, from, to)}>`)];
+      return [name, value.replaceAll(/<([^<>]*)>/g, (_, target) => `<${movedAddress(target, from, to)}>`)];
     return [name, movedAddress(value, from, to)];
   });
 }
