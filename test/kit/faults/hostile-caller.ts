@@ -3,6 +3,7 @@ import { constants, setPriority } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { connect as connectSecurely } from 'node:tls';
 import { workerData } from 'node:worker_threads';
+import { mintSecret } from '../../../src/catalog/api-key.ts';
 import type { HostileCaller, MannerName } from './hostile.ts';
 
 /**
@@ -56,6 +57,13 @@ const MANNERS: Readonly<Record<MannerName, Manner>> = {
     connections: 4,
     bytes: bare('GET /docs', `Accept-Encoding: a${' '.repeat(15_500)}!`, 'If-None-Match: *'),
     answers: 1,
+  },
+  forged: {
+    connections: 2,
+    bytes: Array.from({ length: PIPELINED }, () =>
+      bare('GET /v1/categories', `Authorization: Bearer ${mintSecret('production')}`),
+    ).join(''),
+    answers: PIPELINED,
   },
 };
 

@@ -1,3 +1,6 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { join } from 'node:path';
@@ -21,6 +24,8 @@ const PAUSE_MS = 10;
 const WARM_UP_SECONDS = 3;
 /** What Node.js takes by itself in 512 MiB. */
 const HEAP_MEBIBYTES = 256;
+const CERTIFICATE = 'server.crt';
+const KEY = 'server.key';
 const ORIGIN = { keyId: 'test' };
 
 export type MannerName =
@@ -34,7 +39,8 @@ export type MannerName =
   | 'heads'
   | 'halfHeads'
   | 'tiny'
-  | 'spaces';
+  | 'spaces'
+  | 'forged';
 
 /** What the worker thread is given. */
 export interface HostileCaller {
@@ -60,32 +66,43 @@ export interface HostileFigures {
   readonly unexplained: number;
 }
 
-export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale' | 'ca'> {
+export interface AttackOptions extends Pick<HostileCaller, 'manners' | 'scale'> {
   readonly seconds: number;
-  /** Of the service, for example its TLS certificate. */
-  readonly env?: Record<string, string>;
+  readonly isSecure?: boolean;
+  /** Default: SQLite. */
+  readonly postgresUrl?: string;
 }
 
 /**
  * Times a good key alone, and then beside callers that take all that they can get, some with a business key, without
  * bans. The service has the heap that Node.js takes in a container of 512 MiB.
  */
-export async function soakBesideHostile({ seconds, env, ...attack }: AttackOptions): Promise<HostileFigures> {
+export async function soakBesideHostile({
+  seconds,
+  isSecure,
+  postgresUrl,
+  ...attack
+}: AttackOptions): Promise<HostileFigures> {
   using folder = temporaryFolder();
-  const good = await issueKey(folder.path);
-  const { stdout } = await run(['keys', 'create', '--name', 'hostile', '--plan', 'business'], { cwd: folder.path });
+  const database: Record<string, string> = postgresUrl ? { DATABASE_URL: postgresUrl } : {};
+  const ca = isSecure ? makeCertificate(folder.path) : undefined;
+  const good = await issueKey(folder.path, database);
+  const { stdout } = await run(['keys', 'create', '--name', 'hostile', '--plan', 'business'], {
+    cwd: folder.path,
+    env: database,
+  });
   if (!attack.manners) await fill(join(folder.path, 'data', 'pet-catalog.db'));
   await using service = await serveProcess(['--access-log', 'none'], {
     cwd: folder.path,
-    env: { BAN_AFTER_REFUSALS: '0', ...env },
+    env: { BAN_AFTER_REFUSALS: '0', ...database, ...(ca && { TLS_CERT_FILE: CERTIFICATE, TLS_KEY_FILE: KEY }) },
     command: [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, COMMAND],
   });
-  const timed = (forSeconds: number) => timeFor(forSeconds, service.url, { secret: good, ca: attack.ca });
+  const timed = (forSeconds: number) => timeFor(forSeconds, service.url, { secret: good, ca });
   await timed(Math.min(WARM_UP_SECONDS, seconds));
   const quiet = await timed(Math.min(30, Math.max(1, seconds / 10)));
 
   const { port } = new URL(service.url);
-  const workerData: HostileCaller = { port: Number(port), secret: stdout.trim(), ...attack };
+  const workerData: HostileCaller = { port: Number(port), secret: stdout.trim(), ...(ca && { ca }), ...attack };
   const hostile = new Worker(new URL('./hostile-caller.ts', import.meta.url), { workerData });
   let memoryBytesMax = 0;
   const looking = setInterval(() => {
@@ -105,6 +122,15 @@ export async function soakBesideHostile({ seconds, env, ...attack }: AttackOptio
     clearInterval(looking);
     await hostile.terminate();
   }
+}
+
+/** Makes a certificate for the service, and returns it. */
+function makeCertificate(cwd: string): string {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', KEY];
+  const subject = ['-subj', '/CN=x', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const { status, stderr } = spawnSync('openssl', ['req', '-x509', ...key, ...subject, '-out', CERTIFICATE], { cwd });
+  assert.equal(status, 0, `openssl: ${stderr}`);
+  return readFileSync(join(cwd, CERTIFICATE), 'utf8');
 }
 
 /** What the pages are made of that the hostile key asks for. */

@@ -114,8 +114,8 @@ function loadUntilRefused(url: string, secret: string) {
 }
 
 /** Issues a key with limits too high to matter, by the command line. */
-export async function issueKey(cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...ENTERPRISE], { cwd });
+export async function issueKey(cwd: string, env: Record<string, string> = {}): Promise<string> {
+  const { code, stdout, stderr } = await run(['keys', 'create', '--name', 'load', ...ENTERPRISE], { cwd, env });
   assert.equal(code, 0, stderr);
   return stdout.trim();
 }
