@@ -108,7 +108,7 @@ function endedAtSunset(operation: Operation): Operation {
 /** A path with its id filled in; without its query if the request names no possible id. */
 function fillIn(path: string, params: Exchange['params']): string {
   const filled = path.replace(/\{(\w+)\}/, (_, name: string) => `${readId(params[name]) ?? ''}`);
-  return filled.replace(/\?.*=$/, '');
+  return filled.replace(/\?[^?]*=$/, '');
 }
 
 function isUnderV1(path: string): boolean {
