@@ -173,17 +173,21 @@ function answered(requestId: string, status: number): AnsweredRequest {
 /** What is kept of all requests by the rules, newest first: each new one makes room as it comes. */
 function keptOf<T extends { readonly key: string; readonly failed: boolean }>(all: readonly T[]): T[] {
   const kept = [true, false].map((failed) => {
-    const group: T[] = [];
-    const count = new Map<string, number>();
+    // Sets keep the order of insertion, so that the oldest is found and removed at once.
+    const group = new Set<T>();
+    const byKey = new Map<string, Set<T>>();
     for (const each of all.filter((one) => one.failed === failed)) {
-      const ofKey = count.get(each.key) ?? 0;
-      const index = ofKey === 200 ? group.findIndex(({ key }) => key === each.key) : group.length === 10_000 ? 0 : -1;
-      const [removed] = index === -1 ? [] : group.splice(index, 1);
-      if (removed) count.set(removed.key, (count.get(removed.key) ?? 0) - 1);
-      group.push(each);
-      count.set(each.key, (count.get(each.key) ?? 0) + 1);
+      const own = byKey.get(each.key) ?? new Set();
+      const full = own.size === 200 ? own : group.size === 10_000 ? group : new Set<T>();
+      for (const oldest of full) {
+        group.delete(oldest);
+        byKey.get(oldest.key)?.delete(oldest);
+        break;
+      }
+      group.add(each);
+      byKey.set(each.key, own.add(each));
     }
-    return group;
+    return [...group];
   });
   const order = new Map(all.map((each, index) => [each, index]));
   return kept.flat().sort((one, other) => (order.get(other) ?? 0) - (order.get(one) ?? 0));
