@@ -208,10 +208,10 @@ test('a ban is active, then lifted or over, and “why” explains the refusal a
   await storeBan(service.storage, ban);
   await storeBan(service.storage, { ...ban, startedAt: now, endsAt: now + 3_600, level: 2 });
   const bans = async () => rowsOf(await operator.page(`/keys/${key.id}`), 'Bans of the key');
-  const over = ['2025-12-31 12:00 UTC', '2025-12-31 12:05 UTC', '1', 'hasty'];
-  assert.deepEqual(await bans(), [['2026-01-01 12:00 UTC', '2026-01-01 13:00 UTC active', '2', 'hasty'], over]);
+  const over = ['2025-12-31 12:00:00 UTC', '2025-12-31 12:05:00 UTC', '1', 'hasty'];
+  assert.deepEqual(await bans(), [['2026-01-01 12:00:00 UTC', '2026-01-01 13:00:00 UTC active', '2', 'hasty'], over]);
   await operator.post(`/keys/${key.id}/unban`);
-  assert.deepEqual(await bans(), [['2026-01-01 12:00 UTC', '2026-01-01 12:01 UTC lifted', '2', 'hasty'], over]);
+  assert.deepEqual(await bans(), [['2026-01-01 12:00:00 UTC', '2026-01-01 12:01:00 UTC lifted', '2', 'hasty'], over]);
 });
 
 test('how full the catalog, the disk and the certificate are is marked from the bound on', async () => {

@@ -74,6 +74,9 @@ test('the last backup is shown with its age and size, and so is that it is overd
   const operator = await signIn(service);
   const told = async () => /<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(await operator.page(''))?.[1] ?? '';
   assert.match(await told(), /not scheduled/);
+  metrics.diskFreeBytes.set(2 ** 40);
+  const sound = await operator.page('');
+  assert.ok(sound.indexOf('id="health"') > sound.indexOf('id="tiles"'));
   metrics.backupInterval.set(86_400);
   assert.match(await told(), /none yet<\/span> One is due every 24 h/);
   const now = service.clock.now().unix;
@@ -88,6 +91,8 @@ test('the last backup is shown with its age and size, and so is that it is overd
   service.clock.advance(50 * 3_600);
   metrics.backupFailures.inc();
   const again = await signIn(service);
+  const whole = await again.page('');
+  assert.ok(whole.indexOf('id="health"') < whole.indexOf('id="tiles"'), 'health comes first when something is wrong');
   const late = /<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(await again.page(''))?.[1] ?? '';
   assert.match(late, /overdue<\/span> <strong>2 days old<\/strong>.*Failed attempts since the start: 1/);
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { type TestService, testService } from '../kit/service.ts';
+import { addUsage } from '../kit/usage.ts';
 
 /** The console's pages of recent requests. */
 
@@ -134,7 +135,7 @@ test('the minutes in which a key was refused have their reason, also of what is 
   const { key, secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 300 } });
   const now = service.clock.now().unix;
   const add = (at: number, served: number, refused: number) =>
-    service.storage.usage.add(at, [
+    addUsage(service.storage, at, [
       { keyId: key.id, served, refused, clientErrors: 0, serverErrors: 0, first: at, last: at },
     ]);
   await add(now, 1, 1);
@@ -156,5 +157,19 @@ test('the minutes in which a key was refused have their reason, also of what is 
       '30 banned in this minute',
       '50 probably over the quota of its day',
     ],
+  );
+});
+
+test('an error has an answer to the customer, to copy, with its request id and what helps', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 300 } });
+  await service.call(secret, '/pets');
+  const id = (await service.call(secret, '/pets')).headers.get('x-request-id') ?? '';
+  const operator = await signIn(service, 'viewer');
+  const [, draft] =
+    /<textarea id="draft"[^>]*>(.*?)<\/textarea>/s.exec(await operator.page(`/requests/why?q=${id}`)) ?? [];
+  assert.equal(
+    draft,
+    `Your request ${id} (GET /v1/pets) of 2026-01-01T12:00:00Z was answered with 429. Over the limit of the minute: the key had used all 1 requests of its minute. A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as Retry-After says. If it regularly needs more, a larger plan helps.`,
   );
 });

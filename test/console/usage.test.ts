@@ -61,7 +61,7 @@ test('the busiest, the most refused and the most failing keys and owners are a c
     const oldest = range === '1y' ? ['app', 'bot', 'site'] : ['bot', 'site', 'app'];
     assert.deepEqual(await shown(`range=${range}`), ['Busiest keys', ...oldest], range);
     assert.deepEqual(await shown(`range=${range}&sort=refused`), ['Most refused keys', 'bot'], range);
-    assert.deepEqual(await shown(`range=${range}&sort=errors`), ['Most errors: keys', 'app'], range);
+    assert.deepEqual(await shown(`range=${range}&sort=errors`), ['Most failing keys', 'app'], range);
   }
   assert.deepEqual(await shown('range=24h&by=owner'), ['Busiest owners', 'cus_1', 'a/b &amp; &quot;c&quot;']);
   const text = await operator.page('?range=24h&sort=refused');

@@ -11,6 +11,7 @@ import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, type ConsoleRoute, may } from '../frame/context.ts';
 import { count, duration, empty, foreign, moment, onlyFor, post, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
+import { secondOf } from '../requests/row.ts';
 import { ownerLink, sortLinks, sumsSection } from '../usage/sums.ts';
 import { stateBadge } from './list.ts';
 
@@ -119,12 +120,12 @@ ${window('day', 'Used today (UTC)', dayUsed, limits.day)}
 export async function banHistory({ storage, now }: ConsoleContext, key: ApiKey): Promise<Html> {
   const bans = await storage.keys.banHistory(key.id, BANS_SHOWN_MAX);
   const end = ({ endsAt, liftedAt }: (typeof bans)[number]) => {
-    if (liftedAt !== null) return html`${moment(liftedAt)} <span class="badge">lifted</span>`;
-    return endsAt > now ? html`${moment(endsAt)} <span class="badge danger">active</span>` : moment(endsAt);
+    if (liftedAt !== null) return html`${secondOf(liftedAt)} <span class="badge">lifted</span>`;
+    return endsAt > now ? html`${secondOf(endsAt)} <span class="badge danger">active</span>` : secondOf(endsAt);
   };
   const rows = bans.map(
     (ban) =>
-      html`<tr><th scope="row">${moment(ban.startedAt)}</th><td>${end(ban)}</td><td class="number">${ban.level}</td><td class="long">${ban.reason}</td></tr>\n`,
+      html`<tr><th scope="row">${secondOf(ban.startedAt)}</th><td>${end(ban)}</td><td class="number">${ban.level}</td><td class="long">${ban.reason}</td></tr>\n`,
   );
   const columns = [{ name: 'Start' }, { name: 'End' }, { name: 'In a row', isNumber: true }, { name: 'Reason' }];
   return html`<section id="history" data-live aria-labelledby="history-heading"><h2 id="history-heading">Bans</h2>

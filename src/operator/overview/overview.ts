@@ -20,11 +20,15 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
     path: '',
     async handle(context) {
       const range = rangeIn(context.exchange.query);
+      const health = await healthSection(context);
+      // What is marked as wrong comes first.
+      const isWrong = health.text.includes('danger');
       const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console?range=${range.name}">Reload</a></p></div>
 ${degraded(context)}
+${isWrong ? health : ''}
 ${tiles(context.vitals)}
 ${await stored(context, range)}
-${await healthSection(context)}`;
+${isWrong ? '' : health}`;
       return page(context, { section: '', title: 'Overview', content });
     },
   },

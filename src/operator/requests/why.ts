@@ -1,7 +1,8 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { Html, html } from '../../http/docs/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
 import { count, foreign, onlyFor } from '../frame/element.ts';
@@ -27,7 +28,7 @@ async function why(context: ConsoleContext): Promise<Answer> {
 <h1>Why was this refused?</h1>
 <form class="search" role="search" aria-label="What to explain" action="/console/requests/why"><label for="q">Request id, or name, owner, id or prefix of a key</label>
 <div class="row"><input id="q" name="q" type="search" value="${text}" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"><button class="primary">Explain</button></div>
-<p class="hint">Every answer has its request id in the header <code>X-Request-Id</code> and in the body of an error.</p></form>
+<p class="hint">Every answer has its request id in the header <code>X-Request-Id</code>.</p></form>
 ${text === '' ? '' : await answerFor(context, text)}
 <p class="scope">${ownInstance(context)}</p>`;
   return page(context, { section: '/requests', title: 'Why was this refused?', content });
@@ -62,12 +63,28 @@ function verdict(request: RecentRequest, key?: ApiKey): Html {
   return html`<div class="verdict ${request.status === 429 ? 'refused' : request.status >= 400 ? 'failed' : 'served'}" role="status"><p><strong>${sentence}</strong></p>${details.map((each) => html`<p>${each}</p>`)}</div>`;
 }
 
+/** The same as a text that can be sent to the customer. */
+function draft(request: RecentRequest, key: ApiKey): Html {
+  const { sentence, details } = answerTo(request, key);
+  const parts = [sentence, ...details].flatMap(({ text }) => ` ${text}`.split('<'));
+  // Without the tags, which are all that has angle brackets.
+  const words = parts
+    .map((part) => part.slice(part.indexOf('>') + 1))
+    .join('')
+    .trim();
+  const { requestId, at, status, method, route } = request;
+  return html`<section aria-labelledby="draft-heading"><h2 id="draft-heading">An answer to the customer</h2>
+<div class="row"><textarea id="draft" rows="5" readonly aria-labelledby="draft-heading">Your request ${requestId} (${method} ${route}) of ${utc(at)} was answered with ${status}. ${new Html(words)}</textarea><button type="button" data-copy="draft" hidden>Copy</button></div>
+<p class="hint" id="copied" role="status"></p></section>`;
+}
+
 async function aboutRequest(context: ConsoleContext, key: ApiKey, request: RecentRequest): Promise<Html> {
   const { requestId, at, durationMs } = request;
   const all = context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
   const place = all.findIndex((each) => each.requestId === requestId);
   const around = all.slice(Math.max(0, place - AROUND), place + AROUND + 1);
   return html`${verdict(request, key)}
+${request.status >= 400 ? draft(request, key) : ''}
 <h2>The request</h2>
 <dl class="facts"><dt>Time</dt><dd>${secondOf(at)}</dd><dt>Answer</dt><dd>${statusBadge(request)}, after ${durationMs.toFixed(1)} ms</dd><dt>Route</dt><dd>${routeOf(request)}</dd><dt>Request id</dt><dd><code>${requestId}</code></dd>
 ${left('Minute', request.minuteRemaining, key.limits.minute)}${left('Day (UTC)', request.dayRemaining, key.limits.day)}</dl>

@@ -24,14 +24,14 @@ import { addressOf, cardTable, choiceLinks } from '../frame/list.ts';
 const SHOWN_MAX = 100;
 const COUNTED = ['Requests', ...OUTCOMES.slice(1).map(({ label }) => label)].map((name) => ({ name, isNumber: true }));
 const SORT_LABELS: Readonly<Record<UsageSort, string>> = {
-  requests: 'most requests first',
-  refused: 'most refused first',
-  errors: 'most errors first',
+  requests: 'most requests',
+  refused: 'most refused',
+  errors: 'most errors',
 };
 const HEADINGS: Readonly<Record<UsageSort, string>> = {
   requests: 'Busiest',
   refused: 'Most refused',
-  errors: 'Most errors:',
+  errors: 'Most failing',
 };
 
 /** The order that an address asks for. */
@@ -63,6 +63,7 @@ export async function sumsSection(
   return html`<section id="${group}s" data-live aria-labelledby="${group}s-heading">
 <h2 id="${group}s-heading">${heading(group, sort)} <small>in ${range.words}${period === range.period ? '' : ', whole hours'}</small></h2>
 ${most.length === 0 ? html`<p class="soft">None in ${range.words}.</p>` : sumsTable(group, most)}
+${group === 'route' ? html`<p class="scope">Requests with a key, of all instances, within a minute.</p>` : ''}
 </section>`;
 }
 

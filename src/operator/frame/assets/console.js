@@ -140,7 +140,7 @@ function offerCopying() {
         await navigator.clipboard.writeText(input.value);
         status.textContent = 'Copied.';
       } catch {
-        status.textContent = 'The browser does not allow copying. The key is selected: copy it by hand.';
+        status.textContent = 'The browser does not allow copying. The text is selected: copy it by hand.';
       }
     });
   }
