@@ -10,8 +10,8 @@ export const MISSING_DOCS = '/docs/*';
 
 /** Answers a request outside `/v1` with its page, or with 404. */
 export function respondPage(exchange: Exchange, pages: ReadonlyMap<string, PageHandler>): Answer | Promise<Answer> {
-  exchange.isApi = exchange.path === '*';
   if (exchange.path === '*') return { status: 204, headers: ['Allow', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST'] };
+  exchange.hasLimitHeaders = false;
   const page = hasFragment(exchange) ? undefined : pages.get(exchange.path);
   const missing = exchange.path.startsWith('/docs/') ? pages.get(MISSING_DOCS) : undefined;
   if (!page && missing) return missing(exchange);

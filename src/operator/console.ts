@@ -65,7 +65,6 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const imports = new Imports(options.storage);
   const find = createRouter([...ROUTES, ...(options.additions?.routes ?? [])]);
   return async (exchange) => {
-    exchange.isApi = false;
     try {
       return await respond(exchange);
     } catch (error) {

@@ -19,7 +19,6 @@ export function hostGate(names: readonly string[]): (exchange: Exchange) => Answ
     if (host === undefined) return undefined;
     const [, address, name = ''] = HOST.exec(host) ?? [];
     if (isIP(address ?? name) !== 0 || known.has(name.toLowerCase())) return undefined;
-    exchange.isApi = false;
     return misdirected(host);
   };
 }

@@ -20,7 +20,7 @@ export function withGrease(serve: Serve, seed: string): Serve {
     const send = exchange.answer.bind(exchange);
     exchange.answer = (answer) => {
       const { status, body = '' } = answer;
-      send(exchange.isApi ? greased(answer, `${seed}\n${status}\n${textOf(body)}`) : answer);
+      send(exchange.hasLimitHeaders ? greased(answer, `${seed}\n${status}\n${textOf(body)}`) : answer);
     };
     return serve(exchange);
   };

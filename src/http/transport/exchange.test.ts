@@ -107,7 +107,7 @@ test('an answer says what its type is and how long it may be kept, and has neith
 
 test('an answer outside the API has no limit headers', async () => {
   await using at = await answering((exchange) => {
-    exchange.isApi = false;
+    exchange.hasLimitHeaders = false;
     return OK;
   });
   const names = Object.keys(ownHeaders(await at.ask('GET /'))).filter((name) => name.includes('ratelimit'));

@@ -76,8 +76,8 @@ export class Exchange implements Holding {
   readonly requestId: string;
   /** True if the path is under `/v1` of the public listener. */
   isUnderV1 = false;
-  /** True if the answer carries the limit headers. */
-  isApi = true;
+  /** True if the answer carries the limit headers; at first on the public listener alone. */
+  hasLimitHeaders: boolean;
   path = '';
   query = NO_QUERY;
   params: Readonly<Record<string, string | undefined>> = {};
@@ -119,6 +119,7 @@ export class Exchange implements Holding {
     this.request = request;
     this.#response = response;
     this.#options = options;
+    this.hasLimitHeaders = options.listener !== 'operator';
     this.isLast = !response.shouldKeepAlive;
     const sentId = request.headers['x-request-id'];
     this.requestId = typeof sentId === 'string' && REQUEST_ID.test(sentId) ? sentId : options.newRequestId();
@@ -241,7 +242,7 @@ export class Exchange implements Holding {
 
   #headers(answer: Answer, bytes: number): string[] {
     const headers: string[] = [];
-    if (this.isApi) this.#addLimitHeaders(headers);
+    if (this.hasLimitHeaders) this.#addLimitHeaders(headers);
     headers.push('X-Request-Id', this.requestId);
     for (const text of this.#options.headers) headers.push(text);
     for (const text of this.ownHeaders) headers.push(text);

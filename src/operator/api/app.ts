@@ -21,7 +21,6 @@ export function createOperatorApi(options: OperatorApiOptions): (exchange: Excha
       includesRole(token.role, role) ? undefined : insufficientRole(role, token.role),
   });
   return async (exchange) => {
-    exchange.isApi = false;
     const { unix: now } = time.now();
     const { token, secret, refused } = await authenticateToken(storage, exchange.request, time.machine.now().unix);
     if (refused) return refused;

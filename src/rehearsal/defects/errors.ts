@@ -164,7 +164,7 @@ function keyOf({ request }: Exchange): string {
 
 /** Changes the errors of the API, but not refusals by the limits. */
 function ofErrors(change: Change): Fault {
-  return answering({ when: ({ isApi }) => isApi }, (answer, exchange) =>
+  return answering({ when: ({ hasLimitHeaders }) => hasLimitHeaders }, (answer, exchange) =>
     answer.code === undefined || answer.status === 429 ? answer : change(answer, exchange),
   );
 }

@@ -70,7 +70,7 @@ function missing(on: string, where: Where): DefectTable[string] {
     [`X-RateLimit-${header} is missing on ${answer}`, heading(where, `X-RateLimit-${header}`, () => '')],
   ]);
   const bare = answering(where, (answer, exchange) => {
-    exchange.isApi = false;
+    exchange.hasLimitHeaders = false;
     return answer;
   });
   const all = BARE.has(on) ? [[`no-limits-on-${on}`, [`a ${on} has no limit headers`, bare]]] : [];
