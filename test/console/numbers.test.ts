@@ -261,3 +261,32 @@ test('how full the catalog, the disk and the certificate are is marked from the 
     '!certificate until 2026-01-15 11:59 UTC',
   ]);
 });
+
+test('the next expiry of a key is its last day in the list, which is filtered by 7, 30 and 90 days', async () => {
+  await using service = await testService();
+  const now = service.clock.now().unix;
+  const days = [6, 8, 29, 31, 89, 91];
+  for (const day of days) await service.issue({ name: `in ${day} days`, expiresAt: now + day * DAY });
+  const operator = await signIn(service, 'viewer');
+  const found = async (expires: string) => {
+    const text = await operator.page(`/keys?expires=${expires}`);
+    return days.filter((day) => text.includes(`<bdi>in ${day} days</bdi>`));
+  };
+  assert.deepEqual(await found(''), days);
+  assert.deepEqual(await found('7d'), [6]);
+  assert.deepEqual(await found('30d'), [6, 8, 29]);
+  assert.deepEqual(await found('90d'), [6, 8, 29, 31, 89]);
+  assert.match(plain(await operator.page('/keys?expires=7d')), / in 6 days petcat_live_\w+… active until 2026-01-07 /);
+});
+
+test('“why” shows the three requests of the key before and after the one that is asked about', async () => {
+  await using service = await testService();
+  const { secret } = await service.issue();
+  for (let index = 0; index < 9; index += 1)
+    await service.call(secret, '/rate_limit', { headers: { 'x-request-id': `r${index}` } });
+  const text = await (await signIn(service, 'viewer')).page('/requests/why?q=r4');
+  assert.deepEqual(
+    [...text.matchAll(/data-request="(\w+)"/g)].map(([, id]) => id),
+    ['r7', 'r6', 'r5', 'r4', 'r3', 'r2', 'r1'],
+  );
+});
