@@ -6,7 +6,8 @@ import { listOf, suiteOf, worstOf } from '../../conformance/report.ts';
 import { LEVELS, type Level, type Report } from '../../conformance/rule.ts';
 import { RULES } from '../../conformance/rules.ts';
 import type { Pace } from '../../conformance/trial.ts';
-import { COLOURED, junitOf, PLAIN, tapOf, textOf } from '../../verdict/writer.ts';
+import { COLOURED, PLAIN, textOf } from '../../verdict/writer.ts';
+import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, UsageError } from '../invocation.ts';
 
 const CONCURRENCY_MAX = 200;
@@ -14,7 +15,7 @@ const REPEAT_MAX = 100;
 const PROGRESS_SECONDS = 1;
 const WORDS = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'not judged' };
 
-interface Options {
+interface Options extends Format {
   readonly key?: string;
   readonly limitedKey?: string;
   readonly otherEnvironmentKey?: string;
@@ -26,17 +27,13 @@ interface Options {
   readonly strict?: true;
   readonly concurrency: string;
   readonly repeat: string;
-  readonly json?: true;
-  readonly junit?: true;
-  readonly tap?: true;
   readonly list?: true;
 }
 
 /** Adds `conformance`. */
 export function addConformanceCommand(program: Command, invocation: Invocation): void {
   const collect = (value: string, before: readonly string[] = []) => [...before, value];
-  program
-    .command('conformance [url]')
+  withFormats(program.command('conformance [url]'))
     .description('Judge any server that claims the published interface, over HTTP, by its base address')
     .option('--key <key>', 'a key of the server (required)')
     .option('--limited-key <key>', 'a fresh key of the free plan, to be used up; without it limits are not judged')
@@ -49,11 +46,9 @@ export function addConformanceCommand(program: Command, invocation: Invocation):
     .option('--strict', 'exit with 3 if a rule could not be judged')
     .option('--concurrency <count>', 'how many requests ask for the last token at once', '16')
     .option('--repeat <count>', 'judge so many times, and report the worst verdict on each rule', '1')
-    .option('--json', 'print JSON')
-    .option('--junit', 'print JUnit XML')
-    .option('--tap', 'print TAP')
     .option('--list', 'list the rules, and judge nothing')
     .action(async (address: string | undefined, options: Options) => {
+      checkFormat(options);
       const wanted = readSelection(options);
       if (options.list) return invocation.print(options.json ? JSON.stringify(wanted) : listOf(wanted));
       const { report, failure } = await run(readAddress(address), options, invocation);
@@ -119,10 +114,9 @@ function realPace(invocation: Invocation): Pace {
   };
 }
 
-function printed(report: Report, { json, junit, tap }: Options, invocation: Invocation): string {
-  if (json) return JSON.stringify(report);
-  if (junit) return junitOf([suiteOf(report)]);
-  if (tap) return tapOf([suiteOf(report)]);
+function printed(report: Report, options: Options, invocation: Invocation): string {
+  const formatted = options.json ? JSON.stringify(report) : written([suiteOf(report)], options);
+  if (formatted !== undefined) return formatted;
   const style = invocation.hasColours('stdout') ? COLOURED : PLAIN;
   return textOf(suiteOf(report), { style, words: WORDS });
 }

@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { parseScript } from '../../rehearsal/script/script.ts';
 import { insertScript, readRehearsal } from '../../rehearsal/verdict/notes.ts';
-import { EXIT_CODES, outcomeOf, reportOf, reportText } from '../../rehearsal/verdict/report.ts';
+import { EXIT_CODES, outcomeOf, reportOf, reportText, suiteOf } from '../../rehearsal/verdict/report.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
+import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, settings, UsageError, withSettings } from '../invocation.ts';
 import { openDatabase } from '../running.ts';
 import { markForRehearsal } from './clock.ts';
-import { checkFormat, type Format, withFormats, written } from './format.ts';
 import { addRunCommand } from './run.ts';
 
 /** Adds `rehearse …`. */
@@ -23,7 +23,7 @@ export function addRehearseCommand(program: Command, invocation: Invocation): vo
       if (!rehearsal)
         throw new UsageError(`The key ${id} follows no script; keys create --rehearse issues one that does`);
       const made = reportOf(rehearsal);
-      const formatted = format.json ? JSON.stringify(made) : written([{ report: made, allowed: {} }], format);
+      const formatted = format.json ? JSON.stringify(made) : written([suiteOf(made)], format);
       invocation.print(formatted ?? reportText(made));
       const exitCode = EXIT_CODES[outcomeOf(made)];
       if (exitCode !== 0) throw new UsageError('', exitCode);

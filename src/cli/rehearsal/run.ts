@@ -11,12 +11,13 @@ import {
   outcomeOf,
   reportOf,
   runText,
+  suiteOf,
 } from '../../rehearsal/verdict/report.ts';
 import { COLOURED, PLAIN } from '../../verdict/writer.ts';
+import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, readDuration, UsageError } from '../invocation.ts';
 import { CommandNotStarted, runToEnd } from './command.ts';
 import { ExpectedFailures } from './expected.ts';
-import { checkFormat, type Format, withFormats, written } from './format.ts';
 import { openServiceStage, type Stage } from './stage.ts';
 
 /** A script to play, and the faults that do not count under it. */
@@ -117,7 +118,8 @@ async function run(scripts: readonly string[], words: readonly string[], context
     if (report.failure !== undefined) invocation.tell(`pet-catalog: ${report.failure}`);
   }
 
-  const formatted = options.json ? JSON.stringify(verdicts.map(({ report }) => report)) : written(verdicts, options);
+  const suites = verdicts.map(({ report, allowed: faults }) => suiteOf(report, faults));
+  const formatted = options.json ? JSON.stringify(verdicts.map(({ report }) => report)) : written(suites, options);
   output?.write(formatted ?? runText(verdicts, PLAIN));
   const style = invocation.hasColours('stdout') ? COLOURED : PLAIN;
   invocation.print((!output && formatted) || runText(verdicts, style));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type JudgedReport, suiteOf } from '../../rehearsal/verdict/report.ts';
-import { junitOf, tapOf } from '../../verdict/writer.ts';
-import { UsageError } from '../invocation.ts';
+import type { Suite } from '../verdict/verdict.ts';
+import { junitOf, tapOf } from '../verdict/writer.ts';
+import { UsageError } from './invocation.ts';
 
 /** The form in which verdicts are written; text unless another one is asked for. */
 export interface Format {
@@ -22,9 +22,8 @@ export function checkFormat({ json, junit, tap }: Format): void {
   }
 }
 
-/** Reports in the format, other than JSON; undefined for text. */
-export function written(judged: readonly JudgedReport[], { junit, tap }: Format): string | undefined {
-  const suites = judged.map(({ report, allowed }) => suiteOf(report, allowed));
+/** Verdicts in the format, other than JSON; undefined for text. */
+export function written(suites: readonly Suite[], { junit, tap }: Format): string | undefined {
   if (junit) return junitOf(suites);
   return tap ? tapOf(suites) : undefined;
 }
