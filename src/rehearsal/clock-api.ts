@@ -3,8 +3,8 @@ import { validator } from '../catalog/validate.ts';
 import { onceIdOf } from '../http/operations/idempotency.ts';
 import type { ApiOperation } from '../operator/api/operation.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
+import { type Turn, timeJson, turnTime } from './clock-turns.ts';
 import type { TurnedTime } from './turned-time.ts';
-import { type Turn, timeJson, turnTime } from './turns.ts';
 
 const TAG = 'clock';
 const EXAMPLE = { now: '2030-12-05T00:00:00Z', turnedBy: 127_440_000 };

@@ -6,8 +6,8 @@ import { count, duration, mistake, onlyFor, post } from '../operator/frame/eleme
 import { page } from '../operator/frame/layout.ts';
 import { utc } from '../stdx/time.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
+import { type Turn, turnTime } from './clock-turns.ts';
 import type { TurnedTime } from './turned-time.ts';
-import { type Turn, turnTime } from './turns.ts';
 
 const MINUTES = 'yyyy-mm-ddThh:mm'.length;
 

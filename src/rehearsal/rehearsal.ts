@@ -6,11 +6,11 @@ import type { SqlStorage } from '../storage/sql/storage.ts';
 import { withDate, withGrease } from './answers.ts';
 import { clockOperations } from './clock-api.ts';
 import { clockRoutes } from './clock-page.ts';
+import { markRehearsed, takeTurn } from './clock-turns.ts';
 import { type Defect, withDefects } from './defects/fault.ts';
 import { withScripts } from './script/scripted-app.ts';
 import { ScriptedKeys } from './script/scripted-key.ts';
 import type { TurnedTime } from './turned-time.ts';
-import { markRehearsed, takeTurn } from './turns.ts';
 import { rehearsalRoutes } from './verdict/pages.ts';
 
 /** The parts of a service in rehearsal. `src/service.ts` puts them in the place of the usual ones. */

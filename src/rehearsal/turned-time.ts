@@ -1,5 +1,5 @@
 import type { Moment, Time } from '../stdx/time.ts';
-import type { ShownTime } from './turns.ts';
+import type { ShownTime } from './clock-turns.ts';
 
 /**
  * Time that can be put forward, and continues from there at its usual pace. All readings move: turning `unix` alone

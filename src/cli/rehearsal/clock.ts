@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
-import { isTaken, markRehearsed, type ShownTime, type Turn, timeJson, turnTime } from '../../rehearsal/turns.ts';
+import { isTaken, markRehearsed, type ShownTime, type Turn, timeJson, turnTime } from '../../rehearsal/clock-turns.ts';
 import type { Purpose } from '../../storage/migrate.ts';
 import { isServed } from '../../storage/open.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
