@@ -8,7 +8,7 @@ import type { Report } from '../../../src/conformance/rule.ts';
 import type { ManualClock } from '../clock.ts';
 import type { TestService } from '../service.ts';
 
-const STARTED: Channel = channel('http.server.request.start');
+const CREATED: Channel = channel('http.server.response.created');
 
 /** Has every server of this process write a manual clock's time as `Date`, as a server does that tells its own time. */
 function writeDates(clock: ManualClock): Disposable {
@@ -16,8 +16,8 @@ function writeDates(clock: ManualClock): Disposable {
     const { response } = message as { response: ServerResponse };
     response.setHeader('Date', new Date(clock.now().unix * 1000).toUTCString());
   };
-  STARTED.subscribe(write);
-  return { [Symbol.dispose]: () => void STARTED.unsubscribe(write) };
+  CREATED.subscribe(write);
+  return { [Symbol.dispose]: () => void CREATED.unsubscribe(write) };
 }
 
 /** Judges a service under a manual clock; waiting turns the clock. */
