@@ -3,6 +3,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { noteOperatorUrl } from '../src/cli/running.ts';
 import { run } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
@@ -13,6 +14,7 @@ test('a wrong command line exits with 2 and says what to write, any other failur
   const cwd = folder.path;
   await run(['keys', 'create', '--name', 'first'], { cwd });
   writeFileSync(join(cwd, 'bad.ndjson'), '{"name":""}\n{"name":1}\n');
+  writeFileSync(join(cwd, 'one.ndjson'), '{"name":""}\n');
   const enterprise = ['keys', 'create', '--name', 'x', '--plan', 'enterprise'];
   for (const [args, code, said] of [
     [[...enterprise, '--per-minute', '5'], 2, '--per-minute and --per-day go together'],
@@ -32,6 +34,7 @@ test('a wrong command line exits with 2 and says what to write, any other failur
     [['categories', 'import', 'names'], 2, 'Cannot tell the format of names by its extension; add --format'],
     [['categories', 'delete', '0'], 2, 'The id is "0"; write a whole number'],
     [['categories', 'import', 'bad.ndjson'], 1, 'Nothing was imported: bad.ndjson has 2 invalid records'],
+    [['categories', 'import', 'one.ndjson'], 1, 'Nothing was imported: one.ndjson has 1 invalid record'],
     [['transfer', '--to', 'sqlite:x.db'], 2, '--from: name the database with --from, or in FROM_URL or FROM_URL_FILE'],
     [['transfer', '--from', 'sqlite:x.db'], 2, '--to: name the database with --to, or in TO_URL or TO_URL_FILE'],
     [['doctor', '--to', 'x.db'], 2, '--backup and --to go with --repair'],
@@ -135,6 +138,11 @@ test('tokens are listed with their state, and a login has the role of an adminis
     short: `active until ${short.expiresAt}`,
     gone: `revoked ${revokedAt}`,
   });
+  database.exec(
+    `UPDATE operator_tokens SET expires_at = ${Date.parse(short.expiresAt) / 1_000 - 7_200} WHERE name = 'short'`,
+  );
+  const ended = new Date(Date.parse(short.expiresAt) - 7_200_000).toISOString().replace('.000', '');
+  assert.equal((await states()).short, `expired ${ended}`);
   const roles = async (...args: string[]) => {
     await run(['console', 'login', ...args], { cwd });
     return database.prepare('SELECT role FROM console_logins ORDER BY rowid DESC LIMIT 1').get()?.role;
@@ -157,4 +165,14 @@ test('what a reading command prints is on one line for each row, without control
   assert.equal(statSync(join(cwd, 'kept/one.db')).mode & 0o777, 0o600);
   const { stderr } = await run(['restore', 'kept/one.db'], { cwd });
   assert.match(stderr, /^Restored the database \S+; the old one is \S+\n$/);
+});
+
+test('the help of a command has the default of each setting, and the note of an address is private', async () => {
+  using folder = temporaryFolder();
+  const { code, stdout } = await run(['serve', '--help'], { cwd: folder.path });
+  assert.equal(code, 0);
+  assert.match(stdout.replaceAll(/\s+/g, ' '), / --port <value> its port; 0 picks a free one \(default: 8080\) /);
+  const file = join(folder.path, 'a.db');
+  using _note = noteOperatorUrl({ engine: 'sqlite', file }, 'http://127.0.0.1:1');
+  assert.equal(statSync(`${file}.operator`).mode & 0o777, 0o600);
 });
