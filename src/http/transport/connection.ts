@@ -84,7 +84,10 @@ export class Connection implements Reader {
   begin(exchange: Exchange): void {
     if (this.#failed || this.latest?.isLast) return;
     // Only for these, because the check takes time: other protocols show at once, or by another version.
-    if (this.#begun === 0 || exchange.request.httpVersion !== '1.1') this.#refuseOtherProtocols(exchange);
+    const isChecked = this.#begun === 0 || exchange.request.httpVersion !== '1.1';
+    if (isChecked && namesAnotherProtocol(exchange.request, this.#input.slice)) {
+      exchange.fail(new CatalogError('malformed_request', 'The request line names another protocol; send HTTP/1.1'));
+    }
     this.#begun += 1;
     this.latest = exchange;
     exchange.account = this;
@@ -95,11 +98,6 @@ export class Connection implements Reader {
       exchange.hold();
       if (this.#waiting.length === 1) this.#serveWaiting();
     }
-  }
-
-  #refuseOtherProtocols(exchange: Exchange): void {
-    if (!namesAnotherProtocol(exchange.request, this.#input.slice)) return;
-    exchange.fail(new CatalogError('malformed_request', 'The request line names another protocol; send HTTP/1.1'));
   }
 
   /** Called when an answer was sent, or can no longer be sent. */
@@ -176,8 +174,7 @@ export class Connection implements Reader {
   }
 
   #mayRun(exchange: Exchange): boolean {
-    if (this.#ended) return false;
-    if (this.#running.length === 0) return true;
+    if (this.#ended || this.#running.length === 0) return !this.#ended;
     if (this.heldBytes >= CONNECTION_BYTES_MAX) return false;
     return this.#running.length < RUNNING_MAX && this.#running.every(isSafe) && isSafe(exchange);
   }
