@@ -1,6 +1,6 @@
 import { AUDIT_ACTIONS, type AuditEntry, type AuditQuery } from '../catalog/audit.ts';
 import { auditCsv } from '../catalog/operator/csv.ts';
-import { type Html, html } from '../http/docs/html.ts';
+import { type Html, html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';

@@ -1,7 +1,7 @@
 import findMyWay from 'find-my-way';
 import { CatalogError } from '../catalog/error.ts';
-import { html } from '../http/docs/html.ts';
 import { errorAnswer, methodNotAllowed } from '../http/errors.ts';
+import { html } from '../http/html.ts';
 import type { PageHandler } from '../http/pages.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { auditRoutes } from './audit.ts';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { quote } from '../catalog/validate.ts';
-import { html } from '../http/docs/html.ts';
 import { refusal } from '../http/errors.ts';
+import { html } from '../http/html.ts';
 import type { Answer, Exchange } from '../http/transport/exchange.ts';
 
 /** A host, in brackets if it is an IPv6 address, and maybe a port (RFC 9110, section 7.2). */

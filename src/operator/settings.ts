@@ -1,4 +1,4 @@
-import { type Html, html } from '../http/docs/html.ts';
+import { type Html, html } from '../http/html.ts';
 import type { ConsoleRoute, ShownSetting } from './frame/context.ts';
 import { count, empty } from './frame/element.ts';
 import { page } from './frame/layout.ts';

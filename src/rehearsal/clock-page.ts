@@ -1,5 +1,5 @@
 import { CatalogError } from '../catalog/error.ts';
-import { html } from '../http/docs/html.ts';
+import { html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../operator/frame/context.ts';
 import { count, duration, mistake, onlyFor, post } from '../operator/frame/element.ts';

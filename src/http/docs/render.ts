@@ -1,11 +1,11 @@
 import { shippedFile } from '../../shipped.ts';
+import { type Html, html } from '../html.ts';
 import type { Operation } from '../operations/operation.ts';
 import { MISSING_DOCS } from '../pages.ts';
 import type { ContractServer, DescribedApi } from './described.ts';
 import { deprecatedOperations } from './guide/generated.ts';
 import { type Section, sectionsOf, withServedLinks } from './guide/markdown.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
-import { type Html, html } from './html.ts';
 import { publicApi } from './openapi.ts';
 import type { ReferenceApi } from './reference/api.ts';
 import { operationsOf } from './reference/contract.ts';

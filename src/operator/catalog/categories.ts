@@ -2,7 +2,7 @@ import type { Category } from '../../catalog/category.ts';
 import { FILE_FORMATS, type FileFormat, writeCategories } from '../../catalog/category-file.ts';
 import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { auditTable } from '../audit.ts';
 import {

@@ -6,7 +6,7 @@ import {
   readCategories,
 } from '../../catalog/category-file.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
 import { count, csrfField, foreign, numberCell, table } from '../frame/element.ts';

@@ -1,6 +1,6 @@
 import type { Order } from '../../catalog/order.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn } from '../frame/context.ts';
 import { count, empty, foreign, moment, pager } from '../frame/element.ts';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
 import { clock, count, moment, table, utcDay } from '../frame/element.ts';
 import { isByDay, type Range, stepsOf } from './range.ts';

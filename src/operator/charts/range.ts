@@ -1,5 +1,5 @@
 import { stepStart, type UsagePeriod } from '../../catalog/usage.ts';
-import type { Html } from '../../http/docs/html.ts';
+import type { Html } from '../../http/html.ts';
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { choiceLinks } from '../frame/list.ts';
 

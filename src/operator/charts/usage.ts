@@ -1,5 +1,5 @@
 import { durationWithin, type Outcome, type RoutePoint, sumDurations, type UsageCounts } from '../../catalog/usage.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { ConsoleContext } from '../frame/context.ts';
 import { count } from '../frame/element.ts';
 import { type ChartOptions, chart } from './chart.ts';

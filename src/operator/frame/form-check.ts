@@ -1,5 +1,5 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 
 /** The mistakes in a form, by the name of the field; by the empty name, with the form as a whole. */
 export type Mistakes = ReadonlyMap<string, string>;

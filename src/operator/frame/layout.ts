@@ -1,5 +1,5 @@
 import { type Asset, readAsset } from '../../http/docs/asset.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { lookUp } from '../requests/look-up.ts';
 import type { ConsoleContext } from './context.ts';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { count } from './element.ts';
 
 /** Parts that lists have in common: filters, columns that become cards on a phone, numbered pages. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type ApiKey, keyRevoked, ROTATION_GRACE_MAX_SECONDS } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { changeKey, liftBan, revokeKey, rotateKey } from '../../catalog/operator/key-changes.ts';
-import { html } from '../../http/docs/html.ts';
+import { html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../frame/context.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName, planNamed } from '../../catalog/plan.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
 import { field } from '../frame/context.ts';
 import { count } from '../frame/element.ts';

@@ -3,7 +3,7 @@ import { banAt } from '../../catalog/ban.ts';
 import { keysCsv } from '../../catalog/operator/csv.ts';
 import { issueKey } from '../../catalog/operator/key-changes.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import {

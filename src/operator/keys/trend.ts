@@ -1,5 +1,5 @@
 import type { UsagePoint } from '../../catalog/usage.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { count } from '../frame/element.ts';
 
 /** The bars of a trend: the last hour, by five minutes. */

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { CERTIFICATE_SECONDS_MIN } from '../../telemetry/events.ts';
 import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
 import type { ConsoleContext } from '../frame/context.ts';

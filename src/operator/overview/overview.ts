@@ -1,6 +1,6 @@
 import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { firstStep, type Range, rangeIn, rangeLinks } from '../charts/range.ts';
 import { apiCharts, milliseconds } from '../charts/usage.ts';
 import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';

@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import type { ErrorCode } from '../../catalog/error.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { count } from '../frame/element.ts';
 

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { type ConsoleContext, SEARCH_CHARACTERS_MAX } from '../frame/context.ts';
 import { foreign } from '../frame/element.ts';
 

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { USAGE_PERIODS } from '../../catalog/usage.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import type { ConsoleContext } from '../frame/context.ts';

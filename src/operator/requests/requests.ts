@@ -1,6 +1,6 @@
 import { ERROR_CODES } from '../../catalog/error.ts';
-import { type Html, html } from '../../http/docs/html.ts';
 import { STATUS_OF } from '../../http/errors.ts';
+import { type Html, html } from '../../http/html.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';

@@ -1,5 +1,5 @@
 import { outcomeOf } from '../../catalog/usage.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { OUTCOMES } from '../charts/usage.ts';

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
-import { Html, html } from '../../http/docs/html.ts';
+import { Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';

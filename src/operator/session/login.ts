@@ -1,5 +1,5 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { html } from '../../http/docs/html.ts';
+import { html } from '../../http/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { type ConsoleOptions, type ConsoleRoute, field, insufficientRole, may, seeOther } from '../frame/context.ts';
 import { count, empty, foreign, moment, post } from '../frame/element.ts';

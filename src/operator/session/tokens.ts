@@ -7,7 +7,7 @@ import {
   revokeToken,
   roleNamed,
 } from '../../catalog/operator/token.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, may, seeOther } from '../frame/context.ts';

@@ -1,5 +1,5 @@
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { firstStep, type Range } from '../charts/range.ts';
 import type { ConsoleContext, ConsoleOptions } from '../frame/context.ts';
 import { empty, onlyFor } from '../frame/element.ts';

@@ -1,6 +1,6 @@
 import { usageCsv } from '../../catalog/operator/csv.ts';
 import { allUsageRows, usageSteps } from '../../catalog/operator/usage-rows.ts';
-import { html } from '../../http/docs/html.ts';
+import { html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';

@@ -14,7 +14,7 @@ import {
   type UsageSum,
   weightOf,
 } from '../../catalog/usage.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { firstStep, type Range } from '../charts/range.ts';
 import { milliseconds, OUTCOMES } from '../charts/usage.ts';
 import type { ConsoleContext } from '../frame/context.ts';

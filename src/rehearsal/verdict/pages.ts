@@ -1,6 +1,6 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { issueKey, keyWithId } from '../../catalog/operator/key-changes.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, nothingHere } from '../../operator/frame/context.ts';
 import { empty, foreign, mistake, onlyFor, post, table } from '../../operator/frame/element.ts';

@@ -1,6 +1,6 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { validator } from '../../catalog/validate.ts';
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import type { ConsoleContext, ConsoleRoute } from '../../operator/frame/context.ts';
 import { csrfField, mistake } from '../../operator/frame/element.ts';

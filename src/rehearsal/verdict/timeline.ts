@@ -1,4 +1,4 @@
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { count, duration, table } from '../../operator/frame/element.ts';
 import { type Judged, judge, RULES } from './judge.ts';
 import type { Note, Rehearsed } from './note.ts';

@@ -1,5 +1,5 @@
 import { Marked, type Token, type Tokens } from 'marked';
-import { Html, html } from '../html.ts';
+import { Html, html } from '../../html.ts';
 import { codeBlock, type Sample, sampleTabs } from '../samples/block.ts';
 import { inEveryLanguage } from '../samples/curl.ts';
 import { LANGUAGES } from '../samples/languages.ts';

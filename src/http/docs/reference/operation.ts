@@ -1,5 +1,5 @@
+import { type Html, html } from '../../html.ts';
 import { inline } from '../guide/markdown.ts';
-import { type Html, html } from '../html.ts';
 import { codeBlock, sampleTabs } from '../samples/block.ts';
 import { LANGUAGES } from '../samples/languages.ts';
 import { sampleRequest } from '../samples/request.ts';

@@ -1,5 +1,5 @@
+import { type Html, html } from '../../html.ts';
 import { inline } from '../guide/markdown.ts';
-import { type Html, html } from '../html.ts';
 import type { NavigationGroup } from '../site.ts';
 import type { ReferenceApi } from './api.ts';
 import { sharedErrors } from './contract.ts';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../../html.ts';
 import { exampleOf, sampleQuery } from '../samples/request.ts';
 import type { ReferenceApi } from './api.ts';
 import type { Field, ReferenceOperation } from './contract.ts';

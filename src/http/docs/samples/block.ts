@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../../html.ts';
 import { highlight } from './highlight.ts';
 
 /** Code in one language. */

@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { type Html, html } from '../../html.ts';
 
 const C_LIKE = ['//[^\\n]*'];
 const SCRIPT_WORDS =
