@@ -59,8 +59,8 @@ export interface LimitStorage {
   /** Replaces the counts of each key named, for a process that counts alone. */
   saveCounts(counts: readonly WindowCounts[]): Promise<void>;
   /**
-   * Merges counts into those of each key, as `merged` does after `capped` at `now` (Unix seconds). So several instances
-   * may save in any order.
+   * Merges counts into those of each key, as `merged` does after `capped` at `now` (Unix seconds), which is read once
+   * no other instance can store any. So several may save in any order, however long one is held up.
    */
-  raiseCounts(counts: readonly WindowCounts[], now: number): Promise<void>;
+  raiseCounts(counts: readonly WindowCounts[], now: () => number): Promise<void>;
 }

@@ -11,6 +11,12 @@ export type Failure = 'busy' | 'unavailable' | 'full' | 'unknown';
 /** A statement in the spelling of each engine, with the values that it binds. */
 export type Statement = Pick<Sql, 'sql' | 'text' | 'values'>;
 
+/**
+ * A lock that transactions of all processes share. `writers`: of those that decide by what they read. `counts`: of
+ * those that raise counts, so that each reads the clock after everything it meets was stored.
+ */
+export type Lock = 'writers' | 'counts';
+
 /** Runs statements: a database, or a transaction in it. */
 export interface Connection {
   /** The rows that a statement returns. Throws what the engine throws, as `run` does. */
@@ -41,8 +47,8 @@ export interface Engine {
   readonly place: string;
   /** Classifies an error of this engine by its code; undefined for a defect. */
   classify(error: unknown): Failure | undefined;
-  /** Takes the writers' lock until the transaction ends: one holder at a time, in all processes. */
-  lockWriters(trx: Transaction): Promise<void>;
+  /** Takes a lock until the transaction ends: one holder at a time, in all processes. */
+  lock(trx: Transaction, what: Lock): Promise<void>;
   /** Called at the start of a transaction that may be large, where reads would otherwise wait for its end. */
   startLarge?(): void;
   /** The connection for reads beside a large transaction; undefined while there is none. */

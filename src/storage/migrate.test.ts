@@ -107,10 +107,10 @@ test('a migration waits for a writer that is under way, and neither blocks the o
   skip: noPostgres,
 }, async () => {
   await using database = await postgresPlace();
-  const { db, lockWriters } = await openEngine(database.address, { patient: true });
+  const { db, lock } = await openEngine(database.address, { patient: true });
   await undo(database.address);
   const upgrade = await db.transaction(async (trx) => {
-    await lockWriters(trx);
+    await lock(trx, 'writers');
     await trx.run(sql`lock table api_keys in row exclusive mode`);
     const opened = openEngine(database.address);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import type { Connection, Database, Transaction } from './engine.ts';
+import type { Connection, Database, Engine } from './engine.ts';
 import type { Int64 } from './sql/tables.ts';
 
 /**
@@ -48,15 +48,14 @@ const NO_TABLE = new Set<unknown>([1, '42P01']);
 interface MigrateOptions {
   readonly int64: Int64;
   readonly purpose: Purpose;
-  /** That of the engine. */
-  lockWriters(trx: Transaction): Promise<void>;
+  readonly lock: Engine['lock'];
 }
 
 /**
  * Brings the tables up to date, in one transaction, or throws that they are not if that is not the purpose. Throws what
  * the engine throws.
  */
-export async function migrate(db: Database, { int64, purpose, lockWriters }: MigrateOptions): Promise<void> {
+export async function migrate(db: Database, { int64, purpose, lock }: MigrateOptions): Promise<void> {
   const applied = await appliedMigrations(db).catch((error) => {
     if (NO_TABLE.has(error.errcode ?? error.code)) return [];
     throw error;
@@ -73,7 +72,7 @@ export async function migrate(db: Database, { int64, purpose, lockWriters }: Mig
   for (const [, load] of pending) await load();
   await db.transaction(async (trx) => {
     // Instances write meanwhile: one that has the lock of a table could wait for another that this has.
-    await lockWriters(trx);
+    await lock(trx, 'writers');
     // Named and filled as by Kysely, the library of earlier releases: this one reads their table, and they read it.
     await trx.run(sql`
       create table if not exists kysely_migration (

@@ -73,7 +73,7 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
   await using target = await open(to, 'serve');
   try {
     return await target.db.transaction(async (into) => {
-      await target.engine.lockWriters(into);
+      await target.engine.lock(into, 'writers');
       await assertEmpty(into, to);
       const copied = await copy(source, { into, onProgress });
       const total = copied.reduce((sum, { rows }) => sum + rows, 0);
@@ -125,7 +125,7 @@ async function copy(
   { into, onProgress }: { into: Transaction; onProgress: Transfer['onProgress'] },
 ): Promise<TransferredTable[]> {
   return source.db.transaction(async (from) => {
-    await source.engine.lockWriters(from);
+    await source.engine.lock(from, 'writers');
     let total = 0;
     for (const table of TABLES) total += await countRows(from, table);
     let done = 0;

@@ -97,6 +97,26 @@ test('a storage that hangs delays a ban by a quarter of a second at most', async
   assert.ok(world.time.nowMs - sinceMs <= 260, `it took ${world.time.nowMs - sinceMs} ms`);
 });
 
+test('a save that is held up for seconds shortens no window that another instance stored meanwhile', async (t) => {
+  using world = await startInstances(2);
+  const key = await world.issue();
+  await world.charge(0, key);
+  await world.time.pass(1_000);
+  const [slow] = world.servers;
+  slow?.ways.database.start('down', 57_000);
+  await world.charge(0, key);
+  await world.time.pass(57_100);
+  const legs = t.mock.method(slow?.ways.database ?? assert.fail(), 'legMs', () => 3_000);
+  await world.time.pass(2_000);
+  const { minute } = await world.charge(1, key);
+  await world.time.pass(20_000);
+  assert.ok(legs.mock.callCount() > 3, 'the save is over');
+  assert.equal(
+    world.database.read<{ minute_ends: number }>('select * from window_counts')?.[0]?.minute_ends,
+    minute.reset,
+  );
+});
+
 test('a process that was suspended keeps no lifted ban, and tells no moment long past', async () => {
   using world = await startInstances(2);
   const [key, other, third] = [await world.issue(), await world.issue(), await world.issue()];

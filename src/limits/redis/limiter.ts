@@ -214,7 +214,7 @@ export class RedisLimiter implements WindowLimiter {
         // Yields, so that requests are served in between.
         if (first > 0) await nextTurn();
         const counts = unsaved.slice(first, first + KEYS_PER_SAVE);
-        await this.#options.storage.limits.raiseCounts(counts, this.#redis.now().latest.unix);
+        await this.#options.storage.limits.raiseCounts(counts, () => this.#redis.now().latest.unix);
         // Counts that changed during the save stay unsaved.
         for (const each of counts) if (this.#unsaved.get(each.keyId) === each) this.#unsaved.delete(each.keyId);
       }

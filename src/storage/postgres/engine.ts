@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import sql, { raw } from 'sql-template-tag';
 import { withoutPassword } from '../../config.ts';
-import type { Connection, Database, Engine, Failure, Statement, Transaction } from '../engine.ts';
+import type { Connection, Database, Engine, Failure, Lock, Statement, Transaction } from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import { one } from '../sql/statement.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -16,8 +16,8 @@ const CONNECTIONS_MAX = 10;
 const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 900;
 const READ_AT_ONCE = 1_000;
-/** The advisory lock that serialises writing transactions, so that each may decide by what it reads. */
-const WRITERS_LOCK = 7_251_002;
+/** The advisory lock of each kind. */
+const LOCKS: Record<Lock, number> = { writers: 7_251_002, counts: 7_251_004 };
 
 /** SQLSTATEs with which the server ends the connection. (The severity would say so too, but it is localised.) */
 const ENDS_CONNECTION = /^(08|25P03|25P04|57P|58|XX)/;
@@ -62,7 +62,7 @@ export async function openPostgres(url: string, { purpose, patient }: PostgresOp
     db: new PostgresDatabase(pool),
     place: withoutPassword(url),
     classify,
-    lockWriters,
+    lock,
     // The server writes, so nothing here blocks the event loop.
     finishLarge: async () => {},
     announce: async (trx) => {
@@ -80,8 +80,8 @@ async function sizeOf(pool: pg.Pool) {
   return { databaseBytes: Number(rows[0]?.bytes), logBytes: 0, diskFreeBytes: Number.NaN };
 }
 
-async function lockWriters(trx: Connection): Promise<void> {
-  await trx.all(sql`select pg_advisory_xact_lock(${raw(`${WRITERS_LOCK}`)})`);
+async function lock(trx: Connection, what: Lock): Promise<void> {
+  await trx.all(sql`select pg_advisory_xact_lock(${raw(`${LOCKS[what]}`)})`);
 }
 
 /** A pool in which a broken connection fails only the queries on it. */
@@ -123,7 +123,7 @@ async function prepare(url: string, purpose: Purpose): Promise<void> {
       throw new Error(`PostgreSQL is ${version}; ${SERVER_VERSION_MIN} or later is needed`);
     }
     if (encoding !== 'UTF8') throw new Error(`the encoding of the database is ${encoding}; create it with UTF8`);
-    await migrate(db, { purpose, int64: 'bigint', lockWriters });
+    await migrate(db, { purpose, int64: 'bigint', lock });
   } catch (error) {
     throw error instanceof ConnectionLost ? error.cause : error;
   } finally {

@@ -34,11 +34,11 @@ export class SqlLimits implements LimitStorage {
     return this.#transactions.transactUnlocked((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
   }
 
-  raiseCounts(counts: readonly WindowCounts[], now: number): Promise<void> {
-    // Every instance locks rows in key order, so that two that save the same keys cannot deadlock.
-    const inOrder = counts.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1));
-    return this.#transactions.transactUnlocked((trx) =>
-      this.#raiseCounts.run(trx, inOrder.map(fromCounts), mergedAt(now)),
+  raiseCounts(counts: readonly WindowCounts[], now: () => number): Promise<void> {
+    // The clock is read under the lock: a window that another instance stored was counted before that.
+    return this.#transactions.transact(
+      (trx) => this.#raiseCounts.run(trx, counts.map(fromCounts), mergedAt(now())),
+      'counts',
     );
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { manualClock } from '../../../test/kit/clock.ts';
-import { issueMany, NOW } from '../../../test/kit/storage/bench.ts';
+import { NOW } from '../../../test/kit/storage/bench.ts';
 import { openStorage } from '../open.ts';
 
 /** Two instances that lock the same rows in opposite orders deadlock: every row is written in the order of its key. */
@@ -32,17 +32,6 @@ function shuffled(names: readonly string[]): { ordered: string[]; unordered: str
   const ordered = names.toSorted();
   return { ordered, unordered: ORDER.map((place) => ordered[place] ?? assert.fail()) };
 }
-
-test('counts are raised in the order of their keys', async (t) => {
-  await using storage = await open();
-  const { ordered, unordered } = shuffled((await issueMany(storage, ORDER.length)).map(({ key }) => key.id));
-  const written = keysWritten(t, ordered);
-  await storage.limits.raiseCounts(
-    unordered.map((keyId) => ({ keyId, minuteEnds: NOW, minuteUsed: 1, day: 3, dayUsed: 1 })),
-    NOW,
-  );
-  assert.deepEqual(written, [ordered]);
-});
 
 test('usage is added in the order of its keys, and of its routes', async (t) => {
   await using storage = await open();

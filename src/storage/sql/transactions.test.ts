@@ -29,7 +29,7 @@ async function openBench(changes: Partial<Engine> = {}) {
     ...sqlite,
     place: 'the place',
     classify: (error) => (error instanceof DatabaseError ? error.failure : undefined),
-    lockWriters: async () => void told.push(['lock']),
+    lock: async () => void told.push(['lock']),
     ...changes,
   };
   const transactions = new Transactions(engine, time.process(), {

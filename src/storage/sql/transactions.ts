@@ -3,7 +3,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Change, OnChange } from '../../catalog/storage.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import type { Connection, Engine, Failure, Transaction } from '../engine.ts';
+import type { Connection, Engine, Failure, Lock, Transaction } from '../engine.ts';
 import { type Following, followChanges, noteChangedKey, readChangedKeys, readVersions } from './change-feed.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -80,12 +80,12 @@ export class Transactions {
   }
 
   /**
-   * Runs a durable transaction of its own, serialised with every other one in all processes, so that it may decide by
-   * what it reads. Throws `unavailable` with nothing stored, or `outcome_unknown`.
+   * Runs a durable transaction of its own, serialised with every other one of the same lock in all processes, so that
+   * it may decide by what it reads. Throws `unavailable` with nothing stored, or `outcome_unknown`.
    */
-  transact<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
+  transact<T>(work: (trx: Transaction) => Promise<T>, lock: Lock = 'writers'): Promise<T> {
     return this.transactUnlocked(async (trx) => {
-      await this.#engine.lockWriters(trx);
+      await this.#engine.lock(trx, lock);
       return work(trx);
     });
   }

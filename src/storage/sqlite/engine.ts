@@ -34,7 +34,7 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
   const db = new SqliteDatabase(connection, { file, reader });
   try {
     if (purpose === 'serve') emptyLog(connection, file);
-    await migrate(db, { int64: 'integer', purpose, lockWriters });
+    await migrate(db, { int64: 'integer', purpose, lock });
   } catch (error) {
     await db.close();
     throw notOpened(file, error);
@@ -44,7 +44,7 @@ export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Pr
     db,
     place: file,
     classify,
-    lockWriters,
+    lock,
     startLarge: () => db.startLarge(),
     reader: () => db.reader,
     finishLarge: () => db.finishLarge(),
@@ -71,7 +71,7 @@ function emptyLog(connection: SqliteConnection, file: string): void {
 }
 
 /** BEGIN IMMEDIATE has already taken the write lock. */
-async function lockWriters(): Promise<void> {}
+async function lock(): Promise<void> {}
 
 function classify(error: unknown): Failure | undefined {
   if (error instanceof LogNotSynced || error instanceof CommitLost) return 'unknown';

@@ -44,8 +44,8 @@ export function limitsContract(check: Check): void {
       const counts = ids.map((keyId, index) => ({ keyId, ...capped(round[index] as Counts, NOW) }));
       // Two at once, as two instances do it.
       await Promise.all([
-        storage.limits.raiseCounts(counts, NOW),
-        storage.limits.raiseCounts(counts.toReversed(), NOW),
+        storage.limits.raiseCounts(counts, () => NOW),
+        storage.limits.raiseCounts(counts.toReversed(), () => NOW),
       ]);
       for (const { keyId, ...each } of counts) {
         const before = kept.get(keyId);
@@ -67,7 +67,7 @@ export function limitsContract(check: Check): void {
     await storage.limits.saveCounts(pairs.map(({ keyId, stored }) => ({ keyId, ...stored })));
     await storage.limits.raiseCounts(
       pairs.map(({ keyId, added }) => ({ keyId, ...added })),
-      NOW,
+      () => NOW,
     );
     assert.deepEqual(
       await storage.limits.counts(pairs.map(({ keyId }) => keyId)),
