@@ -26,8 +26,9 @@ import { Examination } from './overview/examination.ts';
 import { overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
 import { requestRoutes } from './requests/requests.ts';
 import { whyRoutes } from './requests/why.ts';
+import { checkCsrf, checkOrigin } from './session/csrf.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
-import { checkCsrf, checkOrigin, findSession } from './session/session.ts';
+import { findSession } from './session/session.ts';
 import { tokenRoutes } from './session/tokens.ts';
 import { settingsRoutes } from './settings.ts';
 import { createMost } from './usage/most.ts';
@@ -63,7 +64,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const { time, examine } = options;
   const examination = examine && new Examination({ examine, time: time.machine });
   const imports = new Imports(options.storage);
-  const find = createRouter([...ROUTES, ...(options.additions?.routes ?? [])]);
+  const find = consoleRouter([...ROUTES, ...(options.additions?.routes ?? [])]);
   return async (exchange) => {
     try {
       return await respond(exchange);
@@ -137,7 +138,7 @@ type Found =
   | { readonly route?: undefined; readonly allow: string };
 
 /** Creates a router that also sets the route and parameters of the exchange. It throws `not_found`. */
-function createRouter(routes: readonly ConsoleRoute[]): (exchange: Exchange) => Found {
+function consoleRouter(routes: readonly ConsoleRoute[]): (exchange: Exchange) => Found {
   const router = findMyWay({ ignoreTrailingSlash: true });
   for (const route of routes) router.on(route.method, `/console${route.path}`, () => {}, route);
   return (exchange) => {

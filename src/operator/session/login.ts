@@ -6,7 +6,8 @@ import { count, empty, foreign, moment, post } from '../frame/element.ts';
 import { readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
 import { cardTable } from '../frame/list.ts';
-import { checkOrigin, isSecure, LoginAttempts, noSessionCookie, openSession } from './session.ts';
+import { checkOrigin } from './csrf.ts';
+import { isSecure, LoginAttempts, noSessionCookie, openSession } from './session.ts';
 
 const FORM_BYTES_MAX = 4 * 1024;
 

@@ -1,12 +1,12 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { hashSecret } from '../../catalog/api-key.ts';
-import { CatalogError } from '../../catalog/error.ts';
 import type { ConsoleSession } from '../../catalog/operator/session.ts';
 import type { Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
+import { csrfToken } from './csrf.ts';
 
 const COOKIE = 'pet_catalog_console';
 const TOKEN_BYTES = 32;
@@ -76,31 +76,6 @@ export function isSecure(request: IncomingMessage): boolean {
   return request.headers['x-forwarded-proto'] === 'https';
 }
 
-/**
- * Throws `insufficient_scope` for a cross-site POST. Scripts cannot set either header; if the browser sends neither,
- * the CSRF token protects alone.
- */
-export function checkOrigin({ headers }: IncomingMessage): void {
-  const { origin, host, 'sec-fetch-site': site } = headers;
-  const isForeign =
-    site === undefined ? origin !== undefined && URL.parse(origin)?.host !== host : site !== 'same-origin';
-  if (isForeign) {
-    throw new CatalogError('insufficient_scope', 'This was sent by a page of another site, so nothing was changed');
-  }
-}
-
-/** Throws `insufficient_scope` if the CSRF token of a form is not that of the session. */
-export function checkCsrf(form: URLSearchParams, csrf: string): void {
-  const sent = Buffer.from(form.get('csrf') ?? '');
-  const expected = Buffer.from(csrf);
-  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) {
-    throw new CatalogError(
-      'insufficient_scope',
-      'This form belongs to another session, so nothing was changed; reload it',
-    );
-  }
-}
-
 /** Counts failed logins per address. It never refuses a valid one, or anyone could lock operators out. */
 export class LoginAttempts {
   readonly #failed = new BoundedMap<{ readonly endsAt: number; readonly count: number }>(ADDRESSES_MAX);
@@ -116,11 +91,6 @@ export class LoginAttempts {
 
 function mintToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
-}
-
-/** Derived one-way from the session's token, so every instance can compute it. */
-function csrfToken(token: string): string {
-  return hash('sha256', `csrf ${token}`, 'base64url');
 }
 
 function sessionCookie(token: string, { seconds, isSecure }: { seconds: number; isSecure: boolean }): string {
