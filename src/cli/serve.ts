@@ -13,11 +13,11 @@ import {
 import type { ShownSetting } from '../operator/frame/context.ts';
 import { type OpenedService, openService } from '../service.ts';
 import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
+import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
 import { findIneffective } from './ineffective.ts';
 import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { openLog } from './log.ts';
 import { noteOperatorUrl } from './running.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';

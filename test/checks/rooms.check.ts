@@ -36,8 +36,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'prom-client',
     '@opentelemetry/api',
     'node:crypto',
+    'node:fs',
     'node:module',
     'node:timers/promises',
+    'node:util',
   ],
   limits: [
     'limits/',
@@ -82,7 +84,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'sql-template-tag',
     'node:',
   ],
-  cli: ['', 'node:', 'commander', 'pino', 'yaml'],
+  cli: ['', 'node:', 'commander', 'yaml'],
 };
 
 /** The few files below src itself. */

@@ -4,9 +4,9 @@ import type { Rehearsed } from '../../rehearsal/verdict/note.ts';
 import { insertScript, readRehearsal } from '../../rehearsal/verdict/notes.ts';
 import { openService } from '../../service.ts';
 import { claimEphemeral } from '../../storage/sqlite/ephemeral.ts';
+import { openLog } from '../../telemetry/log.ts';
 import { fillWithDemo } from '../demo.ts';
 import { systemOperator } from '../invocation.ts';
-import { openLog } from '../log.ts';
 
 const PLAN = 'business';
 const SETTINGS = {

@@ -2,7 +2,6 @@ import { fstatSync, writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { type Logger, levels, pino } from 'pino';
-import type { Config } from '../config.ts';
 
 const STDERR = 2;
 /** Buffer for a stalled reader; lines beyond it are dropped, because the service matters more. */
@@ -26,7 +25,7 @@ export interface OpenLog {
  * redacted in every line. A full disk or a reader that stalls or goes away loses lines; it never blocks the service,
  * grows its memory or delays its stop.
  */
-export function openLog(level: Config['logLevel'], isColoured = false): OpenLog {
+export function openLog(level: string, isColoured = false): OpenLog {
   const isTerminal = process.stderr.isTTY === true;
   const writeText = isStream() ? writeToStream : writeToFile;
   let lines = '';
