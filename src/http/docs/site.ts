@@ -1,5 +1,5 @@
 import { type Html, html } from '../html.ts';
-import type { PageHandler } from '../pages.ts';
+import { contentPolicy, type PageHandler } from '../pages.ts';
 import type { Asset } from './asset.ts';
 import { readAsset } from './asset.ts';
 import { fixedPage } from './delivery.ts';
@@ -12,10 +12,6 @@ export const CACHED = 'public, max-age=300';
 
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
-
-/** Allows only resources of this origin; no inline script or style, no framing, no forms that a browser sends. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 
 const icon = readAsset('icon.svg', 'image/svg+xml');
 const STYLES = ['base.css', 'site.css', 'code.css'].map((name) => readAsset(name, CSS));
@@ -35,7 +31,7 @@ export function sitePage(content: () => string | Promise<string>, status: 200 | 
     status,
     contentType: 'text/html; charset=utf-8',
     cacheControl: CACHED,
-    headers: ['Content-Security-Policy', POLICY, 'Referrer-Policy', 'no-referrer'],
+    headers: ['Content-Security-Policy', contentPolicy('none'), 'Referrer-Policy', 'no-referrer'],
     content,
   });
 }

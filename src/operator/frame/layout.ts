@@ -1,15 +1,20 @@
 import { type Asset, readAsset } from '../../http/docs/asset.ts';
 import { type Html, html } from '../../http/html.ts';
+import { contentPolicy } from '../../http/pages.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { lookUp } from '../requests/look-up.ts';
 import type { ConsoleContext } from './context.ts';
 import { csrfField, foreign } from './element.ts';
 
-/** Allows only resources and forms of this origin; no inline script or style, no framing. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /** Not `no-referrer`: browsers would then send `Origin: null` with a form, and the origin check would fail. */
-const PAGE_HEADERS = ['Content-Security-Policy', POLICY, 'Referrer-Policy', 'same-origin', 'Vary', 'Cookie'];
+const PAGE_HEADERS = [
+  'Content-Security-Policy',
+  contentPolicy('self'),
+  'Referrer-Policy',
+  'same-origin',
+  'Vary',
+  'Cookie',
+];
 const HTML_TYPE = 'text/html; charset=utf-8';
 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
