@@ -5,6 +5,7 @@ import type { AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
+import { traceIdOf } from '../../telemetry/tracing.ts';
 import { addLimitHeaders } from '../limit-headers.ts';
 import type { Account, Holding, Ledger } from './ledger.ts';
 
@@ -23,8 +24,6 @@ const NO_BYTES = Buffer.alloc(0);
 const NO_HEADERS: readonly string[] = [];
 const UNHELD: Account = { heldBytes: 0, cutOff: () => {} };
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-/** Version, trace id, parent id, flags; later versions may append fields. All-zero ids are invalid. */
-const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(|-.*)$/;
 const REQUEST_ID_RANDOM_BYTES = 12;
 
 /** The response of a handler. `headers` is flat (name, value, …), the form that Node writes fastest. */
@@ -332,11 +331,4 @@ function addContentHeaders(headers: string[], answer: Answer, bytes: number): vo
 function bodyBytes(body: string | readonly Uint8Array[]): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body.reduce((sum, part) => sum + part.byteLength, 0);
-}
-
-/** The trace id of a `traceparent` (W3C Trace Context, section 3.2); undefined if it is malformed. */
-function traceIdOf(header: string | string[] | undefined): string | undefined {
-  if (typeof header !== 'string') return undefined;
-  const [, version, traceId, rest] = TRACEPARENT.exec(header) ?? [];
-  return version === 'ff' || (version === '00' && rest !== '') ? undefined : traceId;
 }
