@@ -15,9 +15,9 @@ import {
   seeOther,
 } from '../frame/context.ts';
 import { empty, foreign, mistake, onlyFor, pager, post } from '../frame/element.ts';
-import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, cardTable, filters, textField } from '../frame/list.ts';
+import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 
 const CATEGORIES_PER_PAGE = 50;
 const CHANGES_SHOWN_MAX = 20;

@@ -10,8 +10,8 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
 import { count, csrfField, foreign, numberCell, table } from '../frame/element.ts';
-import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
+import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import type { ImportJob } from './import-job.ts';
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024;

@@ -15,7 +15,7 @@ import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
 import { field } from '../frame/context.ts';
 import { count } from '../frame/element.ts';
-import { described, FormCheck, fieldMistake, type Mistakes } from '../frame/form-check.ts';
+import { described, FormCheck, fieldMistake, type Mistakes } from '../frame/mistakes.ts';
 
 /** The form fields of a key. */
 export interface KeyFields {

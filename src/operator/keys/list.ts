@@ -14,7 +14,6 @@ import {
   searchText,
 } from '../frame/context.ts';
 import { count, empty, foreign, moment, onlyFor, post, utcDay } from '../frame/element.ts';
-import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
 import {
   addressOf,
@@ -27,6 +26,7 @@ import {
   type Option,
   textField,
 } from '../frame/list.ts';
+import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { ownerLink } from '../usage/sums.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
 import { trend, trendSteps } from './trend.ts';

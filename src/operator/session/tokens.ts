@@ -12,9 +12,9 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, may, seeOther } from '../frame/context.ts';
 import { foreign, moment, post } from '../frame/element.ts';
-import { described, FormCheck, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/form-check.ts';
 import { page } from '../frame/layout.ts';
 import { cardTable } from '../frame/list.ts';
+import { described, FormCheck, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 
 const LIVES = [
   { days: 30, label: '30 days' },
