@@ -15,7 +15,7 @@ export function shippedFile(path: string): Buffer {
   return isSea() ? Buffer.from(getRawAsset(path)) : readFileSync(new URL(path, import.meta.url));
 }
 
-/** The address by which a thread imports a module that is an entry of its own. */
+/** The address by which a thread imports a separate entry module. */
 export function shippedModule(path: string, url: string): string {
   return isSea() ? `data:text/javascript;base64,${shippedFile(path).toString('base64')}` : url;
 }

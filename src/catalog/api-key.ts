@@ -186,7 +186,7 @@ export function mintSecret(environment: Environment): string {
   return mint(environmentPrefix(environment));
 }
 
-/** A secret behind a prefix: 178 random bits and a checksum. */
+/** A prefix and a secret: 178 random bits and a checksum. */
 export function mint(prefix: string): string {
   const body = prefix + randomCharacters(RANDOM_CHARACTERS);
   return body + checksum(body);

@@ -320,7 +320,7 @@ function jsonItem(bytes: Buffer, cursor: Cursor): FoundRecord | FileMistake {
 }
 
 /**
- * Moves the cursor behind a JSON value by counting brackets and quotes; invalid JSON ends at the error at the earliest.
+ * Moves the cursor past a JSON value by counting brackets and quotes; invalid JSON ends at the error at the earliest.
  * Returns the bound that the value exceeds, if any.
  */
 function moveBehindValue(bytes: Buffer, cursor: Cursor): string | undefined {

@@ -36,7 +36,7 @@ export interface Storage extends AsyncDisposable {
   purgeOutcomes(): Promise<void>;
   /** Measures how full the catalog is, and how large its database. */
   fullness(): Promise<Fullness>;
-  /** Fulfilled if the engine answers a read; tells whether writes fail now. */
+  /** Fulfilled if the engine answers a read; reports whether writes fail now. */
   check(): Promise<{ readonly isWriteFailing: boolean }>;
 }
 

@@ -84,7 +84,7 @@ export async function examine(config: Config): Promise<Finding[]> {
   return [versions(), ...listeners(config), ...certificate(config.tls), ...(await inspectDatabase(config)), ...redis];
 }
 
-/** The same in a thread of its own, so as not to block a running service. Rejects if it takes too long. */
+/** The same in another thread, so as not to block a running service. Rejects if it takes too long. */
 export async function examineInThread(config: Config): Promise<Finding[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Finding[]>();
   const thread = new Worker(EXAMINATION, {

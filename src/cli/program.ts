@@ -34,7 +34,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
 /** An error whose message says why a command could not begin. */
 const NOT_STARTED = [DatabaseNotOpened, LimiterNotOpened, ServiceNotStarted];
 
-/** Runs a command to its end, tells why it failed, and returns its exit code. Never throws. */
+/** Runs a command to its end, prints why it failed, and returns its exit code. Never throws. */
 export async function runCommand(invocation: Invocation, args: readonly string[]): Promise<number> {
   try {
     const program = await createProgram(invocation, args[0]);
@@ -57,7 +57,7 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
     .configureOutput({
       writeOut: (text) => invocation.print(text.trimEnd()),
       writeErr: (text) => invocation.tell(text.trimEnd()),
-      // `report` tells what is wrong, in the words of the other messages.
+      // `report` says what is wrong, in the words of the other messages.
       outputError: () => {},
     })
     .helpOption('-h, --help', 'Show this help')

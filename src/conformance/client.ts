@@ -24,7 +24,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 /** A request on its way. */
 export interface Sending {
   readonly timeoutMs: number;
-  /** On a connection of its own, while no other is idle: a server may serve one connection at a time. */
+  /** On a new connection, while no other is idle: a server may serve one connection at a time. */
   readonly isAlone?: boolean;
   /** Tells the names of this run, if the answer is the list of categories. */
   readonly isOwn?: ((name: string) => boolean) | undefined;

@@ -39,7 +39,7 @@ export class ListReader {
   #restBytes = 0;
   #lastId: number | bigint | undefined;
 
-  /** `isOwn` tells the names of this run. */
+  /** `isOwn` is true for the names of this run. */
   constructor(isOwn: (name: string) => boolean) {
     this.#isOwn = isOwn;
   }

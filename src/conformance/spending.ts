@@ -61,7 +61,7 @@ export async function spend(trial: Trial): Promise<Spent> {
     if (hasEnded(groups, group)) {
       windows += 1;
       if (windows > WINDOWS_MAX) throw new Skipped('the window of the limited key ended twice meanwhile');
-      // A group that straddles the end tells of neither window.
+      // A group that straddles the end shows neither window.
       [groups, isWhole, volley] = [size === 1 ? [group] : [], size === 1, undefined];
       continue;
     }
@@ -127,7 +127,7 @@ export async function askLimited(trial: Trial): Promise<Exchange> {
   throw new Skipped('the server fails again and again');
 }
 
-/** Asks for the list so many times at once with the limited key. Skipped without one, or if it is not valid. */
+/** Asks for the list `count` times at once with the limited key. Skipped without one, or if it is not valid. */
 export async function ask(trial: Trial, count: number): Promise<Group> {
   const authorization = `Bearer ${known(trial.keys.limitedKey, 'no --limited-key')}`;
   const sent = Array.from({ length: count }, () =>
@@ -169,7 +169,7 @@ function limitOf(groups: readonly Group[]): number {
   return limit;
 }
 
-/** True if the last two answers counted down to 1: a `Remaining` that never changes tells nothing. */
+/** True if the last two answers counted down to 1: a `Remaining` that never changes shows nothing. */
 function hasOneLeft(groups: readonly Group[]): boolean {
   const told = groups.slice(-2).map(({ admitted: [first, second] }) => {
     return first && !second ? limitsOf(first.answer).remaining : undefined;

@@ -34,7 +34,7 @@ const REMEMBERED_BODY_CHARACTERS = 2_000;
 export interface Pace {
   /** Monotonic seconds. */
   now(): number;
-  /** Returns when so many seconds of the server have passed. */
+  /** Returns once this many seconds of the server have passed. */
   wait(seconds: number, why: string): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export interface Wanted {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** An `Authorization` of its own; undefined for none. */
+  /** Another `Authorization`; undefined for none. */
   readonly authorization?: string | undefined;
 }
 
@@ -86,7 +86,7 @@ export class Trial {
   readonly #isFull: boolean;
   readonly #endsAt: number;
   readonly #probes = new Map<unknown, Promise<unknown>>();
-  /** Begins every name, so that the categories of a run can be told from others. */
+  /** Begins every name, so that the categories of a run can be distinguished from others. */
   readonly #run = `conformance-${randomBytes(4).toString('hex')}`;
   #names = 0;
   #creates = 0;
@@ -113,7 +113,7 @@ export class Trial {
     return started;
   }
 
-  /** Runs probes at once, each request on a connection of its own. A probe that fails then is run again when needed. */
+  /** Runs probes at once, each request on a separate connection. A probe that fails then is run again when needed. */
   async atOnce(probes: readonly ((trial: Trial) => Promise<unknown>)[]): Promise<void> {
     this.#isCrowded = true;
     await Promise.all(probes.map((probe) => this.once(probe).catch(() => this.#probes.delete(probe))));
@@ -171,7 +171,7 @@ export class Trial {
     return exchanges;
   }
 
-  /** Sends a request once, whatever its answer. `isAlone`: on a connection of its own. Rejects with `NoAnswer`. */
+  /** Sends a request once, whatever its answer. `isAlone`: on a new connection. Rejects with `NoAnswer`. */
   async sendOnce(wanted: Wanted = {}, { isAlone = this.#isCrowded } = {}): Promise<Exchange> {
     const { method = 'GET', path = '/categories', headers = {}, body } = wanted;
     const authorization = 'authorization' in wanted ? wanted.authorization : `Bearer ${this.keys.key}`;

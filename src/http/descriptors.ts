@@ -7,7 +7,7 @@ const LOOK_INTERVAL_MS = 1_000;
 const EXHAUSTED: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE']);
 
 /**
- * Looks every second whether a file can be opened, until disposed of, and tells when none can and when one can again.
+ * Looks every second whether a file can be opened, until disposed of, and reports when none can and when one can again.
  * Nothing else would: the runtime closes the connections that it has no descriptor for, and says nothing.
  */
 export function watchDescriptors(events: Pick<Events, 'descriptorsExhausted' | 'descriptorsFreed'>): Disposable {

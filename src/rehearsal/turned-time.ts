@@ -41,7 +41,7 @@ export class TurnedTime implements Time {
     return { now: this.now().unix, turnedBy: this.#turnedBy };
   }
 
-  /** Puts the time forward, by so many seconds in all; fewer than before change nothing. */
+  /** Puts the time forward, by `seconds` in all; fewer than before change nothing. */
   turn(seconds: number): void {
     this.#turnedBy = Math.max(this.#turnedBy, seconds);
   }

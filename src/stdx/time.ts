@@ -1,4 +1,4 @@
-/** One moment in whole seconds. `unix` (Unix time) is what clients are told; `steady` measures durations. */
+/** One moment in whole seconds. `unix` (Unix time) is what clients see; `steady` measures durations. */
 export interface Moment {
   readonly unix: number;
   readonly steady: number;

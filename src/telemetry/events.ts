@@ -19,7 +19,7 @@ const SLOW_MS = 1_000;
 /** A certificate that ends sooner is warned of. */
 export const CERTIFICATE_SECONDS_MIN = 14 * DAY_SECONDS;
 
-/** The windows as the limiter told them for a request. */
+/** The windows as the limiter reported them for a request. */
 interface CountedWindows {
   /** The limit of the window that has fewer requests left, or that refused. */
   readonly limit: number;
@@ -139,7 +139,7 @@ function limitEvents({ log, metrics, redis }: EventSinks) {
       const { keyId, startedAt, endsAt, level: banLevel, reason } = ban;
       log.warn({ event: 'key_banned', plan, keyId, startedAt, endsAt, banLevel, reason });
     },
-    /** Counts or bans stay in memory until the next try. The log tells of it by `storageFailing`, once. */
+    /** Counts or bans stay in memory until the next try. `storageFailing` logs it, once. */
     countsNotSaved(error: unknown) {
       metrics.unsavedCounts.inc();
       if (!isReported(error)) log.error({ event: 'counts_not_saved', err: error });
@@ -223,7 +223,7 @@ export function certificateEnd(certificate: string | Buffer): number {
   return Math.floor(new X509Certificate(certificate).validToDate.getTime() / 1_000);
 }
 
-/** True if `storageFailing` told of it already: what is tried twice a second would fill the log. */
+/** True if `storageFailing` logged it already: what is tried twice a second would fill the log. */
 function isReported(error: unknown): boolean {
   return error instanceof CatalogError;
 }
@@ -243,7 +243,7 @@ function backupEvents({ log, metrics }: EventSinks) {
       metrics.backupBytes.set(made.bytes);
       log.info({ event: 'backup_made', ...made });
     },
-    /** A backup was restored into a folder of its own, checked and compared, now or before the start. */
+    /** A backup was restored into a new folder, checked and compared, now or before the start. */
     backupRestored(restored: { backup: string; at: number }) {
       metrics.backupRestored.set(restored.at);
       log.info({ event: 'backup_restored', ...restored });

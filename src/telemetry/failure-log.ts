@@ -2,7 +2,7 @@ import { CatalogError } from '../catalog/error.ts';
 
 const LINES_PER_SECOND = 10;
 const SECOND_MS = 1_000;
-/** Causes told apart within a second; further ones share their lines. */
+/** Distinct causes within a second; further ones share their lines. */
 const CAUSES_MAX = 100;
 
 /** A line about a request that failed. */
@@ -55,7 +55,7 @@ export class FailureLog {
   }
 }
 
-/** Defects are told apart by the place that threw them, other failures by their message. */
+/** Defects are distinguished by the place that threw them, other failures by their message. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error) || error instanceof CatalogError) return reasonOf(error);
   return `${error.name} ${error.stack?.split('\n    at ', 2).join(' ')}`;

@@ -7,7 +7,7 @@ import type { AnsweredRequest } from './events.ts';
 const KEPT_MAX = 10_000;
 /** The most of these that one key has, so that its flood pushes out no other's. */
 const KEPT_OF_KEY_MAX = 200;
-/** The refusals of one key and minute that are kept: so many of the first, and of the last. */
+/** The refusals of one key and minute that are kept: this many of the first, and of the last. */
 const REFUSALS_MAX = 10;
 const REFUSED = 429;
 const NONE = -1;

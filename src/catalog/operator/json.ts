@@ -60,7 +60,7 @@ export function keyJson(key: ApiKey, { now, lastUsedAt, graces }: KeyDetails) {
   };
 }
 
-/** A ban that is on. */
+/** An active ban. */
 export function banJson({ keyId, startedAt, endsAt, level, reason }: KeyBan) {
   return { keyId, startedAt: utc(startedAt), endsAt: utc(endsAt), level, reason };
 }

@@ -17,7 +17,7 @@ export interface CommandOptions {
 export class CommandNotStarted extends Error {}
 
 /**
- * Runs a command to its end, with stdout and stderr on our stderr. It has a process group of its own, of which nothing
+ * Runs a command to its end, with stdout and stderr on our stderr. It has its own process group, of which nothing
  * is left afterwards. Throws `CommandNotStarted`.
  */
 export async function runToEnd(words: readonly string[], options: CommandOptions): Promise<CommandEnd> {

@@ -26,7 +26,7 @@ export interface FixedPage {
 
 /**
  * Creates a handler that makes the content once, keeps a copy for each content coding that was asked for, and gives
- * each copy a strong validator of its own (RFC 9110, section 8.8.3).
+ * each copy its own strong validator (RFC 9110, section 8.8.3).
  */
 export function fixedPage({ status = 200, contentType, cacheControl, headers = [], content }: FixedPage): PageHandler {
   const plain = once(async () => {

@@ -52,7 +52,7 @@ export interface NavigationGroup {
 
 /** The parts of a page around its content. */
 export interface SitePage {
-  /** Empty for a page without an address of its own, which has no text as Markdown. */
+  /** Empty for a page without an address, which has no text as Markdown. */
   readonly path: string;
   readonly title: string;
   readonly content: Html;

@@ -32,7 +32,7 @@ export interface ConnectionOptions extends ExchangeOptions {
  */
 export class Connection implements Reader {
   heldBytes = 0;
-  /** The last exchange begun, as long as its input is unread or it ends the connection. */
+  /** The last exchange started, as long as its input is unread or it ends the connection. */
   latest: Exchange | undefined;
   readonly #socket: Socket;
   readonly #options: ConnectionOptions;
@@ -40,7 +40,7 @@ export class Connection implements Reader {
   /** At most `RUNNING_MAX`, so an array beats a set. */
   #running: Exchange[] = [];
   readonly #waiting: Exchange[] = [];
-  #begun = 0;
+  #started = 0;
   #failed = false;
   #finalError: CatalogError | undefined;
   #ended = false;
@@ -63,7 +63,7 @@ export class Connection implements Reader {
     return this.#waiting.length === 0 && !(this.latest?.isLast && this.latest.isRead);
   }
 
-  /** Nothing is served or sent any more. Of pipelined answers, Node tells only the one that was being sent. */
+  /** Nothing is served or sent any more. Of pipelined answers, Node reports only the one that was being sent. */
   #drop(): void {
     this.#ended = true;
     for (const exchange of [...this.#running, ...this.#waiting]) exchange.release();
@@ -84,11 +84,11 @@ export class Connection implements Reader {
   begin(exchange: Exchange): void {
     if (this.#failed || this.latest?.isLast) return;
     // Only for these, because the check takes time: other protocols show at once, or by another version.
-    const isChecked = this.#begun === 0 || exchange.request.httpVersion !== '1.1';
+    const isChecked = this.#started === 0 || exchange.request.httpVersion !== '1.1';
     if (isChecked && namesAnotherProtocol(exchange.request, this.#input.slice)) {
       exchange.fail(new CatalogError('malformed_request', 'The request line names another protocol; send HTTP/1.1'));
     }
-    this.#begun += 1;
+    this.#started += 1;
     this.latest = exchange;
     exchange.account = this;
     if (this.#running.length === 0 && this.#waiting.length === 0 && !this.#ended) {
@@ -115,9 +115,9 @@ export class Connection implements Reader {
 
   /** Called when a request takes too long to arrive. While nothing is read, it may have arrived. */
   timeOut(failure: CatalogError): void {
-    const [begun, isBody] = [this.#begun, this.latest?.isRead === false];
+    const [started, isBody] = [this.#started, this.latest?.isRead === false];
     const check = () => {
-      if (this.#ended || this.#begun > begun || (isBody && this.latest?.isRead !== false)) return;
+      if (this.#ended || this.#started > started || (isBody && this.latest?.isRead !== false)) return;
       if (this.#input.isStopped) setTimeout(check, LATE_CHECK_MS).unref();
       else this.fail(failure);
     };

@@ -146,7 +146,7 @@ export class Exchange implements Holding {
     return this.#options.ledger.isFull(this.key.id);
   }
 
-  /** Charges the request and, if they are given, so many bytes of its body or answer. */
+  /** Charges the request and, if given, the bytes of its body or answer. */
   hold(bodyBytes: number = this.#bodyBytes): void {
     this.#bodyBytes = bodyBytes;
     // Once the connection is gone, nothing follows to give it back.

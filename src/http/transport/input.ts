@@ -29,7 +29,7 @@ const [BUFFER, ON_READ] = [onread.buffer, onread.callback].map((value) =>
 export interface Reader extends Account {
   /** True if it takes more requests. */
   readonly mayParse: boolean;
-  /** The last request begun, at least until it is read. */
+  /** The last request started, at least until it is read. */
   readonly latest: Pick<Exchange, 'isRead' | 'request'> | undefined;
 }
 
@@ -167,7 +167,7 @@ export class Input implements Holding {
     return latest !== undefined && latest.request.readableLength > 0 && !latest.isRead;
   }
 
-  /** Counts the beginning of a head behind the last complete request. */
+  /** Counts the beginning of a head after the last complete request. */
   #measureHead(slice: Buffer): void {
     const { latest } = this.account;
     const isComplete = slice[slice.length - 1] === LF && slice[slice.length - 3] === LF;

@@ -78,7 +78,7 @@ export function hasFragment({ request }: Exchange): boolean {
   return request.url?.includes('#') === true;
 }
 
-/** Room for the name, behind the few spaces that the parser allows. */
+/** Room for the name, after the few spaces that the parser allows. */
 const PROTOCOL_BYTES_MAX = 32;
 
 /**

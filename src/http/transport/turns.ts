@@ -6,7 +6,7 @@ const TURN_MS = 2;
 /**
  * Shares the event loop among connections. Pipelined requests arrive by the hundred in one packet; served in a row,
  * they would keep every other caller waiting. Instead connections take turns, first come, first served. Each grant has
- * a callback of the event loop of its own, so that what it does in microtasks counts as its time.
+ * a separate callback of the event loop, so that what it does in microtasks counts as its time.
  */
 export class Turns {
   readonly #queue = new Set<() => void>();

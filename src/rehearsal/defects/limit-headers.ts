@@ -22,7 +22,7 @@ const ON: Readonly<Record<string, Where>> = {
 /** Answers that may lack all three at once. */
 const BARE: ReadonlySet<string> = new Set(['304', '401', '404', '413', '429']);
 
-/** A header that tells something of an address without a key, and what. */
+/** A header that reveals the limits of an address without a key, and its value. */
 const TOLD_ON_401: Readonly<Record<string, readonly [string, (value: string) => string | number]>> = {
   limit: ['X-RateLimit-Limit', () => 59],
   remaining: ['X-RateLimit-Remaining', () => 59],

@@ -266,14 +266,14 @@ function extended(decision: Decision): Decision {
   return decision.refusal ? { ...decision, reset: decision.now + MINUTE_SECONDS } : decision;
 }
 
-/** Changes what the admitted requests of the free plan are told. */
+/** Changes the state reported to admitted requests of the free plan. */
 function tellingFree(change: (decision: Decision) => Decision): Fault {
   return telling((decision) =>
     decision.refusal || decision.minute.limit !== FREE_LIMIT ? decision : change(decision),
   );
 }
 
-/** Changes what is told of every window of a free key but its first. */
+/** Changes the reported state of every window of a free key but its first. */
 function laterWindow(change: (decision: Decision) => Decision): () => Fault {
   return () => {
     let windows = 0;
@@ -284,7 +284,7 @@ function laterWindow(change: (decision: Decision) => Decision): () => Fault {
   };
 }
 
-/** Gives keys of the free plan another limit per minute, and tells of one. */
+/** Gives keys of the free plan another limit per minute, and reports one. */
 function ofPlan(minute: number, limit: number): Fault {
   return limiting((limiter) => {
     const changed = (key: ApiKey) => (key.plan === 'free' ? { ...key, limits: { ...key.limits, minute } } : key);
@@ -299,7 +299,7 @@ function ofPlan(minute: number, limit: number): Fault {
   });
 }
 
-/** Changes decisions on keys of the free plan, and what any key is told that asks for its state. */
+/** Changes decisions on keys of the free plan, and the state that any key reads. */
 function banning(change: (decision: Decision) => Decision, look = change): Fault {
   return deciding((decision, key) => (key.plan === 'free' ? change(decision) : decision), look);
 }
@@ -321,7 +321,7 @@ function waitingFor(change: (seconds: number) => string): Fault {
   );
 }
 
-/** Changes the state that some keys are told. */
+/** Changes the state reported to some keys. */
 function stating(isMeant: (state: Members) => boolean, change: Change): Fault {
   return answering({ status: 200, method: 'GET', path: '/v1/rate_limit' }, (answer, exchange) =>
     isMeant(jsonIn(answer) as Members) ? change(answer, exchange) : answer,

@@ -4,19 +4,19 @@ import { parseScript, type Step, type StepName } from './script.ts';
 /** Steps that are in force until their seconds are over. */
 const HOLDING: ReadonlySet<StepName> = new Set(['limit', 'limit-date', 'quota', 'ban']);
 
-/** The step that a request meets. */
-export interface Met {
+/** The step that applies to a request. */
+export interface CurrentStep {
   readonly step: Step;
   /** The place of the step in the script. */
   readonly place: number;
-  /** True if it spends the step; one in force meets later requests too. */
-  readonly isSpent: boolean;
+  /** True if the request consumes the step; one in force applies to later requests too. */
+  readonly isConsumed: boolean;
   readonly isEarly: boolean;
 }
 
 /** The progress of a script. Moments are milliseconds of the turned clock. */
 export interface Position {
-  /** The number of steps that were spent. */
+  /** The number of steps that were consumed. */
   readonly reached: number;
   /** Until when a `limit`, `quota` or `ban` is in force; null without one. */
   readonly holdsUntilMs: number | null;
@@ -51,33 +51,33 @@ export class Progress implements Position {
     return this.#holdsUntilMs;
   }
 
-  /** The step that a request would meet; undefined when the script is over. */
-  look(nowMs: number): Met | undefined {
+  /** The step that would apply to a request; undefined when the script is over. */
+  look(nowMs: number): CurrentStep | undefined {
     const place = this.#reached - 1;
     const last = this.#steps[place];
-    if (last && this.#heldMs(nowMs) > 0) return { step: last, place, isSpent: false, isEarly: true };
-    if (last?.name === 'revoked') return { step: last, place, isSpent: false, isEarly: false };
+    if (last && this.#heldMs(nowMs) > 0) return { step: last, place, isConsumed: false, isEarly: true };
+    if (last?.name === 'revoked') return { step: last, place, isConsumed: false, isEarly: false };
     const step = this.#steps[this.#reached];
-    return step && { step, place: this.#reached, isSpent: true, isEarly: false };
+    return step && { step, place: this.#reached, isConsumed: true, isEarly: false };
   }
 
   /**
-   * Spends the next step, unless an earlier one is in force. A `limit-date` ends with the first whole second of the
+   * Consumes the next step, unless an earlier one is in force. A `limit-date` ends with the first whole second of the
    * wall clock, of which `secondMs` are over.
    */
-  take(nowMs: number, secondMs: number): Met | undefined {
-    const met = this.look(nowMs);
-    if (!met?.isSpent) return met;
+  take(nowMs: number, secondMs: number): CurrentStep | undefined {
+    const current = this.look(nowMs);
+    if (!current?.isConsumed) return current;
     this.#reached += 1;
-    const { name, seconds } = met.step;
+    const { name, seconds } = current.step;
     const restMs = name === 'limit-date' && secondMs > 0 ? 1_000 - secondMs : 0;
     this.#holdsUntilMs = HOLDING.has(name) ? nowMs + seconds * 1_000 + restMs : null;
-    return met;
+    return current;
   }
 
-  /** Gives a step back that could not be played, unless a later one was spent meanwhile. */
-  giveBack({ place, isSpent }: Met): void {
-    if (isSpent && this.#reached === place + 1) this.#reached = place;
+  /** Gives a step back that could not be played, unless a later one was consumed meanwhile. */
+  giveBack({ place, isConsumed }: CurrentStep): void {
+    if (isConsumed && this.#reached === place + 1) this.#reached = place;
   }
 
   /** The limit, quota or ban in force. */

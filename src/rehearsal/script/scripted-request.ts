@@ -5,7 +5,7 @@ import { BODY_BYTES_MAX, readBytes } from '../../http/transport/body.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { TurnedTime } from '../turned-time.ts';
 import { greased, holdsObject, textOf } from './grease.ts';
-import type { Held, Met } from './progress.ts';
+import type { CurrentStep, Held } from './progress.ts';
 import { stepText } from './script.ts';
 import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from './script-time.ts';
 import type { ScriptedKey } from './scripted-key.ts';
@@ -25,7 +25,7 @@ export class ScriptedRequest {
   readonly #options: ScriptedRequestOptions;
   readonly #number: number;
   readonly #turnedBy: number;
-  #met: Met | undefined;
+  #current: CurrentStep | undefined;
   #isDone = false;
   #hasCreated = false;
 
@@ -37,7 +37,7 @@ export class ScriptedRequest {
   }
 
   get #step(): string | undefined {
-    return this.#met?.step.name;
+    return this.#current?.step.name;
   }
 
   /** True if the connection is reset before anything is done. */
@@ -48,8 +48,8 @@ export class ScriptedRequest {
   /** True if the key is revoked, by this request unless it spends no step. */
   isRevoked({ isFree }: { isFree: boolean }): boolean {
     const { key, time } = this.#options;
-    const met = key.progress.look(turnedMs(time));
-    if (met?.step.name !== 'revoked' || (isFree && met.isSpent)) return false;
+    const current = key.progress.look(turnedMs(time));
+    if (current?.step.name !== 'revoked' || (isFree && current.isConsumed)) return false;
     this.begin();
     return true;
   }
@@ -57,7 +57,7 @@ export class ScriptedRequest {
   /** Spends a step. Call once, before anything is done. */
   begin(): void {
     const { key, time } = this.#options;
-    this.#met = key.progress.take(turnedMs(time), secondMs(time));
+    this.#current = key.progress.take(turnedMs(time), secondMs(time));
   }
 
   /** The limit, quota or ban in force for this request. */
@@ -80,7 +80,7 @@ export class ScriptedRequest {
     const { request } = this.#exchange;
     const answer = this.#madeUp(given);
     const body = await this.#readBody();
-    if (this.#met && this.#step === 'slow') await this.#waitOut(this.#met.step.seconds);
+    if (this.#current && this.#step === 'slow') await this.#waitOut(this.#current.step.seconds);
     // Without a body there is nothing to cut.
     const cut = this.#step === 'cut' && request.method !== 'HEAD' ? cutShort(answer) : undefined;
     const isLost = this.isReset || this.#step === 'lost' || (this.#step === 'cut' && !cut);
@@ -105,7 +105,7 @@ export class ScriptedRequest {
 
   #madeUp(answer: Answer): Answer {
     if (this.#step === 'unavailable') {
-      const seconds = `${this.#met?.step.seconds}`;
+      const seconds = `${this.#current?.step.seconds}`;
       return refusal('unavailable', `The service cannot do this now; retry in ${seconds} s`, ['Retry-After', seconds]);
     }
     if (this.#step === 'error') return errorAnswer(new Error('rehearsed'));
@@ -121,16 +121,16 @@ export class ScriptedRequest {
   /** The greased answer; one that has no object spends no step. */
   #greased(answer: Answer): Answer {
     const { key } = this.#options;
-    if (!this.#met) return answer;
+    if (!this.#current) return answer;
     if (answer.body !== undefined && holdsObject(textOf(answer.body))) {
-      return greased(answer, `${key.script} ${this.#met.place}`);
+      return greased(answer, `${key.script} ${this.#current.place}`);
     }
-    key.progress.giveBack(this.#met);
-    this.#met = undefined;
+    key.progress.giveBack(this.#current);
+    this.#current = undefined;
     return answer;
   }
 
-  /** The body, also if the answer needed none of it: it tells whether two requests are the same. */
+  /** The body, also if the answer needed none of it: it decides whether two requests are the same. */
   async #readBody(): Promise<Buffer> {
     const { request, bodyBytes, awaitsContinue } = this.#exchange;
     const isUnread = bodyBytes.length === 0 && request.readableFlowing === null && !request.readableEnded;
@@ -167,8 +167,8 @@ export class ScriptedRequest {
       // `"k"` and `k` are the same key.
       idempotencyKey: idempotencyKey === undefined ? null : digest(`${idempotencyKey}`.replace(/^"(.*)"$/, '$1')),
       credentials: null,
-      step: this.#met?.isSpent ? stepText(this.#met.step) : null,
-      isEarly: this.#met?.isEarly ?? false,
+      step: this.#current?.isConsumed ? stepText(this.#current.step) : null,
+      isEarly: this.#current?.isEarly ?? false,
       status: answer?.status ?? null,
       retryAfter: secondsOf(headerOf(answer, 'Retry-After'), time),
       isDelivered,

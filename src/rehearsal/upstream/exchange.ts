@@ -4,7 +4,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Time } from '../../stdx/time.ts';
 import { greasedJson, holdsObject, unknownHeaders } from '../script/grease.ts';
-import type { Met, Progress } from '../script/progress.ts';
+import type { CurrentStep, Progress } from '../script/progress.ts';
 import { type StepName, stepText } from '../script/script.ts';
 import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from '../script/script-time.ts';
 import type { Note } from '../verdict/note.ts';
@@ -42,14 +42,14 @@ export interface ExchangeContext {
   unanswered: number;
 }
 
-/** One request, what it met, and how it ended. */
+/** One request, its step, and how it ended. */
 export class Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #context: ExchangeContext;
   readonly #fields: Fields;
   readonly #at: number;
-  #met: Met | undefined;
+  #current: CurrentStep | undefined;
   #body: string | null = null;
   #answer: { status: number; retryAfterField: string | undefined; retryAfter: number | null } | undefined;
   #answeredAt: number | undefined;
@@ -81,8 +81,8 @@ export class Exchange {
       body: this.#body,
       idempotencyKey: this.#idempotencyKey,
       credentials: digest(credentials),
-      step: this.#met?.isSpent ? stepText(this.#met.step) : null,
-      isEarly: this.#met?.isEarly ?? false,
+      step: this.#current?.isConsumed ? stepText(this.#current.step) : null,
+      isEarly: this.#current?.isEarly ?? false,
       status: this.#answer?.status ?? null,
       retryAfter: this.#answer?.retryAfter ?? null,
       isDelivered: this.#isDelivered,
@@ -97,7 +97,7 @@ export class Exchange {
   }
 
   get #step(): StepName | undefined {
-    return this.#met?.step.name;
+    return this.#current?.step.name;
   }
 
   /** Passes request and answer on, without a step. */
@@ -109,8 +109,8 @@ export class Exchange {
   /** Plays the next step of the script. */
   async play(): Promise<void> {
     const { progress, time } = this.#context;
-    this.#met = progress.take(turnedMs(time), secondMs(time));
-    const refusal = this.#met && refusalOf(this.#met.step, this.#retryAfter(this.#met));
+    this.#current = progress.take(turnedMs(time), secondMs(time));
+    const refusal = this.#current && refusalOf(this.#current.step, this.#retryAfter(this.#current));
     if (this.#step === 'reset' || refusal) {
       await this.#readBody();
       if (refusal) this.answer(refusal);
@@ -124,7 +124,7 @@ export class Exchange {
     await this.#ended();
   }
 
-  #retryAfter({ step: { name, seconds } }: Met): string | undefined {
+  #retryAfter({ step: { name, seconds } }: CurrentStep): string | undefined {
     if (name === 'unavailable') return `${seconds}`;
     const { progress, time } = this.#context;
     const held = progress.held(turnedMs(time));
@@ -226,8 +226,8 @@ export class Exchange {
 
   /** The upstream did not answer, so that the step was not played. */
   #failed(): void {
-    if (this.#met) this.#context.progress.giveBack(this.#met);
-    this.#met = undefined;
+    if (this.#current) this.#context.progress.giveBack(this.#current);
+    this.#current = undefined;
     this.#context.unanswered += 1;
     this.answer(NO_ANSWER);
   }
@@ -280,12 +280,12 @@ export class Exchange {
   }
 
   async #deliver({ incoming, status, fields, chunks }: UpstreamAnswer): Promise<void> {
-    if (this.#met && this.#step === 'slow') await this.#waitOut(this.#met.step.seconds);
+    if (this.#current && this.#step === 'slow') await this.#waitOut(this.#current.step.seconds);
     if (this.#response.closed) return;
     if (this.#step === 'grease') this.#spendNothing();
     this.#head(status, fields, incoming.statusMessage);
     await this.#write(chunks);
-    // The last byte of a length is in the last chunk; without one the end is a write of its own.
+    // The last byte of a length is in the last chunk; without one the end is a separate write.
     if (this.#answeredAt === undefined || fieldOf(fields, 'content-length') === undefined) this.#stamp();
     this.#response.end();
   }
@@ -297,8 +297,8 @@ export class Exchange {
 
   /** An answer that cannot be greased spends no step. */
   #spendNothing(): void {
-    if (this.#met) this.#context.progress.giveBack(this.#met);
-    this.#met = undefined;
+    if (this.#current) this.#context.progress.giveBack(this.#current);
+    this.#current = undefined;
   }
 
   async #withhold({ chunks }: UpstreamAnswer): Promise<void> {
@@ -344,8 +344,8 @@ export class Exchange {
       isWhole = done === true;
     }
     const text = isWhole ? Buffer.concat(read).toString('utf8') : '';
-    if (!this.#met || !isObject(text)) return this.#deliver({ ...answer, chunks: joined(read, chunks) });
-    const seed = `${this.#context.script} ${this.#met.place}`;
+    if (!this.#current || !isObject(text)) return this.#deliver({ ...answer, chunks: joined(read, chunks) });
+    const seed = `${this.#context.script} ${this.#current.place}`;
     const body = Buffer.from(greasedJson(text, seed));
     const own = fieldsOf([...unknownHeaders(seed), 'Content-Length', `${body.length}`]);
     this.#head(status, [...forOtherBody(fields), ...own], incoming.statusMessage);

@@ -15,7 +15,7 @@ export interface Request extends Note {
   readonly call: string;
   /** True if the answer ended its call: the client need not ask again. */
   readonly isFinal: boolean;
-  /** True if the client could not know the outcome, or was told of a failure of the service. */
+  /** True if the client could not know the outcome, or was answered with a failure of the service. */
   readonly isUnknown: boolean;
 }
 

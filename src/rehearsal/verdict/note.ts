@@ -53,7 +53,7 @@ export interface Rehearsed {
   readonly notes: readonly Note[];
   /** The command that sent the requests, where it is known. */
   readonly command?: CommandEnd;
-  /** Why the rehearsal tells nothing about the client. */
+  /** Why the rehearsal proves nothing about the client. */
   readonly failure?: string;
   /** Observations about the upstream, which change no verdict. */
   readonly remarks?: readonly string[];

@@ -35,7 +35,7 @@ export interface JudgedReport {
   readonly allowed: Allowed;
 }
 
-/** Judges a rehearsal. One whose upstream failed tells nothing about the client. */
+/** Judges a rehearsal. One whose upstream failed proves nothing about the client. */
 export function reportOf(rehearsed: Rehearsed) {
   const { keyId, script, reached, notes, command, failure } = rehearsed;
   const { rules, remarks } = judge(rehearsed);

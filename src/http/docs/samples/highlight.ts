@@ -18,7 +18,7 @@ const SYNTAXES: Readonly<Record<string, Syntax>> = {
   json: { comments: [], words: 'true|false|null' },
 };
 
-/** The form in which samples write the key or token: as an expression of its own, or as a part of a string. */
+/** The form in which samples write the key or token: as an expression, or as a part of a string. */
 const BARE_KEY = ['os\\.Getenv\\("PET_CATALOG_(?:KEY|TOKEN)"\\)', 'process\\.env\\.PET_CATALOG_(?:KEY|TOKEN)\\b'];
 const KEY_IN_STRING =
   /(\$\{process\.env\.PET_CATALOG_(?:KEY|TOKEN)\}|\{os\.environ\['PET_CATALOG_(?:KEY|TOKEN)'\]\}|\$PET_CATALOG_(?:KEY|TOKEN)\b)/;
