@@ -92,7 +92,7 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
   checkExpiry(wanted.expiresAt, now);
   const secret = mintSecret(wanted.environment);
   const key: ApiKey = {
-    id: `key_${randomCharacters(16)}`,
+    id: newId('key_'),
     name: wanted.name,
     prefix: secret.slice(0, SECRET_PREFIX_CHARACTERS),
     environment: wanted.environment,
@@ -226,8 +226,17 @@ function environmentPrefix(environment: Environment): string {
   return environment === 'production' ? 'petcat_live_' : 'petcat_test_';
 }
 
+/**
+ * A new id. Ids ascend with the machine's microseconds, so that they order what was made within a second; in one case,
+ * because some collations ignore it.
+ */
+export function newId(prefix: string): string {
+  const micros = Math.floor((performance.timeOrigin + performance.now()) * 1_000);
+  return `${prefix}${micros.toString(36).padStart(10, '0')}${randomCharacters(6)}`;
+}
+
 /** Random base62 characters. */
-export function randomCharacters(count: number): string {
+function randomCharacters(count: number): string {
   return Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 

@@ -1,4 +1,4 @@
-import { checkName, hasChecksum, hashSecret, mint, randomCharacters, SECRET_PREFIX_CHARACTERS } from '../api-key.ts';
+import { checkName, hasChecksum, hashSecret, mint, newId, SECRET_PREFIX_CHARACTERS } from '../api-key.ts';
 import type { Operator } from '../audit.ts';
 import { CatalogError } from '../error.ts';
 import { quote } from '../validate.ts';
@@ -59,7 +59,7 @@ export async function issueToken(
     throw new CatalogError('validation_failed', 'The expiry of a token must be in the future');
   }
   const secret = mint(TOKEN_PREFIX);
-  const id = `op_${randomCharacters(16)}`;
+  const id = newId('op_');
   const prefix = secret.slice(0, SECRET_PREFIX_CHARACTERS);
   const token = { id, name, prefix, role, createdAt: now, expiresAt, revokedAt: null };
   await storage.tokens.insert(token, hashSecret(secret), by);

@@ -53,7 +53,8 @@ export function tokensContract(check: Check): void {
   });
 
   check('pages of keys of one second have each key once, newest first', async ({ storage }) => {
-    for (let index = 0; index < 7; index += 1) await issue(storage);
+    const issued: string[] = [];
+    for (let index = 0; index < 7; index += 1) issued.push((await issue(storage)).key.id);
     const seen: string[] = [];
     for (let behind: KeyPosition | undefined; ; ) {
       const { keys, last } = await storage.keys.page({ text: '', now: NOW, limit: 3, behind });
@@ -61,8 +62,26 @@ export function tokensContract(check: Check): void {
       if (!last) break;
       behind = last;
     }
-    const all = (await storage.keys.list()).map(({ id }) => id);
-    assert.deepEqual(seen, all.toReversed());
+    assert.deepEqual(seen, issued.toReversed());
+  });
+
+  check('tokens and sessions of one second are listed newest first', async ({ storage }) => {
+    const [tokens, sessions]: [string[], (string | undefined)[]] = [[], []];
+    for (let index = 0; index < 7; index += 1) {
+      const { token } = await issueToken({ storage, now: NOW, by: OPERATOR }, { name: `t${index}`, role: 'viewer' });
+      tokens.unshift(token.id);
+      await storage.sessions.offer(`login ${index}`, { endsAt: NOW + 600, actor: 'ops', role: 'viewer' });
+      const opened = { hash: `session ${index}`, now: NOW, endsAt: NOW + 600 };
+      sessions.unshift((await storage.sessions.open(`login ${index}`, opened))?.id);
+    }
+    assert.deepEqual(
+      (await storage.tokens.list()).map(({ id }) => id),
+      tokens,
+    );
+    assert.deepEqual(
+      (await storage.sessions.list(NOW)).map(({ id }) => id),
+      sessions,
+    );
   });
 
   check('the last use of a key is that of its newest usage', async ({ storage }) => {

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import sql, { type Sql } from 'sql-template-tag';
+import { newId } from '../../../catalog/api-key.ts';
 import type { Operator } from '../../../catalog/audit.ts';
 import {
   type ConsoleSession,
@@ -45,7 +45,7 @@ export class SqlSessions implements SessionStorage {
       if (!login || login.ends_at <= now) return undefined;
       const row = {
         hash,
-        id: `session_${randomUUID()}`,
+        id: newId('session_'),
         actor: login.actor,
         role: login.role,
         opened_at: now,
@@ -82,7 +82,7 @@ export class SqlSessions implements SessionStorage {
   list(now: number): Promise<ConsoleSession[]> {
     return this.#transactions.read(async (db) => {
       const rows = await db.all<Tables['console_sessions']>(sql`
-        select * from console_sessions where ${isOpen(now)} order by opened_at desc`);
+        select * from console_sessions where ${isOpen(now)} order by opened_at desc, id desc`);
       return rows.map(toSession);
     });
   }

@@ -47,7 +47,7 @@ export class SqlTokens implements TokenStorage {
   list(): Promise<OperatorToken[]> {
     return this.#transactions.read(async (db) => {
       const rows = await db.all<Tables['operator_tokens']>(sql`
-        select * from operator_tokens order by created_at desc, id`);
+        select * from operator_tokens order by created_at desc, id desc`);
       return rows.map(toToken);
     });
   }
