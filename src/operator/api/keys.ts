@@ -27,7 +27,7 @@ import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { parseDuration } from '../../stdx/duration.ts';
 import { type ChangedKey, changedKeyAnswer } from './changed-key.ts';
 import type { ApiContext, ApiOperation } from './operation.ts';
-import { IssuedKey, Key, KeyChange, NewKey, Rotation } from './schema.ts';
+import { IssuedKey, Key, KeyChange, NewKey, Revocation, Rotation } from './schema.ts';
 
 const GRACE = '24h';
 const ETAG = 'The validator of the key for If-Match: of its members but lastUsedAt, ban and graces';
@@ -59,6 +59,7 @@ export const KEY_ID = {
 const checkNew = validator(NewKey);
 const checkChange = validator(KeyChange);
 const checkRotation = validator(Rotation);
+const checkRevocation = validator(Revocation);
 
 /** GET /keys. */
 const listKeys: ApiOperation = {
@@ -230,10 +231,13 @@ const revoke: ApiOperation = {
   description: 'Ends a key for good, within a second. A second revocation changes nothing.',
   permission: 'keys',
   pathParameters: [KEY_ID],
+  body: { schema: Revocation, example: {}, isOptional: true },
   success: { status: 200, description: 'The revoked key', schema: Key, example: EXAMPLE },
   errors: ['not_found', 'precondition_failed'],
-  handle: (context, exchange) =>
-    changeByPath(context, exchange, async (change, id) => ({ key: await revokeKey(change, id) })),
+  handle(context, exchange) {
+    checkRevocation(exchange.body ?? {});
+    return changeByPath(context, exchange, async (change, id) => ({ key: await revokeKey(change, id) }));
+  },
 };
 
 /** The operations on keys. */

@@ -69,6 +69,15 @@ export const Rotation = {
   description: 'How a key is rotated',
 } as const;
 
+/** The body of a revocation, which has no members. */
+export const Revocation = {
+  title: 'Revocation',
+  type: 'object',
+  additionalProperties: false,
+  properties: {},
+  description: 'How a key is revoked: there is nothing to say',
+} as const;
+
 /** A key without its secret. */
 export const Key = {
   title: 'Key',
