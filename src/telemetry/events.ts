@@ -83,15 +83,60 @@ export interface EventSinks {
   readonly redis?: string | undefined;
 }
 
+/** The lines of the log that tell of the life of an instance. */
+const LIFE_EVENTS = [
+  'started',
+  'storage_failing',
+  'storage_recovered',
+  'limiter_degraded',
+  'limiter_recovered',
+  'backup_made',
+  'backup_restored',
+  'backup_failed',
+  'descriptors_exhausted',
+  'descriptors_freed',
+] as const;
+const LIFE_EVENTS_MAX = 50;
+
+/** An event in the life of an instance, with the members of its line; `at` in Unix seconds. */
+export interface LifeEvent {
+  readonly at: number;
+  readonly event: (typeof LIFE_EVENTS)[number];
+  readonly line: Readonly<Record<string, unknown>>;
+}
+
 /** Creates the events, which feed the log and the metrics. */
 export function createEvents(sinks: EventSinks) {
   const failures = new FailureLog((line) => sinks.log.error(line));
+  const life: LifeEvent[] = [];
+  const telling = { ...sinks, log: keepingLife(sinks.log, life) };
   return {
+    /** The latest events in the life of this instance, newest first. */
+    life: (): readonly LifeEvent[] => life.toReversed(),
     ...requestEvents(sinks, failures),
-    ...limitEvents(sinks),
-    ...storageEvents(sinks),
-    ...lifeEvents(sinks, failures),
-    ...backupEvents(sinks),
+    ...limitEvents(telling),
+    ...storageEvents(telling),
+    ...lifeEvents(telling, failures),
+    ...backupEvents(telling),
+  };
+}
+
+type Line = Readonly<Record<string, unknown>>;
+/** The part of a logger that takes lines with a name. */
+type LineLog = Readonly<Record<'info' | 'warn' | 'error', (line: Line) => void>>;
+type LineSinks = Omit<EventSinks, 'log'> & { readonly log: LineLog };
+
+/** The log, with the latest of its lines that are in `LIFE_EVENTS` kept. */
+function keepingLife(log: Logger, life: LifeEvent[]): LineLog {
+  const keep = (line: Line) => {
+    const event = LIFE_EVENTS.find((name) => name === line.event);
+    if (event && life.push({ at: Math.floor(Date.now() / 1_000), event, line }) > LIFE_EVENTS_MAX) life.shift();
+    return line;
+  };
+  return {
+    info: (line) => log.info(keep(line)),
+    warn: (line) => log.warn(keep(line)),
+    error: (line) => log.error(keep(line)),
   };
 }
 
@@ -132,7 +177,7 @@ export function accessLine(answered: AnsweredRequest): string {
   return `{"level":30,"time":${Date.now()},"event":"request","requestId":"${requestId}"${key},"method":"${method}","route":"${route}","status":${status}${error}${trace},"durationMs":${took}}\n`;
 }
 
-function limitEvents({ log, metrics, redis }: EventSinks) {
+function limitEvents({ log, metrics, redis }: LineSinks) {
   return {
     keyBanned(ban: KeyBan, plan: PlanName) {
       metrics.bans.inc({ plan });
@@ -172,7 +217,7 @@ function limitEvents({ log, metrics, redis }: EventSinks) {
   };
 }
 
-function storageEvents({ log, metrics }: EventSinks) {
+function storageEvents({ log, metrics }: LineSinks) {
   return {
     /** A batch of writes became durable. */
     batchStored({ size, durationMs, waiting }: StoredBatch) {
@@ -228,7 +273,7 @@ function isReported(error: unknown): boolean {
   return error instanceof CatalogError;
 }
 
-function backupEvents({ log, metrics }: EventSinks) {
+function backupEvents({ log, metrics }: LineSinks) {
   return {
     /** Backups are made so often from now on; `newest` is there already. */
     backupsScheduled(everySeconds: number, newest?: { at: number; bytes: number }) {
@@ -256,7 +301,7 @@ function backupEvents({ log, metrics }: EventSinks) {
   };
 }
 
-function lifeEvents({ log, metrics }: EventSinks, failures: FailureLog) {
+function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
   return {
     /** A connection was closed because its requests and unread answers hold too much; its key, if known. */
     connectionCutOff(keyId: string | undefined) {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pino } from 'pino';
 import { CatalogError } from '../../src/catalog/error.ts';
+import { createEvents } from '../../src/telemetry/events.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { signIn } from '../kit/console/visitor.ts';
@@ -95,6 +97,41 @@ test('the last backup is shown with its age and size, and so is that it is overd
   assert.ok(whole.indexOf('id="health"') < whole.indexOf('id="tiles"'), 'health comes first when something is wrong');
   const late = /<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(await again.page(''))?.[1] ?? '';
   assert.match(late, /overdue<\/span> <strong>2 days old<\/strong>.*Failed attempts since the start: 1/);
+});
+
+test('the overview has a timeline of what failed, recovered, was backed up and started, newest first', async () => {
+  await using service = await testService();
+  const { metrics } = service;
+  const log = pino({ level: 'silent' });
+  const events = createEvents({ log, write: () => {}, accessLog: 'none', metrics });
+  const operator = await signIn(service);
+  assert.match(await operator.page(''), /<section id="timeline".*?None yet\.<\/p>/s);
+  const told = async () => {
+    service.events.happened.splice(0, Number.POSITIVE_INFINITY, ...events.life());
+    const [section = ''] = /<section id="timeline".*?<\/section>/s.exec(await operator.page('')) ?? [];
+    return [
+      ...section.matchAll(/<span class="badge (\w+)"><time class="utc" datetime="[^"]*Z">.*?<\/span> (.*?)<\/li>/g),
+    ].map(([, tone, words]) => `${tone}: ${words}`);
+  };
+  events.serviceStarted({ url: '', operatorUrl: '', environment: 'production', version: '1.2.3' });
+  events.storageFailing('write', { database: 'x.db', failure: 'full', error: new Error('no') });
+  events.storageRecovered('write');
+  events.backupMade({ file: 'x', at: 1, bytes: 2, durationMs: 3 });
+  events.backupFailed('<no> room');
+  events.certificateReloaded();
+  assert.deepEqual(await told(), [
+    'danger: A backup failed: &lt;no&gt; room',
+    'good: A backup was made and checked',
+    'good: The database recovered: writes again',
+    'danger: The database failed: no writes (the disk is full; make room)',
+    'good: Started, version 1.2.3',
+  ]);
+  for (let index = 0; index < 60; index += 1) events.backupFailed(`${index}`);
+  assert.deepEqual(
+    await told(),
+    Array.from({ length: 10 }, (_, index) => `danger: A backup failed: ${59 - index}`),
+  );
+  assert.equal(events.life().length, 50);
 });
 
 test('the overview shows what doctor complains of, problems first, and never waits for it', async () => {

@@ -9,6 +9,7 @@ import { page, type View } from '../frame/layout.ts';
 import { mostSection } from '../usage/most.ts';
 import { keyLink, keyNames, routesSection, sortIn, sortLinks } from '../usage/sums.ts';
 import { healthSection } from './health.ts';
+import { timelineSection } from './timeline.ts';
 import type { Vitals } from './vitals.ts';
 
 const BANS_MAX = 10;
@@ -28,7 +29,8 @@ ${degraded(context)}
 ${isWrong ? health : ''}
 ${tiles(context.vitals)}
 ${await stored(context, range)}
-${isWrong ? '' : health}`;
+${isWrong ? '' : health}
+${timelineSection(context)}`;
       return page(context, { section: '', title: 'Overview', content });
     },
   },
