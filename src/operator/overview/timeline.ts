@@ -1,4 +1,4 @@
-import { type Html, html } from '../../http/docs/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import type { LifeEvent } from '../../telemetry/events.ts';
 import type { ConsoleContext } from '../frame/context.ts';
 import { utcMoment } from '../frame/element.ts';
