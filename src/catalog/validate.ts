@@ -148,7 +148,7 @@ function lettersOf(name: string): string {
 }
 
 /** Levenshtein distance, two neighbours swapped counting once: the least number of mistakes that explain the text. */
-function editDistance(one: string, other: string): number {
+export function editDistance(one: string, other: string): number {
   let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...one].entries()) {

@@ -1,3 +1,4 @@
+import { editDistance } from '../catalog/validate.ts';
 import { type ConfigSources, findValue, SETTINGS } from '../config.ts';
 
 /** Settings of earlier releases: since when they have no effect, and what to do instead. */
@@ -23,24 +24,10 @@ export function findIneffective(sources: ConfigSources): IneffectiveSetting[] {
   );
   const slips = Object.keys(sources.file).flatMap((name) => {
     if (known.has(name)) return [];
-    const meant = [...known].find((setting) => lettersApart(name.toUpperCase(), setting) <= SLIP_LETTERS_MAX);
+    const meant = [...known].find((setting) => editDistance(name.toUpperCase(), setting) <= SLIP_LETTERS_MAX);
     if (!meant) return [];
     const finding = `${name} is no setting; is ${meant} meant? (from .env)`;
     return [{ finding, advice: `rename it to ${meant}, or remove it` }];
   });
   return [...former, ...slips];
-}
-
-/** Counts the letters to insert, delete or replace in one name to make it the other (Levenshtein). */
-function lettersApart(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let at = 0; at < one.length; at += 1) {
-    const next = [at + 1];
-    for (let to = 0; to < other.length; to += 1) {
-      const replaced = (row[to] ?? 0) + (one[at] === other[to] ? 0 : 1);
-      next.push(Math.min(replaced, (row[to + 1] ?? 0) + 1, (next[to] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
 }
