@@ -1,16 +1,14 @@
-import { hash } from 'node:crypto';
 import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer, refusal } from '../../http/errors.ts';
 import { BODY_BYTES_MAX, readBytes } from '../../http/transport/body.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { TurnedTime } from '../turned-time.ts';
+import { digest } from '../verdict/note.ts';
 import { greased, holdsObject, textOf } from './grease.ts';
 import type { CurrentStep, Held } from './progress.ts';
 import { stepText } from './script.ts';
 import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from './script-time.ts';
 import type { ScriptedKey } from './scripted-key.ts';
-
-const DIGEST_CHARACTERS = 22;
 
 export interface ScriptedRequestOptions {
   readonly key: ScriptedKey;
@@ -199,8 +197,4 @@ function headerOf(answer: Answer | undefined, name: string): string | undefined 
   const headers = answer?.headers ?? [];
   const index = headers.indexOf(name);
   return index < 0 ? undefined : headers[index + 1];
-}
-
-function digest(content: string | Buffer): string {
-  return hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS);
 }

@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -7,12 +7,11 @@ import { greasedJson, holdsObject, unknownHeaders } from '../script/grease.ts';
 import type { CurrentStep, Progress } from '../script/progress.ts';
 import { type StepName, stepText } from '../script/script.ts';
 import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from '../script/script-time.ts';
-import type { Note } from '../verdict/note.ts';
+import { DIGEST_CHARACTERS, digest, type Note } from '../verdict/note.ts';
 import { type MadeUp, NO_ANSWER, refusalOf, UNKNOWN } from './answers.ts';
 import { endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, moved, without } from './headers.ts';
 import type { Upstream } from './upstream.ts';
 
-const DIGEST_CHARACTERS = 22;
 const ROUTE_CHARACTERS_MAX = 100;
 /** A longer JSON text is passed on as it is. */
 const GREASED_BYTES_MAX = 4 * 1024 * 1024;
@@ -226,8 +225,7 @@ export class Exchange {
 
   /** The upstream did not answer, so that the step was not played. */
   #failed(): void {
-    if (this.#current) this.#context.progress.giveBack(this.#current);
-    this.#current = undefined;
+    this.#giveBack();
     this.#context.unanswered += 1;
     this.answer(NO_ANSWER);
   }
@@ -282,7 +280,8 @@ export class Exchange {
   async #deliver({ incoming, status, fields, chunks }: UpstreamAnswer): Promise<void> {
     if (this.#current && this.#step === 'slow') await this.#waitOut(this.#current.step.seconds);
     if (this.#response.closed) return;
-    if (this.#step === 'grease') this.#spendNothing();
+    // An answer that cannot be greased consumes no step.
+    if (this.#step === 'grease') this.#giveBack();
     this.#head(status, fields, incoming.statusMessage);
     await this.#write(chunks);
     // The last byte of a length is in the last chunk; without one the end is a separate write.
@@ -295,8 +294,7 @@ export class Exchange {
     this.#request.socket.destroy();
   }
 
-  /** An answer that cannot be greased spends no step. */
-  #spendNothing(): void {
+  #giveBack(): void {
     if (this.#current) this.#context.progress.giveBack(this.#current);
     this.#current = undefined;
   }
@@ -432,8 +430,4 @@ function isObject(text: string): boolean {
 /** The path of a target, which may be an absolute address (RFC 9112, section 3.2.2). */
 function pathOf(url: string): string {
   return url.replace(/^https?:\/\/[^/?]*/i, '') || '/';
-}
-
-function digest(content: string): string {
-  return hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS);
 }

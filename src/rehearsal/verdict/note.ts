@@ -1,3 +1,7 @@
+import { hash } from 'node:crypto';
+
+export const DIGEST_CHARACTERS = 22;
+
 /**
  * The record of a request in a rehearsal. The digests tell whether two requests are the same; the Idempotency-Key and
  * the body themselves are never kept. Moments are milliseconds of the machine's monotonic clock, which starts at Unix
@@ -20,9 +24,9 @@ export interface Note {
   readonly idempotencyKey: string | null;
   /** A digest of the credentials, which a client may renew after a refusal; null where every request has the same. */
   readonly credentials: string | null;
-  /** The step that it spent, as it is written; null for none. */
+  /** The step that it consumed, as it is written; null for none. */
   readonly step: string | null;
-  /** True if it came while a `limit`, `quota` or `ban` was in force, and so spent no step. */
+  /** True if it came while a `limit`, `quota` or `ban` was in force, and so consumed no step. */
   readonly isEarly: boolean;
   /** Null if no answer was sent. */
   readonly status: number | null;
@@ -48,7 +52,7 @@ export interface Rehearsed {
   /** Null for a rehearsal before another API. */
   readonly keyId: string | null;
   readonly script: string;
-  /** The number of steps that were spent. */
+  /** The number of steps that were consumed. */
   readonly reached: number;
   readonly notes: readonly Note[];
   /** The command that sent the requests, where it is known. */
@@ -57,6 +61,11 @@ export interface Rehearsed {
   readonly failure?: string;
   /** Observations about the upstream, which change no verdict. */
   readonly remarks?: readonly string[];
+}
+
+/** The digest by which notes tell requests apart. */
+export function digest(content: string | Buffer): string {
+  return hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS);
 }
 
 /** The time by which a request may be early: timers are not exact, and neither are networks. */
