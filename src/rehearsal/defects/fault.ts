@@ -4,6 +4,7 @@ import type { AppOptions, createApp } from '../../http/app.ts';
 import type { Operation } from '../../http/operations/operation.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Time } from '../../stdx/time.ts';
+import { interceptAnswers } from '../answers.ts';
 
 /** The faults of a defect, one for each place that can have one. */
 export interface Fault {
@@ -60,9 +61,9 @@ export function withDefects(create: typeof createApp, defects: readonly Defect[]
   return (options) => {
     const serve = create(faults.reduce((parts, fault) => fault.parts?.(parts) ?? parts, options));
     return (exchange) => {
-      const send = exchange.answer.bind(exchange);
-      exchange.answer = (answer) =>
-        send(faults.reduce((made, fault) => fault.answer?.(made, exchange) ?? made, answer));
+      interceptAnswers(exchange, (answer, send) =>
+        send(faults.reduce((made, fault) => fault.answer?.(made, exchange) ?? made, answer)),
+      );
       const response = responses.get(exchange.request);
       if (response) changeHead(response, exchange, faults);
       for (const { request } of faults) request?.(exchange);

@@ -6,6 +6,7 @@ import type { Exchange, Serve } from '../../http/transport/exchange.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import { later } from '../../limits/window.ts';
 import type { Time } from '../../stdx/time.ts';
+import { interceptAnswers } from '../answers.ts';
 import type { TurnedTime } from '../turned-time.ts';
 import type { Held } from './progress.ts';
 import { machineMs } from './script-time.ts';
@@ -31,8 +32,6 @@ export function withScripts(
   return (options) => {
     const { authenticator } = options;
     const exchanges = new WeakMap<IncomingMessage, Scripted>();
-    /** Keyed by the copy of the API key that each request gets. */
-    const requests = new WeakMap<ApiKey, ScriptedRequest>();
     const isFree = freeRoutes(options.operations);
 
     const serve = createApp({
@@ -47,30 +46,27 @@ export function withScripts(
           const scripted = new ScriptedRequest(sent.exchange, { key, at, time });
           sent.scripted = scripted;
           if (scripted.isRevoked({ isFree: isFree(sent.exchange) })) return authenticator.authenticate(UNKNOWN_KEY);
-          const copy = { ...found.key };
-          requests.set(copy, scripted);
-          return { key: copy };
+          return { key: { ...found.key, scripted } };
         },
       },
-      limiter: scriptedLimiter(options.limiter, { requests, time }),
+      limiter: scriptedLimiter(options.limiter, time),
       operations: options.operations.map((operation) => ({
         ...operation,
         handle: (catalog, exchange) => {
           const work = () => operation.handle(catalog, exchange);
-          return requests.get(exchange.key)?.carryOut(work) ?? work();
+          return scriptOf(exchange.key)?.carryOut(work) ?? work();
         },
       })),
     });
     return async (exchange) => {
       const sent: Scripted = { exchange, scripted: undefined };
       exchanges.set(exchange.request, sent);
-      const send = exchange.answer.bind(exchange);
       let concluding: Promise<void> | undefined;
-      exchange.answer = (answer) => {
+      interceptAnswers(exchange, (answer, send) => {
         const { scripted } = sent;
         if (!scripted) return send(answer);
         concluding ??= scripted.conclude(answer, send);
-      };
+      });
       await serve(exchange);
       await concluding;
     };
@@ -89,18 +85,18 @@ function freeRoutes(operations: readonly Operation[]): (exchange: Exchange) => b
   return ({ request, route }) => free.includes(`${request.method === 'HEAD' ? 'GET' : request.method} ${route}`);
 }
 
-interface LimiterOptions {
-  readonly requests: WeakMap<ApiKey, ScriptedRequest>;
-  readonly time: Time;
+/** The request of a key that follows a script: each request gets a copy of the key, which has it. */
+function scriptOf(key: ApiKey & { readonly scripted?: ScriptedRequest }): ScriptedRequest | undefined {
+  return key.scripted;
 }
 
 /** A limiter that refuses what a script refuses, by the arithmetic of the real one. */
-function scriptedLimiter(limiter: AppOptions['limiter'], { requests, time }: LimiterOptions): AppOptions['limiter'] {
+function scriptedLimiter(limiter: AppOptions['limiter'], time: Time): AppOptions['limiter'] {
   /** Decisions made by a script; they are not restated. */
   const made = new WeakSet<Decision>();
   const peek = async (key: ApiKey) => {
     const known = await limiter.peek(key);
-    const held = requests.get(key)?.held();
+    const held = scriptOf(key)?.held();
     if (!held) return known;
     const decision = refused(known, held, time);
     made.add(decision);
@@ -108,7 +104,7 @@ function scriptedLimiter(limiter: AppOptions['limiter'], { requests, time }: Lim
   };
   return {
     async charge(key) {
-      const request = requests.get(key);
+      const request = scriptOf(key);
       request?.begin();
       if (!request?.held() && !request?.isReset) return limiter.charge(key);
       return peek(key);
