@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql, { raw } from 'sql-template-tag';
@@ -77,10 +77,9 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
       await assertEmpty(into, to);
       const copied = await copy(source, { into, onProgress });
       const total = copied.reduce((sum, { rows }) => sum + rows, 0);
-      const stored = await readBack(target.engine, {
-        into,
-        onProgress: (done) => onProgress('Verifying', done, total),
-      });
+      const stored = await readTables(target.engine, into, (_table, _rows, done) =>
+        onProgress('Verifying', done, total),
+      );
       for (const [index, { table, checksum }] of stored.entries()) {
         if (copied[index]?.checksum !== checksum) {
           throw new DatabaseNotOpened(`${table} does not read back as it was written; nothing was kept`);
@@ -127,71 +126,46 @@ async function copy(
   return source.db.transaction(async (from) => {
     await source.engine.lock(from, 'writers');
     let total = 0;
-    for (const table of TABLES) total += await countRows(from, table);
-    let done = 0;
-    const copied: TransferredTable[] = [];
     for (const table of TABLES) {
+      total += (await one<{ count: number }>(from, sql`select count(*) as count from ${raw(table)}`)).count;
       await into.run(sql`delete from ${raw(table)}`);
-      const sum = new TableSum(table);
-      for await (const rows of source.engine.readAll(from, table)) {
-        // A batch of a thousand rows binds fewer values than SQLite allows, as long as no table has 33 columns.
-        await into.run(insertInto(table, rows as never));
-        sum.add(rows);
-        done += rows.length;
-        onProgress('Copying', done, total);
-        // SQLite runs synchronously: yield, so that signals are handled in between.
-        await nextTurn();
-      }
-      copied.push(sum.total);
     }
-    return copied;
+    return readTables(source.engine, from, async (table, rows, done) => {
+      // A batch of a thousand rows binds fewer values than SQLite allows, as long as no table has 33 columns.
+      await into.run(insertInto(table, rows as never));
+      onProgress('Copying', done, total);
+    });
   }, 'snapshot');
 }
 
-async function readBack(
+/** Reads every table, counts its rows and sums their hashes; `done` is the number of rows of all tables until then. */
+async function readTables(
   engine: Engine,
-  { into, onProgress }: { into: Transaction; onProgress: (done: number) => void },
+  trx: Transaction,
+  onRows: (table: Table, rows: readonly Row[], done: number) => void | Promise<void>,
 ): Promise<TransferredTable[]> {
   const found: TransferredTable[] = [];
   let done = 0;
   for (const table of TABLES) {
-    const sum = new TableSum(table);
-    for await (const rows of engine.readAll(into, table)) {
-      sum.add(rows);
+    let [count, sum] = [0, 0n];
+    for await (const rows of engine.readAll(trx, table)) {
+      count += rows.length;
       done += rows.length;
-      onProgress(done);
+      sum = (sum + hashesOf(rows)) % CHECKSUM_MODULUS;
+      await onRows(table, rows, done);
+      // SQLite runs synchronously: yield, so that signals are handled in between.
       await nextTurn();
     }
-    found.push(sum.total);
+    found.push({ table, rows: count, checksum: sum.toString(16).padStart(64, '0') });
   }
   return found;
 }
 
-async function countRows(from: Connection, table: Table): Promise<number> {
-  const { count } = await one<{ count: number }>(from, sql`select count(*) as count from ${raw(table)}`);
-  return count;
-}
-
-/** Counts rows and sums their hashes. */
-class TableSum {
-  readonly #table: Table;
-  #rows = 0;
-  #sum = 0n;
-
-  constructor(table: Table) {
-    this.#table = table;
-  }
-
-  add(rows: readonly Row[]): void {
-    this.#rows += rows.length;
-    const columns = Object.keys(rows[0] ?? {}).sort();
-    for (const row of rows) {
-      const hash = createHash('sha256').update(JSON.stringify(columns.map((column) => [column, row[column]])));
-      this.#sum = (this.#sum + BigInt(`0x${hash.digest('hex')}`)) % CHECKSUM_MODULUS;
-    }
-  }
-
-  get total(): TransferredTable {
-    return { table: this.#table, rows: this.#rows, checksum: this.#sum.toString(16).padStart(64, '0') };
-  }
+/** The sum of the hash of each row. */
+function hashesOf(rows: readonly Row[]): bigint {
+  const columns = Object.keys(rows[0] ?? {}).sort();
+  return rows.reduce((sum, row) => {
+    const text = JSON.stringify(columns.map((column) => [column, row[column]]));
+    return sum + BigInt(`0x${hash('sha256', text)}`);
+  }, 0n);
 }
