@@ -323,6 +323,10 @@ function toCounts(row: Counts): UsageCounts {
   };
 }
 
+function fromCounts({ served, clientErrors, refused, serverErrors }: UsageCounts): Counts {
+  return { served, client_errors: clientErrors, refused, server_errors: serverErrors };
+}
+
 function toSum(row: Omit<SumRow, 'name' | 'owner'>): Omit<UsageSum, 'name' | 'owner'> {
   return { id: row.id, ...toCounts(row), first: row.first_at, last: row.last_at };
 }
@@ -336,10 +340,7 @@ function fromRoute(period: UsagePeriod, minute: number, usage: RouteUsage): Tabl
     period,
     starts_at: startOf(period, minute),
     route: usage.route,
-    served: usage.served,
-    client_errors: usage.clientErrors,
-    refused: usage.refused,
-    server_errors: usage.serverErrors,
+    ...fromCounts(usage),
     ...Object.fromEntries(DURATIONS.map((name, index) => [name, usage.durations[index] ?? 0])),
   };
 }
@@ -381,10 +382,7 @@ function fromRecord(period: UsagePeriod, minute: number, record: UsageRecord): T
     period,
     starts_at: startOf(period, minute),
     key_id: record.keyId,
-    served: record.served,
-    client_errors: record.clientErrors,
-    refused: record.refused,
-    server_errors: record.serverErrors,
+    ...fromCounts(record),
     first_at: record.first,
     last_at: record.last,
   };
