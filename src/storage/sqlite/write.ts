@@ -9,7 +9,7 @@ import { missing, openToRead } from './read.ts';
 import { inspectLog } from './wal.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */
-const SQLITE_VERSION_MIN = [3, 51, 3] as const;
+const SQLITE_VERSION_MIN = '3.51.3';
 /** The time that opening waits for other processes that open or create the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 
@@ -106,10 +106,6 @@ export function movedAside(file: string): string[] {
 
 function assertVersion(database: DatabaseSync): void {
   const { version } = database.prepare('SELECT sqlite_version() AS version').get() as { version: string };
-  const found = version.split('.').map(Number);
-  for (const [index, wanted] of SQLITE_VERSION_MIN.entries()) {
-    const part = found[index] ?? 0;
-    if (part > wanted) return;
-    if (part < wanted) throw new Error(`SQLite is ${version}; ${SQLITE_VERSION_MIN.join('.')} or later is needed`);
-  }
+  if (version.localeCompare(SQLITE_VERSION_MIN, 'en', { numeric: true }) >= 0) return;
+  throw new Error(`SQLite is ${version}; ${SQLITE_VERSION_MIN} or later is needed`);
 }
