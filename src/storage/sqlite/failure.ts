@@ -1,6 +1,7 @@
-import { accessSync, closeSync, constants, existsSync, openSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseNotOpened } from '../engine.ts';
+import { sizeOf } from './disk.ts';
 
 /** Result codes of SQLite (sqlite.org/rescode.html). On a full disk the shared memory of the log fails with IOERR. */
 const FULL = 13;
@@ -50,12 +51,7 @@ export function failureOf(file: string, error: unknown): string {
 function isDiskFull(file: string, error: unknown): boolean {
   const { errcode = 0, code } = error as { readonly errcode?: number; readonly code?: string };
   const primary = errcode & 0xff;
-  return primary === FULL || code === 'ENOSPC' || (primary === IOERR && freeBytes(file) < FREE_BYTES_MIN);
-}
-
-function freeBytes(file: string): number {
-  const { bavail, bsize } = statfsSync(dirname(resolve(file)));
-  return bavail * bsize;
+  return primary === FULL || code === 'ENOSPC' || (primary === IOERR && sizeOf(file).diskFreeBytes < FREE_BYTES_MIN);
 }
 
 /** The reason why a database cannot be opened, though nothing is known to be damaged, and what to do about it. */
