@@ -60,16 +60,8 @@ export interface OperationError {
   readonly meaning: string;
 }
 
-/** An operation as the reference shows it. */
-export interface ReferenceOperation {
-  readonly id: string;
-  readonly tag: string;
-  readonly method: string;
-  readonly path: string;
-  readonly summary: string;
-  /** Markdown. */
-  readonly description: string;
-  readonly stability: string | undefined;
+/** An operation as the reference shows it. Its description is Markdown. */
+export interface ReferenceOperation extends Omit<Described, 'body' | 'success' | 'errors'> {
   /** The last day, if the operation is deprecated. */
   readonly sunset: string | undefined;
   readonly scopes: readonly string[];
@@ -84,7 +76,6 @@ export interface ReferenceOperation {
     /** Without those of every answer. */
     readonly headers: readonly { readonly name: string; readonly description: string }[];
   };
-  readonly isConditional: boolean;
   /** Without those that `sharedErrors` gives, but for `validation_failed` where there are values. */
   readonly errors: readonly OperationError[];
 }
@@ -110,16 +101,11 @@ export function sharedErrors(api: DescribedApi): readonly OperationError[] {
 }
 
 function describe(operation: Described, api: DescribedApi): ReferenceOperation {
-  const { id, tag, method, path, summary, stability, deprecation, permission, body, success } = operation;
+  const { deprecation, permission, body, success } = operation;
   const fields = (parameters: readonly Parameter[] = [], isRequired = false) =>
     parameters.map(({ name, description, schema }) => fieldOf(name, { ...schema, description }, isRequired));
   return {
-    id,
-    tag,
-    method,
-    path,
-    summary,
-    stability,
+    ...operation,
     description: markedDescription(operation),
     sunset: deprecation && dateOf(deprecation.sunset),
     scopes: permission === 'any' ? [] : [permission],
@@ -133,7 +119,6 @@ function describe(operation: Described, api: DescribedApi): ReferenceOperation {
       body: success.schema && bodyOf(success.schema, success.example),
       headers: Object.entries(successHeaders(operation)).map(([name, description]) => ({ name, description })),
     },
-    isConditional: operation.conditional === true,
     errors: errorCodesOf(operation, api).map(errorOf),
   };
 }

@@ -79,7 +79,7 @@ ${about ? html`<p>${inline(about)}</p>` : ''}${members.length > 0 ? html`<ul cla
 `;
 }
 
-function response({ id, success, isConditional }: ReferenceOperation): Html {
+function response({ id, success, conditional }: ReferenceOperation): Html {
   const { status, description, headers, body } = success;
   const type = body ? html` <span class="type">${body.type}</span>` : '';
   const items = body ? body.fields.map((field) => fieldItem(field, { id: `${id}.response`, isResponse: true })) : [];
@@ -89,7 +89,7 @@ function response({ id, success, isConditional }: ReferenceOperation): Html {
   );
   return html`<h4>Response</h4>
 <p><strong>${status}</strong> ${ended(description)}${type}</p>
-${isConditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-Match</code> holds the current <code>ETag</code>.</p>` : ''}
+${conditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-Match</code> holds the current <code>ETag</code>.</p>` : ''}
 ${items.length + named.length > 0 ? html`<ul class="fields">${items}${named}</ul>` : ''}`;
 }
 

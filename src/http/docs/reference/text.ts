@@ -46,7 +46,7 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
       .map(([title, fields]) => `${title}:\n\n${fields.map(fieldText).join('\n')}`),
     ...(success.body ? [] : [`Response ${success.status}, without a body.`]),
     ...(success.headers.length > 0 ? [`Response headers:\n\n${success.headers.map(headerText).join('\n')}`] : []),
-    ...(operation.isConditional ? [`Response 304, without a body: ${NOT_MODIFIED}.`] : []),
+    ...(operation.conditional ? [`Response 304, without a body: ${NOT_MODIFIED}.`] : []),
     ...(codes.length > 0 ? [`Errors: ${codes.join(', ')}`] : []),
     `\`\`\`sh\n${sample}\n\`\`\``,
     ...(success.body ? [`\`\`\`json\n${JSON.stringify(success.body.example)}\n\`\`\``] : []),
