@@ -72,10 +72,10 @@ function forbid(permission: Scope | 'any', { key }: Exchange): Answer | undefine
  * a closure over the call more memory than the call.
  */
 function whenKnown<T>(value: T | Promise<T>, gate: Gate<T>, call: PublicCall): Answer | Promise<Answer> {
-  return value instanceof Promise ? later(value, gate, call) : gate(value, call);
+  return value instanceof Promise ? onceKnown(value, gate, call) : gate(value, call);
 }
 
-async function later<T>(value: Promise<T>, gate: Gate<T>, call: PublicCall): Promise<Answer> {
+async function onceKnown<T>(value: Promise<T>, gate: Gate<T>, call: PublicCall): Promise<Answer> {
   return gate(await value, call);
 }
 
