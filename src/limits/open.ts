@@ -12,6 +12,8 @@ export interface LimiterOptions {
   readonly events: Events;
   /** Replaces the Redis server's clock; for tests. */
   readonly serverTime?: Pick<Time, 'now'>;
+  /** Replaces the deadline for an answer of Redis (ms); for tests. */
+  readonly answerMs?: number;
 }
 
 /**

@@ -145,6 +145,9 @@ async function place(): Promise<AsyncDisposable & { readonly settings: Record<st
   return { settings, [Symbol.asyncDispose]: () => made.disposeAsync() };
 }
 
+/** So long that a busy machine does not count as an outage of Redis. */
+const ANSWER_MS = 10_000;
+
 /** The real service on a real port and a real database, with a manual clock. */
 export async function testService(
   settings: Record<string, string> = {},
@@ -165,7 +168,7 @@ export async function testService(
     });
     const defects = defectsNamed(config.defects);
     const rehearsal = turned && (await openRehearsal(storage, turned, { ...rehearsed, defects }));
-    const limiter = await openLimiter(config, { storage, time, events, serverTime: time });
+    const limiter = await openLimiter(config, { storage, time, events, serverTime: time, answerMs: ANSWER_MS });
     const metrics = createMetrics();
     const told = { ...events, requestAnswered: answeredTo(events, metrics) };
     const parts = { storage, limiter, rehearsal, time, events: told, metrics };
