@@ -7,8 +7,9 @@ import { createApp } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
 import { Cors } from './http/cors.ts';
 import { watchDescriptors } from './http/descriptors.ts';
+import { discoveryPages } from './http/docs/docs.ts';
 import { Health } from './http/health.ts';
-import { type DiscoveryOptions, discoveryPages, healthPages, OPERATIONS } from './http/operations.ts';
+import { OPERATIONS } from './http/operations.ts';
 import type { Context } from './http/transport/exchange.ts';
 import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
@@ -184,7 +185,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   for (const { method, path, success } of OPERATIONS) {
     metrics.requests.declare({ ...API_SIDE, method, route: `/v1${path}`, status: success.status });
   }
-  const pages = new Map(healthPages(health));
+  const pages = new Map(health.pages());
   const serve = (rehearsal?.createApp ?? createApp)({
     operations: OPERATIONS.map((operation) => tracing.trace(operation.id, operation)),
     pages,
@@ -290,7 +291,7 @@ function withRecords(events: Events, { usage, recent, time }: Recorders): Events
 }
 
 /** This environment's address as configured, else that of this listener; the other one's only as configured. */
-function discoveryOptions(config: Config, url: string, time: Time): DiscoveryOptions {
+function discoveryOptions(config: Config, url: string, time: Time): Parameters<typeof discoveryPages>[0] {
   const { environment, securityContact, banAfterRefusals } = config;
   const named = { production: config.productionBaseUrl, staging: config.stagingBaseUrl };
   const baseUrl = named[environment] ?? url;
@@ -299,6 +300,7 @@ function discoveryOptions(config: Config, url: string, time: Time): DiscoveryOpt
     { description: 'Staging', url: environment === 'staging' ? baseUrl : named.staging },
   ];
   return {
+    operations: OPERATIONS,
     servers: servers.flatMap(({ description, url: address }) => (address ? [{ description, url: address }] : [])),
     baseUrl,
     securityContact,

@@ -1,6 +1,7 @@
 import { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { PageHandler } from './pages.ts';
 import type { Answer } from './transport/exchange.ts';
 
 /** The time that a check's result is cached, so that frequent probes do not load the database. */
@@ -20,6 +21,14 @@ export class Health {
     this.#storage = storage;
     this.#limiter = limiter;
     this.#usesRedis = usesRedis;
+  }
+
+  /** The probes: `/livez` and `/readyz`. */
+  pages(): [string, PageHandler][] {
+    return [
+      ['/livez', () => this.live()],
+      ['/readyz', () => this.ready()],
+    ];
   }
 
   /** Makes the service not ready, so that load balancers send no new requests. */

@@ -73,8 +73,7 @@ function operatorPages({
     ['/docs', sitePage(async () => (await import('./api/reference.ts')).operatorReference(operatorUrl(), added))],
     ['/docs/', leadToDocs],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
-    ['/livez', () => health.live()],
-    ['/readyz', () => health.ready()],
+    ...health.pages(),
     ['/metrics', async () => ({ status: 200, contentType: registry.contentType, body: await registry.metrics() })],
   ];
 }

@@ -123,6 +123,8 @@ test('the served contract carries the real addresses, as JSON and as YAML, and n
   const served = (await response.json()) as Contract;
   assert.equal(response.headers.get('content-type'), 'application/json');
   assert.equal(response.headers.get('x-ratelimit-limit'), null);
+  const again = { headers: { 'if-none-match': response.headers.get('etag') ?? '' } };
+  assert.equal((await fetch(`${origin}/openapi.json`, again)).status, 304);
   assert.deepEqual(
     served.servers.map(({ url }) => url),
     [service.url, 'https://staging.example.org/v1'],

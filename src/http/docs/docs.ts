@@ -1,8 +1,10 @@
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import { fixedPage, once } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
+import { openApiDocument } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
 import { CACHED, leadToDocs, SITE_ASSETS, sitePage } from './site.ts';
+import { type WellKnownOptions, wellKnownPages } from './well-known.ts';
 
 const PAGES = ['/docs/reference', ...GUIDE.map(({ file }) => pathOf(file))];
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -11,8 +13,23 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   json: 'application/json',
 };
 
+/** The pages that describe the service: contract, documentation, well-known addresses. */
+export function discoveryPages(options: DocsOptions & WellKnownOptions): [string, PageHandler][] {
+  return [...contractPages(options), ...docsPages(options), ...wellKnownPages(options)];
+}
+
+/** The contract as JSON and YAML, with the addresses of both environments. */
+function contractPages({ operations, servers }: DocsOptions): [string, PageHandler][] {
+  const json = () => JSON.stringify(openApiDocument(operations, servers));
+  const yaml = async () => (await import('yaml')).stringify(JSON.parse(json()));
+  return [
+    ['/openapi.json', fixedPage({ contentType: 'application/json', cacheControl: CACHED, content: json })],
+    ['/openapi.yaml', fixedPage({ contentType: 'application/yaml', cacheControl: CACHED, content: yaml })],
+  ];
+}
+
 /** The guide, the reference, their texts as Markdown, the index of the search, and what the pages load. */
-export function docsPages(options: DocsOptions): [string, PageHandler][] {
+function docsPages(options: DocsOptions): [string, PageHandler][] {
   // Loaded on the first request: a start does not need the texts and what renders them.
   const documents = once(async () => (await import('./render.ts')).documentation(options));
   const contentOf = async (path: string) => (await documents()).get(path)?.() ?? '';
