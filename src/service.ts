@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { mint } from './catalog/api-key.ts';
 import { CategoryList } from './catalog/category-list.ts';
 import type { Storage } from './catalog/storage.ts';
 import { type Config, withoutPassword } from './config.ts';
@@ -66,6 +67,8 @@ export interface Service extends AsyncDisposable {
   readonly url: string;
   /** The address of the operator listener. */
   readonly operatorUrl: string;
+  /** Signs logins to the console that storage cannot take. */
+  readonly loginSecret: string;
   /** Reloads the certificate; an unusable one is reported, and the old one stays in use. */
   reloadCertificate(): void;
 }
@@ -199,8 +202,10 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const recorded = withRecords(events, { usage, recent, time });
   const open = portOpener(config, { time, events: recorded }, started);
   let url = '';
+  const loginSecret = mint('login_');
   const operator = createOperatorApp({
     storage,
+    loginSecret,
     time,
     limiter,
     health,
@@ -238,6 +243,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   return {
     url,
     operatorUrl,
+    loginSecret,
     reloadCertificate: () => reloadCertificate(listener, config, { time, events }),
     async [Symbol.asyncDispose]() {
       if (running.disposed) return;

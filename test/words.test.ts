@@ -3,7 +3,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { noteOperatorUrl } from '../src/cli/running.ts';
+import { noteOperator } from '../src/cli/running.ts';
 import { run } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
@@ -173,6 +173,6 @@ test('the help of a command has the default of each setting, and the note of an 
   assert.equal(code, 0);
   assert.match(stdout.replaceAll(/\s+/g, ' '), / --port <value> its port; 0 picks a free one \(default: 8080\) /);
   const file = join(folder.path, 'a.db');
-  using _note = noteOperatorUrl({ engine: 'sqlite', file }, 'http://127.0.0.1:1');
+  using _note = noteOperator({ engine: 'sqlite', file }, { url: 'http://127.0.0.1:1', loginSecret: 'secret' });
   assert.equal(statSync(`${file}.operator`).mode & 0o777, 0o600);
 });

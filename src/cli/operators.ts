@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
 import { tokenJson } from '../catalog/operator/json.ts';
-import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '../catalog/operator/token.ts';
+import { issueToken, type OperatorToken, ROLES, type Role, revokeToken, roleNamed } from '../catalog/operator/token.ts';
 import type { Storage } from '../catalog/storage.ts';
 import type { Config } from '../config.ts';
-import { offerLogin } from '../operator/session/session.ts';
-import { utc } from '../stdx/time.ts';
+import { offerLogin, signedLogin } from '../operator/session/session.ts';
+import { systemTime, utc } from '../stdx/time.ts';
 import type { Purpose } from '../storage/migrate.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { findOperatorUrl, openDatabase } from './running.ts';
+import { findOperator, openDatabase } from './running.ts';
 import { table } from './table.ts';
 
 const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
@@ -26,12 +26,25 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const { url, role, json } = self.opts<{ url?: string; role: string; json?: true }>();
       const config = settings(self, invocation);
       const address = url === undefined ? operatorAddress(config) : readAddress(url);
-      await using context = await openContext(config, invocation, 'change');
-      const { storage, now, by } = context;
-      const link = await offerLogin(storage, { actor: by.actor, role: roleNamed(role), now, url: address });
+      const login = { actor: systemOperator().actor, role: roleNamed(role), url: address };
+      const link = await offer(config, invocation, login).catch((error: Error) => {
+        const { loginSecret } = findOperator(config.database);
+        if (loginSecret === undefined) throw error;
+        invocation.tell(`pet-catalog: ${error.message}; the running service keeps the session until it can be stored`);
+        return signedLogin(loginSecret, { ...login, now: systemTime().now().unix });
+      });
       invocation.print(json ? JSON.stringify({ url: link }) : link);
     });
   withSettings(login, ['DATABASE_URL', 'OPERATOR_HOST', 'OPERATOR_PORT']);
+}
+
+async function offer(
+  config: Config,
+  invocation: Invocation,
+  login: { actor: string; role: Role; url: string },
+): Promise<string> {
+  await using context = await openContext(config, invocation, 'change');
+  return await offerLogin(context.storage, { ...login, now: context.now });
 }
 
 /** Adds `operators …`. */
@@ -110,7 +123,7 @@ function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {
 /** The running service's address, else that of the settings; a wildcard is reached on the loopback address. */
 function operatorAddress({ database, operatorHost, operatorPort }: Config): string {
   const host = operatorHost.includes(':') ? `[${operatorHost}]` : operatorHost;
-  const address = findOperatorUrl(database) ?? `http://${host}:${operatorPort}`;
+  const address = findOperator(database).url ?? `http://${host}:${operatorPort}`;
   if (address.endsWith(':0')) {
     throw new UsageError(
       'OPERATOR_PORT is 0, so the port is only in the log of the service; add --url http://HOST:PORT',

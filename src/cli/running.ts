@@ -38,15 +38,21 @@ export async function openDatabase(
   return { storage, time, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
 }
 
+/** A running service's operator listener, and the secret that signs logins to it. */
+interface NotedOperator {
+  readonly url: string;
+  readonly loginSecret: string;
+}
+
 /**
  * Writes the operator listener's address beside an embedded database until disposed of, so that commands find it: flags
  * and free ports are known to the service alone. After a crash it stays, and the next start replaces it.
  */
-export function noteOperatorUrl(database: DatabaseAddress, url: string): Disposable {
+export function noteOperator(database: DatabaseAddress, { url, loginSecret }: NotedOperator): Disposable {
   const file = noteOf(database);
   const remove = () => file !== undefined && rmSync(file, { force: true });
   try {
-    if (file !== undefined) writeFileSync(file, `${url}\n`, { mode: PRIVATE_MODE });
+    if (file !== undefined) writeFileSync(file, `${url}\n${loginSecret}\n`, { mode: PRIVATE_MODE });
   } catch {
     // A full disk must not prevent the start; commands then use the settings.
     remove();
@@ -54,10 +60,11 @@ export function noteOperatorUrl(database: DatabaseAddress, url: string): Disposa
   return { [Symbol.dispose]: remove };
 }
 
-/** The operator listener's address that the running service noted, if it did. */
-export function findOperatorUrl(database: DatabaseAddress): string | undefined {
+/** Finds what the running service noted, if it did. */
+export function findOperator(database: DatabaseAddress): Partial<NotedOperator> {
   const file = noteOf(database);
-  return file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').trim() || undefined : undefined;
+  const [url, loginSecret] = file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+  return { ...(url && { url }), ...(loginSecret && { loginSecret }) };
 }
 
 function noteOf(database: DatabaseAddress): string | undefined {

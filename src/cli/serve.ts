@@ -18,7 +18,7 @@ import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
 import { findIneffective } from './ineffective.ts';
 import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { noteOperatorUrl } from './running.ts';
+import { noteOperator } from './running.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
 const EPHEMERAL_WITHOUT: ReadonlySet<SettingName> = new Set(['DATABASE_URL', 'REDIS_URL']);
@@ -98,7 +98,7 @@ async function serve(
     });
     if (!opened) return close();
     const { service } = opened;
-    using _note = noteOperatorUrl(config.database, service.operatorUrl);
+    using _note = noteOperator(config.database, { url: service.operatorUrl, loginSecret: service.loginSecret });
     if (flags.bootstrap) await issueFirstKey(opened, config, invocation);
     // Without TLS there is nothing to read again; unhandled, the signal would end the service.
     invocation.onReload(() => config.tls && service.reloadCertificate());

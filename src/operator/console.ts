@@ -30,6 +30,7 @@ import { checkCsrf, checkOrigin } from './session/csrf.ts';
 import { createLogin, notSignedIn, sessionRoutes } from './session/login.ts';
 import { findSession } from './session/session.ts';
 import { tokenRoutes } from './session/tokens.ts';
+import { UnstoredSessions } from './session/unstored.ts';
 import { settingsRoutes } from './settings.ts';
 import { createMost } from './usage/most.ts';
 import { ownerRoutes } from './usage/owner.ts';
@@ -59,7 +60,8 @@ const ROUTES: readonly ConsoleRoute[] = [
 /** Creates the request handler for `/console` and everything below. Never rejects: errors get an HTML page. */
 export function createConsole(options: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
   const assets = new Map<string, PageHandler>(CONSOLE_ASSETS.map(({ path, page }) => [path, page]));
-  const login = createLogin(options);
+  const sessions = new UnstoredSessions(options.storage.sessions, options.loginSecret);
+  const login = createLogin({ ...options, sessions });
   const most = createMost(options);
   const { time, examine } = options;
   const examination = examine && new Examination({ examine, time: time.machine });
@@ -87,12 +89,13 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     }
     const { unix: now } = time.now();
     const { unix: machineNow } = time.machine.now();
-    const found = await findSession(options.storage, request, machineNow);
+    const found = await findSession(sessions, request, machineNow);
     if (!found) return notSignedIn(exchange);
     const by = { actor: found.session.actor, via: 'console' } as const;
     const context = {
       ...options,
       ...found,
+      sessions,
       exchange,
       now,
       machineNow,

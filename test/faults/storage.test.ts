@@ -98,6 +98,19 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   const command = await run(['keys', 'create', '--name', 'late'], options);
   assert.deepEqual([command.code, command.stdout], [1, '']);
   assert.match(command.stderr, /^pet-catalog: .*disk is full.*\n$/);
+  const login = await run(['console', 'login', '--role', 'viewer'], options);
+  assert.match(login.stderr, /^pet-catalog: .*disk is full.*; the running service keeps the session.*\n$/);
+  const open = () =>
+    fetch(new URL('/console/login', login.stdout), {
+      method: 'POST',
+      body: new URLSearchParams({ token: new URL(login.stdout).searchParams.get('token') ?? '' }),
+      redirect: 'manual',
+    });
+  const opened = await open();
+  assert.deepEqual([opened.status, (await open()).status], [303, 403], 'the link works once');
+  const [cookie = ''] = opened.headers.get('set-cookie')?.split(';') ?? [];
+  const page = await (await fetch(new URL('/console', login.stdout), { headers: { cookie } })).text();
+  assert.match(page, /Signed in as.*<span class="badge" title="Your role">viewer</s);
 
   rmSync(filler);
   assert.equal((await create('last')).status, 201);

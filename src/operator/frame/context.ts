@@ -18,6 +18,7 @@ import type { Imports } from '../catalog/import-job.ts';
 import type { Range } from '../charts/range.ts';
 import type { Examination } from '../overview/examination.ts';
 import type { Vitals } from '../overview/vitals.ts';
+import type { UnstoredSessions } from '../session/unstored.ts';
 import type { SentFile } from './multipart.ts';
 
 /** A setting as the console shows it, with secrets masked. */
@@ -39,6 +40,8 @@ export interface Additions {
 /** The dependencies of the console. */
 export interface ConsoleOptions {
   readonly storage: Storage;
+  /** Signs the logins that storage cannot take. */
+  readonly loginSecret: string;
   readonly time: Time;
   readonly limiter: Limiter;
   readonly health: Health;
@@ -70,6 +73,7 @@ export interface Most {
 export interface ConsoleContext extends ConsoleOptions {
   readonly exchange: Exchange;
   readonly session: ConsoleSession;
+  readonly sessions: UnstoredSessions;
   /** The CSRF token of the session. */
   readonly csrf: string;
   readonly by: Operator;

@@ -1,7 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
-import { type ConsoleOptions, type ConsoleRoute, field, insufficientRole, may, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, field, insufficientRole, may, seeOther } from '../frame/context.ts';
 import { count, empty, foreign, moment, post } from '../frame/element.ts';
 import { readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
@@ -15,7 +15,11 @@ const FORM_BYTES_MAX = 4 * 1024;
  * Creates the handler of the login page. GET does not use up the link, so link previews and scanners cannot; the POST
  * of its button opens the session.
  */
-export function createLogin({ storage, time }: ConsoleOptions): (exchange: Exchange) => Promise<Answer> {
+export function createLogin({
+  storage,
+  sessions,
+  time,
+}: Pick<ConsoleContext, 'storage' | 'sessions' | 'time'>): (exchange: Exchange) => Promise<Answer> {
   const attempts = new LoginAttempts();
   return async (exchange) => {
     if (exchange.request.method !== 'POST') return loginPage(exchange.query.get('token') ?? '');
@@ -24,7 +28,7 @@ export function createLogin({ storage, time }: ConsoleOptions): (exchange: Excha
     const login = field(fields, 'token');
     const { unix: now, steady } = time.machine.now();
     const { request } = exchange;
-    const opened = await openSession(storage, { login, now, isSecure: isSecure(request) });
+    const opened = await openSession({ storage, sessions }, { login, now, isSecure: isSecure(request) });
     if (opened) return { ...seeOther(''), headers: ['Location', '/console', 'Set-Cookie', opened.cookie] };
     const seconds = attempts.fail(request.socket.remoteAddress ?? '', steady);
     return seconds > 0 ? tooManyAttempts(seconds) : invalidLinkPage();
@@ -105,10 +109,10 @@ ${empty('Another operator needs the console?', html`<code>pet-catalog console lo
     path: '/sessions/:id/end',
     role: 'viewer',
     async handle(context) {
-      const { storage, machineNow, by, session, exchange } = context;
+      const { sessions, machineNow, by, session, exchange } = context;
       const id = exchange.params.id ?? '';
       if (id !== session.id && !may(context, 'admin')) throw insufficientRole('admin');
-      const wasOpen = await storage.sessions.revoke(id, machineNow, by);
+      const wasOpen = await sessions.revoke(id, machineNow, by);
       return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');
     },
   },
@@ -116,8 +120,8 @@ ${empty('Another operator needs the console?', html`<code>pet-catalog console lo
     method: 'POST',
     path: '/logout',
     role: 'viewer',
-    async handle({ storage, session, machineNow, by, exchange }) {
-      await storage.sessions.revoke(session.id, machineNow, by);
+    async handle({ sessions, session, machineNow, by, exchange }) {
+      await sessions.revoke(session.id, machineNow, by);
       return signedOut(exchange);
     },
   },

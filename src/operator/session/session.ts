@@ -7,10 +7,12 @@ import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
 import { csrfToken } from './csrf.ts';
+import { signLogin, type UnstoredSessions } from './unstored.ts';
 
 const COOKIE = 'pet_catalog_console';
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+const SIGNED_LOGIN = /^[A-Za-z0-9_-]{1,1000}\.[A-Za-z0-9_-]{43}$/;
 const LOGIN_SECONDS = 600;
 const SESSION_SECONDS = 12 * HOUR_SECONDS;
 const SEEN_SECONDS = 60;
@@ -18,11 +20,20 @@ const ATTEMPTS_MAX = 10;
 const ATTEMPTS_SECONDS = 60;
 const ADDRESSES_MAX = 1_000;
 
+interface OfferedLogin {
+  readonly actor: string;
+  readonly role: Role;
+  readonly now: number;
+  readonly url: string;
+}
+
+/** The same link where storage cannot take the login, for the running service whose secret this is. */
+export function signedLogin(secret: string, { actor, role, now, url }: OfferedLogin): string {
+  return `${url}/console/login?token=${signLogin({ endsAt: now + LOGIN_SECONDS, actor, role }, secret)}`;
+}
+
 /** Creates a login link to the console at `url`; it opens one session and expires after ten minutes. */
-export async function offerLogin(
-  storage: Storage,
-  { actor, role, now, url }: { actor: string; role: Role; now: number; url: string },
-): Promise<string> {
+export async function offerLogin(storage: Storage, { actor, role, now, url }: OfferedLogin): Promise<string> {
   const token = mintToken();
   await storage.sessions.offer(hashSecret(token), { endsAt: now + LOGIN_SECONDS, actor, role });
   return `${url}/console/login?token=${token}`;
@@ -36,13 +47,14 @@ export interface OpenedSession {
 
 /** Redeems a login token for a session with a new token (no session fixation). Undefined if the login is invalid. */
 export async function openSession(
-  storage: Storage,
+  { storage, sessions }: { storage: Storage; sessions: UnstoredSessions },
   { login, now, isSecure }: { login: string; now: number; isSecure: boolean },
 ): Promise<OpenedSession | undefined> {
-  if (!TOKEN.test(login)) return undefined;
+  const isSigned = SIGNED_LOGIN.test(login);
+  if (!isSigned && !TOKEN.test(login)) return undefined;
   const token = mintToken();
   const opened = { hash: hashSecret(token), now, endsAt: now + SESSION_SECONDS };
-  const session = await storage.sessions.open(hashSecret(login), opened);
+  const session = await (isSigned ? sessions.open(login, opened) : storage.sessions.open(hashSecret(login), opened));
   return session && { session, cookie: sessionCookie(token, { seconds: SESSION_SECONDS, isSecure }) };
 }
 
@@ -56,17 +68,17 @@ export function noSessionCookie(isSecure: boolean): string {
  * most. The refresh of an open page does not count, or a screen left alone would stay signed in.
  */
 export async function findSession(
-  storage: Storage,
+  sessions: UnstoredSessions,
   request: IncomingMessage,
   now: number,
 ): Promise<{ session: ConsoleSession; csrf: string } | undefined> {
   const token = readCookie(request.headers.cookie ?? '');
   if (!TOKEN.test(token)) return undefined;
-  const session = await storage.sessions.find(hashSecret(token), now);
+  const session = await sessions.find(hashSecret(token), now);
   if (!session) return undefined;
   if (request.headers['x-refresh'] === undefined && session.lastSeenAt <= now - SEEN_SECONDS) {
     // A database that cannot write still serves pages; storage reports the failure itself.
-    await storage.sessions.touch(session.id, now).catch(() => {});
+    await sessions.touch(session.id, now).catch(() => {});
   }
   return { session, csrf: csrfToken(token) };
 }
