@@ -54,7 +54,7 @@ function isLater(window: number, used: number, otherWindow: number, otherUsed: n
 }
 
 export interface LimitStorage {
-  /** The counts of some hundreds of keys, in their order, as they are stored; undefined for a key without. */
+  /** The counts of up to a thousand keys, in their order, as they are stored; undefined for a key without. */
   counts(keyIds: readonly string[]): Promise<(WindowCounts | undefined)[]>;
   /** Replaces the counts of each key named, for a process that counts alone. */
   saveCounts(counts: readonly WindowCounts[]): Promise<void>;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
 import type { WindowCounts } from '../../catalog/limit.ts';
 import { systemTime, type Time } from '../../stdx/time.ts';
 import { StoredCounts } from './stored-counts.ts';
@@ -26,25 +27,6 @@ function controlled(time: Time = systemTime()) {
 
 const countsOf = (keyId: string): WindowCounts => ({ keyId, minuteEnds: 0, minuteUsed: 0, day: 0, dayUsed: 0 });
 
-test('keys asked for together are read together, 500 at a time, each once', async () => {
-  const { reader, reads, begun } = controlled();
-  const keyIds = Array.from({ length: 1_200 }, (_, index) => `key_${index}`);
-  const asked = [...keyIds, ...keyIds].map((keyId) => reader.read(keyId));
-  for (const count of [1, 2, 3]) {
-    const read = await begun(count);
-    read.end.resolve(read.keyIds.map(countsOf));
-  }
-  const counts = await Promise.all(asked);
-  assert.deepEqual(
-    reads.map((read) => read.keyIds.length),
-    [500, 500, 200],
-  );
-  assert.deepEqual(
-    counts.map((each) => each?.keyId),
-    [...keyIds, ...keyIds],
-  );
-});
-
 test('a key requested during a read of it is read again, to see what was saved since', async () => {
   const { reader, begun } = controlled();
   const first = reader.read('key_1');
@@ -57,16 +39,26 @@ test('a key requested during a read of it is read again, to see what was saved s
 
 test('when a read fails, its waiters fail too, and the next read is tried', async () => {
   const { reader, begun } = controlled();
-  const failed = [reader.read('key_1')];
-  const read = await begun(1);
-  failed.push(reader.read('key_2'));
-  read.end.reject(new Error('down'));
+  const failed = [reader.read('key_1'), reader.read('key_1')];
+  for (const count of [1, 2]) (await begun(count)).end.reject(new Error('down'));
   for (const { status } of await Promise.allSettled(failed)) assert.equal(status, 'rejected');
   assert.equal(reader.isFailing, true);
   const asked = reader.read('key_2');
-  (await begun(2)).end.resolve([countsOf('key_2')]);
+  (await begun(3)).end.resolve([countsOf('key_2')]);
   assert.deepEqual(await asked, countsOf('key_2'));
   assert.equal(reader.isFailing, false);
+});
+
+test('a read that takes two seconds has failed for each who waits for it, also for its turn', async () => {
+  const time = new VirtualTime(0);
+  const { reader } = controlled(time.process());
+  const waiting = Array.from({ length: 5 }, (_, index) => reader.read(`key_${index}`));
+  const settled = Promise.all(waiting.map((each) => each.catch(({ code }) => code)));
+  await time.pass(1_999);
+  assert.equal(reader.isFailing, false);
+  await time.pass(1);
+  assert.equal(reader.isFailing, true);
+  assert.deepEqual(await settled, Array(5).fill('unavailable'));
 });
 
 test('a failure of long ago says nothing of storage as it is', async () => {
