@@ -2,6 +2,7 @@ import { printable } from '../verdict/writer.ts';
 import { Client } from './client.ts';
 import { type Answer, NoAnswer, type Sent, type Shown, Skipped } from './exchange.ts';
 import { FIRST_PROBES } from './probes.ts';
+import { countsOf } from './report.ts';
 import { Broken, type Level, type Report, type Rule, type Verdict } from './rule.ts';
 import { RULES } from './rules.ts';
 import { refusals } from './spending.ts';
@@ -54,7 +55,7 @@ export async function judge(options: RefereeOptions): Promise<Judgement> {
   const startedAt = pace.now();
   using client = new Client(url);
   const keys = { key, limitedKey, otherEnvironmentKey };
-  const trial = new Trial(client, { ...options, keys, planLimits: options.planLimits });
+  const trial = new Trial(client, { ...options, keys });
   await requireServer(client, url);
   const rules = selected(options);
   await trial.send().catch(() => undefined);
@@ -65,13 +66,10 @@ export async function judge(options: RefereeOptions): Promise<Judgement> {
     verdicts.set(rule.id, await judging.judge(rule));
   }
   const ordered = rules.map(({ id }) => verdicts.get(id)).filter((verdict) => verdict !== undefined);
-  const count = (wanted: Verdict['verdict']) => ordered.filter(({ verdict }) => verdict === wanted).length;
   const report: Report = {
     url: url.href.replace(/\/$/, ''),
     level,
-    passed: count('passed'),
-    failed: count('failed'),
-    skipped: count('skipped'),
+    ...countsOf(ordered),
     durationMs: Math.round((pace.now() - startedAt) * 1000),
     rules: ordered,
   };
@@ -158,13 +156,7 @@ class Judging {
     } catch (error) {
       if (error instanceof Skipped) return [skipped(printable(error.message))];
       if (error instanceof Broken) {
-        return [
-          this.#failed(
-            error.message,
-            error.exchanges.map(({ sent, answer }) => [sent, answer]),
-          ),
-          error,
-        ];
+        return [this.#failed(error.message, error.exchanges), error];
       }
       if (error instanceof NoAnswer) return [await this.#unanswered(rule, error), error];
       this.#failure = `the referee failed at ${rule.id}: ${printable(`${error}`)}`;
@@ -185,11 +177,11 @@ class Judging {
       this.#failure = `the server no longer answers: ${printable((again as Error).message)}`;
       return skipped(this.#failure);
     }
-    return this.#failed(seen, [[error.sent, undefined]]);
+    return this.#failed(seen, [{ sent: error.sent }]);
   }
 
-  #failed(seen: string, exchanges: readonly (readonly [Sent, Answer | undefined])[]): Partial<Verdict> {
-    const shown = exchanges.map(([sent, answer]): Shown => {
+  #failed(seen: string, exchanges: readonly { sent: Sent; answer?: Answer }[]): Partial<Verdict> {
+    const shown = exchanges.map(({ sent, answer }): Shown => {
       const { request, response, curl } = this.#trial.shown(sent, answer);
       return { request: this.#masked(request), response: this.#masked(response), curl: this.#asCommand(curl) };
     });

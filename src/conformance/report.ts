@@ -1,4 +1,4 @@
-import type { Suite } from '../verdict/verdict.ts';
+import { countOf, type Suite } from '../verdict/verdict.ts';
 import type { Report, Rule, Verdict } from './rule.ts';
 
 const RANK = { failed: 2, passed: 1, skipped: 0 };
@@ -31,9 +31,13 @@ export function worstOf(reports: readonly [Report, ...Report[]]): Report {
     if (times === 0 || times === all.length) return worst;
     return { ...worst, seen: `${worst.seen} (in ${times} of ${all.length} runs)` };
   });
-  const count = (wanted: Verdict['verdict']) => rules.filter(({ verdict }) => verdict === wanted).length;
   const durationMs = reports.reduce((sum, report) => sum + report.durationMs, 0);
-  return { ...first, passed: count('passed'), failed: count('failed'), skipped: count('skipped'), durationMs, rules };
+  return { ...first, ...countsOf(rules), durationMs, rules };
+}
+
+/** The number of verdicts of each kind. */
+export function countsOf(rules: readonly Verdict[]): Pick<Report, 'passed' | 'failed' | 'skipped'> {
+  return { passed: countOf(rules, 'passed'), failed: countOf(rules, 'failed'), skipped: countOf(rules, 'skipped') };
 }
 
 /** All rules for people, a line each. */

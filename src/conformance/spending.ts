@@ -171,10 +171,10 @@ function limitOf(groups: readonly Group[]): number {
 
 /** True if the last two answers counted down to 1: a `Remaining` that never changes shows nothing. */
 function hasOneLeft(groups: readonly Group[]): boolean {
-  const told = groups.slice(-2).map(({ admitted: [first, second] }) => {
+  const remaining = groups.slice(-2).map(({ admitted: [first, second] }) => {
     return first && !second ? limitsOf(first.answer).remaining : undefined;
   });
-  return told[0] === 2 && told[1] === 1;
+  return remaining[0] === 2 && remaining[1] === 1;
 }
 
 /** The number of requests that have to be asked at once. Skipped if the time does not suffice. */

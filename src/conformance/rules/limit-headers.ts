@@ -104,12 +104,12 @@ export const LIMIT_HEADERS: readonly Rule[] = [
         await trial.send({ path: '/conformance-nothing-is-here' }),
         await trial.send({ path: '/rate_limit' }),
       ];
-      const told = exchanges.map(({ answer }) => limitsOf(answer));
-      if (told.some(({ remaining }) => remaining === undefined)) throw new Skipped('a header is missing');
-      if (new Set(told.map(({ reset }) => reset)).size > 1) throw new Skipped('the window ended meanwhile');
+      const limits = exchanges.map(({ answer }) => limitsOf(answer));
+      if (limits.some(({ remaining }) => remaining === undefined)) throw new Skipped('a header is missing');
+      if (new Set(limits.map(({ reset }) => reset)).size > 1) throw new Skipped('the window ended meanwhile');
       for (const [index, name] of ['a list', 'a create', 'a 400', 'a 404', 'getRateLimit'].entries()) {
         if (index === 0) continue;
-        const [before, now] = [told[index - 1]?.remaining ?? 0, told[index]?.remaining ?? 0];
+        const [before, now] = [limits[index - 1]?.remaining ?? 0, limits[index]?.remaining ?? 0];
         const wanted = index === 4 ? 0 : 1;
         expect(
           before - now === wanted,
