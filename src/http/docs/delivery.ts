@@ -29,12 +29,12 @@ export interface FixedPage {
  * each copy its own strong validator (RFC 9110, section 8.8.3).
  */
 export function fixedPage({ status = 200, contentType, cacheControl, headers = [], content }: FixedPage): PageHandler {
-  const plain = once(async () => {
+  const plain = keptOnceMade(async () => {
     const bytes = Buffer.from(await content());
     return { bytes, digest: createHash('sha256').update(bytes).digest('base64url').slice(0, 22) };
   });
   const copyIn = (coding: Coding) =>
-    once(async () => {
+    keptOnceMade(async () => {
       const { bytes, digest } = await plain();
       const [suffix, named] = coding === 'identity' ? ['', []] : [`-${coding}`, ['Content-Encoding', coding]];
       const etag = `"${digest}${suffix}"`;
@@ -69,7 +69,7 @@ function codingFor(accepted = ''): Coding {
 }
 
 /** Makes a value once. A failure is not kept: the next call tries again. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
+export function keptOnceMade<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
     made ??= make().catch((error) => {

@@ -1,5 +1,5 @@
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
-import { fixedPage, once } from './delivery.ts';
+import { fixedPage, keptOnceMade } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { openApiDocument } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
@@ -31,7 +31,7 @@ function contractPages({ operations, servers }: DocsOptions): [string, PageHandl
 /** The guide, the reference, their texts as Markdown, the index of the search, and what the pages load. */
 function docsPages(options: DocsOptions): [string, PageHandler][] {
   // Loaded on the first request: a start does not need the texts and what renders them.
-  const documents = once(async () => (await import('./render.ts')).documentation(options));
+  const documents = keptOnceMade(async () => (await import('./render.ts')).documentation(options));
   const contentOf = async (path: string) => (await documents()).get(path)?.() ?? '';
   const pages = PAGES.map((path): [string, PageHandler] => [path, sitePage(() => contentOf(path))]);
   const texts = [...PAGES.map((path) => `${path}.md`), '/docs/search.json', '/llms.txt'].map(

@@ -3,7 +3,6 @@ import { type Html, html } from '../html.ts';
 import type { Operation } from '../operations/operation.ts';
 import { MISSING_DOCS } from '../pages.ts';
 import type { ContractServer, DescribedApi } from './described.ts';
-import { deprecatedOperations } from './guide/generated.ts';
 import { type Section, sectionsOf, withServedLinks } from './guide/markdown.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { publicApi } from './openapi.ts';
@@ -88,6 +87,22 @@ function finished(file: string, { operations, baseUrl, banAfterRefusals }: Sourc
   if (file !== 'limits') return written;
   if (banAfterRefusals === 0) return written.replace(/^## Bans\n[\s\S]*?(?=^## )/m, '');
   return written.replace('at least 60 refusals', `at least ${banAfterRefusals.toLocaleString('en-US')} refusals`);
+}
+
+/** Every deprecated operation with its dates and successor, as Markdown. */
+function deprecatedOperations(operations: Source['operations']): string {
+  const deprecated = operations.filter(({ sunset }) => sunset !== undefined);
+  if (deprecated.length === 0) return 'No operation is deprecated.\n';
+  return deprecated
+    .map(
+      ({ id, method, path, description }) => `### \`${id}\`
+
+\`${method} /v1${path}\` in the [reference](/docs/reference#${id})
+
+${description}
+`,
+    )
+    .join('\n');
 }
 
 function contentOf(path: string, found: readonly Section[]): Html {
