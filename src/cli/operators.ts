@@ -25,7 +25,7 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
     .action(async (_options: unknown, self: Command) => {
       const { url, role, json } = self.opts<{ url?: string; role: string; json?: true }>();
       const config = settings(self, invocation);
-      const address = url === undefined ? operatorAddress(config) : readAddress(url);
+      const address = url === undefined ? consoleAddress(config) : readAddress(url);
       const login = { actor: systemOperator().actor, role: roleNamed(role), url: address };
       const link = await offer(config, invocation, login).catch((error: Error) => {
         const { loginSecret } = findOperator(config.database);
@@ -121,7 +121,7 @@ function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {
 }
 
 /** The running service's address, else that of the settings; a wildcard is reached on the loopback address. */
-function operatorAddress({ database, operatorHost, operatorPort }: Config): string {
+function consoleAddress({ database, operatorHost, operatorPort }: Config): string {
   const host = operatorHost.includes(':') ? `[${operatorHost}]` : operatorHost;
   const address = findOperator(database).url ?? `http://${host}:${operatorPort}`;
   if (address.endsWith(':0')) {

@@ -279,7 +279,7 @@ class Requests {
       minuteRemaining: remaining(this.#minuteRemaining),
       dayRemaining: remaining(this.#dayRemaining),
       limit: remaining(this.#limit),
-      reason: reasonOf(code, { limit: this.#limit[slot] ?? 0, ban: this.#bans[slot] }),
+      reason: refusalReason(code, { limit: this.#limit[slot] ?? 0, ban: this.#bans[slot] }),
     };
   }
 }
@@ -288,7 +288,7 @@ function minuteOf(at: number): number {
   return Math.floor(at / MINUTE_SECONDS);
 }
 
-function reasonOf(
+function refusalReason(
   code: AnyErrorCode | undefined,
   { limit, ban }: { limit: number; ban: string | undefined },
 ): string | undefined {
