@@ -54,8 +54,8 @@ function isLater(window: number, used: number, otherWindow: number, otherUsed: n
 }
 
 export interface LimitStorage {
-  /** The counts of up to a thousand keys, in their order, as they are stored; undefined for a key without. */
-  counts(keyIds: readonly string[]): Promise<(WindowCounts | undefined)[]>;
+  /** The counts of a key, as they are stored after the call; undefined without any. Many at once cost few queries. */
+  counts(keyId: string): Promise<WindowCounts | undefined>;
   /** Replaces the counts of each key named, for a process that counts alone. */
   saveCounts(counts: readonly WindowCounts[]): Promise<void>;
   /**

@@ -150,7 +150,7 @@ async function rotate(context: CommandContext, id: string, grace: string) {
 
 /** A lift does not empty the windows. */
 async function tellWindows(invocation: Invocation, { storage, now }: CommandContext, key: ApiKey): Promise<void> {
-  const [counts] = await storage.limits.counts([key.id]);
+  const counts = await storage.limits.counts(key.id);
   const until = refusedUntil(counts, key.limits, now);
   if (until !== undefined) invocation.tell(`Its windows stay as they are: they refuse it until ${utc(until)}`);
 }

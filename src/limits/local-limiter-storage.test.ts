@@ -26,9 +26,9 @@ function bench(keysMax = 100) {
     if (failure) throw failure;
   };
   const limits = {
-    counts: async ([keyId = '']: string[]) => {
+    counts: async (keyId: string) => {
       await failing(() => reads.push(keyId));
-      return [stored];
+      return stored;
     },
     saveCounts: (counts: WindowCounts[]) => failing(() => saved.push(counts)),
   };

@@ -99,7 +99,7 @@ export class LocalLimiter implements WindowLimiter {
   }
 
   async #readState(keyId: string): Promise<void> {
-    const [stored] = await this.#options.storage.limits.counts([keyId]);
+    const stored = await this.#options.storage.limits.counts(keyId);
     const now = this.#options.time.now();
     if (!stored) {
       this.#states.set(keyId, UNUSED);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
+import type { LimitStorage } from '../../src/catalog/limit.ts';
 import type { Limits } from '../../src/catalog/plan.ts';
 import type { DatabaseAddress } from '../../src/config.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
@@ -109,13 +110,13 @@ test('what was read for the last server does not count as merged on the next', o
   await bench.spend(key, 3);
   await bench.saveAll();
   await using fresh = await bench.start();
-  const { limits } = bench.storage;
-  const counts = limits.counts.bind(limits);
+  const limits: LimitStorage = bench.storage.limits;
+  const { counts } = limits;
   const isRead = Promise.withResolvers<void>();
   const mayGoOn = Promise.withResolvers<void>();
-  limits.counts = async (keyIds) => {
+  limits.counts = async (keyId) => {
     limits.counts = counts;
-    const read = await counts(keyIds);
+    const read = await counts(keyId);
     isRead.resolve();
     await mayGoOn.promise;
     return read;

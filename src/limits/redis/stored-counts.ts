@@ -1,26 +1,22 @@
 import { CatalogError } from '../../catalog/error.ts';
 import type { LimitStorage, WindowCounts } from '../../catalog/limit.ts';
-import { coalesceLookups } from '../../stdx/lookups.ts';
 import type { Time } from '../../stdx/time.ts';
 import { within } from '../../stdx/within.ts';
 
-/** The longest that a read may take for those who wait for it; its query may go on. */
+/** A read that takes longer has failed for its caller; its query may go on. */
 const READ_MS = 2_000;
 /** The time that a failure counts: longer than a read, so that under load the next one has failed by then. */
 const FAILING_MS = 3_000;
 
 /** Reads the stored counts of keys: after a new connection to Redis every key is read at its next request. */
 export class StoredCounts {
+  readonly #limits: Pick<LimitStorage, 'counts'>;
   readonly #time: Time;
-  readonly #find: (keyId: string) => Promise<WindowCounts | undefined>;
   #failedMs = Number.NEGATIVE_INFINITY;
 
   constructor(limits: Pick<LimitStorage, 'counts'>, time: Time) {
+    this.#limits = limits;
     this.#time = time;
-    this.#find = coalesceLookups(async (keyIds) => {
-      const counts = await limits.counts(keyIds);
-      return new Map(keyIds.map((keyId, index) => [keyId, counts[index]]));
-    });
   }
 
   /** True if the last read failed, and recently: an older failure says nothing about storage now. */
@@ -31,7 +27,7 @@ export class StoredCounts {
   /** The counts of a key, as they are stored after the call. Rejects with `unavailable`, after 2 s at the latest. */
   async read(keyId: string): Promise<WindowCounts | undefined> {
     try {
-      const counts = await within(this.#find(keyId), { ms: READ_MS, lateness, time: this.#time });
+      const counts = await within(this.#limits.counts(keyId), { ms: READ_MS, lateness, time: this.#time });
       this.#failedMs = Number.NEGATIVE_INFINITY;
       return counts;
     } catch (error) {

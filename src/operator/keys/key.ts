@@ -31,7 +31,7 @@ export function keyOf(context: ConsoleContext): Promise<ApiKey> {
 async function showKey(context: ConsoleContext): Promise<Answer> {
   const { storage, now } = context;
   const key = await keyOf(context);
-  const [counts] = await storage.limits.counts([key.id]);
+  const counts = await storage.limits.counts(key.id);
   const ban = banAt(key, now);
   const actions =
     key.revokedAt === null && may(context, 'keys')

@@ -116,7 +116,7 @@ ${await banHistory(context, key)}`;
 /** The state of the key now, its limits and what is used of them, its ban, and what the operator can do. */
 async function keyNow(context: ConsoleContext, key: ApiKey): Promise<Html> {
   const { storage, now } = context;
-  const [counts] = await storage.limits.counts([key.id]);
+  const counts = await storage.limits.counts(key.id);
   const ban = banAt(key, now);
   const change =
     key.revokedAt === null

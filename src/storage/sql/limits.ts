@@ -1,6 +1,7 @@
 import sql, { join, type Sql } from 'sql-template-tag';
 import type { LimitStorage, WindowCounts } from '../../catalog/limit.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
+import { coalesceLookups } from './lookups.ts';
 import { RowsInsert } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
@@ -21,14 +22,13 @@ export class SqlLimits implements LimitStorage {
     this.#transactions = transactions;
   }
 
-  counts(keyIds: readonly string[]): Promise<(WindowCounts | undefined)[]> {
-    return this.#transactions.read(async (db) => {
+  readonly counts = coalesceLookups((keyIds) =>
+    this.#transactions.read(async (db) => {
       const rows = await db.all<Tables['window_counts']>(sql`
-        select * from window_counts where key_id in (${join(keyIds)})`);
-      const byKey = new Map(rows.map((row) => [row.key_id, toCounts(row)]));
-      return keyIds.map((keyId) => byKey.get(keyId));
-    });
-  }
+        select * from window_counts where key_id in (${join([...keyIds])})`);
+      return new Map(rows.map((row) => [row.key_id, toCounts(row)]));
+    }),
+  );
 
   saveCounts(counts: readonly WindowCounts[]): Promise<void> {
     return this.#transactions.transactUnlocked((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));

@@ -35,11 +35,11 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     return work();
   };
   const limits = {
-    counts: async (keyIds: string[]) => {
+    counts: async (keyId: string) => {
       await played.onRead();
       return storing(() => {
         played.reads += 1;
-        return keyIds.map((id) => stored.get(id));
+        return stored.get(keyId);
       });
     },
     raiseCounts: async (counts: WindowCounts[]) => {

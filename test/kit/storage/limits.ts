@@ -26,7 +26,7 @@ export function limitsContract(check: Check): void {
         ids.map((keyId) => ({ keyId, minuteEnds: NOW, minuteUsed: used, day: 3, dayUsed: used })),
       );
     }
-    assert.deepEqual(await storage.limits.counts(['unknown', ...ids]), [
+    assert.deepEqual(await Promise.all(['unknown', ...ids].map(storage.limits.counts)), [
       undefined,
       ...ids.map((keyId) => ({ keyId, minuteEnds: NOW, minuteUsed: 2, day: 3, dayUsed: 2 })),
     ]);
@@ -52,7 +52,7 @@ export function limitsContract(check: Check): void {
         kept.set(keyId, before ? merged(before, each) : each);
       }
       assert.deepEqual(
-        await storage.limits.counts(ids),
+        await Promise.all(ids.map(storage.limits.counts)),
         ids.map((keyId) => ({ keyId, ...kept.get(keyId) })),
       );
     }
@@ -70,7 +70,7 @@ export function limitsContract(check: Check): void {
       () => NOW,
     );
     assert.deepEqual(
-      await storage.limits.counts(pairs.map(({ keyId }) => keyId)),
+      await Promise.all(pairs.map(({ keyId }) => storage.limits.counts(keyId))),
       pairs.map(({ keyId, stored, added }) => ({ keyId, ...merged(capped(stored, NOW), added) })),
     );
   });

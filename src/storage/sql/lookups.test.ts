@@ -46,6 +46,14 @@ test('one that is looked up again while it waits shares its place, and nothing i
   assert.deepEqual(asked(), [1, 1, 1]);
 });
 
+test('one that is looked up while it is asked is asked again, to see what was stored since', async () => {
+  const { queries, find } = played();
+  const [first, second] = ['a', 'a'].map(find);
+  queries[0]?.answer(new Map());
+  queries[1]?.answer(new Map([['a', 'A']]));
+  assert.deepEqual(await Promise.all([first, second]), [undefined, 'A']);
+});
+
 test('a query that fails fails its own look-ups alone', async () => {
   const { queries, find } = played();
   const [first, second, third] = ['a', 'b', 'c'].map(find);
