@@ -43,6 +43,8 @@ export interface UsageSum extends UsageCounts {
   readonly owner: string | null;
   readonly first: number;
   readonly last: number;
+  /** The start of its period, in a series. */
+  readonly at?: number;
 }
 
 /** The route of requests to addresses at which nothing is. */
@@ -154,7 +156,9 @@ export interface UsageQuery {
 
 interface SumsQuery extends UsageQuery {
   readonly group: UsageGroup;
-  /** Only those with a greater id. */
+  /** Those of each period, by time and id. */
+  readonly isSeries?: boolean;
+  /** Only those with a greater id; in a series, of the first period. */
   readonly behind?: string;
   readonly limit?: number;
 }

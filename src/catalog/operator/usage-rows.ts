@@ -5,6 +5,8 @@ import { USAGE_PERIODS, type UsageGroup, type UsagePeriod, type UsageSum } from 
 import { usageJson } from './json.ts';
 
 const ROWS_AT_ONCE = 1_000;
+/** A query that takes less is followed by one for twice as many steps, any other by one for half as many. */
+const QUICK_MS = 20;
 
 /** The steps of a series; those of UTC. */
 export const USAGE_STEPS = ['minute', 'hour', 'day', 'month'] as const;
@@ -25,7 +27,7 @@ interface Selection {
   readonly owner?: string | undefined;
 }
 
-/** A row in a page: its step and its id. */
+/** A row in a page: the beginning of its step, 0 outside a series, and its id. */
 interface Position {
   readonly number: number;
   readonly id: string;
@@ -46,7 +48,10 @@ export function usageSteps(
   return steps;
 }
 
-/** A page of the usage by key, owner or route of each step, with the position of its last row if there are more. */
+/**
+ * A page of the usage by key, owner or route of each step, with the position of its last row if there are more. Reads
+ * as many steps at once as take some milliseconds, and lets requests be served in between.
+ */
 export async function usageRows(
   { storage }: { storage: Pick<Storage, 'usage'> },
   { steps, ...selection }: Selection,
@@ -54,16 +59,24 @@ export async function usageRows(
 ) {
   const rows: ReturnType<typeof rowOf>[] = [];
   let last: Position | undefined;
-  for (const [number, { at, ...range }] of steps.entries()) {
-    if (behind && number < behind.number) continue;
-    const ofStep = number === behind?.number ? { behind: behind.id } : {};
+  const left = behind ? steps.filter(({ at = 0 }) => at >= behind.number) : steps;
+  for (let number = 0, many = 1; number < left.length; ) {
+    const some = left.slice(number, number + many);
+    const [{ period, since, until: end = since, at }, until] = [some[0] as UsageStep, some.at(-1)?.until];
+    const ofFirst = (at ?? 0) === behind?.number ? { behind: behind.id } : {};
     const wanted: number = limit - rows.length;
-    const sums = await storage.usage.sums({ ...range, ...ofStep, ...selection, limit: wanted + 1 });
+    const startedMs = performance.now();
+    const range = { period, since, until, isSeries: some.length > 1, ...ofFirst };
+    const sums = await storage.usage.sums({ ...range, ...selection, limit: wanted + 1 });
     for (const sum of sums.slice(0, wanted)) {
-      rows.push(rowOf(sum, selection.group, at));
-      last = { number, id: sum.id };
+      rows.push(rowOf(sum, selection.group, sum.at ?? at));
+      last = { number: sum.at ?? at ?? 0, id: sum.id };
     }
     if (sums.length > wanted) return { rows, last };
+    number += some.length;
+    // A month is a sum of days, each of them another step for storage.
+    const isPeriod = end - since === USAGE_PERIODS[period].seconds;
+    many = isPeriod && performance.now() - startedMs < QUICK_MS ? many * 2 : Math.ceil(many / 2);
     await nextTurn();
   }
   return { rows, last: undefined };

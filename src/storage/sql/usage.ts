@@ -107,22 +107,29 @@ export class SqlUsage implements UsageStorage {
     );
   }
 
-  sums({ group, behind, limit, ...query }: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {
+  sums({ group, isSeries, behind, limit, ...query }: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {
     const id = GROUP_IDS[group];
     const selected = conditionsOf(query);
     const period = group === 'route' ? query.period : this.#finest(query);
+    const at = isSeries ? stepOf(USAGE_PERIODS[query.period].seconds) : raw('0');
+    const first = isSeries ? startOf(query.period, query.since) : 0;
     if (query.keyId === undefined) selected.push(sql`key_id != ${ALL_KEYS}`);
-    if (group === 'key' && behind !== undefined) selected.push(sql`key_id > ${behind}`);
+    if (group === 'key' && behind !== undefined && !isSeries) selected.push(sql`key_id > ${behind}`);
     return this.#transactions.read(async (db) => {
-      const rows = await db.all<SumRow>(sql`
-        select ${id} as id, ${group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner')},
+      const rows = await db.all<SumRow & { at: number }>(sql`
+        select ${at} as at, ${id} as id, ${group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner')},
           ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
         from (${used(period, selected)}) as used left join api_keys on api_keys.id = used.key_id
-        ${behind === undefined ? empty : sql`where ${id} > ${behind}`}
-        group by ${id}
-        order by ${id}
+        ${behind === undefined ? empty : sql`where ${at} > ${first} or ${id} > ${behind}`}
+        group by 1, 2
+        order by 1, 2
         ${limit === undefined ? empty : sql`limit ${limit}`}`);
-      return rows.map((row) => ({ ...toSum(row), name: row.name, owner: row.owner }));
+      return rows.map((row) => ({
+        ...toSum(row),
+        name: row.name,
+        owner: row.owner,
+        ...(isSeries && { at: Number(row.at) }),
+      }));
     });
   }
 

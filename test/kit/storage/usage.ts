@@ -114,6 +114,41 @@ export function usageContract(check: Check): void {
     },
   );
 
+  check('usage is added up in each period by key and route, by time and id, from any place on', async ({ storage }) => {
+    const used = (keyId: string, served: number, at: number) => {
+      return { keyId, served, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
+    };
+    const hour = NOW - (NOW % 3_600);
+    await addUsage(storage, hour, [used('key_2', 1, hour), used('key_1', 2, hour)]);
+    await addUsage(storage, hour + 60, [used('key_1', 4, hour + 60)]);
+    await addUsage(storage, hour + 3_600, [used('key_1', 8, hour + 3_600)]);
+    const query = { since: hour, isSeries: true, group: 'key' } as const;
+    const read = async (more: object = {}) =>
+      (await storage.usage.sums({ ...query, period: 'minute', ...more })).map(({ at = 0, id, served }) => [
+        at - hour,
+        id,
+        served,
+      ]);
+    const all = [
+      [0, 'key_1', 2],
+      [0, 'key_2', 1],
+      [60, 'key_1', 4],
+      [3_600, 'key_1', 8],
+    ];
+    assert.deepEqual(await read(), all);
+    assert.deepEqual(await read({ limit: 2 }), all.slice(0, 2));
+    assert.deepEqual(await read({ behind: 'key_1' }), all.slice(1));
+    assert.deepEqual(await read({ behind: 'key_2', until: hour + 120 }), [all[2]]);
+    assert.deepEqual(await read({ period: 'hour', keyId: 'key_1' }), [
+      [0, 'key_1', 6],
+      [3_600, 'key_1', 8],
+    ]);
+    assert.deepEqual(await read({ period: 'hour', group: 'route' }), [
+      [0, LIST, 7],
+      [3_600, LIST, 8],
+    ]);
+  });
+
   check('the most used keys and owners of a time are found, of however many, by each order', async ({ storage }) => {
     const used = (keyId: string, served: number, at: number) => {
       return { keyId, served, clientErrors: 1, refused: 2, serverErrors: 3, first: at, last: at };
