@@ -77,6 +77,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/edge/slow.test.ts',
   ],
   'http/operations/paging': ['src/http/operations/paging.test.ts', 'test/contract/contract.test.ts'],
+  'http/router': ['src/http/gates.test.ts', 'test/interface.test.ts'],
   'http/transport/body': ['src/http/transport/body.test.ts', 'test/edge/bodies.test.ts'],
   'http/transport/connection': ['src/http/transport/connection.test.ts', 'src/http/transport/connection-end.test.ts'],
   'http/cors': ['test/edge/cors.test.ts'],
@@ -130,6 +131,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   'storage/sql/usage': ['src/storage/sql/usage.test.ts', 'src/storage/sql/lock-order.test.ts'],
   'storage/sqlite': ['src/storage/sqlite/engine.test.ts', 'test/faults/storage.test.ts'],
   telemetry: ['src/telemetry/events.test.ts', 'src/telemetry/request-metrics.test.ts'],
+  'telemetry/tracing': ['src/telemetry/tracing.test.ts', 'src/http/transport/exchange.test.ts'],
 };
 
 const { values, positionals } = parseArgs({ options: { force: { type: 'boolean' } }, allowPositionals: true });
