@@ -4,6 +4,7 @@ import { merged, type WindowCounts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
+import { partsInKeyOrder } from '../../stdx/key-order.ts';
 import { oneAtATime } from '../../stdx/one-at-a-time.ts';
 import type { Moment, Time, Timer } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
@@ -16,8 +17,6 @@ import { StoredCounts } from './stored-counts.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;
-/** Keys per transaction of counts. */
-const KEYS_PER_SAVE = 500;
 /** Refused keys in memory; beyond it the oldest is evicted and asks Redis again. */
 const REFUSED_MAX = 200_000;
 /** Keys whose counts wait for storage; beyond it the oldest is evicted, since Redis has them all. */
@@ -209,14 +208,13 @@ export class RedisLimiter implements WindowLimiter {
 
   async #save(): Promise<void> {
     try {
-      const unsaved = [...this.#unsaved.values()];
-      for (let first = 0; first < unsaved.length; first += KEYS_PER_SAVE) {
-        // Yields, so that requests are served in between.
-        if (first > 0) await nextTurn();
-        const counts = unsaved.slice(first, first + KEYS_PER_SAVE);
+      for (const keyIds of partsInKeyOrder(this.#unsaved.keys())) {
+        const counts = keyIds.flatMap((keyId) => this.#unsaved.get(keyId) ?? []);
         await this.#options.storage.limits.raiseCounts(counts, () => this.#redis.now().latest.unix);
         // Counts that changed during the save stay unsaved.
         for (const each of counts) if (this.#unsaved.get(each.keyId) === each) this.#unsaved.delete(each.keyId);
+        // Yields, so that requests are served in between.
+        await nextTurn();
       }
     } catch (error) {
       this.#options.events.countsNotSaved(error);
