@@ -8,6 +8,9 @@ import type { UsagePeriod } from '../../catalog/usage.ts';
 /** Rows per statement, well below the number of parameters that an engine binds. */
 export const ROWS_PER_STATEMENT = 100;
 
+/** Requests of each outcome. */
+export type OutcomeCounts = Record<'served' | 'client_errors' | 'refused' | 'server_errors', number>;
+
 /** Requests that took up to the bound of this index in `DURATION_BOUNDS`; the last, those above all bounds. */
 export type DurationColumn = `took_${number}`;
 
@@ -107,13 +110,9 @@ export interface Tables {
     period: UsagePeriod;
     starts_at: number;
     key_id: string;
-    served: number;
-    client_errors: number;
-    refused: number;
-    server_errors: number;
     first_at: number;
     last_at: number;
-  };
+  } & OutcomeCounts;
   /** Hours by key and route, which become days. */
   key_route_usage: Tables['usage'] & { route: string };
   /** Requests by route: of each outcome, and of each duration. */
@@ -121,11 +120,8 @@ export interface Tables {
     period: UsagePeriod;
     starts_at: number;
     route: string;
-    served: number;
-    client_errors: number;
-    refused: number;
-    server_errors: number;
-  } & Record<DurationColumn, number>;
+  } & OutcomeCounts &
+    Record<DurationColumn, number>;
   /** `before` and `after` are JSON. */
   audit_entries: {
     id: number;

@@ -24,7 +24,7 @@ import type { Time } from '../../stdx/time.ts';
 import type { Transaction } from '../engine.ts';
 import { attemptOf, once } from './once.ts';
 import { RowsInsert, where } from './statement.ts';
-import { type DurationColumn, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import { type DurationColumn, type OutcomeCounts, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
@@ -171,7 +171,7 @@ export class SqlUsage implements UsageStorage {
     const { period, keyId = query.owner === undefined ? ALL_KEYS : undefined } = query;
     const selected = conditionsOf({ ...query, keyId });
     return this.#transactions.read(async (db) => {
-      const rows = await db.all<Counts & { at: number }>(sql`
+      const rows = await db.all<OutcomeCounts & { at: number }>(sql`
         select ${stepOf(step ?? USAGE_PERIODS[period].seconds)} as at, ${SUMS}
         from (${used(this.#finest({ ...query, keyId }), selected)}) as used
         group by at
@@ -203,7 +203,7 @@ export class SqlUsage implements UsageStorage {
     if (keyIds.length === 0) return trends;
     const step = raw(`${stepSeconds}`);
     const rows = await this.#transactions.read((db) =>
-      db.all<Counts & { key_id: string; at: number }>(sql`
+      db.all<OutcomeCounts & { key_id: string; at: number }>(sql`
         select key_id, starts_at - starts_at % ${step} as at, ${SUMS}
         from usage
         where key_id in (${join(keyIds)}) and period = 'minute' and starts_at >= ${since - (since % stepSeconds)}
@@ -321,7 +321,7 @@ function sumsOf(columns: readonly string[]): Sql {
 }
 
 /** PostgreSQL returns sums as decimals, in text. */
-function toCounts(row: Counts): UsageCounts {
+function toCounts(row: OutcomeCounts): UsageCounts {
   return {
     served: Number(row.served),
     refused: Number(row.refused),
@@ -330,7 +330,7 @@ function toCounts(row: Counts): UsageCounts {
   };
 }
 
-function fromCounts({ served, clientErrors, refused, serverErrors }: UsageCounts): Counts {
+function fromCounts({ served, clientErrors, refused, serverErrors }: UsageCounts): OutcomeCounts {
   return { served, client_errors: clientErrors, refused, server_errors: serverErrors };
 }
 
@@ -352,7 +352,6 @@ function fromRoute(period: UsagePeriod, minute: number, usage: RouteUsage): Tabl
   };
 }
 
-type Counts = Pick<Tables['usage'], (typeof OUTCOMES)[number]>;
 type Named = { readonly name: string | null; readonly owner: string | null };
 type SumRow = Omit<Tables['usage'], 'period' | 'starts_at' | 'key_id'> & Named & { readonly id: string };
 type UsedRow = Tables['key_route_usage'] & Named;
