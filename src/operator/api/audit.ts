@@ -1,5 +1,5 @@
 import { auditJson } from '../../catalog/operator/json.ts';
-import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
+import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
 import type { ApiOperation } from './operation.ts';
 import { AuditEntry } from './schema.ts';
@@ -20,23 +20,15 @@ const listAudit: ApiOperation = {
     textParameter('target', 'Only changes of what has this id'),
     ...PLACE_PARAMETERS,
   ],
-  success: {
-    status: 200,
-    description: 'The changes',
-    schema: { type: 'array', items: AuditEntry },
-    example: [
-      {
-        at: '2026-01-01T12:00:00Z',
-        actor: 'billing',
-        via: 'api',
-        action: 'key.update',
-        target: 'key_VXnvMwGskigm0Sfq',
-        before: { plan: 'free', limits: { minute: 60, day: 1_000 } },
-        after: { plan: 'pro', limits: { minute: 300, day: 10_000 } },
-      },
-    ],
-    headers: { Link: 'The next page; absent on the last' },
-  },
+  success: pageOf(AuditEntry, 'The changes', {
+    at: '2026-01-01T12:00:00Z',
+    actor: 'billing',
+    via: 'api',
+    action: 'key.update',
+    target: 'key_VXnvMwGskigm0Sfq',
+    before: { plan: 'free', limits: { minute: 60, day: 1_000 } },
+    after: { plan: 'pro', limits: { minute: 300, day: 10_000 } },
+  }),
   errors: [],
   async handle({ storage, now }, exchange) {
     const { query } = exchange;

@@ -2,7 +2,7 @@ import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { banJson } from '../../catalog/operator/json.ts';
 import { liftBan } from '../../catalog/operator/key-changes.ts';
-import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
+import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { guarded, KEY_ID, keyIdOf } from './keys.ts';
 import type { ApiOperation } from './operation.ts';
 import { Ban } from './schema.ts';
@@ -19,21 +19,13 @@ const listBans: ApiOperation = {
   description: 'A page of the bans that are on, newest first.',
   permission: 'viewer',
   queryParameters: PLACE_PARAMETERS,
-  success: {
-    status: 200,
-    description: 'The bans',
-    schema: { type: 'array', items: Ban },
-    example: [
-      {
-        keyId: 'key_VXnvMwGskigm0Sfq',
-        startedAt: '2026-01-01T12:00:00Z',
-        endsAt: '2026-01-01T12:01:00Z',
-        level: 1,
-        reason: 'refused 61 more times within a minute of a 429',
-      },
-    ],
-    headers: { Link: 'The next page; absent on the last' },
-  },
+  success: pageOf(Ban, 'The bans', {
+    keyId: 'key_VXnvMwGskigm0Sfq',
+    startedAt: '2026-01-01T12:00:00Z',
+    endsAt: '2026-01-01T12:01:00Z',
+    level: 1,
+    reason: 'refused 61 more times within a minute of a 429',
+  }),
   errors: [],
   async handle({ storage, now }, exchange) {
     const [limit, behind] = [readLimit(exchange.query), readPlace(exchange.query)];

@@ -13,7 +13,7 @@ import {
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { quote, validator } from '../../catalog/validate.ts';
 import { etagOf, preconditionOf } from '../../http/operations/conditional.ts';
-import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
+import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import {
   choice,
   choiceIn,
@@ -79,13 +79,7 @@ const listKeys: ApiOperation = {
     momentParameter('expiresBefore', 'Only keys that end before this moment', '30d'),
     ...PLACE_PARAMETERS,
   ],
-  success: {
-    status: 200,
-    description: 'The keys',
-    schema: { type: 'array', items: Key },
-    example: [EXAMPLE],
-    headers: { Link: 'The next page; absent on the last' },
-  },
+  success: pageOf(Key, 'The keys', EXAMPLE),
   errors: [],
   async handle(context, exchange) {
     const { storage, now } = context;

@@ -79,24 +79,10 @@ export const Revocation = {
 } as const;
 
 /** A key without its secret. */
-export const Key = {
+export const Key = responseOf({
   title: 'Key',
-  type: 'object',
-  required: [
-    'id',
-    'name',
-    'prefix',
-    'environment',
-    'plan',
-    'limits',
-    'scopes',
-    'createdAt',
-    'expiresAt',
-    'revokedAt',
-    'owner',
-    'lastUsedAt',
-    'ban',
-  ],
+  description: 'An API key, without its secret',
+  optional: ['graces'],
   properties: {
     id: { ...text('Unique identifier'), example: 'key_VXnvMwGskigm0Sfq' },
     name: text('Who uses the key, or what it is for'),
@@ -125,8 +111,7 @@ export const Key = {
       description: 'The old secrets that still work; absent without one',
     },
   },
-  description: 'An API key, without its secret',
-} as const;
+});
 
 /** A key with its secret, which no later answer repeats. */
 export const IssuedKey = {
@@ -138,10 +123,9 @@ export const IssuedKey = {
 } as const;
 
 /** A running ban. */
-export const Ban = {
+export const Ban = responseOf({
   title: 'Ban',
-  type: 'object',
-  required: ['keyId', 'startedAt', 'endsAt', 'level', 'reason'],
+  description: 'A ban that is on',
   properties: {
     keyId: text('The banned key'),
     startedAt: moment('When the ban began'),
@@ -149,8 +133,7 @@ export const Ban = {
     level: { type: 'integer', minimum: 1, description: 'Which ban in a row; each lasts longer' },
     reason: text('Why the key is banned'),
   },
-  description: 'A ban that is on',
-} as const;
+});
 
 const counts = {
   served: count('Answers below 400'),
@@ -163,10 +146,10 @@ const at = moment('When the minute, hour, day or month began');
 const used = { ...counts, first: moment('The first request'), last: moment('The last request') } as const;
 
 /** The usage of one key in a range of time. */
-export const KeyUsage = {
+export const KeyUsage = responseOf({
   title: 'KeyUsage',
-  type: 'object',
-  required: ['id', 'name', 'owner', ...Object.keys(used)],
+  description: 'The requests of one key; `at` is in a series',
+  optional: ['at'],
   properties: {
     at,
     id: text('The key'),
@@ -174,57 +157,39 @@ export const KeyUsage = {
     owner: orNull(text("The customer's own id; null for none")),
     ...used,
   },
-  description: 'The requests of one key; `at` is in a series',
-} as const;
+});
 
 /** The usage of one owner's keys in a range of time. */
-export const OwnerUsage = {
+export const OwnerUsage = responseOf({
   title: 'OwnerUsage',
-  type: 'object',
-  required: ['owner', ...Object.keys(used)],
-  properties: { at, owner: orNull(text("The customer's own id; null for keys without one")), ...used },
   description: 'The requests of all keys of one owner; `at` is in a series',
-} as const;
+  optional: ['at'],
+  properties: { at, owner: orNull(text("The customer's own id; null for keys without one")), ...used },
+});
 
 /** The usage of one route in a range of time. */
-export const RouteUsage = {
+export const RouteUsage = responseOf({
   title: 'RouteUsage',
-  type: 'object',
-  required: ['route', ...Object.keys(used)],
+  description: 'The requests with a key to one route; `at` is in a series',
+  optional: ['at'],
   properties: {
     at,
     route: text('Method and template, `unmatched` where nothing is, or `unknown` before releases counted by route'),
     ...used,
   },
-  description: 'The requests with a key to one route; `at` is in a series',
-} as const;
+});
 
 /** The usage of the selected keys in one period. */
-export const UsagePoint = {
+export const UsagePoint = responseOf({
   title: 'UsagePoint',
-  type: 'object',
-  required: ['at', ...Object.keys(counts)],
-  properties: { at, ...counts },
   description: 'The requests within one minute, hour, day or month',
-} as const;
+  properties: { at, ...counts },
+});
 
 /** A recent request, without its body, query and headers. */
-export const KeyRequest = {
+export const KeyRequest = responseOf({
   title: 'KeyRequest',
-  type: 'object',
-  required: [
-    'requestId',
-    'at',
-    'keyId',
-    'method',
-    'route',
-    'status',
-    'code',
-    'durationMs',
-    'minuteRemaining',
-    'dayRemaining',
-    'reason',
-  ],
+  description: 'A request with a key, as this instance answered it',
   properties: {
     requestId: text('The `X-Request-Id` of the answer'),
     at: moment('When it was answered'),
@@ -238,14 +203,12 @@ export const KeyRequest = {
     dayRemaining: orNull(count('What the day had left')),
     reason: orNull(text('Why it was refused, for a 429')),
   },
-  description: 'A request with a key, as this instance answered it',
-} as const;
+});
 
 /** A change by an operator. */
-export const AuditEntry = {
+export const AuditEntry = responseOf({
   title: 'AuditEntry',
-  type: 'object',
-  required: ['at', 'actor', 'via', 'action', 'target', 'before', 'after'],
+  description: 'A change by an operator',
   properties: {
     at: moment('When the change was made'),
     actor: text('Who made it: a system user, or the name of a token'),
@@ -255,8 +218,7 @@ export const AuditEntry = {
     before: { description: 'The changed members before; null where there was nothing' },
     after: { description: 'The changed members after' },
   },
-  description: 'A change by an operator',
-} as const;
+});
 
 /** The body that renames a category. */
 export const CategoryChange = {
@@ -270,3 +232,17 @@ export const CategoryChange = {
 
 /** The id of a category in a path. */
 export const CategoryId = { ...Id, description: 'The id of the category' } as const;
+
+/** An object in a response, which always has every member but the optional ones. */
+function responseOf<P extends object>({ optional = [], ...about }: ResponseSchema<P>) {
+  const required = Object.keys(about.properties).filter((name) => !optional.includes(name));
+  const { title, properties, description } = about;
+  return { title, type: 'object', required, properties, description } as const;
+}
+
+interface ResponseSchema<P> {
+  readonly title: string;
+  readonly description: string;
+  readonly optional?: readonly string[];
+  readonly properties: P;
+}
