@@ -10,6 +10,16 @@ export interface UsageCounts {
 
 export type Outcome = keyof UsageCounts;
 
+/** No requests at all. */
+export const NO_USAGE = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 } as const;
+
+/** Adds up the requests of several. */
+export function sumCounts(all: readonly UsageCounts[]): UsageCounts {
+  const sum = { ...NO_USAGE } as Record<Outcome, number>;
+  for (const each of all) for (const name of Object.keys(NO_USAGE) as Outcome[]) sum[name] += each[name];
+  return sum;
+}
+
 /** The outcome of a request; the console and the usage tell these four apart, and no others. */
 export function outcomeOf(status: number): Outcome {
   if (status < 400) return 'served';

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   ALL_KEYS,
   type KeyRouteUsage,
+  NO_USAGE,
   outcomeOf,
   type RouteUsage,
   UNMATCHED,
@@ -98,7 +99,7 @@ export class UsageRecorder implements AsyncDisposable {
     }
     let counting = routes.find((each) => each.route === route && each.method === method);
     if (!counting) {
-      counting = { method, route, served: 0, clientErrors: 0, refused: 0, serverErrors: 0, first: now, last: now };
+      counting = { method, route, ...NO_USAGE, first: now, last: now };
       routes.push(counting);
     }
     counting[outcomeOf(status)] += 1;
@@ -209,7 +210,7 @@ function addTo(sums: Counting[], more: readonly Counting[]): void {
 
 /** The usage of a key on all its routes. */
 function recordOf(keyId: string, routes: readonly Counting[]): UsageRecord {
-  const sum = { keyId, ...NONE, first: Number.POSITIVE_INFINITY, last: 0 };
+  const sum = { keyId, ...NO_USAGE, first: Number.POSITIVE_INFINITY, last: 0 };
   for (const each of routes) add(sum, each);
   return sum;
 }
@@ -260,7 +261,7 @@ export class RouteCounts {
       if (sum === 0) continue;
       this.#taken.set(series, [...series.counts]);
       const name = routeName(method, route);
-      const { durations, ...counts } = routes.get(name) ?? { ...NONE, route: name, durations: added.map(() => 0) };
+      const { durations, ...counts } = routes.get(name) ?? { ...NO_USAGE, route: name, durations: added.map(() => 0) };
       const outcome = outcomeOf(status);
       routes.set(name, {
         ...counts,
@@ -271,5 +272,3 @@ export class RouteCounts {
     return [...routes.values()];
   }
 }
-
-const NONE = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };

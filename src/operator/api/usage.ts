@@ -9,7 +9,14 @@ import {
   usageRows,
   usageSteps,
 } from '../../catalog/operator/usage-rows.ts';
-import { USAGE_GROUPS, type UsageGroup, type UsagePoint, usagePeriod } from '../../catalog/usage.ts';
+import {
+  NO_USAGE,
+  sumCounts,
+  USAGE_GROUPS,
+  type UsageGroup,
+  type UsagePoint,
+  usagePeriod,
+} from '../../catalog/usage.ts';
 import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { choice, choiceIn, momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
@@ -127,17 +134,10 @@ async function series({ storage, now }: ApiContext, query: URLSearchParams, by: 
 /** Adds up days to months, UTC. */
 function byMonth(days: readonly UsagePoint[]): UsagePoint[] {
   const months = new Map<number, UsagePoint>();
-  for (const { at, ...day } of days) {
-    const date = new Date(at * 1_000);
+  for (const day of days) {
+    const date = new Date(day.at * 1_000);
     const start = Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / 1_000;
-    const sum = months.get(start);
-    months.set(start, {
-      at: start,
-      served: (sum?.served ?? 0) + day.served,
-      refused: (sum?.refused ?? 0) + day.refused,
-      clientErrors: (sum?.clientErrors ?? 0) + day.clientErrors,
-      serverErrors: (sum?.serverErrors ?? 0) + day.serverErrors,
-    });
+    months.set(start, { at: start, ...sumCounts([months.get(start) ?? NO_USAGE, day]) });
   }
   return [...months.values()];
 }

@@ -1,4 +1,4 @@
-import { durationWithin, outcomeOf, type UsageCounts } from '../../catalog/usage.ts';
+import { durationWithin, NO_USAGE, type Outcome, outcomeOf, type UsageCounts } from '../../catalog/usage.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
@@ -66,7 +66,7 @@ export class Vitals implements Disposable {
   }
 
   #read(): Sample {
-    const counts = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
+    const counts: Record<Outcome, number> = { ...NO_USAGE };
     const durations: number[] = [];
     for (const series of this.#requests.series()) {
       if (series.labels.api === 'false') continue;

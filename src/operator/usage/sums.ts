@@ -1,8 +1,8 @@
 import {
   durationWithin,
   mostOf,
-  type Outcome,
   type RoutePoint,
+  sumCounts,
   sumDurations,
   UNKNOWN_ROUTE,
   UNMATCHED,
@@ -92,7 +92,7 @@ export function sumsTable(group: UsageGroup, sums: readonly UsageSum[]): Html {
 export function routesSection(points: readonly RoutePoint[], range: Range, sort: UsageSort): Html {
   const routes = [...Map.groupBy(points, ({ route }) => route)].map(([id, all]) => {
     const durations = sumDurations(all.map((point) => point.durations));
-    return { id, durations, ...sumOutcomes(all) };
+    return { id, durations, ...sumCounts(all) };
   });
   const columns = [{ name: 'Route' }, ...COUNTED, ...['p50', 'p99'].map((name) => ({ name, isNumber: true }))];
   const rows = mostOf(routes, sort).map((sum) => [
@@ -111,16 +111,6 @@ ${rows.length === 0 ? html`<p class="soft">None in ${range.words}.</p>` : cardTa
 function countsOf(sum: UsageCounts): Html[] {
   const counts = [weightOf(sum, 'requests'), ...OUTCOMES.slice(1).map(({ outcome }) => sum[outcome])];
   return counts.map((counted) => (counted === 0 ? html`<span class="soft">0</span>` : html`${count(counted)}`));
-}
-
-function sumOutcomes(all: readonly UsageCounts[]): UsageCounts {
-  const sum = (outcome: Outcome) => all.reduce((total, each) => total + each[outcome], 0);
-  return {
-    served: sum('served'),
-    clientErrors: sum('clientErrors'),
-    refused: sum('refused'),
-    serverErrors: sum('serverErrors'),
-  };
 }
 
 function routeName(route: string): Html {

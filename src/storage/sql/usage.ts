@@ -9,6 +9,7 @@ import {
   type RoutePoint,
   type RouteUsage,
   STEPS_FROM,
+  sumCounts,
   UNKNOWN_ROUTE,
   USAGE_PERIODS,
   type UsageCounts,
@@ -366,10 +367,7 @@ function added(sum: UsageSum | undefined, more: UsageSum): UsageSum {
   if (!sum) return more;
   return {
     ...sum,
-    served: sum.served + more.served,
-    clientErrors: sum.clientErrors + more.clientErrors,
-    refused: sum.refused + more.refused,
-    serverErrors: sum.serverErrors + more.serverErrors,
+    ...sumCounts([sum, more]),
     first: Math.min(sum.first, more.first),
     last: Math.max(sum.last, more.last),
   };
