@@ -4,12 +4,12 @@ import { type Html, html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';
-import { type ConsoleContext, type ConsoleRoute, numberIn, searchText } from './frame/context.ts';
-import { foreign, pager, utcMoment } from './frame/element.ts';
+import { type ConsoleContext, type ConsoleRoute, download, searchText } from './frame/context.ts';
+import { foreign, utcMoment } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 import { addressOf, cardTable, choiceField, csvLink, filters, type ListQuery, textField } from './frame/list.ts';
+import { onePage } from './frame/one-page.ts';
 
-const ENTRIES_PER_PAGE = 50;
 const TARGET_CHARACTERS_MAX = 20;
 const SPANS = [
   { value: '24h', label: 'last 24 hours', seconds: DAY_SECONDS },
@@ -46,12 +46,12 @@ function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
 }
 
 async function listAudit(context: ConsoleContext): Promise<Answer> {
-  const { storage, exchange } = context;
   const { span, address, filter } = wantedEntries(context);
-  const before = numberIn(exchange.query, 'before', 0);
-  const found = await storage.audit.list({ ...filter, limit: ENTRIES_PER_PAGE + 1, ...(before > 0 && { before }) });
-  const entries = found.slice(0, ENTRIES_PER_PAGE);
-  const last = found.length > ENTRIES_PER_PAGE ? entries.at(-1) : undefined;
+  const { items, pages } = await onePage(
+    context,
+    { path: '/audit', filter: address, by: 'before' },
+    ({ after: before, limit }) => context.storage.audit.list({ ...filter, limit, ...(before > 0 && { before }) }),
+  );
   const fields = [
     textField('q', 'Changed from or to', address.q),
     textField('actor', 'Actor', address.actor),
@@ -60,20 +60,16 @@ async function listAudit(context: ConsoleContext): Promise<Answer> {
     choiceField('since', 'Since', SPANS, span.value),
   ];
   const isFiltered = Object.values(address).some(Boolean);
-  const newest = before > 0 ? addressOf('/audit', address) : undefined;
-  const older = last && addressOf('/audit', { ...address, before: `${last.id}` });
   const content = html`<div class="heading"><h1>Audit</h1>${csvLink('/audit/export', address)}</div>
 <p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited.</p>
 ${filters('/audit', fields, { isFiltered })}
-${auditTable(entries, { withTarget: true })}
-${pager(newest, older, ['Newest', 'Older'])}`;
+${auditTable(items, { withTarget: true })}
+${pages}`;
   return page(context, { section: '/audit', title: 'Audit', content });
 }
 
 async function exportAudit(context: ConsoleContext): Promise<Answer> {
-  const headers = ['Content-Disposition', 'attachment; filename="audit.csv"'];
-  const body = await auditCsv(context, wantedEntries(context).filter);
-  return { status: 200, headers, contentType: 'text/csv; charset=utf-8', body };
+  return download('audit.csv', await auditCsv(context, wantedEntries(context).filter));
 }
 
 /** A table of audit entries with their changes. */

@@ -8,18 +8,18 @@ import { auditTable } from '../audit.ts';
 import {
   type ConsoleContext,
   type ConsoleRoute,
+  download,
   nothingHere,
-  numberIn,
   SEARCH_CHARACTERS_MAX,
   searchText,
   seeOther,
 } from '../frame/context.ts';
-import { empty, foreign, mistake, onlyFor, pager, post } from '../frame/element.ts';
+import { empty, foreign, mistake, onlyFor, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, cardTable, filters, textField } from '../frame/list.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
+import { onePage } from '../frame/one-page.ts';
 
-const CATEGORIES_PER_PAGE = 50;
 const CHANGES_SHOWN_MAX = 20;
 const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);
 const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
@@ -48,21 +48,17 @@ export const categoryRoutes: readonly ConsoleRoute[] = [
 ];
 
 async function listCategories(context: ConsoleContext): Promise<Answer> {
-  const { storage, exchange } = context;
-  const text = searchText(exchange.query, 'q');
-  const after = numberIn(exchange.query, 'after', 0);
-  const query = { after, limit: CATEGORIES_PER_PAGE + 1 };
-  const found = await (text ? storage.categories.search({ ...query, text }) : storage.categories.list(query));
-  const categories = found.slice(0, CATEGORIES_PER_PAGE);
-  const last = found.length > CATEGORIES_PER_PAGE ? categories.at(-1) : undefined;
-  const isEmpty = categories.length === 0 && after === 0;
+  const { categories } = context.storage;
+  const text = searchText(context.exchange.query, 'q');
+  const { items, pages, isFirst } = await onePage(context, { path: '/categories', filter: { q: text } }, (at) =>
+    text ? categories.search({ ...at, text }) : categories.list(at),
+  );
+  const isEmpty = items.length === 0 && isFirst;
   const hasNone = isEmpty && text === '';
-  const first = after > 0 ? addressOf('/categories', { q: text }) : undefined;
-  const next = last && addressOf('/categories', { q: text, after: `${last.id}` });
   const content = html`<div class="heading"><h1>Categories</h1>${onlyFor(context, 'admin', html`<a class="button primary" href="/console/categories/import">Import a file</a>`)}</div>
 ${hasNone ? '' : filters('/categories', [textField('q', 'Name, description or id', text, { isWide: true, max: SEARCH_CHARACTERS_MAX })], { isFiltered: text !== '' })}
-${isEmpty ? noCategories(context, text) : categoryTable(categories)}
-${pager(first, next, ['First page', 'Next'])}
+${isEmpty ? noCategories(context, text) : categoryTable(items)}
+${pages}
 ${hasNone ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads()}</div></section>`}`;
   return page(context, { section: '/categories', title: 'Categories', content });
 }
@@ -101,8 +97,7 @@ function downloads(): Html[] {
 async function exportCategories({ storage, exchange }: ConsoleContext): Promise<Answer> {
   const format = FILE_FORMATS.find((each) => each === exchange.query.get('format')) ?? 'json';
   const body = writeCategories(await storage.categories.list(), format);
-  const headers = ['Content-Disposition', `attachment; filename="categories.${format}"`];
-  return { status: 200, headers, contentType: CONTENT_TYPES[format], body };
+  return download(`categories.${format}`, body, CONTENT_TYPES[format]);
 }
 
 async function categoryPage(

@@ -3,11 +3,11 @@ import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn } from '../frame/context.ts';
-import { count, empty, foreign, moment, pager } from '../frame/element.ts';
+import { count, empty, foreign, moment } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { addressOf, cardTable, choiceField, filters, type ListQuery, textField } from '../frame/list.ts';
+import { addressOf, cardTable, choiceField, filters, textField } from '../frame/list.ts';
+import { onePage } from '../frame/one-page.ts';
 
-const ROWS_PER_PAGE = 50;
 const STATUSES = [{ value: '', label: 'any' }, ...PET_STATUSES.map((status) => ({ value: status, label: status }))];
 const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
   available: 'badge good',
@@ -101,21 +101,6 @@ ${items.length > 0 || petId !== undefined ? filters('/orders', fields, { isFilte
 ${items.length > 0 ? cardTable('Orders', ORDER_COLUMNS, await orderRows(context, items)) : none}
 ${pages}`;
   return page(context, { section: '/orders', title: 'Orders', content });
-}
-
-/** The items of the page that the request asks for, and the links to the first page and the next. */
-async function onePage<Item extends { readonly id: number }>(
-  { exchange }: ConsoleContext,
-  { path, filter }: { path: string; filter: ListQuery },
-  read: (page: { after: number; limit: number }) => Promise<Item[]>,
-): Promise<{ items: Item[]; pages: Html }> {
-  const after = numberIn(exchange.query, 'after', 0);
-  const found = await read({ after, limit: ROWS_PER_PAGE + 1 });
-  const items = found.slice(0, ROWS_PER_PAGE);
-  const last = found.length > ROWS_PER_PAGE ? items.at(-1) : undefined;
-  const first = after > 0 ? addressOf(path, filter) : undefined;
-  const next = last && addressOf(path, { ...filter, after: `${last.id}` });
-  return { items, pages: pager(first, next, ['First page', 'Next']) };
 }
 
 async function petRows({ storage }: ConsoleContext, pets: readonly Pet[]): Promise<Html[][]> {

@@ -96,8 +96,9 @@ function drawing(options: ChartOptions, steps: readonly number[]): Html {
     const path = kind === 'bars' ? bars(tops[index] ?? [], tops[index - 1], y) : line(tops[index] ?? [], y);
     return html`<path class="${name}" d="${path}"/>`;
   });
-  const marks = Array.from({ length: range.marks + 1 }, (_, mark) => {
-    const at = (steps[0] ?? 0) + (mark / range.marks) * steps.length * range.stepSeconds;
+  const parts = isByDay(range) ? 3 : 4;
+  const marks = Array.from({ length: parts + 1 }, (_, mark) => {
+    const at = (steps[0] ?? 0) + (mark / parts) * steps.length * range.stepSeconds;
     return html`<span>${isByDay(range) ? utc(at).slice(0, 10) : clock(at)}</span>`;
   });
   const labels = Array.from({ length: LINES + 1 }, (_, index) => {

@@ -7,68 +7,27 @@ import { choiceLinks } from '../frame/list.ts';
 export interface Range {
   /** As in the address. */
   readonly name: string;
-  readonly label: string;
   readonly words: string;
   /** The period of the usage that it is read from. */
   readonly period: UsagePeriod;
   readonly stepSeconds: number;
   readonly steps: number;
   readonly stepWords: string;
-  /** Marks on the axis of time, evenly spread; the first is at its beginning. */
-  readonly marks: number;
 }
 
 const RANGES: readonly [Range, ...Range[]] = [
-  {
-    name: '1h',
-    label: '1 h',
-    words: 'the last hour',
-    period: 'minute',
-    stepSeconds: MINUTE_SECONDS,
-    steps: 60,
-    stepWords: 'minute',
-    marks: 4,
-  },
+  { name: '1h', words: 'the last hour', period: 'minute', stepSeconds: MINUTE_SECONDS, steps: 60, stepWords: 'minute' },
   {
     name: '6h',
-    label: '6 h',
     words: 'the last 6 hours',
     period: 'minute',
     stepSeconds: 5 * MINUTE_SECONDS,
     steps: 72,
     stepWords: '5 minutes',
-    marks: 4,
   },
-  {
-    name: '24h',
-    label: '24 h',
-    words: 'the last 24 hours',
-    period: 'hour',
-    stepSeconds: HOUR_SECONDS,
-    steps: 24,
-    stepWords: 'hour',
-    marks: 4,
-  },
-  {
-    name: '30d',
-    label: '30 d',
-    words: 'the last 30 days',
-    period: 'day',
-    stepSeconds: DAY_SECONDS,
-    steps: 30,
-    stepWords: 'day',
-    marks: 3,
-  },
-  {
-    name: '1y',
-    label: '1 y',
-    words: 'the last year',
-    period: 'day',
-    stepSeconds: 7 * DAY_SECONDS,
-    steps: 53,
-    stepWords: 'week',
-    marks: 3,
-  },
+  { name: '24h', words: 'the last 24 hours', period: 'hour', stepSeconds: HOUR_SECONDS, steps: 24, stepWords: 'hour' },
+  { name: '30d', words: 'the last 30 days', period: 'day', stepSeconds: DAY_SECONDS, steps: 30, stepWords: 'day' },
+  { name: '1y', words: 'the last year', period: 'day', stepSeconds: 7 * DAY_SECONDS, steps: 53, stepWords: 'week' },
 ];
 
 /** The range that an address asks for: `range=24h`; the shortest if it asks for none that there is. */
@@ -94,6 +53,6 @@ export function isByDay({ stepSeconds }: Range): boolean {
 
 /** The links to all ranges of a page of the console, which apply to each of its charts and tables. */
 export function rangeLinks(path: string, query: URLSearchParams): Html {
-  const options = RANGES.map(({ name: value, label }) => ({ value, label }));
+  const options = RANGES.map(({ name }) => ({ value: name, label: name.replace(/\D/, ' $&') }));
   return choiceLinks({ path, query, name: 'range', label: 'Time range', options, chosen: rangeIn(query).name });
 }

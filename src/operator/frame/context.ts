@@ -124,6 +124,11 @@ export function seeOther(path: string, done?: string): Answer {
   return { status: 303, headers: ['Location', `/console${path}${query}`] };
 }
 
+/** A file that the browser saves. */
+export function download(name: string, body: string, contentType = 'text/csv; charset=utf-8'): Answer {
+  return { status: 200, headers: ['Content-Disposition', `attachment; filename="${name}"`], contentType, body };
+}
+
 /** The trimmed value of a form field; empty if it is missing. */
 export function field(form: URLSearchParams, name: string): string {
   return form.get(name)?.trim() ?? '';

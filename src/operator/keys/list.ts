@@ -9,6 +9,7 @@ import { DAY_SECONDS } from '../../stdx/duration.ts';
 import {
   type ConsoleContext,
   type ConsoleRoute,
+  download,
   numberIn,
   SEARCH_CHARACTERS_MAX,
   searchText,
@@ -173,9 +174,7 @@ function noKeys(context: ConsoleContext, { isFiltered, found }: { isFiltered: bo
 }
 
 async function exportKeys(context: ConsoleContext): Promise<Answer> {
-  const { filter } = wantedKeys(context);
-  const headers = ['Content-Disposition', 'attachment; filename="keys.csv"'];
-  return { status: 200, headers, contentType: 'text/csv; charset=utf-8', body: await keysCsv(context, filter) };
+  return download('keys.csv', await keysCsv(context, wantedKeys(context).filter));
 }
 
 function newKeyPage(context: ConsoleContext, fields: KeyFields, mistakes: Mistakes = NO_MISTAKES): Answer {

@@ -6,6 +6,7 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
 import { count, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
+import { addressOf } from '../frame/list.ts';
 import { keyNames } from '../usage/sums.ts';
 import { keysLike, whichKey, withoutSecret } from './look-up.ts';
 import { ownInstance, requestTable } from './row.ts';
@@ -39,10 +40,10 @@ async function listRequests(context: ConsoleContext): Promise<Answer> {
   };
   const keys = text === '' ? [] : await keysLike(context, text);
   const isPaused = query.get('paused') === '1';
-  const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressOf(filters, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
-<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressOf(filters, false)}">Reload</a> to see newer ones.`}</span></p>
+  const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(filters, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
+<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(filters, false)}">Reload</a> to see newer ones.`}</span></p>
 ${filterForm(filters)}
-${keys.length > 1 ? whichKey(keys, (id) => addressOf({ ...filters, key: id }, isPaused)) : await found(context, { ...filters, exact, kind, keyId: keys[0]?.id, name: keys[0]?.name })}
+${keys.length > 1 ? whichKey(keys, (id) => addressFor({ ...filters, key: id }, isPaused)) : await found(context, { ...filters, exact, kind, keyId: keys[0]?.id, name: keys[0]?.name })}
 <p class="scope">${ownInstance(context)}</p>`;
   return page(context, { section: '/requests', title: 'Requests', content });
 }
@@ -88,10 +89,8 @@ async function found(context: ConsoleContext, wanted: Wanted): Promise<Html> {
 ${requestTable('Requests', requests, { names, id: 'requests-rows' })}`;
 }
 
-function addressOf({ key, status, route }: Filters, isPaused: boolean): string {
-  const wanted = { key, status, route, paused: isPaused ? '1' : '' };
-  const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== ''));
-  return query.size === 0 ? '/console/requests' : `/console/requests?${query}`;
+function addressFor({ key, status, route }: Filters, isPaused: boolean): string {
+  return `/console${addressOf('/requests', { key, status, route, paused: isPaused ? '1' : '' })}`;
 }
 
 function filterForm({ key, status, route }: Filters): Html {

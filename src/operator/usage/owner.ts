@@ -4,7 +4,7 @@ import { html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, download, nothingHere } from '../frame/context.ts';
 import { count, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, csvLink } from '../frame/list.ts';
@@ -38,9 +38,7 @@ async function exportMonths(context: ConsoleContext): Promise<Answer> {
   const { now } = context;
   await context.flushUsage();
   const steps = usageSteps('month', { since: 0, until: now + 1, now });
-  const rows = await allUsageRows(context, { group: 'key', owner: ownerIn(context), steps });
-  const headers = ['Content-Disposition', 'attachment; filename="usage.csv"'];
-  return { status: 200, headers, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows) };
+  return download('usage.csv', usageCsv(await allUsageRows(context, { group: 'key', owner: ownerIn(context), steps })));
 }
 
 function ownerIn({ exchange }: ConsoleContext): string {
