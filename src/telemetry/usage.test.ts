@@ -134,8 +134,24 @@ test('the routes of a key are counted by the hour, and written once a minute', a
     ],
   );
   recorder.record('key_1', pets(200), noon + 3_600);
+  await recorder.save();
+  assert.equal(hours.length, 2, 'the next minute has not passed');
   await recorder[Symbol.asyncDispose]();
   assert.equal(hours.length, 3, 'the rest is written at the stop');
+});
+
+test('hours of more than 200,000 keys are written before their minute has passed', async () => {
+  const { clock, hours, recorder } = bench({ copies: false });
+  const { unix } = clock.now();
+  const rows = () => hours.reduce((sum, { records }) => sum + records.length, 0);
+  // All keys together are one more.
+  for (let i = 0; i < KEYS_MAX - 1; i += 1) recorder.record(`key_${i}`, list(200), unix);
+  await recorder.save();
+  assert.equal(rows(), 0);
+  recorder.record('key_new', list(200), unix);
+  await recorder.save();
+  assert.equal(rows(), KEYS_MAX + 1);
+  await recorder[Symbol.asyncDispose]();
 });
 
 test('of 100,000 active keys a flush writes one row each, and one more for each route in a minute', async () => {

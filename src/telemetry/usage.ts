@@ -93,7 +93,7 @@ export class UsageRecorder implements AsyncDisposable {
     let routes = keys.get(keyId);
     if (!routes) {
       const isTooMany = this.#keys >= KEYS_MAX;
-      if (!isTooMany) this.#keys += 1;
+      this.#keys += 1;
       routes = isTooMany ? (keys.get(ALL_KEYS) ?? []) : [];
       keys.set(isTooMany ? ALL_KEYS : keyId, routes);
     }

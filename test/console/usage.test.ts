@@ -83,11 +83,19 @@ test('an owner has a page with its keys, its routes, and its usage by month', as
   assert.match(text, />57 served<|>61 served</);
   assert.deepEqual(headsIn(text, 'keys'), ['site', 'app']);
   assert.deepEqual(headsIn(text, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
+  const inHour = await operator.page('/owner?owner=cus_1&range=1h');
+  assert.deepEqual(headsIn(inHour, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
+  assert.match(inHour, /in the last hour, whole hours</);
+  assert.match(inHour, /href="\/console\/owner\?owner=cus_1&(?:amp;)?range=1h&(?:amp;)?sort=errors"/);
   const failing = await operator.page('/owner?owner=cus_1&range=24h&sort=errors');
   assert.deepEqual([headsIn(failing, 'keys'), headsIn(failing, 'routes')], [['app'], ['GET /v1/categories']]);
   const ofKey = await operator.page(`/keys/${keyIds.site}?range=24h`);
   assert.deepEqual(headsIn(ofKey, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
   assert.match(ofKey, /href="\/console\/owner\?owner=cus_1"/);
+  const { key, secret } = await service.issue({ name: 'new', owner: 'cus_1' });
+  await service.call(secret, '/categories');
+  const counted = await (await operator.get('/owner/export?owner=cus_1')).text();
+  assert.match(counted, new RegExp(`^2026-01-01T00:00:00Z,${key.id},new,cus_1,1,0,0,0,`, 'm'));
   const file = await operator.get('/owner/export?owner=cus_1');
   assert.deepEqual(
     [file.headers.get('content-type'), file.headers.get('content-disposition')],
@@ -109,6 +117,7 @@ test('an owner has a page with its keys, its routes, and its usage by month', as
     [
       '2025-11-01T00:00:00Z,app,cus_1,100,0,0',
       '2026-01-01T00:00:00Z,app,cus_1,4,0,30',
+      '2026-01-01T00:00:00Z,new,cus_1,1,0,0',
       '2026-01-01T00:00:00Z,site,cus_1,57,0,0',
     ],
   );
