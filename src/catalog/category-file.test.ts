@@ -252,3 +252,11 @@ test('the event loop turns once for every 64 KiB of a long file', async () => {
     assert.ok(slices >= 1 && turns >= slices, `${turns} turns for ${slices} slices of ${format}`);
   }
 });
+
+test('after a million records the rest of a file is not read, and that is told', async () => {
+  const { categories, mistakes } = await readCategories(Buffer.from(`name\n${'a\n'.repeat(1_000_001)}`), 'csv');
+  assert.equal(categories.length, 1_000_000);
+  assert.deepEqual(mistakes, [
+    { line: 1_000_002, message: 'The rest of the file was not read: it has too many records or too many mistakes' },
+  ]);
+});
