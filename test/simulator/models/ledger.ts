@@ -80,6 +80,11 @@ export class Ledger {
     if (this.#entries.length > 4_000) this.#entries = this.#entries.slice(2_000);
   }
 
+  /** Whether a request was counted so, and no process was told yet. */
+  has(count: Count): boolean {
+    return this.#entries.some((each) => each.knownTo === undefined && isSame(each, count));
+  }
+
   /** A process was told that its request was counted. Throws if it was not, or if another was told the same. */
   claim(count: Count, process: object): void {
     const entry = this.#entries.findLast((each) => isSame(each, count) && each.knownTo === undefined);

@@ -70,6 +70,14 @@ interface LimitsModelOptions {
 /** Who counted: one process alone, Redis, or one process by its share. */
 type Counter = 'alone' | 'redis' | 'share';
 
+interface Event {
+  readonly nowMs: number;
+  readonly order: number;
+  /** Whether it tells of a request that was counted in an earlier moment. */
+  readonly wasCounted?: () => boolean;
+  readonly check: () => void;
+}
+
 /** What was admitted, refused and banned, and whether it had to be. */
 export class LimitsModel {
   readonly bans = new BanModel();
@@ -81,7 +89,7 @@ export class LimitsModel {
   readonly #refusals = new WeakMap<Decider, Map<string, RefusalCount>>();
   /** Until when the refusals of a key are not known: those from before a ban was lifted may be forgotten. */
   readonly #uncertainUntilMs = new Map<string, number>();
-  #events: { readonly nowMs: number; readonly order: number; readonly check: () => void }[] = [];
+  #events: Event[] = [];
   #expected: Expected[] = [];
 
   constructor(options: LimitsModelOptions) {
@@ -124,7 +132,9 @@ export class LimitsModel {
     existing(this.#met, life, () => new Set<string>()).add(decided.key.id);
     const { refusal, day } = decision;
     const order = !refusal ? day.limit - day.remaining - 1e9 : refusal === 'key_banned' ? 2 : 0;
-    this.#events.push({ nowMs, order, check: () => this.#checkDecided({ ...decided, ahead }) });
+    const wasCounted = () =>
+      !refusal && this.#counterOf(decided) === 'redis' && this.#ledger(decided.key.id).has(countOf(decision));
+    this.#events.push({ nowMs, order, wasCounted, check: () => this.#checkDecided({ ...decided, ahead }) });
   }
 
   /** A process decided to ban a key, which had these limits at one time or another. */
@@ -136,7 +146,12 @@ export class LimitsModel {
   check(nowMs: number): void {
     const events = this.#events.sort((one, other) => one.nowMs - other.nowMs || one.order - other.order);
     this.#events = [];
-    for (const { check } of events) check();
+    for (const moment of Map.groupBy(events, (each) => each.nowMs).values()) {
+      // An answer to what was counted earlier may be known to a process that merges it within the moment.
+      const [before, others] = [[] as Event[], [] as Event[]];
+      for (const each of moment) (each.wasCounted?.() ? before : others).push(each);
+      for (const { check } of [...before, ...others]) check();
+    }
     this.#expected = this.#expected.filter(({ sinceMs, isSo, broken }) => {
       if (isSo()) return false;
       promise(this.#options.runningMs(sinceMs, nowMs) < ANNOUNCED_MS, broken);
