@@ -63,7 +63,7 @@ export interface ConsoleOptions {
 }
 
 /** The keys or owners with the most of something within a range. */
-export interface Most {
+interface Most {
   readonly range: Range;
   readonly group: 'key' | 'owner';
   readonly sort: UsageSort;
