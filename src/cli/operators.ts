@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Operator } from '../catalog/audit.ts';
+import { CatalogError } from '../catalog/error.ts';
 import { tokenJson } from '../catalog/operator/json.ts';
 import { issueToken, type OperatorToken, ROLES, type Role, revokeToken, roleNamed } from '../catalog/operator/token.ts';
 import type { Storage } from '../catalog/storage.ts';
@@ -28,7 +29,8 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const address = url === undefined ? consoleAddress(config) : readAddress(url);
       const login = { actor: systemOperator().actor, role: roleNamed(role), url: address };
       const link = await offer(config, invocation, login).catch((error: Error) => {
-        const { loginSecret } = findOperator(config.database);
+        // A database that cannot be opened has no running service, whatever a killed one noted.
+        const { loginSecret } = error instanceof CatalogError ? findOperator(config.database) : {};
         if (loginSecret === undefined) throw error;
         invocation.tell(`pet-catalog: ${error.message}; the running service keeps the session until it can be stored`);
         return signedLogin(loginSecret, { ...login, now: systemTime().now().unix });
