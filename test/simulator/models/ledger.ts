@@ -25,6 +25,7 @@ interface Entry extends Count {
   readonly atMs: number;
   /** The process that learned of it, and so may save it. */
   knownTo: object | undefined;
+  learnedMs: number;
   /** Whether it may not have been saved: it was lost before, or the only one that knew ended. */
   mayBeGone: boolean;
 }
@@ -68,7 +69,9 @@ export class Ledger {
           followsMinute(from, count, now),
         ) && [kept, ...learned.filter((each) => isLaterDay(each, kept))].some((from) => followsDay(from, count, today));
       promise(isNext, () => `${this.#name}: counted as ${show(count)} at ${now}, after ${show(kept)}`);
-      const saved = mayMiss ? undefined : learned.find((each) => !each.mayBeGone && isMissed(each, count, now));
+      // What was told in this very moment may have been told after it.
+      const earlier = mayMiss ? [] : learned.filter((each) => each.learnedMs < nowMs);
+      const saved = earlier.find((each) => !each.mayBeGone && isMissed(each, count, now));
       promise(!saved, () => `${this.#name}: counted as ${show(count)} at ${now}, although ${show(saved)} was saved`);
     }
     if (this.#wasLost && this.#isReplaced)
@@ -76,7 +79,7 @@ export class Ledger {
     this.#wasLost = false;
     this.#isUnknown = false;
     this.#kept = count;
-    this.#entries.push({ ...count, atMs: nowMs, knownTo, mayBeGone: false });
+    this.#entries.push({ ...count, atMs: nowMs, knownTo, learnedMs: nowMs, mayBeGone: false });
     if (this.#entries.length > 4_000) this.#entries = this.#entries.slice(2_000);
   }
 
@@ -86,10 +89,11 @@ export class Ledger {
   }
 
   /** A process was told that its request was counted. Throws if it was not, or if another was told the same. */
-  claim(count: Count, process: object): void {
+  claim(count: Count, process: object, nowMs: number): void {
     const entry = this.#entries.findLast((each) => isSame(each, count) && each.knownTo === undefined);
     promise(entry !== undefined, () => `${this.#name}: admitted as ${show(count)}, which was not counted for it`);
     entry.knownTo = process;
+    entry.learnedMs = nowMs;
   }
 
   /** A process ended without saving what it learned after a moment. */

@@ -202,7 +202,7 @@ export class LimitsModel {
     const count = countOf(decision);
     const now = decision.now;
     const today = Math.floor(now / DAY_SECONDS);
-    if (counter === 'redis') ledger.claim(count, life);
+    if (counter === 'redis') ledger.claim(count, life, decided.nowMs);
     else {
       // In true seconds, which no step of a clock moves.
       const inTruth = { ...count, minuteEnds: count.minuteEnds - ahead };
