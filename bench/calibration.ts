@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Machine } from './machine.ts';
 import { pinned } from './servers.ts';
-import { type Spread, spread } from './statistics.ts';
+import { number, type Spread, spread } from './statistics.ts';
 
 const CORES = [0, 1];
 /** Above any cache that a core has to itself. */
@@ -12,10 +13,11 @@ const WORDS = 4 * 1024 * 1024;
 const STRIDE = 16;
 const HASHES = 4;
 /** What a quiet machine stays below: others take the cores, or their caches and their clock. */
-const TAKEN_MAX = 1.05;
-const SLOWER_MAX = 1.15;
-const APART_MAX = 25;
-const COMPARISONS = 5;
+const TAKEN_MAX = 1.1;
+const SLOWER_MAX = 1.3;
+const APART_MAX = 30;
+const QUIET_IN_A_ROW = 5;
+const LOOK_AGAIN_MS = 10_000;
 
 /** One run of the fixed work on a core. */
 export interface Timed {
@@ -23,23 +25,22 @@ export interface Timed {
   readonly processorMs: number;
 }
 
-/** What the fixed work, timed before every round and at the end, says of the machine. */
+/** What the fixed work, timed before every round of a workload and after the last, says of the machine. */
 export interface Calibration {
   readonly ms: Spread;
   /** Time that passed for each that the work had a core. */
   readonly taken: Spread;
-  /** The time on both cores at once for that on one: 1 if they share nothing, 2 if they are one core. */
-  readonly together: Spread;
-  /** How far the rounds of a contender are apart, in percent of their median. */
+  /** How far the rounds of a contender are apart, but for the fastest and the slowest, in percent of their median. */
   readonly apart: Spread;
-  readonly isBusy: boolean;
+  /** The reason why the figures are not worth much; undefined on a quiet machine. */
+  readonly busy: string | undefined;
 }
 
-/** Does a fixed piece of work on each of the two cores at once, or of some, while the servers are idle. */
-export async function calibrate(machine: Machine, cores: readonly number[] = CORES): Promise<Timed[]> {
+/** Does a fixed piece of work on both cores at once, while the servers are idle. */
+export async function calibrate(machine: Machine): Promise<Timed[]> {
   const file = fileURLToPath(import.meta.url);
   return Promise.all(
-    cores.slice(0, machine.cores).map(async (core) => {
+    CORES.slice(0, machine.cores).map(async (core) => {
       const [command = '', ...args] = pinned(machine, core, [process.execPath, file]);
       const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
       let output = '';
@@ -52,29 +53,32 @@ export async function calibrate(machine: Machine, cores: readonly number[] = COR
   );
 }
 
-/** Times the work on both cores at once, as a multiple of that on one alone. */
-export async function compareCores(machine: Machine): Promise<number[]> {
-  const multiples: number[] = [];
-  while (multiples.length < COMPARISONS) {
-    const [one] = await calibrate(machine, CORES.slice(0, 1));
-    const [both] = await calibrate(machine);
-    if (one && both) multiples.push(both.wallMs / one.wallMs);
+/** Waits until the fixed work is done undisturbed, or a moment is reached. */
+export async function untilQuiet(machine: Machine, endMs: number): Promise<void> {
+  let best = Number.POSITIVE_INFINITY;
+  while (performance.now() < endMs) {
+    const timed: Timed[] = [];
+    while (timed.length < QUIET_IN_A_ROW * CORES.length) timed.push(...(await calibrate(machine)));
+    best = Math.min(best, ...timed.map(({ wallMs }) => wallMs));
+    if (!judge(timed, [], best).busy) return;
+    await wait(LOOK_AGAIN_MS);
   }
-  return multiples;
 }
 
-/** Judges whether the machine was busy with something else. */
-export function judge(timed: readonly Timed[], multiples: readonly number[], rounds: readonly Spread[]): Calibration {
+/**
+ * Judges whether the machine was busy with something else while one workload ran. `bestMs` is what the fixed work took
+ * at best in the whole run. One disturbed moment is enough: a median would hide it.
+ */
+export function judge(timed: readonly Timed[], rounds: readonly Spread[], bestMs: number): Calibration {
   const ms = spread(timed.map(({ wallMs }) => wallMs));
   const taken = spread(timed.map(({ wallMs, processorMs }) => wallMs / processorMs));
   const apart = spread(rounds.map(({ median, min, max }) => ((max - min) / median) * 100));
-  return {
-    ms,
-    taken,
-    together: spread(multiples),
-    apart,
-    isBusy: taken.median > TAKEN_MAX || ms.median > SLOWER_MAX * ms.min || apart.median > APART_MAX,
-  };
+  const said = [
+    taken.max > TAKEN_MAX && `a fixed piece of work took ${number(taken.max)} times the processor time that it got`,
+    ms.max > SLOWER_MAX * bestMs && `a fixed piece of work took ${number(ms.max)} ms, and ${number(bestMs)} at best`,
+    apart.median > APART_MAX && `the rounds of a contender were ${number(apart.median)} % apart`,
+  ];
+  return { ms, taken, apart, busy: said.filter(Boolean).join(', ') || undefined };
 }
 
 /** The fixed work: hashing, which needs a core, and reading here and there, which needs its caches. */

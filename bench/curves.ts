@@ -58,7 +58,7 @@ export const CURVES: readonly Workload[] = [
   {
     name: 'connections',
     title: 'Connections',
-    about: 'A list of 20, by the number of connections that send one request after the other, beside bare node:http.',
+    about: 'A list of 20, by the number of connections that send one request after the other, beside same-work.',
     unit: 'requests',
     quick: false,
     targets: [
@@ -66,7 +66,7 @@ export const CURVES: readonly Workload[] = [
         of: '1024 connections',
         against: '64 connections',
         atLeast: 0.8,
-        orAbove: { of: 'node-http, 1024', against: 'node-http, 64', by: 0.05 },
+        orAbove: { of: 'same-work, 1024', against: 'same-work, 64', by: 0.05 },
       },
     ],
     curve: { x: 'connections', shape: saturating(16, 0.8) },
@@ -76,7 +76,7 @@ export const CURVES: readonly Workload[] = [
       const curve = [1, 4, 16, 64, 256, 1_024].map((x) =>
         contender(shop, { name: `${x} connections`, server: own.server, calls }, { connections: x, x }),
       );
-      const bare = (await peers(shop, ['node-http'], own)).flatMap(({ name, server }) =>
+      const bare = (await peers(shop, ['same-work'], own)).flatMap(({ name, server }) =>
         [64, 1_024].map((connections) =>
           contender(shop, { name: `${name}, ${connections}`, server, calls }, { connections }),
         ),
@@ -87,15 +87,14 @@ export const CURVES: readonly Workload[] = [
   {
     name: 'create-connections',
     title: 'Durable create, by connections',
-    about:
-      'POST /v1/categories, by the number of connections that send one request after the other, beside node-no-store.',
+    about: 'POST /v1/categories, by the number of connections that send one request after the other, beside same-work.',
     unit: 'requests',
     quick: true,
     targets: [256, 1_024].map((x) => ({
       of: `${x} connections`,
       against: '64 connections',
       atLeast: 0.95,
-      orAbove: { of: `node-no-store, ${x}`, against: 'node-no-store, 64', by: 0.05 },
+      orAbove: { of: `same-work, ${x}`, against: 'same-work, 64', by: 0.05 },
     })),
     curve: { x: 'connections', shape: flat('the number of connections', 0.95) },
     async contenders(shop) {
@@ -104,7 +103,7 @@ export const CURVES: readonly Workload[] = [
       const curve = [64, 256, 1_024].map((x) =>
         contender(shop, { name: `${x} connections`, server: own.server, calls }, { connections: x, status: 201, x }),
       );
-      const bare = (await peers(shop, ['node-no-store'], own)).flatMap(({ name, server }) =>
+      const bare = (await peers(shop, ['same-work'], own)).flatMap(({ name, server }) =>
         [64, 256, 1_024].map((connections) =>
           contender(shop, { name: `${name}, ${connections}`, server, calls }, { connections, status: 201 }),
         ),

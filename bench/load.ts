@@ -7,7 +7,7 @@ import { BENCH, type Machine } from './machine.ts';
 import { installed, pinned } from './servers.ts';
 
 /** The core of the load generator; the servers have the other. */
-export const LOAD_CORE = 0;
+const LOAD_CORE = 0;
 
 /** One request of a load. */
 export interface Call {

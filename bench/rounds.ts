@@ -1,6 +1,5 @@
-import { calibrate } from './calibration.ts';
+import { calibrate, type Timed } from './calibration.ts';
 import { measure } from './load.ts';
-import { startNeighbour } from './neighbour.ts';
 import { processorSeconds, residentMb } from './servers.ts';
 import { type Spread, spread } from './statistics.ts';
 import type { Workload } from './workload.ts';
@@ -29,6 +28,12 @@ export interface Series {
   residentMb: number;
 }
 
+/** The rounds of a workload, and the fixed work before each of them and after the last. */
+export interface Measurement {
+  readonly series: readonly Series[];
+  readonly timed: readonly Timed[];
+}
+
 /**
  * Measures the contenders in turn, round by round: A B C, C B A, so that a drift takes no side. Throws if an answer is
  * not what it should be.
@@ -37,15 +42,15 @@ export async function runWorkload(
   workload: Workload,
   shop: Workshop,
   { rounds, seconds, warmUpSeconds }: Scale,
-): Promise<Series[]> {
+): Promise<Measurement> {
   const contenders = await workload.contenders(shop);
   const series = contenders.map(({ name, x }): Series => {
     return { name, x, perSecond: [], mbPerSecond: [], p99Ms: [], processorMicros: [], residentMb: Number.NaN };
   });
+  const timed: Timed[] = [];
   for (const contender of contenders) await round(shop, contender, warmUpSeconds);
   for (let i = 0; i < rounds; i += 1) {
-    shop.timed.push(...(await calibrate(shop.machine)));
-    await using _neighbour = workload.hasNeighbour ? await startNeighbour(shop.machine) : undefined;
+    timed.push(...(await calibrate(shop.machine)));
     const inTurn = [...contenders.entries()];
     for (const [index, contender] of i % 2 === 0 ? inTurn : inTurn.reverse()) {
       const measured = await round(shop, contender, workload.seconds ?? seconds);
@@ -55,27 +60,25 @@ export async function runWorkload(
       series[index]?.processorMicros.push((measured.processorSeconds * 1e6) / measured.requests);
     }
   }
+  timed.push(...(await calibrate(shop.machine)));
   for (const [index, { server }] of contenders.entries()) {
     const measured = series[index];
     if (measured) measured.residentMb = residentMb(server.pid);
   }
-  return series;
+  return { series, timed };
 }
 
-/** The ratio of two contenders' rates in each round; undefined if one of them was not there. */
+/** The ratio of a measure of two contenders in each round; undefined if one of them was not there. */
 export function ratio(
   series: readonly Series[],
   of: string,
   against: string,
-  unit: Workload['unit'],
+  measure: 'perSecond' | 'mbPerSecond' | 'p99Ms',
 ): Spread | undefined {
-  const rates = (name: string) => {
-    const found = series.find((each) => each.name === name);
-    return unit === 'MB' ? found?.mbPerSecond : found?.perSecond;
-  };
-  const [upper, lower] = [rates(of), rates(against)];
+  const values = (name: string) => series.find((each) => each.name === name)?.[measure];
+  const [upper, lower] = [values(of), values(against)];
   if (!upper || !lower) return undefined;
-  return spread(upper.map((rate, index) => rate / (lower[index] ?? Number.NaN)));
+  return spread(upper.map((value, index) => value / (lower[index] ?? Number.NaN)));
 }
 
 async function round({ machine }: Workshop, { name, server, load, status }: Contender, seconds: number) {

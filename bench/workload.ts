@@ -8,12 +8,14 @@ interface Share {
   readonly against: string;
 }
 
-/** What one contender must reach of another's rate. */
-interface Target extends Share {
-  readonly atLeast: number;
-  /** Met as well by a share that is higher by this than another, as that of Node's HTTP server itself. */
-  readonly orAbove?: Share & { readonly by: number };
-}
+/** What one contender must reach of another's rate, or stay below of its 99th percentile. */
+type Target =
+  | (Share & {
+      readonly atLeast: number;
+      /** Met as well by a share that is higher by this than another, as that of Node's HTTP server itself. */
+      readonly orAbove?: Share & { readonly by: number };
+    })
+  | (Share & { readonly p99AtMost: number });
 
 /** Contenders that are measured in turn, in the same rounds. */
 export interface Workload {
@@ -27,8 +29,6 @@ export interface Workload {
   readonly curve?: { readonly x: string; readonly shape: Shape };
   /** Whether a quick run has it. */
   readonly quick: boolean;
-  /** Whether a process beside the load thrashes the caches. */
-  readonly hasNeighbour?: boolean;
   /** How long a round is, if it must be longer than others. */
   readonly seconds?: number;
   contenders(shop: Workshop): Promise<Contender[]>;

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Timed } from './calibration.ts';
 import { addCategories, addKey, CATEGORIES_BYTES_MAX, CATEGORIES_MAX, databaseFile } from './contents.ts';
 import { type Call, type Load, writeCalls } from './load.ts';
 import type { Machine } from './machine.ts';
@@ -31,8 +30,6 @@ export interface Workshop {
   readonly started: AsyncDisposableStack;
   /** What could not be measured, and why. */
   readonly skipped: string[];
-  /** The fixed work, before every round. */
-  readonly timed: Timed[];
 }
 
 /** Starts the service with so many categories and a key. */
