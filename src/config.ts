@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { ENVIRONMENTS, type Environment } from './catalog/api-key.ts';
+import { ENVIRONMENTS } from './catalog/api-key.ts';
 import { DAY_SECONDS, parseDuration } from './stdx/duration.ts';
 import { realPath } from './stdx/real-path.ts';
-import { ACCESS_LOGS, type AccessLog } from './telemetry/events.ts';
+import { ACCESS_LOGS } from './telemetry/events.ts';
 
 const DURATION_SECONDS_MAX = DAY_SECONDS;
 const INTERVAL_SECONDS_MAX = 366 * DAY_SECONDS;
@@ -63,41 +63,12 @@ export type SettingName = keyof typeof SETTINGS;
 /** Settings that hold a password. A malformed one is never quoted: any part of it may be the password. */
 const SECRETS: ReadonlySet<string> = new Set<SettingName>(['DATABASE_URL', 'REDIS_URL']);
 
-/** The address of a database. */
 export type DatabaseAddress =
   | { readonly engine: 'sqlite'; readonly file: string }
   | { readonly engine: 'postgres'; readonly url: string };
 
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly operatorHost: string;
-  readonly operatorPort: number;
-  readonly operatorHosts: readonly string[];
-  readonly environment: Environment;
-  /** True if clients are rehearsed: in staging, by one instance alone. */
-  readonly rehearsal: boolean;
-  /** The names of the defects that the service has on purpose. */
-  readonly defects: readonly string[];
-  readonly database: DatabaseAddress;
-  /** The Redis in which several instances count together; undefined if this one counts alone. */
-  readonly redis: { readonly url: string; readonly instances: number } | undefined;
-  readonly productionBaseUrl: string | undefined;
-  readonly stagingBaseUrl: string | undefined;
-  readonly categoriesMax: number;
-  readonly categoriesBytesMax: number;
-  readonly banAfterRefusals: number;
-  /** Undefined without scheduled backups. */
-  readonly backups: { readonly folder: string; readonly everySeconds: number; readonly keep: number } | undefined;
-  readonly corsOrigins: readonly string[];
-  /** A mailto: or https: URI. */
-  readonly securityContact: string | undefined;
-  readonly logLevel: (typeof LOG_LEVELS)[number];
-  readonly accessLog: AccessLog;
-  /** PEM files for TLS on the public listener. */
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  readonly shutdownGraceMs: number;
-}
+/** The settings as `parseConfig` reads them; undefined stands for what is not set. */
+export type Config = Readonly<ReturnType<typeof parseConfig>>;
 
 /** The sources of settings, in order of precedence. All are keyed by environment variable. */
 export interface ConfigSources {
@@ -146,7 +117,7 @@ function settled(config: Config, mistakes: readonly string[]): Config {
   return Object.freeze(config);
 }
 
-function parseConfig(sources: ConfigSources, mistakes: string[]): Config {
+function parseConfig(sources: ConfigSources, mistakes: string[]) {
   const found = new Map(findSettings(sources, mistakes).map((setting) => [setting.name, setting]));
   const read = <T>(name: SettingName, parse: (text: string) => T): T => {
     const { value = '', from = '' } = found.get(name) ?? {};
@@ -159,7 +130,7 @@ function parseConfig(sources: ConfigSources, mistakes: string[]): Config {
     }
   };
 
-  const config: Config = {
+  const config = {
     host: read('HOST', nonEmpty),
     port: read('PORT', wholeNumber(0, 65_535)),
     operatorHost: read('OPERATOR_HOST', nonEmpty),
@@ -290,7 +261,7 @@ function interval(text: string): number {
   return seconds;
 }
 
-function backups(folder: string, schedule: { everySeconds: number; keep: number }): Config['backups'] {
+function backups(folder: string, schedule: { everySeconds: number; keep: number }) {
   return folder === '' ? undefined : { folder, ...schedule };
 }
 
@@ -345,14 +316,14 @@ function instances(text: string): number | undefined {
   return text === '' ? undefined : wholeNumber(1, INSTANCES_MAX)(text);
 }
 
-function pair(certFile: string, keyFile: string, mistakes: string[]): Config['tls'] {
+function pair(certFile: string, keyFile: string, mistakes: string[]) {
   if (certFile && keyFile) return { certFile, keyFile };
   if (certFile) mistakes.push('TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE');
   if (keyFile) mistakes.push('TLS_CERT_FILE: it must name the certificate of TLS_KEY_FILE');
   return undefined;
 }
 
-function together(url: string | undefined, count: number | undefined, mistakes: string[]): Config['redis'] {
+function together(url: string | undefined, count: number | undefined, mistakes: string[]) {
   if (url !== undefined && count !== undefined) return { url, instances: count };
   if (url !== undefined) mistakes.push('INSTANCES: it must say how many instances there are when REDIS_URL is set');
   else if (count !== undefined && count > 1)

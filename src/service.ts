@@ -10,6 +10,7 @@ import { Cors } from './http/cors.ts';
 import { watchDescriptors } from './http/descriptors.ts';
 import { discoveryPages } from './http/docs/docs.ts';
 import { Health } from './http/health.ts';
+import { limitHeaders } from './http/limit-headers.ts';
 import { OPERATIONS } from './http/operations.ts';
 import type { Context } from './http/transport/exchange.ts';
 import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
@@ -23,7 +24,7 @@ import { systemTime, type Time } from './stdx/time.ts';
 import { DatabaseNotOpened } from './storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
 import type { SqlStorage } from './storage/sql/storage.ts';
-import { followAudit } from './telemetry/audit-log.ts';
+import { followAudit, storeEvents } from './telemetry/audit-log.ts';
 import { createEvents, type EventSinks, type Events } from './telemetry/events.ts';
 import type { Finding } from './telemetry/finding.ts';
 import { measureFullness } from './telemetry/fullness.ts';
@@ -65,7 +66,6 @@ export class ServiceNotStarted extends Error {}
 export interface Service extends AsyncDisposable {
   /** The base address, `/v1` included. */
   readonly url: string;
-  /** The address of the operator listener. */
   readonly operatorUrl: string;
   /** Signs logins to the console that storage cannot take. */
   readonly loginSecret: string;
@@ -238,6 +238,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   if (certificate) events.certificateUsed(certificate.cert, time.machine.now().unix);
   for (const [path, page] of discoveryPages(discoveryOptions(config, url, time))) pages.set(path, page);
   events.serviceStarted({ url, operatorUrl, environment: config.environment, version: VERSION });
+  started.use(await storeEvents(storage.audit, events.waiting));
 
   const running = started.move();
   return {
@@ -257,7 +258,10 @@ export async function startService(config: Config, options: ServiceOptions): Pro
 /** Creates a function that opens a port for an app, and registers its graceful stop. */
 function portOpener(config: Config, context: Context, started: AsyncDisposableStack) {
   return async (app: App, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
-    const named = { ...context, listener: setting === 'PORT' ? 'public' : 'operator' } as const;
+    const named: Context =
+      setting === 'PORT'
+        ? { ...context, addLimitHeaders: limitHeaders(context.time) }
+        : { ...context, listener: 'operator' };
     const listener = await openListener(app, named, options).catch(cannotListen(setting, options));
     const graceMs =
       setting === 'PORT' ? Math.max(0, config.shutdownGraceMs - OPERATOR_GRACE_MS - FLUSH_MS) : OPERATOR_GRACE_MS;

@@ -4,7 +4,6 @@ const manifest: { version: string; peerDependencies: Record<string, string> } = 
   shippedFile('../package.json').toString(),
 );
 
-/** The version of the software, from `package.json`. */
 export const VERSION = manifest.version;
 
 /** The command as it is typed: in a checkout npm runs it. */

@@ -219,7 +219,7 @@ describe('If-Match', () => {
       assert.deepEqual(await failure(send('PATCH', path, tag, other)), [
         412,
         'precondition_failed',
-        `If-Match is ${JSON.stringify(tag)}, but the ETag is now ${now}; get the resource again, then decide anew`,
+        `If-Match is ${tag}, but the ETag is now ${now}; get the resource again, then decide anew`,
       ]);
       assert.equal(await (await send('GET', path)).text(), before, 'nothing is changed');
       for (const spoilt of [now.slice(1, -1), `W/${now}`]) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pace } from '../src/conformance/trial.ts';
-import { type ManualClock, patientClock, untilTrue } from './kit/clock.ts';
+import { type ManualClock, patientClock, untilEqual } from './kit/clock.ts';
 import { notPassed, openBalancer, refereed } from './kit/conformance/referee.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { sharedRedis } from './kit/redis-server.ts';
@@ -69,9 +69,7 @@ describe('the referee finds nothing to blame', () => {
     await using balancer = await openBalancer([one.url, other.url]);
     const watcher = (await one.issue({ plan: 'enterprise', limits: { minute: 1e6, day: 1e6 } })).secret;
     const lists = () => Promise.all([one, other].map(async (each) => (await each.call(watcher, '/categories')).text()));
-    const pace = paceOf(clock, () =>
-      untilTrue(async () => new Set(await lists()).size === 1, 'the lists of both instances'),
-    );
+    const pace = paceOf(clock, () => untilEqual(async () => new Set(await lists()).size, 1));
     await assertKept({ ...one, url: balancer.url, clock, issue: one.issue }, pace);
   });
 });

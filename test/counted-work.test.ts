@@ -11,7 +11,7 @@ import { getHeapStatistics } from 'node:v8';
 import { readConfig } from '../src/config.ts';
 import { systemTime } from '../src/stdx/time.ts';
 import { openStorage } from '../src/storage/open.ts';
-import { patientClock, untilTrue } from './kit/clock.ts';
+import { patientClock, untilEqual, untilTrue } from './kit/clock.ts';
 import { OPERATOR } from './kit/operator.ts';
 import { run, serveProcess } from './kit/process.ts';
 import { type RedisServer, redisServerMissing, startRedis } from './kit/redis-server.ts';
@@ -101,7 +101,7 @@ test('a rename or a deletion, also by another process, reads its own row and not
   assert.equal((await names())[0], 'renamed here');
   await other.categories.rename(2, 'renamed elsewhere', OPERATOR);
   await other.categories.delete(3, OPERATOR);
-  await untilTrue(async () => (await names())[2] === 'category 3');
+  await untilEqual(async () => (await names())[2], 'category 3');
   assert.equal((await names())[1], 'renamed elsewhere');
   assert.ok(statements.rows > 5 && statements.rows < 500, `${statements.rows} rows were read`);
 });

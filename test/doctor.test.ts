@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { MIGRATION_NAMES } from '../src/storage/migrate.ts';
 import { compareClocks, type Finding } from '../src/telemetry/finding.ts';
+import { missingPrograms } from './kit/deploy/programs.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { query } from './kit/postgres-server.ts';
 import { run } from './kit/process.ts';
@@ -133,6 +135,74 @@ test('a Redis that evicts counts, or is a replica, is told as such', { skip: red
   assert.deepEqual(await found(), [
     ['redis', 'problem', 'It is a replica: nothing can be counted in it', 'set REDIS_URL to the primary'],
   ]);
+});
+
+test('of many damaged rows the first twenty are named', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  writeFileSync(
+    join(cwd, 'some.json'),
+    JSON.stringify(Array.from({ length: 22 }, (_, index) => ({ name: `c${index}` }))),
+  );
+  await run(['categories', 'import', 'some.json'], { cwd });
+  const told = async () => (await complaints({}, cwd)).map(([, , finding]) => finding);
+  const names = Array.from({ length: 20 }, (_, index) => `categories ${index + 1}`).join(', ');
+  for (const [count, more] of [
+    [20, ''],
+    [21, ', …'],
+  ] as const) {
+    using database = new DatabaseSync(join(cwd, 'data/pet-catalog.db'));
+    database.exec(`UPDATE categories SET name = 'x' WHERE id <= ${count}`);
+    assert.deepEqual(await told(), [`Damaged rows (${count}): ${names}${more}`]);
+  }
+});
+
+test('a catalog that is nearly full, and a backup that is overdue, are told as such', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  writeFileSync(
+    join(cwd, 'eight.json'),
+    JSON.stringify(Array.from({ length: 8 }, (_, index) => ({ name: `c${index}` }))),
+  );
+  writeFileSync(join(cwd, 'one.json'), '[{"name":"c9"}]');
+  const backups = join(cwd, 'backups');
+  mkdirSync(backups);
+  const env = { CATEGORIES_MAX: '10', BACKUP_DIR: backups };
+  const backedUp = (hoursAgo: number) => {
+    const at = new Date(Date.now() - hoursAgo * 3_600_000).toISOString();
+    writeFileSync(join(backups, `pet-catalog-${at.replace(/\.\d+/, '').replaceAll(':', '')}.db`), '');
+  };
+  const found = async () => (await complaints(env, cwd)).map(([check, , finding]) => `${check}: ${finding}`);
+  await run(['categories', 'import', 'eight.json'], { cwd });
+  backedUp(49);
+  assert.match((await found()).join(), /^backups: [^,]+$/);
+  backedUp(47);
+  assert.deepEqual(await found(), []);
+  await run(['categories', 'import', 'one.json'], { cwd });
+  assert.deepEqual(await found(), ['catalog: 9 of 10 categories, in 1 of 64 MiB']);
+  const rehearsing = { ENVIRONMENT: 'staging', REHEARSAL: 'on', DEFECT: 'nonesuch' };
+  assert.match((await complaints(rehearsing, cwd)).join(), /settings,problem,DEFECT: .*nonesuch/);
+});
+
+test('a certificate that ends within two weeks, or is not that of the key, is told as such', {
+  skip: missingPrograms('openssl'),
+}, async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  await run(['migrate'], { cwd });
+  for (const [name, days] of [
+    ['good', '16'],
+    ['late', '13'],
+  ] as const) {
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`];
+    const args = ['req', '-x509', ...key, '-subj', '/CN=test', '-days', days, '-out', `${name}.crt`];
+    assert.equal(spawnSync('openssl', args, { cwd }).status, 0);
+  }
+  const found = async (cert: string, key: string) =>
+    (await complaints({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }, cwd)).map(([check, status]) => [check, status]);
+  assert.deepEqual(await found('good.crt', 'good.key'), []);
+  assert.deepEqual(await found('late.crt', 'late.key'), [['certificate', 'warning']]);
+  assert.deepEqual(await found('good.crt', 'late.key'), [['certificate', 'problem']]);
 });
 
 test('clocks may be two seconds apart, either way', () => {

@@ -132,6 +132,12 @@ describe('the published interface', () => {
     assert.equal(responses[2]?.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
     const remaining = responses.map((response) => limits(response).remaining);
     assert.deepEqual(remaining, [59, 58, 57, 56, 55, 54, 0, 0], 'authenticated answers are counted, 401s are not');
+    const other = (await service.issue({ plan: 'enterprise', limits: { minute: 60, day: 2_000 } })).secret;
+    const policies: (string | null)[] = [];
+    for (const each of [key, other, key])
+      policies.push((await service.call(each, '/categories')).headers.get('ratelimit-policy'));
+    const policy = (day: number) => `"minute";q=60;w=60, "day";q=${day};w=86400`;
+    assert.deepEqual(policies, [1_000, 2_000, 1_000].map(policy));
   });
 
   test('Limits, rule 3: a request over the limit gets 429 with the wait in Retry-After', async () => {
@@ -264,9 +270,12 @@ test('200 simultaneous creates are all in the next list, and after a restart, an
     new Set(before.map((each) => JSON.stringify(each))),
     new Set(created.map((each) => JSON.stringify(each))),
   );
+  const rest = await service.call(secret, '/categories?cursor=after_1');
+  assert.equal(rest.headers.get('link'), null, 'a page without a limit has a thousand');
+  assert.deepEqual(await json<Category[]>(rest), before.slice(1));
   await service.restart();
   const response = await service.call(secret, '/categories');
-  assert.equal(limits(response).remaining, 1_000 - 202);
+  assert.equal(limits(response).remaining, 1_000 - 203);
   assert.deepEqual(await json<Category[]>(response), before);
 });
 

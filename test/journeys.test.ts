@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
-import { untilTrue } from './kit/clock.ts';
+import { untilEqual, untilTrue } from './kit/clock.ts';
 import { run, runProcess, type ServiceProcess, serveProcess } from './kit/process.ts';
 import { json, temporaryFolder } from './kit/service.ts';
 
@@ -89,7 +89,7 @@ test('an operator looks after keys while the service runs, and no secret is left
   assert.equal(await status(again.key), 200);
 
   assert.notEqual((await keysJson('revoke', made.id)).revokedAt, null);
-  await untilTrue(async () => (await status(again.key)) === 401);
+  await untilEqual(() => status(again.key), 401);
 
   // A misplaced key must not get into the log.
   await fetch(`${service.url}/categories/${plain}?key=${plain}`, {

@@ -16,7 +16,9 @@ const PAGES = [
   '/docs/limits',
   '/docs/errors',
   '/docs/paging',
+  '/docs/conditional',
   '/docs/retries',
+  '/docs/recipes',
   '/docs/browsers',
   '/docs/rehearse',
   '/docs/versions',
@@ -124,6 +126,27 @@ test('a page or an asset is compressed as the client accepts, each coding under 
   assert.equal((await get(service, '/docs', { 'accept-encoding': 'br;q=0' })).headers.get('content-encoding'), null);
 });
 
+test('each place that the search finds is there, and what is no page is a section of one', async () => {
+  await using service = await testService();
+  const found = await get(service, '/docs/search.json');
+  const entries = (await found.json()) as { title: string; place: string; path: string; text: string }[];
+  const pages = new Map<string, string>();
+  for (const { title, place, path } of entries) {
+    const [address = '', id] = path.split('#');
+    const text = pages.get(address) ?? (await page(service, address));
+    pages.set(address, text);
+    assert.equal(id === undefined, place === 'Page', `${title}: ${path}`);
+    if (id !== undefined) assert.ok(text.includes(` id="${id}"`), `${title}: ${path}`);
+  }
+  assert.equal(new Set(entries.map(({ path }) => path)).size, entries.length, 'no two lead to the same place');
+  assert.ok(pages.size > 5);
+  const byId = entries.filter(({ text }) => text.endsWith('(listPets)'));
+  assert.deepEqual(
+    byId.map(({ title, path }) => [title, path]),
+    [['List pets', '/docs/reference#listPets']],
+  );
+});
+
 test('the reference with everything that it loads is a small download', async () => {
   await using service = await testService();
   const paths = ['/docs/reference', '/docs/search.json', ...new Set(assetsOf(await page(service, '/docs/reference')))];
@@ -210,7 +233,7 @@ test('a page has its chapters, its neighbours and a description', async () => {
 test('the reference has each operation with its fields, bounds, scope and errors', async () => {
   await using service = await testService();
   const text = await page(service, '/docs/reference');
-  for (const { id, permission: scope, body, success, errors, queryParameters = [] } of OPERATIONS) {
+  for (const { id, permission: scope, body, success, errors = [], queryParameters = [] } of OPERATIONS) {
     const section = new RegExp(`<section id="${id}" class="operation"[^]*?</section>`).exec(text)?.[0] ?? '';
     if (scope !== 'any') assert.ok(section.includes(`<code>${scope}</code>`), `${id} lacks its scope`);
     for (const { name } of queryParameters) assert.ok(section.includes(`id="${id}.query.${name}"`), `${id} ${name}`);
@@ -258,7 +281,7 @@ test('every error code is explained at its own place, with its status and an exa
     }
     const body = JSON.parse(/^```json\n([\s\S]*?)\n```$/m.exec(section)?.[1] ?? '{}');
     const [, meaning = ''] = /^\*\*\d+\*\* (.*)\.$/m.exec(section) ?? [];
-    assert.deepEqual(body, { code, message: meaning, status: STATUS_OF[code] });
+    assert.deepEqual(body, { code, message: ERROR_GUIDE[code].message, status: STATUS_OF[code] });
     assert.equal(ERROR_GUIDE[code].meaning, `${meaning}.`, 'the contract and the console say the same');
     assert.ok((await page(service, '/docs/errors')).includes(`<section id="${code}"`));
   }

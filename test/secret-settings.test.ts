@@ -97,7 +97,9 @@ test('transfer takes its addresses from the environment and from files, so that 
   assert.equal((await run(['keys', 'create', '--name', 'shop'], made)).code, 0);
   writeFileSync(join(folder.path, 'to.txt'), 'sqlite:to.db\n');
   const env = { FROM_URL: 'sqlite:from.db', TO_URL_FILE: 'to.txt' };
-  const { code, stderr } = await run(['transfer'], { cwd: folder.path, env });
+  const { code, stdout, stderr } = await run(['transfer'], { cwd: folder.path, env });
+  assert.match(stdout, /^TABLE +ROWS +CHECKSUM\n/);
+  assert.match(stdout, /^api_keys +1 +[0-9a-f]{16}$/m);
   assert.deepEqual([code, stderr], [0, 'Copied everything to sqlite:to.db; sqlite:from.db is unchanged\n']);
   const moved = await run(['keys', 'list', '--json', '--database-url', 'sqlite:to.db'], { cwd: folder.path });
   assert.equal(JSON.parse(moved.stdout)[0].name, 'shop');

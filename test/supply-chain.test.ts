@@ -156,7 +156,7 @@ test('installing the checkout with the npm of an older Node.js warns about no pa
     cwd: folder.path,
     env: { PATH: `${node}${delimiter}${process.env.PATH}`, HOME: folder.path },
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 30_000,
   });
   assert.equal(status, 0, stderr);
   const warned = [...stderr.matchAll(/EBADENGINE\s+package: '(.+)@/g)].map(([, name = '']) => name);
@@ -184,7 +184,7 @@ function billOf(cwd: string, more: readonly string[]): Bill {
     env: { ...process.env, ...nowhere },
     encoding: 'utf8',
     maxBuffer: 50_000_000,
-    timeout: 60_000,
+    timeout: 30_000,
   });
   assert.equal(status, 0, stderr);
   return JSON.parse(stdout);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -37,6 +39,7 @@ test('a wrong command line exits with 2 and says what to write, any other failur
     [['categories', 'import', 'one.ndjson'], 1, 'Nothing was imported: one.ndjson has 1 invalid record'],
     [['transfer', '--to', 'sqlite:x.db'], 2, '--from: name the database with --from, or in FROM_URL or FROM_URL_FILE'],
     [['transfer', '--from', 'sqlite:x.db'], 2, '--to: name the database with --to, or in TO_URL or TO_URL_FILE'],
+    [['serve', '--grease', '7'], 2, '--grease needs REHEARSAL=on'],
     [['doctor', '--to', 'x.db'], 2, '--backup and --to go with --repair'],
     [['console', 'login', '--url', 'ftp://x'], 2, '--url is "ftp://x"; write an address such as http://127.0.0.1:8081'],
   ] as const) {
@@ -53,6 +56,23 @@ test('a wrong command line exits with 2 and says what to write, any other failur
     const said = `pet-catalog: This command needs an embedded database; for PostgreSQL use ${tool}\n`;
     assert.deepEqual([code, stderr], [2, said]);
   }
+});
+
+test('a group without a command shows its help, and a port that is taken is told in one line', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  const help = await run(['keys'], { cwd });
+  assert.deepEqual([help.code, help.stdout], [2, '']);
+  assert.match(help.stderr, /^Usage: pet-catalog keys /);
+  await run(['migrate'], { cwd });
+  const none = await run(['keys', 'list'], { cwd });
+  assert.equal(none.stdout, 'No keys yet; `pet-catalog keys create --name NAME` issues one\n');
+  await using taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const { code, stderr } = await run(['serve', '--port', `${port}`, '--operator-port', '0'], { cwd });
+  const said = 'something else listens there; set PORT to another port, or to 0 for a free one';
+  assert.deepEqual([code, stderr], [1, `pet-catalog: Cannot listen on 127.0.0.1:${port}: ${said}\n`]);
 });
 
 test('a key is created with what its flags say, and free with all scopes without them', async () => {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from './contract.ts';
-import type { OperationName } from './options.ts';
+import type { OperationName } from './operation.ts';
 
 /**
  * The base class of every error of this client. An abort by the caller rejects with the reason of its signal instead.
@@ -16,6 +16,8 @@ export class PetCatalogError extends Error {
   declare readonly status: number | undefined;
   /** The id of the request in the log of the service. */
   declare readonly requestId: string | undefined;
+  /** The headers of the response, such as `WWW-Authenticate`, if the service sent one. Not enumerable. */
+  declare readonly headers: Headers | undefined;
   /** Seconds to wait before the next attempt, if a time to wait is known. */
   declare readonly retryAfter: number | undefined;
   /** When to try again, if a time to wait is known. */
@@ -24,7 +26,8 @@ export class PetCatalogError extends Error {
   /** Only the client creates instances. */
   constructor(operation: OperationName, message: string, detail: Detail = {}, cause?: Error) {
     super(`${operation}: ${message}`, cause && { cause });
-    const { untilMs, ...rest } = detail;
+    const { untilMs, headers, ...rest } = detail;
+    Object.defineProperty(this, 'headers', { value: headers });
     Object.assign(this, rest, untilMs && { retryAt: new Date(untilMs) }, { operation });
   }
 
@@ -42,6 +45,8 @@ interface Detail {
   readonly status?: number;
   /** The id of the request in the log of the service. */
   readonly requestId?: string | undefined;
+  /** The headers of the response. */
+  readonly headers?: Headers | undefined;
   /** Seconds to wait before the next attempt. */
   readonly retryAfter?: number | undefined;
   /** The moment of `retryAt`, in Unix milliseconds. */
@@ -81,6 +86,8 @@ export interface Refusal {
   readonly status: number;
   /** The id of the request in the log of the service. */
   readonly requestId: string | undefined;
+  /** The headers of the response. */
+  readonly headers: Headers;
   /** Seconds from the response on. */
   readonly retryAfter: number | undefined;
   /** When the response arrived, in Unix milliseconds. */
@@ -94,6 +101,8 @@ class ServiceError extends PetCatalogError {
   declare readonly code: ErrorCode;
   /** The status of the HTTP response. */
   declare readonly status: number;
+  /** The headers of the response, such as `WWW-Authenticate`. Not enumerable. */
+  declare readonly headers: Headers;
 
   /** Only the client creates instances. */
   constructor(operation: OperationName, refusal: Refusal, now: number) {

@@ -1,10 +1,5 @@
-import type { Operation } from './contract.ts';
-
-/** The methods of HTTP that the service has. */
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-/** An operation of the contract or, for `request`, its method and path, with `{id}` in place of numbers. */
-export type OperationName = Operation | `${Method} /${string}`;
+import type { PetCatalogError } from './errors.ts';
+import type { Method, OperationName } from './operation.ts';
 
 /** A request for `PetCatalog.request`. */
 export interface RequestOptions extends CreateOptions, ChangeOptions {
@@ -16,8 +11,11 @@ export interface RequestOptions extends CreateOptions, ChangeOptions {
 
 /** The options of a client. */
 export interface PetCatalogOptions {
-  /** The address of the service, with `http` or `https`, which ends in `/v1`. */
-  readonly baseUrl: string | URL;
+  /**
+   * The address of the service, with `http` or `https`, which ends in `/v1`. Default: the environment variable
+   * `PET_CATALOG_URL`.
+   */
+  readonly baseUrl?: string | URL | undefined;
   /**
    * The API key. Default: the environment variable `PET_CATALOG_KEY`. It is sent only to `baseUrl` and appears in no
    * error or event.
@@ -34,8 +32,12 @@ export interface PetCatalogOptions {
    * come after its deadline fails at once with a `TimeoutError` that has `retryAt`. Default: false.
    */
   readonly pace?: boolean | undefined;
+  /** Headers of every request, such as a `User-Agent` that names your program. Those of a call replace them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Called for every response. Errors that it throws are ignored. */
   readonly onResponse?: ((event: ResponseEvent) => void) | undefined;
+  /** Called before each retry, also after a lost response. Errors that it throws are ignored. */
+  readonly onRetry?: ((event: RetryEvent) => void) | undefined;
   /** Called once per deprecated operation. Default: `console.warn`. Errors that it throws are ignored. */
   readonly onDeprecation?: ((event: DeprecationEvent) => void) | undefined;
   /** Replaces the global `fetch`. */
@@ -74,9 +76,10 @@ export interface ChangeOptions extends CallOptions {
   /**
    * The `ETag` of the resource as you know it, from a response's `headers`, or several, separated by commas. The call
    * rejects with `precondition_failed` if the resource has changed since, also by an earlier attempt of the same call
-   * whose answer was lost. Default: the call changes the resource in any state.
+   * whose answer was lost. Default: the call changes the resource in any state. Null, which `headers.get` gives for a
+   * header that is missing, is a TypeError.
    */
-  readonly ifMatch?: string | undefined;
+  readonly ifMatch?: string | null | undefined;
 }
 
 /** Every option of a client with its type. */
@@ -87,7 +90,9 @@ export const CLIENT_OPTIONS: Readonly<Record<keyof PetCatalogOptions, string>> =
   attemptTimeoutMs: 'number',
   maxRetries: 'number',
   pace: 'boolean',
+  headers: 'object',
   onResponse: 'function',
+  onRetry: 'function',
   onDeprecation: 'function',
   fetch: 'function',
   clock: 'object',
@@ -155,6 +160,18 @@ export interface ResponseEvent {
   readonly limits: Limits | undefined;
   /** The id of the request in the log of the service. */
   readonly requestId: string | undefined;
+}
+
+/** A failed attempt that will be repeated, as passed to `onRetry`. */
+export interface RetryEvent {
+  /** The operation of the call. */
+  readonly operation: OperationName;
+  /** The attempt that failed, from 1. */
+  readonly attempt: number;
+  /** Milliseconds from the failure to the next attempt, without the wait for a turn of other calls. */
+  readonly waitMs: number;
+  /** The failure, such as a `ConnectionError` after a lost response. */
+  readonly error: PetCatalogError;
 }
 
 /** The window of the key with the fewer requests left. */

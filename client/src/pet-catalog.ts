@@ -15,19 +15,14 @@ import type {
   PetUpdate,
   RateLimit,
 } from './contract.ts';
-import type {
-  CallOptions,
-  ChangeOptions,
-  CreateOptions,
-  Method,
-  PetCatalogOptions,
-  RequestOptions,
-} from './options.ts';
+import type { Method } from './operation.ts';
+import type { CallOptions, ChangeOptions, CreateOptions, PetCatalogOptions, RequestOptions } from './options.ts';
 import { asPage, type Page, Transport } from './transport.ts';
 
 export type { ApiPromise, ApiResponse } from './api-promise.ts';
 export type * from './contract.ts';
 export { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
+export type { Method, OperationName } from './operation.ts';
 export type {
   CallOptions,
   ChangeOptions,
@@ -35,11 +30,10 @@ export type {
   CreateOptions,
   DeprecationEvent,
   Limits,
-  Method,
-  OperationName,
   PetCatalogOptions,
   RequestOptions,
   ResponseEvent,
+  RetryEvent,
 } from './options.ts';
 export type { Page } from './transport.ts';
 export type { Categories, Inventory, Orders, Pets };
@@ -64,7 +58,7 @@ export class PetCatalog {
   readonly inventory: Inventory;
 
   /** Throws a TypeError that names the option that is missing, unknown or malformed. Sends nothing yet. */
-  constructor(options: PetCatalogOptions) {
+  constructor(options: PetCatalogOptions = {}) {
     this.#transport = new Transport(options);
     this.categories = new Categories(this.#transport);
     this.pets = new Pets(this.#transport);
@@ -249,7 +243,7 @@ class Inventory {
 
   /**
    * Sets the stock of a pet.
-   * @experimental
+   * @beta
    */
   update(petId: number, stock: NewQuantity, options?: ChangeOptions): ApiPromise<InventoryItem> {
     return this.#transport.request('updateInventory', {

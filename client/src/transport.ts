@@ -2,6 +2,7 @@ import { ApiPromise, type ApiResponse } from './api-promise.ts';
 import type { ErrorCode } from './contract.ts';
 import { ApiError, ConnectionError, PetCatalogError, TimeoutError } from './errors.ts';
 import { readCursor, readDeprecation, readLimits, readMinute, readRetryAfter } from './headers.ts';
+import type { Method, OperationName } from './operation.ts';
 import {
   type ChangeOptions,
   CLIENT_OPTIONS,
@@ -10,8 +11,6 @@ import {
   callOptions,
   checkOptions,
   checkPart,
-  type Method,
-  type OperationName,
   type PetCatalogOptions,
   type ResponseEvent,
   typeOf,
@@ -19,7 +18,7 @@ import {
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
 /** The version of the package, for `User-Agent`. */
-const VERSION = '0.1.0';
+const VERSION = '0.2.0';
 const TIMEOUT_MS = 120_000;
 const ATTEMPT_TIMEOUT_MS = 30_000;
 const RETRIES_MAX = 4;
@@ -105,14 +104,14 @@ export class Transport {
   readonly #cached: { [operation in OperationName]?: Cached } = {};
 
   /** Throws a TypeError that names the option that is missing, unknown or malformed. */
-  constructor({ apiKey = keyOfEnvironment(), ...options }: PetCatalogOptions = {} as PetCatalogOptions) {
+  constructor({ apiKey = fromEnvironment('PET_CATALOG_KEY'), ...options }: PetCatalogOptions) {
     checkOptions({ apiKey, ...options }, CLIENT_OPTIONS);
     if (apiKey === undefined) throw new TypeError('apiKey is missing: pass it, or set PET_CATALOG_KEY');
     // Checked here, because `fetch` would quote the key in its error about invalid characters.
     if (!/^[!-~]+$/.test(apiKey))
       throw new TypeError('apiKey is empty, or contains spaces, line breaks or non-ASCII characters');
     this.#apiKey = apiKey;
-    this.#baseUrl = readBaseUrl(options.baseUrl);
+    this.#baseUrl = readBaseUrl(options.baseUrl ?? fromEnvironment('PET_CATALOG_URL'));
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#throttle = new Throttle(this.#clock, options.pace ?? false);
@@ -166,6 +165,9 @@ export class Transport {
         isUnknown ||= (failure.status ?? 500) >= 500 && failure.code !== 'unavailable';
         const waitMs = attempt > maxRetries ? undefined : waitMsAfter(failure, attempt, jitter);
         if (waitMs === undefined || this.#clock.now() + waitMs >= deadline) throw failure;
+        const { onRetry } = this.#options;
+        const event = { operation, attempt, waitMs, error: failure };
+        quietly(() => onRetry?.(event));
         // After a 429 the call waits in the throttle, with all the others.
         if (failure.status !== 429 || !failure.code) await this.#clock.sleep(waitMs, within);
       }
@@ -200,11 +202,12 @@ export class Transport {
     if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
       throw new TypeError(`${operation}: pass 1 to 255 printable ASCII characters as idempotencyKey`);
     }
-    const headers = new Headers({ 'User-Agent': `pet-catalog-client/${VERSION}`, ...options?.headers });
+    const headers = new Headers({ 'User-Agent': `pet-catalog-client/${VERSION}`, ...this.#options.headers });
+    for (const [name, value] of Object.entries(options?.headers ?? {})) headers.set(name, value);
     headers.set('Authorization', `Bearer ${this.#apiKey}`);
     headers.delete('If-None-Match');
     headers.delete('If-Match');
-    if (options?.ifMatch !== undefined) headers.set('If-Match', options.ifMatch);
+    if (options?.ifMatch) headers.set('If-Match', options.ifMatch);
     if (body) headers.set('Content-Type', 'application/json');
     if (method === 'POST') headers.set('Idempotency-Key', idempotencyKey);
     if (cached) headers.set('If-None-Match', cached.etag);
@@ -282,6 +285,7 @@ export class Transport {
       message: this.#withoutKey(`${message}`),
       status,
       requestId,
+      headers: new Headers([...headers].map(([name, value]) => [name, this.#withoutKey(value)])),
       retryAfter,
       at,
     };
@@ -381,7 +385,10 @@ function newIdempotencyKey(): string {
 
 /** The address without a slash at its end. Throws a TypeError; quotes nothing, because it may hold a password. */
 function readBaseUrl(baseUrl: string | URL | undefined): string {
-  if (!baseUrl) throw new TypeError('baseUrl is missing: pass the address of the service, which ends in /v1');
+  if (!baseUrl)
+    throw new TypeError(
+      'baseUrl is missing: pass the address of the service, which ends in /v1, or set PET_CATALOG_URL',
+    );
   const { protocol, username, password, search, hash, origin, pathname } = urlOf(baseUrl) ?? {};
   if (!origin || !/^https?:$/.test(protocol ?? '')) throw new TypeError('baseUrl must begin with http:// or https://');
   if (username || password) throw new TypeError('baseUrl must have no user or password; pass the key as apiKey');
@@ -408,10 +415,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** The key of the environment; undefined where there is no environment, as in browsers. */
-function keyOfEnvironment(): string | undefined {
-  const { process } = globalThis as { process?: { env?: { PET_CATALOG_KEY?: string } } };
-  return process?.env?.PET_CATALOG_KEY;
+/** A variable of the environment; undefined where there is no environment, as in browsers. */
+function fromEnvironment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string> } };
+  return process?.env?.[name];
 }
 
 /** The error of a call that the throttle does not admit. */

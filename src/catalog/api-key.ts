@@ -235,7 +235,6 @@ export function newId(prefix: string): string {
   return `${prefix}${micros.toString(36).padStart(10, '0')}${randomCharacters(6)}`;
 }
 
-/** Random base62 characters. */
 function randomCharacters(count: number): string {
   return Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
@@ -297,7 +296,6 @@ export interface KeyStorage {
    * ban: the epoch begins all the same, which ends one that is still to be stored.
    */
   lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean>;
-  /** The running bans of all keys, newest first. */
   bans(now: number): Promise<KeyBan[]>;
   /** The bans of a key, running, over or lifted, newest first. */
   banHistory(id: string, limit: number): Promise<PastBan[]>;
@@ -342,7 +340,6 @@ export interface KeySearch extends KeyFilter {
   readonly limit: number;
 }
 
-/** The place of a key in the list. */
 export interface KeyPosition {
   /** True if the text is its whole name, owner, id or prefix. */
   readonly isExact: boolean;

@@ -1,10 +1,12 @@
-/** Who makes a change, and how: a system user on the command line, or a session of the console, a token of the API. */
+/**
+ * Who makes a change, and how: a system user on the command line, a session of the console, a token of the API, or the
+ * service itself by the name of its machine.
+ */
 export interface Operator {
   readonly actor: string;
-  readonly via: 'cli' | 'console' | 'api';
+  readonly via: 'cli' | 'console' | 'api' | 'service';
 }
 
-/** The audited actions of operators. */
 export const AUDIT_ACTIONS = [
   'key.create',
   'key.update',
@@ -21,9 +23,35 @@ export const AUDIT_ACTIONS = [
   'console.revoke',
   'clock.turn',
 ] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** One change by an operator, written in the same transaction as the change and never altered. */
+/** The target of entries about the service as a whole. */
+export const SERVICE_TARGET = 'service';
+/** Events of the service as a whole. The audit keeps them beside the changes, with the members as `after`. */
+export const SERVICE_EVENTS = [
+  'started',
+  'stopping',
+  'storage_failing',
+  'storage_recovered',
+  'limiter_degraded',
+  'limiter_recovered',
+  'backup_made',
+  'backup_restored',
+  'backup_failed',
+  'database_restored',
+  'descriptors_exhausted',
+  'descriptors_freed',
+] as const;
+
+export type AuditAction = (typeof AUDIT_ACTIONS)[number] | (typeof SERVICE_EVENTS)[number];
+
+/** An event in the life of the service; `at` in Unix seconds. */
+export interface ServiceEvent {
+  readonly at: number;
+  readonly event: (typeof SERVICE_EVENTS)[number];
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+/** One change by an operator, written in the transaction of the change and never altered; or a service event. */
 export interface AuditEntry {
   /** Ascends with every entry. */
   readonly id: number;
@@ -31,7 +59,6 @@ export interface AuditEntry {
   readonly at: number;
   readonly operator: Operator;
   readonly action: AuditAction;
-  /** The id of what was changed. */
   readonly target: string;
   /** The changed members, before and after; null where there was nothing. Never a secret. */
   readonly before: unknown;
@@ -49,11 +76,16 @@ export interface AuditQuery {
   readonly target?: string;
   readonly actor?: string;
   readonly action?: string;
-  /** Part of what was changed, before or after, regardless of case. */
+  /** A text before or after the change, regardless of case. */
   readonly text?: string;
 }
 
 export interface AuditStorage {
-  /** A page of the audit log, newest first; of one target, actor or action if it is named. */
+  /**
+   * A page of the audit log, newest first; of one target, actor or action if it is named. Service events are listed
+   * only where `SERVICE_TARGET` is named.
+   */
   list(query: AuditQuery): Promise<AuditEntry[]>;
+  /** Adds a service event; the latest thousand are kept. */
+  addEvent(event: ServiceEvent, by: Operator): Promise<void>;
 }

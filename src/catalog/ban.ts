@@ -20,12 +20,10 @@ export interface Ban extends StoredBan {
   readonly ends: number;
 }
 
-/** A ban of a named key. */
 export interface KeyBan extends StoredBan {
   readonly keyId: string;
 }
 
-/** A ban in the history of its key. */
 export interface PastBan extends StoredBan {
   /** When an operator lifted it; null if none did. */
   readonly liftedAt: number | null;

@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import { Category, type NewCategory, newCategory } from './category.ts';
 import { CatalogError } from './error.ts';
+import { asText, fromText } from './operator/csv.ts';
 
 export const FILE_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** The upper bound of `CATEGORIES_MAX`. */
 const RECORDS_MAX = 1_000_000;
 /** Reading stops after this many mistakes: it is probably the wrong file. */
 const MISTAKES_MAX = 1_000;
@@ -47,7 +47,6 @@ export interface ReadCategories {
   readonly mistakes: FileMistake[];
 }
 
-/** A parsed record, before validation. */
 interface FoundRecord {
   readonly line: number;
   readonly value: unknown;
@@ -260,7 +259,6 @@ function quotedCell(bytes: Buffer, cursor: Cursor): Cell | string {
   return `A quote is not closed within ${RECORD_BYTES_MAX} bytes; close it, or write a quote within a cell twice`;
 }
 
-/** Moves the cursor to the end of its line. */
 function skipLine(bytes: Buffer, cursor: Cursor): void {
   const ends = [BYTE.lineFeed, BYTE.carriageReturn].map((byte) => bytes.indexOf(byte, cursor.at));
   cursor.at = Math.min(...ends.map((end) => (end === -1 ? bytes.length : end)));
@@ -276,19 +274,6 @@ function* skipEmptyLines(bytes: Buffer, cursor: Cursor): Generator<undefined> {
   }
 }
 
-/**
- * Keeps a spreadsheet from running a cell as a formula: it takes what follows a `'` for text. Reading removes one `'`,
- * so a cell that begins with one gets another.
- */
-export function asText(value: string): string {
-  return /^(?:[\t\r']|\s*[=+\-@＝＋－＠])/.test(value) ? `'${value}` : value;
-}
-
-function fromText(value: string): string {
-  return value.startsWith("'") ? value.slice(1) : value;
-}
-
-/** A position in a file, and its line. */
 interface Cursor {
   at: number;
   line: number;
@@ -305,7 +290,6 @@ function* skipSpace(bytes: Buffer, cursor: Cursor): Generator<undefined> {
   }
 }
 
-/** Reads the value at the cursor. */
 function jsonItem(bytes: Buffer, cursor: Cursor): FoundRecord | FileMistake {
   const { at: start, line } = cursor;
   const bound = moveBehindValue(bytes, cursor);

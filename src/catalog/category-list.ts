@@ -292,7 +292,6 @@ class Chunk {
     this.#bytes.write(COMMA, this.#end - COMMA.length);
   }
 
-  /** A copy with an item inserted at an index. */
   with(at: number, { id, json }: Item): Chunk {
     const item = Buffer.from(json + COMMA);
     const start = this.#startOf(at);
@@ -303,7 +302,6 @@ class Chunk {
     );
   }
 
-  /** A copy without the item at a place. */
   without(at: number): Chunk {
     const [start, next] = [this.#startOf(at), this.#startOf(at + 1)];
     return new Chunk(

@@ -45,7 +45,6 @@ export const OPERATOR_ERROR_CODES = [
   'misdirected_request',
 ] as const;
 
-/** Every code of either listener. */
 export type AnyErrorCode = ErrorCode | (typeof OPERATOR_ERROR_CODES)[number];
 
 /** A failure that is reported to the client. The message says what failed and what to do, and holds no secret. */

@@ -43,7 +43,6 @@ export const NewOrder = {
 } as const;
 export type NewOrder = Static<typeof NewOrder>;
 
-/** An order as clients see it. */
 export const Order = {
   title: 'Order',
   type: 'object',

@@ -54,7 +54,6 @@ export interface PetUpdate {
   readonly status?: PetStatus | undefined;
 }
 
-/** A pet as clients see it. */
 export const Pet = {
   title: 'Pet',
   type: 'object',
@@ -68,7 +67,6 @@ export const Pet = {
 } as const;
 export type Pet = Static<typeof Pet>;
 
-/** The stock of a pet. */
 export const InventoryItem = {
   title: 'InventoryItem',
   type: 'object',
@@ -82,7 +80,6 @@ export const InventoryItem = {
 } as const;
 export type InventoryItem = Static<typeof InventoryItem>;
 
-/** The body that sets a stock. */
 export const NewQuantity = {
   title: 'NewQuantity',
   type: 'object',

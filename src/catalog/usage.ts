@@ -10,7 +10,6 @@ export interface UsageCounts {
 
 export type Outcome = keyof UsageCounts;
 
-/** No requests at all. */
 export const NO_USAGE = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 } as const;
 
 /** Adds up the requests of several. */
@@ -40,21 +39,20 @@ export interface KeyRouteUsage extends UsageRecord {
   readonly route: string;
 }
 
-/** The periods by which usage is added up. */
 export const USAGE_GROUPS = ['key', 'owner', 'route'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
 /** The usage of a key, of an owner's keys, or of a route over a time range. */
 export interface UsageSum extends UsageCounts {
-  /** The id of the key, the owner (empty for keys without one), or the route. */
+  /** The id of the key, the owner (empty for keys without one), or the route; empty for all keys together. */
   readonly id: string;
   /** Those of the key, in sums by key. */
   readonly name: string | null;
   readonly owner: string | null;
   readonly first: number;
   readonly last: number;
-  /** The start of its period, in a series. */
-  readonly at?: number;
+  /** The start of its step; 0 outside a series. */
+  readonly at: number;
 }
 
 /** The route of requests to addresses at which nothing is. */
@@ -62,7 +60,6 @@ export const UNMATCHED = 'unmatched';
 /** The route of usage that an earlier release counted by key alone. */
 export const UNKNOWN_ROUTE = 'unknown';
 
-/** The groups of which the most are sought. */
 export const USAGE_SORTS = ['requests', 'refused', 'errors'] as const;
 export type UsageSort = (typeof USAGE_SORTS)[number];
 
@@ -80,12 +77,10 @@ export function mostOf<T extends UsageCounts & { readonly id: string }>(all: rea
     .sort((one, other) => weightOf(other, sort) - weightOf(one, sort) || (one.id < other.id ? -1 : 1));
 }
 
-/** The usage within the period that starts at `at`. */
 export interface UsagePoint extends UsageCounts {
   readonly at: number;
 }
 
-/** Stands for all keys together. */
 export const ALL_KEYS = '*';
 
 /** The resolutions in which usage is kept, and for how long. Hours become days, minutes are deleted. */
@@ -142,7 +137,6 @@ export function sumDurations(all: readonly (readonly number[])[]): number[] {
   );
 }
 
-/** The usage of a route within the step that starts at `at`. */
 export interface RoutePoint extends RouteUsage {
   readonly at: number;
 }
@@ -165,10 +159,12 @@ export interface UsageQuery {
 }
 
 interface SumsQuery extends UsageQuery {
-  readonly group: UsageGroup;
-  /** Those of each period, by time and id. */
-  readonly isSeries?: boolean;
-  /** Only those with a greater id; in a series, of the first period. */
+  /** At most 100. */
+  readonly keyIds?: readonly string[];
+  readonly group: UsageGroup | 'all';
+  /** Asks for those of each step of so many seconds, by time and id: a multiple of the period. */
+  readonly step?: number;
+  /** Only those with a greater id; in a series, of the first step. */
   readonly behind?: string;
   readonly limit?: number;
 }
@@ -181,16 +177,11 @@ interface MostQuery {
   readonly limit: number;
 }
 
-interface UsageSteps {
+interface RoutesQuery {
+  readonly period: UsagePeriod;
+  readonly since: number;
   /** A multiple of the period, which is the default; `stepStart` says where one begins. */
   readonly step?: number;
-}
-
-interface TrendsQuery {
-  /** At most 100. */
-  readonly keyIds: readonly string[];
-  readonly since: number;
-  readonly stepSeconds: number;
 }
 
 export interface UsageStorage {
@@ -198,10 +189,8 @@ export interface UsageStorage {
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void>;
   /** Adds the counts of the hour that starts at `hour` to those of other instances. */
   addHours(hour: number, records: readonly KeyRouteUsage[], attempt?: string): Promise<void>;
-  /** The usage added up by key, owner or route, by id. Minutes know no routes. */
+  /** The usage added up by key, owner or route, or of all selected keys together, by id. Minutes know no routes. */
   sums(query: SumsQuery): Promise<UsageSum[]>;
-  /** The usage of the selected keys together, in each period, or step of several, that has any. */
-  series(query: UsageQuery & UsageSteps): Promise<UsagePoint[]>;
   /**
    * The keys or owners with the most of something since a moment, rounded down to the period. Reads some thousand rows
    * at a time and lets requests be served in between.
@@ -210,9 +199,7 @@ export interface UsageStorage {
   /** Adds the usage of routes within a minute, as `add` does that of keys. */
   addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void>;
   /** The usage of each route in each step that has any, by time. */
-  routes(query: UsageSteps & { period: UsagePeriod; since: number }): Promise<RoutePoint[]>;
-  /** The usage of each of these keys since a moment, by steps of whole minutes; without those that have none. */
-  trends(query: TrendsQuery): Promise<Map<string, UsagePoint[]>>;
+  routes(query: RoutesQuery): Promise<RoutePoint[]>;
   /** When each of these keys was last used, as far as its usage is kept; without those that were not. */
   lastUses(keyIds: readonly string[]): Promise<Map<string, number>>;
   /** Deletes expired usage, and adds expired hours to their days. */

@@ -167,7 +167,11 @@ export function editDistance(one: string, other: string): number {
 /** Quotes a value as JSON, shortened so that a message does not repeat long input. */
 export function quote(value: unknown): string {
   if (value !== null && typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';
-  const text = typeof value === 'string' ? value.slice(0, QUOTED_CHARACTERS_MAX + 1) : String(value);
-  const short = text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text;
+  const short = shortened(String(value));
   return typeof value === 'string' ? JSON.stringify(short.toWellFormed()) : short;
+}
+
+/** A text as it is, shortened so that a message does not repeat long input. */
+export function shortened(text: string): string {
+  return text.length > QUOTED_CHARACTERS_MAX ? `${text.slice(0, QUOTED_CHARACTERS_MAX)}…` : text;
 }

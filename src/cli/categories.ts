@@ -10,10 +10,8 @@ import {
   writeCategories,
 } from '../catalog/category-file.ts';
 import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
-import type { Storage } from '../catalog/storage.ts';
-import type { Purpose } from '../storage/migrate.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { openDatabase } from './running.ts';
+import { type Invocation, UsageError, withSettings } from './invocation.ts';
+import { commandRunner } from './running.ts';
 import { table } from './table.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
@@ -22,6 +20,7 @@ const STDIN = '-';
 /** Adds `categories …`. */
 export function addCategoriesCommand(program: Command, invocation: Invocation): void {
   const categories = program.command('categories').description('List, import, export, rename and delete categories');
+  const run = commandRunner(invocation);
   const add = (usage: string, description: string) =>
     withSettings(categories.command(usage).description(description), USED_SETTINGS);
   const withFormat = (command: Command, about: string) =>
@@ -30,12 +29,12 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   add('list', 'List the categories')
     .option('--json', 'print JSON')
     .action((_options: unknown, self: Command) =>
-      open(self, 'read', async (storage) => {
+      run(self, 'read', async ({ storage }) => {
         const listed = await storage.categories.list();
-        if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(listed));
-        if (listed.length === 0) return invocation.tell('No categories yet; `pet-catalog categories import FILE`');
+        const none = 'No categories yet; `pet-catalog categories import FILE`';
+        if (listed.length === 0) return { json: listed, text: '', note: none };
         const rows = listed.map(({ id, name, description = '' }) => [`${id}`, name, description]);
-        invocation.print(table(['ID', 'NAME', 'DESCRIPTION'], rows));
+        return { json: listed, text: table(['ID', 'NAME', 'DESCRIPTION'], rows) };
       }),
     );
 
@@ -44,38 +43,32 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     "by the file's extension",
   ).action(async (file: string, { format }: { format?: string }, self: Command) => {
     const read = await readRecords(file, format, invocation);
-    const work = async (storage: Storage) => {
+    return run(self, 'create', async ({ storage, by }) => {
       const onProgress = (done: number) => invocation.progress('Importing', done, read.length);
-      await storage.categories.import(read, systemOperator(), onProgress);
+      await storage.categories.import(read, by, onProgress);
       invocation.tell(`Imported ${read.length} categories`);
-    };
-    return open(self, 'create', work);
+    });
   });
 
   withFormat(add('export', 'Print all categories as a file'), 'json').action(
     ({ format = 'json' }: { format?: string }, self: Command) =>
-      open(self, 'read', async (storage) => {
+      run(self, 'read', async ({ storage }) => {
         invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).trimEnd());
       }),
   );
 
   add('rename <id> <name>', 'Rename a category').action((id: string, name: string, _options: unknown, self: Command) =>
-    open(self, 'change', async (storage) => {
-      invocation.print(JSON.stringify(await renameCategory({ storage, by: systemOperator() }, readId(id), name)));
+    run(self, 'change', async (context) => {
+      invocation.print(JSON.stringify(await renameCategory(context, readId(id), name)));
     }),
   );
 
   add('delete <id>', 'Delete a category that has no pets').action((id: string, _options: unknown, self: Command) =>
-    open(self, 'change', async (storage) => {
-      await deleteCategory({ storage, by: systemOperator() }, readId(id));
+    run(self, 'change', async (context) => {
+      await deleteCategory(context, readId(id));
       invocation.tell(`Deleted the category ${id}`);
     }),
   );
-
-  async function open(self: Command, purpose: Purpose, work: (storage: Storage) => Promise<void>): Promise<void> {
-    await using database = await openDatabase(settings(self, invocation), invocation, purpose);
-    await work(database.storage);
-  }
 }
 
 /** Reads the categories of a file, or reports every bad record and throws. */
@@ -94,7 +87,7 @@ async function readRecords(
 
 async function readFile(file: string, format: string | undefined, { input }: Invocation): Promise<ReadCategories> {
   const named = format === undefined ? formatOf(file) : readFormat(format);
-  if (!named && file === STDIN) throw new UsageError('stdin has no file name that tells the format; add --format');
+  if (!named && file === STDIN) throw new UsageError('stdin has no file name that shows the format; add --format');
   if (!named) throw new UsageError(`Cannot tell the format of ${file} by its extension; add --format`);
   try {
     return await readCategories(file === STDIN ? await input() : readFileSync(file), named);

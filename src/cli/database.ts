@@ -1,8 +1,9 @@
+import { basename } from 'node:path';
 import type { Command } from 'commander';
-import type { DatabaseAddress } from '../config.ts';
+import type { Config, DatabaseAddress } from '../config.ts';
 import { systemTime } from '../stdx/time.ts';
 import { backUp, restore } from '../storage/sqlite/replace.ts';
-import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
+import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { openDatabase } from './running.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */
@@ -25,11 +26,25 @@ export function addDatabaseCommands(program: Command, invocation: Invocation): v
 
   add('restore <file>', 'Replace the database with a backup; no service may run on it').action(
     async (file: string, _options: unknown, self: Command) => {
-      const database = fileOf(settings(self, invocation).database, 'pg_restore');
+      const config = settings(self, invocation);
+      const database = fileOf(config.database, 'pg_restore');
       const kept = await restore(file, database.file, systemTime().now().unix);
+      // Tables of an earlier release take no entry: they stay as they are, so that this one can open them.
+      await recordRestore(config, invocation, file).catch(() => {});
       invocation.tell(`Restored the database ${database.file}${kept ? `; the old one is ${kept}` : ''}`);
     },
   );
+}
+
+/** Tells operators who look at the restored database from which backup it is. */
+async function recordRestore(config: Config, invocation: Invocation, backup: string): Promise<void> {
+  await using database = await openDatabase(config, invocation, 'change');
+  const event = {
+    at: database.time.now().unix,
+    event: 'database_restored',
+    members: { backup: basename(backup) },
+  } as const;
+  await database.storage.audit.addEvent(event, systemOperator());
 }
 
 /** Requires an embedded database. PostgreSQL has its own tools, which include its users and extensions. */

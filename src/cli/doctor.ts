@@ -35,7 +35,7 @@ export function addDoctorCommand(program: Command, invocation: Invocation): void
     .option('--json', 'print JSON')
     .option('--repair', 'show what a damaged database file still holds; no service may run on it')
     .option('--backup <file>', 'compare that with a backup')
-    .option('--to <file>', 'write what is intact to a new file; the damaged files stay as they are')
+    .option('--to <file>', 'write the intact data to a new file; the damaged files are not changed')
     .action(async (options: RepairOptions & { repair?: true }, self: Command) => {
       if (options.repair) {
         const { repair } = await import('./repair.ts');

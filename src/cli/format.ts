@@ -18,7 +18,7 @@ export function withFormats(command: Command): Command {
 /** Throws `UsageError` if more than one format is asked for. */
 export function checkFormat({ json, junit, tap }: Format): void {
   if ([json, junit, tap].filter(Boolean).length > 1) {
-    throw new UsageError('--json, --junit and --tap exclude each other');
+    throw new UsageError('--json, --junit and --tap cannot be combined');
   }
 }
 

@@ -7,16 +7,12 @@ import { parseDuration } from '../stdx/duration.ts';
 import type { Events } from '../telemetry/events.ts';
 import { FORMER_SETTINGS } from './ineffective.ts';
 
-/** A command's environment. */
 export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads `.env`. Throws `ConfigMistakes`. */
   envFile(): Readonly<Record<string, string | undefined>>;
-  /** Reads stdin to its end. */
   input(): Promise<Uint8Array>;
-  /** Writes data to stdout. */
   print(text: string): void;
-  /** Writes messages to stderr. */
   tell(text: string): void;
   /** True if a stream is a terminal that shows colours, and neither `NO_COLOR` nor `--no-color` forbids them. */
   hasColours(stream: 'stdout' | 'stderr'): boolean;

@@ -2,28 +2,12 @@ import type { Command } from 'commander';
 import { type ApiKey, SCOPES, scopesNamed } from '../catalog/api-key.ts';
 import { refusedUntil } from '../catalog/limit.ts';
 import { type KeyJson, keysJson } from '../catalog/operator/json.ts';
-import {
-  type ChangeContext,
-  changeKey,
-  issueKey,
-  keyWithId,
-  liftBan,
-  revokeKey,
-  rotateKey,
-} from '../catalog/operator/key-changes.ts';
+import { changeKey, issueKey, keyWithId, liftBan, revokeKey, rotateKey } from '../catalog/operator/key-changes.ts';
 import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
-import type { Config } from '../config.ts';
 import { utc } from '../stdx/time.ts';
-import type { Purpose } from '../storage/migrate.ts';
-import type { SqlStorage } from '../storage/sql/storage.ts';
-import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { openDatabase } from './running.ts';
+import { type Invocation, readDuration, UsageError, withSettings } from './invocation.ts';
+import { type CommandContext, commandRunner } from './running.ts';
 import { table } from './table.ts';
-
-interface CommandContext extends ChangeContext {
-  readonly storage: SqlStorage;
-  readonly config: Config;
-}
 
 interface CreateOptions extends LimitOptions {
   readonly name: string;
@@ -41,6 +25,7 @@ interface LimitOptions {
 
 /** Adds `keys …`. */
 export function addKeysCommand(program: Command, invocation: Invocation): void {
+  const run = commandRunner(invocation);
   const group = program.command('keys').description('Issue and manage API keys');
   const add = (usage: string, description: string) =>
     withSettings(group.command(usage).description(description).option('--json', 'print JSON'), [
@@ -92,23 +77,6 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
       return shown(context, key);
     }),
   );
-
-  async function run(
-    self: Command,
-    purpose: Purpose,
-    work: (context: CommandContext) => Promise<{ json: unknown; text: string }>,
-  ): Promise<void> {
-    const config = settings(self, invocation);
-    await using database = await openDatabase(config, invocation, purpose);
-    const { json, text } = await work({
-      storage: database.storage,
-      config,
-      environment: config.environment,
-      now: database.time.now().unix,
-      by: systemOperator(),
-    });
-    invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
-  }
 }
 
 function withLimits(command: Command): Command {
@@ -152,7 +120,7 @@ async function rotate(context: CommandContext, id: string, grace: string) {
 async function tellWindows(invocation: Invocation, { storage, now }: CommandContext, key: ApiKey): Promise<void> {
   const counts = await storage.limits.counts(key.id);
   const until = refusedUntil(counts, key.limits, now);
-  if (until !== undefined) invocation.tell(`Its windows stay as they are: they refuse it until ${utc(until)}`);
+  if (until !== undefined) invocation.tell(`Its counts were not reset: requests are refused until ${utc(until)}`);
 }
 
 async function shown(context: CommandContext, key: ApiKey) {

@@ -1,21 +1,19 @@
 import type { Command } from 'commander';
-import type { Operator } from '../catalog/audit.ts';
 import { CatalogError } from '../catalog/error.ts';
 import { tokenJson } from '../catalog/operator/json.ts';
-import { issueToken, type OperatorToken, ROLES, type Role, revokeToken, roleNamed } from '../catalog/operator/token.ts';
-import type { Storage } from '../catalog/storage.ts';
+import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '../catalog/operator/token.ts';
 import type { Config } from '../config.ts';
 import { offerLogin, signedLogin } from '../operator/session/session.ts';
 import { systemTime, utc } from '../stdx/time.ts';
-import type { Purpose } from '../storage/migrate.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { findOperator, openDatabase } from './running.ts';
+import { type CommandContext, commandRunner, findOperator, type RunCommand } from './running.ts';
 import { table } from './table.ts';
 
 const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
 
 /** Adds `console login`. */
 export function addConsoleCommand(program: Command, invocation: Invocation): void {
+  const run = runnerByMachineTime(invocation);
   const group = program.command('console').description("Log in to the operator's console");
   const login = group
     .command('login')
@@ -28,29 +26,23 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const config = settings(self, invocation);
       const address = url === undefined ? consoleAddress(config) : readAddress(url);
       const login = { actor: systemOperator().actor, role: roleNamed(role), url: address };
-      const link = await offer(config, invocation, login).catch((error: Error) => {
+      const shown = (link: string) => ({ json: { url: link }, text: link });
+      const work = async ({ storage, now }: CommandContext) => shown(await offerLogin(storage, { ...login, now }));
+      await run(self, 'change', work).catch((error: Error) => {
         // A database that cannot be opened has no running service, whatever a killed one noted.
         const { loginSecret } = error instanceof CatalogError ? findOperator(config.database) : {};
         if (loginSecret === undefined) throw error;
         invocation.tell(`pet-catalog: ${error.message}; the running service keeps the session until it can be stored`);
-        return signedLogin(loginSecret, { ...login, now: systemTime().now().unix });
+        const link = signedLogin(loginSecret, { ...login, now: systemTime().now().unix });
+        invocation.print(json ? JSON.stringify({ url: link }) : link);
       });
-      invocation.print(json ? JSON.stringify({ url: link }) : link);
     });
   withSettings(login, ['DATABASE_URL', 'OPERATOR_HOST', 'OPERATOR_PORT']);
 }
 
-async function offer(
-  config: Config,
-  invocation: Invocation,
-  login: { actor: string; role: Role; url: string },
-): Promise<string> {
-  await using context = await openContext(config, invocation, 'change');
-  return await offerLogin(context.storage, { ...login, now: context.now });
-}
-
 /** Adds `operators …`. */
 export function addOperatorsCommand(program: Command, invocation: Invocation): void {
+  const run = runnerByMachineTime(invocation);
   const group = program.command('operators').description('Issue and revoke tokens of the operator API');
   const add = (usage: string, description: string) =>
     withSettings(group.command(usage).description(description).option('--json', 'print JSON'), ['DATABASE_URL']);
@@ -92,28 +84,13 @@ export function addOperatorsCommand(program: Command, invocation: Invocation): v
       return { json, text: JSON.stringify(json, null, 2) };
     }),
   );
-
-  async function run(
-    self: Command,
-    purpose: Purpose,
-    work: (context: OperatorContext) => Promise<{ json: unknown; text: string }>,
-  ): Promise<void> {
-    await using context = await openContext(settings(self, invocation), invocation, purpose);
-    const { json, text } = await work(context);
-    invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify(json) : text);
-  }
-}
-
-interface OperatorContext extends AsyncDisposable {
-  readonly storage: Storage;
-  readonly now: number;
-  readonly by: Operator;
 }
 
 /** Sessions, login links and tokens keep the machine's time. */
-async function openContext(config: Config, invocation: Invocation, purpose: Purpose): Promise<OperatorContext> {
-  const { storage, time, ...database } = await openDatabase(config, invocation, purpose);
-  return { ...database, storage, now: time.machine.now().unix, by: systemOperator() };
+function runnerByMachineTime(invocation: Invocation): RunCommand {
+  const run = commandRunner(invocation);
+  return (command, purpose, work) =>
+    run(command, purpose, (context) => work({ ...context, now: context.time.machine.now().unix }));
 }
 
 function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {

@@ -6,7 +6,6 @@ import { type Invocation, UsageError } from './invocation.ts';
 import { table } from './table.ts';
 
 export interface RepairOptions {
-  /** A backup to compare with. */
   readonly backup?: string;
   /** A new file for what is intact. */
   readonly to?: string;
@@ -33,11 +32,11 @@ export function repair(
   invocation.print(json ? JSON.stringify(found) : `${log}${pages}\n${table(headings, rows)}`);
   if (to !== undefined) {
     invocation.tell(
-      `What is intact is in ${to}, and ${database.file} is as it was; \`pet-catalog restore ${to}\` puts it in place`,
+      `The intact data is in ${to}, and ${database.file} was not changed; \`pet-catalog restore ${to}\` puts it in place`,
     );
     return;
   }
-  if (logDamage ?? intact.damage) throw new UsageError('Nothing was written; --to FILE writes what is intact', 1);
+  if (logDamage ?? intact.damage) throw new UsageError('Nothing was written; --to FILE writes the intact data', 1);
 }
 
 function contentsRow(name: string, { rows, lastCategory, damage }: Contents): string[] {

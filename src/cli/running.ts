@@ -1,13 +1,20 @@
+import { hash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { Config, DatabaseAddress } from '../config.ts';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { ChangeContext } from '../catalog/operator/key-changes.ts';
+import { type Config, type DatabaseAddress, withoutPassword } from '../config.ts';
 import { systemTime, type Time } from '../stdx/time.ts';
 import type { Purpose } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
 import { IN_MEMORY } from '../storage/sqlite/disk.ts';
-import { type Invocation, tellOfDamage } from './invocation.ts';
+import { type Invocation, settings, systemOperator, tellOfDamage } from './invocation.ts';
 
 const PRIVATE_MODE = 0o600;
+/** The one folder below the working folder that a service writes to as it is installed. */
+const DATA_FOLDER = 'data';
+const NAME_CHARACTERS = 16;
 
 /** A command's database, and the time of its service, which is turned if the database was used in rehearsal. */
 export interface CommandDatabase extends AsyncDisposable {
@@ -38,6 +45,42 @@ export async function openDatabase(
   return { storage, time, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
 }
 
+/** The parts that a command works with: its database, the settings, and who runs it, when. */
+export interface CommandContext extends Omit<ChangeContext, 'precondition'>, Pick<CommandDatabase, 'time'> {
+  readonly storage: SqlStorage;
+  readonly config: Config;
+}
+
+/** The result of a command: for programs, or for people, with a note on stderr. */
+interface Printed {
+  readonly json: unknown;
+  readonly text: string;
+  readonly note?: string;
+}
+
+export type RunCommand = (
+  command: Command,
+  purpose: Purpose,
+  work: (context: CommandContext) => Promise<Printed | undefined>,
+) => Promise<void>;
+
+/** Creates a function that opens the database of a command, and prints its result, as JSON where `--json` says so. */
+export function commandRunner(invocation: Invocation): RunCommand {
+  return async (command, purpose, work) => {
+    const config = settings(command, invocation);
+    await using database = await openDatabase(config, invocation, purpose);
+    const { storage, time } = database;
+    const { environment } = config;
+    const now = time.now().unix;
+    const result = await work({ storage, time, config, environment, now, by: systemOperator() });
+    if (!result) return;
+    const { json, text, note } = result;
+    if (command.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(json));
+    if (text !== '') invocation.print(text);
+    if (note) invocation.tell(note);
+  };
+}
+
 /** A running service's operator listener, and the secret that signs logins to it. */
 interface NotedOperator {
   readonly url: string;
@@ -45,7 +88,7 @@ interface NotedOperator {
 }
 
 /**
- * Writes the operator listener's address beside an embedded database until disposed of, so that commands find it: flags
+ * Writes the operator listener's address and the secret to a file until disposed of, so that commands find it: flags
  * and free ports are known to the service alone. After a crash it stays, and the next start replaces it.
  */
 export function noteOperator(database: DatabaseAddress, { url, loginSecret }: NotedOperator): Disposable {
@@ -67,6 +110,9 @@ export function findOperator(database: DatabaseAddress): Partial<NotedOperator> 
   return { ...(url && { url }), ...(loginSecret && { loginSecret }) };
 }
 
+/** Beside an embedded database; for a server, named after it, where commands are run. */
 function noteOf(database: DatabaseAddress): string | undefined {
-  return database.engine === 'sqlite' && database.file !== IN_MEMORY ? `${database.file}.operator` : undefined;
+  if (database.engine === 'sqlite') return database.file === IN_MEMORY ? undefined : `${database.file}.operator`;
+  const name = hash('sha256', withoutPassword(database.url)).slice(0, NAME_CHARACTERS);
+  return join(existsSync(DATA_FOLDER) ? DATA_FOLDER : '.', `postgres-${name}.operator`);
 }

@@ -66,7 +66,6 @@ async function openEphemeral(found: readonly FoundSetting[]): Promise<EphemeralD
   return claimEphemeral();
 }
 
-/** The settings as the console shows them. */
 function shownSettings(found: readonly FoundSetting[], ephemeral: EphemeralDatabase | undefined): ShownSetting[] {
   return found.map(({ name, value, from }) => {
     const { about, default: usual } = SETTINGS[name];

@@ -4,8 +4,8 @@ import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { USAGE_PERIODS } from '../catalog/usage.ts';
 import { parseDuration } from '../stdx/duration.ts';
-import { type Invocation, settings, UsageError, withSettings } from './invocation.ts';
-import { openDatabase } from './running.ts';
+import { type Invocation, UsageError, withSettings } from './invocation.ts';
+import { commandRunner } from './running.ts';
 import { table } from './table.ts';
 
 /** Entries per page of the audit log; all pages are printed. */
@@ -13,6 +13,7 @@ const ENTRIES_PER_PAGE = 1_000;
 
 /** Adds `usage` and `audit`. */
 export function addUsageCommands(program: Command, invocation: Invocation): void {
+  const run = commandRunner(invocation);
   const add = (usage: string, description: string, since: string) =>
     withSettings(program.command(usage).description(description), ['DATABASE_URL'])
       .option('--since <duration>', 'how far back, such as 90s, 10m, 24h or 30d', since)
@@ -20,7 +21,7 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
 
   add('usage [id]', 'Show the usage of each key, or of one', '24h').action(
     (id: string | undefined, { since }: { since: string }, self: Command) =>
-      open(self, async (storage, now) => {
+      run(self, 'read', async ({ storage, now }) => {
         const seconds = readSince(since);
         if (id !== undefined && !(await storage.keys.find(id))) throw new UsageError(`There is no key ${id}`, 1);
         // Minutes are complete; hours are written later, and a kill may lose some.
@@ -28,8 +29,7 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
         const query = { period, since: now - seconds, keyId: id, group: 'key' } as const;
         const sums = await storage.usage.sums(query);
         const used = sums.sort((one, other) => other.served - one.served).map((each) => usageJson(each));
-        if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(used));
-        if (used.length === 0) return invocation.tell(`No requests with a key in the last ${since}`);
+        if (used.length === 0) return { json: used, text: '', note: `No requests with a key in the last ${since}` };
         const rows = used.map((each) => [
           each.id,
           each.name,
@@ -41,32 +41,24 @@ export function addUsageCommands(program: Command, invocation: Invocation): void
           each.last,
         ]);
         const headings = ['ID', 'NAME', 'SERVED', 'REFUSED', 'CLIENT ERRORS', 'SERVER ERRORS', 'FIRST', 'LAST'];
-        invocation.print(table(headings, rows));
-        invocation.tell(
-          'A service stores its usage every five seconds, and every minute for more than 2 days; a kill may lose the last of it',
-        );
+        const note =
+          'Usage is stored every five seconds, and for ranges above 2 days every minute; a kill may lose the latest';
+        return { json: used, text: table(headings, rows), note };
       }),
   );
 
   add('audit', 'Show the changes made by operators, newest first', '7d').action(
     ({ since }: { since: string }, self: Command) =>
-      open(self, async (storage, now) => {
+      run(self, 'read', async ({ storage, now }) => {
         const entries = (await readAudit(storage, now - readSince(since))).map(auditJson);
-        if (self.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(entries));
-        if (entries.length === 0) return invocation.tell(`No changes in the last ${since}`);
+        if (entries.length === 0) return { json: entries, text: '', note: `No changes in the last ${since}` };
         const rows = entries.map(({ before, after, ...others }) => [
           ...Object.values(others),
           `${JSON.stringify(before)} → ${JSON.stringify(after)}`,
         ]);
-        invocation.print(table(['AT', 'ACTOR', 'VIA', 'ACTION', 'TARGET', 'CHANGE'], rows));
+        return { json: entries, text: table(['AT', 'ACTOR', 'VIA', 'ACTION', 'TARGET', 'CHANGE'], rows) };
       }),
   );
-
-  async function open(self: Command, work: (storage: Storage, now: number) => Promise<void>): Promise<void> {
-    const config = settings(self, invocation);
-    await using database = await openDatabase(config, invocation, 'read');
-    await work(database.storage, database.time.now().unix);
-  }
 }
 
 function readSince(text: string): number {

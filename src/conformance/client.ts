@@ -21,7 +21,6 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
   zstd: createZstdDecompress,
 };
 
-/** A request on its way. */
 export interface Sending {
   readonly timeoutMs: number;
   /** On a new connection, while no other is idle: a server may serve one connection at a time. */
@@ -93,17 +92,14 @@ export class Client implements Disposable {
     return promise;
   }
 
-  /** The path of an operation on the server. */
   pathOf(path: string): string {
     return `${this.#prefix}${path}`;
   }
 
-  /** The whole address of a path. */
   addressOf(path: string): string {
     return `${this.#base.origin}${this.pathOf(path)}`;
   }
 
-  /** For a `Host` header. */
   get host(): string {
     return this.#base.host;
   }

@@ -17,11 +17,9 @@ export interface Answer {
   readonly body: string;
   /** True if there was more than 8 MiB. */
   readonly isCut: boolean;
-  /** The list of categories, if this is its answer. */
   readonly list: Listing | undefined;
 }
 
-/** One request and its answer. */
 export interface Exchange {
   readonly sent: Sent;
   readonly answer: Answer;

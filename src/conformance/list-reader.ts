@@ -4,7 +4,6 @@ const ITEMS_KEPT_MAX = 10_000;
 const [TAB, LF, CR, SPACE, QUOTE, COMMA] = [0x09, 0x0a, 0x0d, 0x20, 0x22, 0x2c];
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5c, 0x5d, 0x7b, 0x7d];
 
-/** A category as it was listed or answered. */
 export type Category = Readonly<Record<string, unknown>>;
 
 /** A list of categories: what rules ask of it, so that a list of any size can be judged. */

@@ -10,7 +10,6 @@ const LARGE_BODY = `${' '.repeat(300_000)}{}`;
 /** Larger than any id that a service has assigned. */
 export const CLIENTS_ID = 9_007_199_254_740_881;
 
-/** The answer to a create with a name alone. */
 export const create = (trial: Trial) => trial.post({ name: trial.newName() });
 
 /** The list of all categories, after a create if creates are answered. */
@@ -19,7 +18,6 @@ export async function list(trial: Trial): Promise<Exchange> {
   return trial.send();
 }
 
-/** The answer to a create with a name and a description. */
 export const createDescribed = (trial: Trial) => trial.post({ name: trial.newName(), description: 'A species' });
 
 /** The answer to a create with characters that are often escaped, and with such that are not ASCII. */
@@ -29,7 +27,6 @@ export const createUnicode = (trial: Trial) =>
 /** The answer to a create with an id and an unknown member. */
 export const createWithId = (trial: Trial) => trial.post({ name: trial.newName(), id: CLIENTS_ID, extra: [] });
 
-/** A GET and a POST, without a key. */
 export const withoutKey = (trial: Trial) => trial.sendAll(listAndCreate(trial, undefined));
 
 /** A GET and a POST with a key that was never issued, then a GET with what is nearly the key. */

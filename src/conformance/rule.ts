@@ -1,12 +1,11 @@
 import { type Exchange, type Shown, Skipped } from './exchange.ts';
-import type { Trial } from './trial.ts';
+import type { Trial, Wanted } from './trial.ts';
 
 /** `published`: what the interface says, and nothing more. `ours`: also this project's decisions where it is silent. */
 export type Level = 'published' | 'ours';
 
 export const LEVELS: readonly Level[] = ['published', 'ours'];
 
-/** The sources of rules. */
 export interface Clause {
   readonly level: Level;
   /** A section of the interface, of an RFC or of this project's pages. */
@@ -24,7 +23,6 @@ export function ours(source: string, sentence: string): Clause {
   return { level: 'ours', source, sentence };
 }
 
-/** One rule of the interface. */
 export interface Rule extends Clause {
   readonly id: string;
   /** The request that is sent, and the answer that keeps the rule. */
@@ -36,6 +34,8 @@ export interface Rule extends Clause {
   /** Returns if the rule is kept. Throws `Broken` or `Skipped` if it is not, or cannot be judged here. */
   judge(trial: Trial): Promise<void> | void;
 }
+
+type Probe<T> = (trial: Trial) => Promise<T>;
 
 /** A broken rule, with the exchanges that show it. */
 export class Broken extends Error {
@@ -58,6 +58,26 @@ export function expectStatus(exchange: Exchange, ...wanted: readonly number[]): 
   expect(wanted.includes(status), `the status is ${status}, not ${wanted.join(' or ')}`, exchange);
 }
 
+/** Judges every exchange of a probe. */
+export function each(probe: Probe<readonly Exchange[]>, judge: (exchange: Exchange) => void): Rule['judge'] {
+  return async (trial) => {
+    for (const exchange of await trial.once(probe)) judge(exchange);
+  };
+}
+
+/** Judges the status of the answers to probes, and to requests of the rule itself. */
+export function statuses(
+  status: number,
+  ...asked: readonly (Probe<Exchange | readonly Exchange[]> | Wanted)[]
+): Rule['judge'] {
+  return async (trial) => {
+    for (const ask of asked) {
+      const found = typeof ask === 'function' ? await trial.once(ask) : await trial.send(ask);
+      for (const exchange of [found].flat()) expectStatus(exchange, status);
+    }
+  };
+}
+
 /** Throws `Skipped` unless the value is known. */
 export function known<T>(value: T | undefined, reason: string): T {
   if (value === undefined) throw new Skipped(reason);
@@ -69,15 +89,12 @@ export interface Verdict extends Clause {
   readonly id: string;
   readonly verdict: 'passed' | 'failed' | 'skipped';
   readonly expected: string;
-  /** The observation instead. */
   readonly seen: string | null;
   /** Why it was skipped. */
   readonly reason: string | null;
-  /** The exchanges that show the failure. */
   readonly exchanges: readonly Shown[];
 }
 
-/** All verdicts on a server. */
 export interface Report {
   readonly url: string;
   readonly level: Level;

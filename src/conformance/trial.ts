@@ -38,12 +38,10 @@ export interface Pace {
   wait(seconds: number, why: string): Promise<void>;
 }
 
-/** The keys that the referee was given. */
 export interface Keys {
   readonly key: string;
   /** A fresh key of the free plan, which is spent. */
   readonly limitedKey: string | undefined;
-  /** A key of the other environment. */
   readonly otherEnvironmentKey: string | undefined;
 }
 
@@ -120,7 +118,6 @@ export class Trial {
     this.#isCrowded = false;
   }
 
-  /** A name that no category has. */
   newName(): string {
     this.#names += 1;
     return `${this.#run}-${this.#names}`;
@@ -135,7 +132,6 @@ export class Trial {
     return this.#latency > SLOW_SECONDS;
   }
 
-  /** The seconds that are left. */
   get secondsLeft(): number {
     return this.#endsAt - this.#pace.now();
   }
@@ -204,7 +200,6 @@ export class Trial {
     return shown(sent, answer, (path) => this.addressOf(path));
   }
 
-  /** The whole address of a path. */
   addressOf(path: string): string {
     return this.#client.addressOf(path);
   }

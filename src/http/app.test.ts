@@ -11,7 +11,9 @@ import { createApp } from './app.ts';
 import type { Authentication } from './authenticate.ts';
 import { Cors } from './cors.ts';
 import { refusal } from './errors.ts';
+import { limitHeaders } from './limit-headers.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
+import { OPERATIONS } from './operations.ts';
 import type { Exchange } from './transport/exchange.ts';
 import { Ledger } from './transport/ledger.ts';
 import { openListener } from './transport/listener.ts';
@@ -25,7 +27,7 @@ const REFUSED: Decision = { ...ADMITTED, refusal: 'rate_limit_exceeded', remaini
 const CATALOG = {} as Catalog;
 
 function operation(id: string, more: Partial<Operation>): Operation {
-  const words = { id, tag: '', summary: '', description: '', errors: [] };
+  const words = { id, tag: '', summary: '', description: '' };
   const handle = () => ({ status: 200, body: '{}' });
   return {
     method: 'GET',
@@ -81,12 +83,13 @@ async function played(isLater = false) {
     events,
     cors: new Cors(['https://shop.example']),
   });
+  const clock = manualClock();
   const listener = await openListener(
     (exchange) => {
       last = exchange;
       return serve(exchange);
     },
-    { time: manualClock(), events, ledger },
+    { time: clock, events, ledger, addLimitHeaders: limitHeaders(clock) },
     { host: '127.0.0.1', port: 0 },
   );
   const raw = await openRaw(`http://127.0.0.1:${listener.port}`);
@@ -130,6 +133,9 @@ for (const isLater of [false, true]) {
     }
     assert.equal((await ask('OPTIONS /v1/one')).headers.get('allow'), 'GET, HEAD, OPTIONS');
     assert.match((await ask('PUT /v1/one')).body, /PUT is not allowed here; use GET, HEAD, OPTIONS/);
+    assert.equal((await ask('PUT /page')).headers.get('allow'), 'GET, HEAD');
+    const methods = new Set([...OPERATIONS.map(({ method }) => method), 'HEAD', 'OPTIONS']);
+    assert.equal((await ask('OPTIONS *')).headers.get('allow'), [...methods].sort().join(', '));
     const nothing = (await ask('GET /v1/two')).body;
     assert.match(nothing, /"There is nothing at this address; \/openapi\.json lists the paths"/);
 

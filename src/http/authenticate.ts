@@ -14,7 +14,6 @@ import { refusal } from './errors.ts';
 import type { Answer } from './transport/exchange.ts';
 
 const REALM = 'Bearer realm="pet-catalog"';
-/** The part of an address that carries a key. */
 const KEY_IN_ADDRESS = /[?&](?:api[-_]?key|key|access_token|token|authorization)=|petcat_/i;
 /** RFC 6750, section 2.1: the scheme in any case, one or more spaces, the token. */
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;

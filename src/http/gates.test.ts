@@ -61,6 +61,7 @@ test('there is no route at another address, with an empty parameter, or with a f
     assert.deepEqual(route(path), NOTHING, path);
   }
   for (const path of ['/v1/pets', '/v1/pets/7']) assert.deepEqual(route(path, `${path}#a`), NOTHING);
+  assert.deepEqual(route('/v1/pets/7%00'), NOTHING, 'PostgreSQL stores no NUL');
 });
 
 test('a path that is not there has the collection that it most probably means', () => {

@@ -8,11 +8,6 @@ export type PageHandler = (exchange: Exchange) => Answer | Promise<Answer>;
 /** The key of the page that answers for every address below `/docs/` that has none. No request names it. */
 export const MISSING_DOCS = '/docs/*';
 
-/** A Content-Security-Policy that allows only resources of this origin: no inline script or style, no framing. */
-export function contentPolicy(forms: 'self' | 'none'): string {
-  return `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action '${forms}'`;
-}
-
 /** Answers a request outside `/v1` with its page, or with 404. */
 export function respondPage(exchange: Exchange, pages: ReadonlyMap<string, PageHandler>): Answer | Promise<Answer> {
   if (exchange.path === '*') return { status: 204, headers: ['Allow', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST'] };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { manualClock, untilTrue } from '../../test/kit/clock.ts';
+import { manualClock, untilEqual } from '../../test/kit/clock.ts';
 import { recordedEvents } from '../../test/kit/service.ts';
 import { newApiKey } from '../catalog/api-key.ts';
 import type { WindowCounts } from '../catalog/limit.ts';
@@ -57,7 +57,7 @@ test('counts are saved every half second if there are new ones, and when the lim
   t.mock.timers.tick(499);
   assert.equal(saved.length, 0);
   t.mock.timers.tick(1);
-  await untilTrue(() => saved.length === 1);
+  await untilEqual(() => saved.length, 1);
   const counts = { minuteEnds: NOON + 60, minuteUsed: 1, day: Math.floor(NOON / 86_400), dayUsed: 1 };
   assert.deepEqual(saved, [[{ keyId: key.id, ...counts }]]);
   await limiter.save();

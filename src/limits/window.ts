@@ -43,7 +43,6 @@ export interface Decision {
   readonly refusals?: number;
 }
 
-/** The ban that a client is told of. */
 interface ToldBan {
   readonly until: number;
   readonly reason: string;

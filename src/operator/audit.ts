@@ -1,4 +1,4 @@
-import { AUDIT_ACTIONS, type AuditEntry, type AuditQuery } from '../catalog/audit.ts';
+import { AUDIT_ACTIONS, type AuditEntry, type AuditQuery, type Operator, SERVICE_TARGET } from '../catalog/audit.ts';
 import { auditCsv } from '../catalog/operator/csv.ts';
 import { type Html, html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
@@ -7,7 +7,7 @@ import { utc } from '../stdx/time.ts';
 import { type ConsoleContext, type ConsoleRoute, download, searchText } from './frame/context.ts';
 import { foreign, utcMoment } from './frame/element.ts';
 import { page } from './frame/layout.ts';
-import { addressOf, cardTable, choiceField, csvLink, filters, type ListQuery, textField } from './frame/list.ts';
+import { ANY, addressOf, cardTable, choiceField, csvLink, filters, type ListQuery, textField } from './frame/list.ts';
 import { onePage } from './frame/one-page.ts';
 
 const TARGET_CHARACTERS_MAX = 20;
@@ -17,13 +17,12 @@ const SPANS = [
   { value: '30d', label: 'last 30 days', seconds: 30 * DAY_SECONDS },
   { value: 'all', label: 'all time', seconds: Number.POSITIVE_INFINITY },
 ] as const;
-const ACTIONS = [{ value: '', label: 'any' }, ...AUDIT_ACTIONS.map((action) => ({ value: action, label: action }))];
-const WAYS = { cli: 'command line', console: 'console', api: 'API' } as const;
+const ACTIONS = [ANY, ...AUDIT_ACTIONS.map((action) => ({ value: action, label: action }))];
+const WAYS = { cli: 'command line', console: 'console', api: 'API', service: 'service' } as const;
 const DEFAULT_SPAN = SPANS[2];
 /** A creation or a deletion has one line of at most so many values, which unfolds. */
 const FOLDED_VALUES = 2;
 
-/** The audit log. */
 export const auditRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/audit', handle: listAudit },
   { method: 'GET', path: '/audit/export', handle: exportAudit },
@@ -61,7 +60,7 @@ async function listAudit(context: ConsoleContext): Promise<Answer> {
   ];
   const isFiltered = Object.values(address).some(Boolean);
   const content = html`<div class="heading"><h1>Audit</h1>${csvLink('/audit/export', address)}</div>
-<p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited.</p>
+<p class="lead">Every change made by an operator, in the console, on the command line or through the API. Entries cannot be edited. Starts, failures and backups are <a href="/console/audit?target=${SERVICE_TARGET}&since=all">events of the service</a>.</p>
 ${filters('/audit', fields, { isFiltered })}
 ${auditTable(items, { withTarget: true })}
 ${pages}`;
@@ -77,7 +76,7 @@ export function auditTable(entries: readonly AuditEntry[], { withTarget }: { wit
   if (entries.length === 0) return html`<p class="soft">No operator made such a change in this time.</p>`;
   const rows = entries.map(({ at, operator, action, target, before, after }) => [
     utcMoment(at),
-    html`<a class="plain-link" href="/console${addressOf('/audit', { actor: operator.actor })}">${foreign(operator.actor)}</a> <span class="soft">${WAYS[operator.via]}</span>`,
+    operatorLink(operator),
     html`<code>${action}</code>`,
     ...(withTarget ? [targetLink(action, target)] : []),
     change(before, after),
@@ -87,8 +86,14 @@ export function auditTable(entries: readonly AuditEntry[], { withTarget }: { wit
   return cardTable('Audit', columns, rows);
 }
 
+/** Who made a change and how, with a link to the other changes. */
+export function operatorLink({ actor, via }: Operator): Html {
+  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor })}">${foreign(actor)}</a> <span class="soft">${WAYS[via]}</span>`;
+}
+
 /** A link to what was changed, where it is still there. */
 function targetLink(action: AuditEntry['action'], target: string): Html {
+  if (target === SERVICE_TARGET) return html`service`;
   const [kind] = action.split('.');
   if (kind === 'key' || kind === 'ban') return html`<a href="/console/keys/${target}"><code>${target}</code></a>`;
   if (action === 'category.rename') return html`<a href="/console/categories/${target}">category ${target}</a>`;

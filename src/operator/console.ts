@@ -22,7 +22,7 @@ import { barePage, CONSOLE_ASSETS, page, type View } from './frame/layout.ts';
 import { keyChangeRoutes } from './keys/change.ts';
 import { keyRoutes } from './keys/key.ts';
 import { keyListRoutes } from './keys/list.ts';
-import { Examination } from './overview/examination.ts';
+import { createExamination } from './overview/health.ts';
 import { overviewRoutes, overviewWithoutDatabase } from './overview/overview.ts';
 import { requestRoutes } from './requests/requests.ts';
 import { whyRoutes } from './requests/why.ts';
@@ -39,7 +39,6 @@ const FORM_BYTES_MAX = 64 * 1024;
 const NO_FORM = new URLSearchParams();
 const LOGIN_METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST']);
 
-/** The routes of every console. */
 const ROUTES: readonly ConsoleRoute[] = [
   ...overviewRoutes,
   ...keyListRoutes,
@@ -63,8 +62,8 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
   const sessions = new UnstoredSessions(options.storage.sessions, options.loginSecret);
   const login = createLogin({ ...options, sessions });
   const most = createMost(options);
-  const { time, examine } = options;
-  const examination = examine && new Examination({ examine, time: time.machine });
+  const { time } = options;
+  const examination = createExamination(options);
   const imports = new Imports(options.storage);
   const find = consoleRouter([...ROUTES, ...(options.additions?.routes ?? [])]);
   return async (exchange) => {

@@ -35,7 +35,7 @@ const checkTurn = validator(NewTurn);
 /** The operations on the clock of a rehearsal. */
 export function clockOperations(transactions: Transactions, time: TurnedTime): readonly ApiOperation[] {
   const success = { status: 200, description: 'The time', schema: Time, example: EXAMPLE } as const;
-  const about = { path: '/clock', tag: TAG, permission: 'admin', success, errors: [] } as const;
+  const about = { path: '/clock', tag: TAG, permission: 'admin', success } as const;
   return [
     {
       ...about,

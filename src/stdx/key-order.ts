@@ -1,4 +1,3 @@
-/** Keys per transaction. */
 const KEYS_PER_PART = 500;
 /** Keys sorted at once, which takes no longer than storing a part. */
 const KEYS_PER_SORT = 10_000;

@@ -13,7 +13,6 @@ export interface Timer extends Disposable {
 export interface Time {
   /** The present moment. `steady` never jumps; it equals Unix time until the system clock is stepped. */
   now(): Moment;
-  /** The steady reading in milliseconds, with fractions. */
   steadyMs(): number;
   /** The system clock in Unix milliseconds, which follows every correction of it. */
   unixMs(): number;
@@ -31,7 +30,6 @@ export interface Machine extends Pick<Time, 'setTimeout' | 'setInterval'> {
   systemMs(): number;
 }
 
-/** The machine that Node.js runs on. */
 export const MACHINE: Machine = {
   monotonicMs: () => performance.now(),
   systemMs: () => Date.now(),

@@ -35,7 +35,6 @@ interface Restored {
 interface BackupSchedule {
   readonly folder: string;
   readonly everySeconds: number;
-  /** The number of the newest that stay. */
   readonly keep: number;
 }
 
@@ -45,7 +44,6 @@ export interface BackupOptions extends BackupSchedule {
   readonly events: Pick<Events, 'backupsScheduled' | 'backupMade' | 'backupRestored' | 'backupFailed'>;
 }
 
-/** An existing backup. */
 interface Backup {
   readonly file: string;
   /** By its name, in Unix seconds. */

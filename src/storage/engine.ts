@@ -40,7 +40,6 @@ export interface Database extends Connection {
   close(): Promise<void>;
 }
 
-/** The interface that each database engine implements. */
 export interface Engine {
   readonly db: Database;
   /** The file or the address, without its password, for messages to operators. */
@@ -61,7 +60,6 @@ export interface Engine {
   readAll(trx: Transaction, table: keyof Tables): AsyncIterable<Readonly<Record<string, unknown>>[]>;
   /** Calls `look` whenever other processes may have made changes. Returns the function that stops it. */
   watch(look: () => Promise<void>): () => Promise<void>;
-  /** Measures the database. */
   size(): Promise<Pick<Fullness, 'databaseBytes' | 'logBytes' | 'diskFreeBytes'>>;
   /** Throws if what is written would be lost, because the files of the database were removed or replaced. */
   assertInPlace?(): void;

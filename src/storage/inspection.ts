@@ -28,7 +28,6 @@ const OTHERS_MODE = 0o077;
 
 const MARK = 'select turned_by from rehearsal';
 const COUNTER = 'select count, bytes from category_counter';
-/** From this share on the catalog is nearly full. */
 const FULL_SHARE = 0.9;
 const MARKED_SINCE = '011-rehearsal';
 
@@ -140,7 +139,6 @@ function marked([mark]: readonly Mark[], rehearsal: boolean): Finding[] {
   return [{ check, status: 'problem', finding, advice }];
 }
 
-/** The size of the catalog against its bounds. */
 function catalogs(counters: readonly Counter[], { categoriesMax, categoriesBytesMax }: Expected): Finding[] {
   return counters.map(({ count, bytes }) => {
     const check = 'catalog';

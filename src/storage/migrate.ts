@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag';
+import sql, { raw } from 'sql-template-tag';
 import type { Connection, Database, Engine } from './engine.ts';
 import type { Int64 } from './sql/tables.ts';
 
@@ -22,9 +22,8 @@ const MIGRATIONS = {
   '011-rehearsal': async () => (await import('./migrations/011-rehearsal.ts')).rehearsal,
   '012-route-usage': async () => (await import('./migrations/012-route-usage.ts')).routeUsage,
   '013-rehearsal-turns': async () => (await import('./migrations/013-rehearsal-turns.ts')).rehearsalTurns,
-  '014-outcomes@0.2.0': async () => (await import('./migrations/014-outcomes.ts')).outcomes,
-  '015-key-bans@0.2.0': async () => (await import('./migrations/015-key-bans.ts')).keyBans,
-  '016-key-route-usage': async () => (await import('./migrations/016-key-route-usage.ts')).keyRouteUsage,
+  '014-outcomes-bans-usage@0.2.0': async () =>
+    (await import('./migrations/014-outcomes-bans-usage.ts')).outcomesBansUsage,
 };
 
 /** The names under which a database records the migrations applied to it. */
@@ -82,7 +81,7 @@ export async function migrate(db: Database, { int64, purpose, lock }: MigrateOpt
     // Another instance, even of a later release, may have migrated before this one had the lock.
     for (const [name, load] of pendingAfter(await appliedMigrations(trx))) {
       const up = await load();
-      await up(trx, int64);
+      await up(trx, raw(int64));
       const now = new Date().toISOString();
       await trx.run(sql`insert into kysely_migration (name, timestamp) values (${name}, ${now})`);
     }

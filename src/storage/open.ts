@@ -18,7 +18,6 @@ export async function openStorage(
 interface EngineOptions {
   /** `migrate` unless told otherwise. */
   readonly purpose?: Purpose | undefined;
-  /** Disables deadlines. */
   readonly patient?: boolean;
 }
 

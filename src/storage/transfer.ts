@@ -161,7 +161,6 @@ async function readTables(
   return found;
 }
 
-/** The sum of the hash of each row. */
 function hashesOf(rows: readonly Row[]): bigint {
   const columns = Object.keys(rows[0] ?? {}).sort();
   return rows.reduce((sum, row) => {

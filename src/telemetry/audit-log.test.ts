@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { manualClock, untilTrue } from '../../test/kit/clock.ts';
+import { manualClock, untilEqual, untilTrue } from '../../test/kit/clock.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import { issueMany } from '../../test/kit/storage/bench.ts';
 import { openStorage } from '../storage/open.ts';
-import { followAudit } from './audit-log.ts';
+import { followAudit, storeEvents } from './audit-log.ts';
 
 test('each change by an operator from now on is told once, in order, within a second', async (t) => {
   using folder = temporaryFolder();
@@ -27,5 +28,55 @@ test('each change by an operator from now on is told once, in order, within a se
   assert.deepEqual(
     told,
     keys.map(({ key }) => key.id),
+  );
+});
+
+test('service events are stored as soon as that can be done, apart from changes, and the latest thousand stay', async (t) => {
+  using folder = temporaryFolder();
+  const options = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 1_000 };
+  const file = join(folder.path, 'test.db');
+  await using storage = await openStorage({ engine: 'sqlite', file }, options);
+  await issueMany(storage, 1);
+  {
+    using other = new DatabaseSync(file);
+    other.exec(`
+      insert into audit_entries (id, at, actor, via, action, target, before, after)
+        with recursive ids (id) as (select 1 union all select id + 1 from ids where id < 1000)
+        select 100 + id, 1, 'host', 'service', 'started', 'service', 'null', '{}' from ids;
+      update last_ids set last_id = 2000 where kind = 'audit_entries'`);
+  }
+  const event = (number: number) => ({ at: number, event: 'backup_failed', members: { reason: 'no' } }) as const;
+  const waiting = [event(2)];
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let isFull = true;
+  const audit = {
+    list: storage.audit.list.bind(storage.audit),
+    addEvent: (...args: Parameters<typeof storage.audit.addEvent>) =>
+      isFull ? Promise.reject(new Error('full')) : storage.audit.addEvent(...args),
+  };
+  const stored = () => storage.audit.list({ since: 0, limit: 2_000, target: 'service' });
+  {
+    await using _storing = await storeEvents(audit, waiting);
+    assert.equal((await stored()).length, 1_000);
+    isFull = false;
+    waiting.push(event(3));
+    t.mock.timers.tick(1_000);
+    await untilEqual(() => waiting.length, 0);
+    waiting.push(event(4));
+  }
+  const entries = await stored();
+  assert.deepEqual(
+    entries.slice(0, 4).map(({ at, operator, after }) => [at, operator.via, after]),
+    [
+      [4, 'service', { reason: 'no' }],
+      [3, 'service', { reason: 'no' }],
+      [2, 'service', { reason: 'no' }],
+      [1, 'service', {}],
+    ],
+  );
+  assert.deepEqual([entries.length, entries.at(-1)?.id], [1_000, 104]);
+  assert.deepEqual(
+    (await storage.audit.list({ since: 0, limit: 9 })).map(({ action }) => action),
+    ['key.create'],
   );
 });

@@ -1,8 +1,22 @@
-import type { AuditEntry, AuditStorage } from '../catalog/audit.ts';
+import { hostname } from 'node:os';
+import type { AuditEntry, AuditStorage, ServiceEvent } from '../catalog/audit.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 
-const LOOK_INTERVAL_MS = 1_000;
+const INTERVAL_MS = 1_000;
 const ENTRIES_AT_ONCE = 100;
+
+/** Stores service events: now, within a second of each, and when disposed of. Those that storage cannot take wait. */
+export async function storeEvents(audit: AuditStorage, waiting: ServiceEvent[]): Promise<AsyncDisposable> {
+  const by = { actor: hostname(), via: 'service' } as const;
+  const store = oneAtATime(async () => {
+    for (let [event] = waiting; event; [event] = waiting) {
+      await audit.addEvent(event, by);
+      if (waiting[0] === event) waiting.shift();
+    }
+  });
+  await store().catch(() => {});
+  return repeat(store);
+}
 
 /**
  * Calls back for each change by an operator from now on, in order, within a second: from the console, the API, a
@@ -21,13 +35,17 @@ export async function followAudit(
       if (entries.length < ENTRIES_AT_ONCE) return;
     }
   });
-  // Storage reports its own failures.
-  const tryToLook = () => look().catch(() => {});
-  const looking = setInterval(tryToLook, LOOK_INTERVAL_MS).unref();
+  return repeat(look);
+}
+
+/** Repeats work every second, and once more when disposed of. Storage reports its own failures. */
+function repeat(work: () => Promise<void>): AsyncDisposable {
+  const attempt = () => work().catch(() => {});
+  const repeating = setInterval(attempt, INTERVAL_MS).unref();
   return {
     [Symbol.asyncDispose]: () => {
-      clearInterval(looking);
-      return tryToLook();
+      clearInterval(repeating);
+      return attempt();
     },
   };
 }

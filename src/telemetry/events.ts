@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { AuditEntry } from '../catalog/audit.ts';
+import { type AuditEntry, SERVICE_EVENTS, type ServiceEvent } from '../catalog/audit.ts';
 import type { KeyBan } from '../catalog/ban.ts';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { PlanName } from '../catalog/plan.ts';
@@ -36,7 +36,6 @@ export interface AnsweredRequest extends Side {
   /** The route's template, never the requested URL: that may hold anything, even a key. */
   readonly route: string;
   readonly status: number;
-  /** The code of an error response. */
   readonly code: AnyErrorCode | undefined;
   readonly durationMs: number;
   /** Both windows of the key after the request, if it was counted. */
@@ -54,7 +53,6 @@ export interface StoredBatch {
   readonly waiting: number;
 }
 
-/** Why storage fails. */
 interface StorageProblem {
   /** The file or the address, without its password. */
   readonly database: string;
@@ -83,36 +81,17 @@ export interface EventSinks {
   readonly redis?: string | undefined;
 }
 
-/** The lines of the log that tell of the life of an instance. */
-const LIFE_EVENTS = [
-  'started',
-  'storage_failing',
-  'storage_recovered',
-  'limiter_degraded',
-  'limiter_recovered',
-  'backup_made',
-  'backup_restored',
-  'backup_failed',
-  'descriptors_exhausted',
-  'descriptors_freed',
-] as const;
-const LIFE_EVENTS_MAX = 50;
-
-/** An event in the life of an instance, with the members of its line; `at` in Unix seconds. */
-export interface LifeEvent {
-  readonly at: number;
-  readonly event: (typeof LIFE_EVENTS)[number];
-  readonly line: Readonly<Record<string, unknown>>;
-}
+/** The service events that wait for the storage at most; the oldest are dropped. */
+const WAITING_MAX = 50;
 
 /** Creates the events, which feed the log and the metrics. */
 export function createEvents(sinks: EventSinks) {
   const failures = new FailureLog((line) => sinks.log.error(line));
-  const life: LifeEvent[] = [];
-  const telling = { ...sinks, log: keepingLife(sinks.log, life) };
+  const waiting: ServiceEvent[] = [];
+  const telling = { ...sinks, log: keepingEvents(sinks.log, waiting) };
   return {
-    /** The latest events in the life of this instance, newest first. */
-    life: (): readonly LifeEvent[] => life.toReversed(),
+    /** The service events of this instance that are not stored yet, oldest first; what stores them takes them out. */
+    waiting,
     ...requestEvents(sinks, failures),
     ...limitEvents(telling),
     ...storageEvents(telling),
@@ -126,11 +105,13 @@ type Line = Readonly<Record<string, unknown>>;
 type LineLog = Readonly<Record<'info' | 'warn' | 'error', (line: Line) => void>>;
 type LineSinks = Omit<EventSinks, 'log'> & { readonly log: LineLog };
 
-/** The log, with the latest of its lines that are in `LIFE_EVENTS` kept. */
-function keepingLife(log: Logger, life: LifeEvent[]): LineLog {
+/** The log, with its lines about the service as a whole kept until they are stored. */
+function keepingEvents(log: Logger, waiting: ServiceEvent[]): LineLog {
   const keep = (line: Line) => {
-    const event = LIFE_EVENTS.find((name) => name === line.event);
-    if (event && life.push({ at: Math.floor(Date.now() / 1_000), event, line }) > LIFE_EVENTS_MAX) life.shift();
+    const { event: name, err: _, ...members } = line;
+    const event = SERVICE_EVENTS.find((each) => each === name);
+    const at = Math.floor(Date.now() / 1_000);
+    if (event && waiting.push({ at, event, members }) > WAITING_MAX) waiting.shift();
     return line;
   };
   return {
@@ -189,7 +170,6 @@ function limitEvents({ log, metrics, redis }: LineSinks) {
       metrics.unsavedCounts.inc();
       if (!isReported(error)) log.error({ event: 'counts_not_saved', err: error });
     },
-    /** A request was counted in Redis. */
     requestCounted(durationMs: number) {
       metrics.countDuration.observe(durationMs / 1000);
     },
@@ -219,7 +199,6 @@ function limitEvents({ log, metrics, redis }: LineSinks) {
 
 function storageEvents({ log, metrics }: LineSinks) {
   return {
-    /** A batch of writes became durable. */
     batchStored({ size, durationMs, waiting }: StoredBatch) {
       metrics.commitBatch.observe(size);
       metrics.commitDuration.observe(durationMs / 1000);
@@ -282,7 +261,6 @@ function backupEvents({ log, metrics }: LineSinks) {
       metrics.backupTime.set(newest.at);
       metrics.backupBytes.set(newest.bytes);
     },
-    /** A backup was made and checked. */
     backupMade(made: { file: string; at: number; bytes: number; durationMs: number }) {
       metrics.backupTime.set(made.at);
       metrics.backupBytes.set(made.bytes);
@@ -342,7 +320,6 @@ function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
     certificateNotReloaded(error: unknown) {
       log.error({ event: 'certificate_not_reloaded', err: error });
     },
-    /** An operator made a change. */
     operatorChanged({ operator, action, target }: AuditEntry) {
       log.info({ event: 'operator_change', ...operator, action, target });
     },

@@ -5,7 +5,6 @@ const SECOND_MS = 1_000;
 /** Distinct causes within a second; further ones share their lines. */
 const CAUSES_MAX = 100;
 
-/** A line about a request that failed. */
 interface FailureLine {
   readonly requestId: string;
   readonly code?: string | undefined;

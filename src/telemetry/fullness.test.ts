@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { manualClock, untilTrue } from '../../test/kit/clock.ts';
+import { manualClock, untilEqual } from '../../test/kit/clock.ts';
 import { measureFullness } from './fullness.ts';
 
 test('how full the catalog is is measured at the start and every ten seconds, also after a failure', async (t) => {
@@ -27,9 +27,9 @@ test('how full the catalog is is measured at the start and every ten seconds, al
   await nextTurn();
   assert.equal(asked, 1);
   t.mock.timers.tick(1);
-  await untilTrue(() => asked === 2);
+  await untilEqual(() => asked, 2);
   for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   t.mock.timers.tick(10_000);
-  await untilTrue(() => told.length === 2);
+  await untilEqual(() => told.length, 2);
   assert.deepEqual(told[1], { categories: 3, ...part, ...bounds });
 });

@@ -5,7 +5,6 @@ import type { Events } from './events.ts';
 
 const MEASURE_INTERVAL_MS = 10_000;
 
-/** The bounds of the catalog. */
 interface Bounds {
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;

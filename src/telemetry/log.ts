@@ -11,7 +11,6 @@ const CLOSE_CHECK_INTERVAL_MS = 10;
 const ERROR_LEVEL = levels.values.error ?? 50;
 const KEY = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
 
-/** An open log. */
 export interface OpenLog {
   readonly log: Logger;
   /** Writes a preformatted JSON line, including its line feed. */

@@ -93,7 +93,7 @@ test('requests are selected by status, class, route and key, newest first, and f
 test('a refusal is kept with what both windows had left, and its reason', () => {
   const recent = new RecentRequests();
   const windows = { limit: 60, minute: { remaining: 0 }, day: { remaining: 7 } };
-  const refused = { ...answered('a', 429), code: 'rate_limit_exceeded', durationMs: 1.25, windows } as const;
+  const refused = { ...answered('a', 429), code: 'rate_limit_exceeded', durationMs: 1.250_4, windows } as const;
   recent.record(refused, 'key_1', 5);
   const { requestId, method, route, status, code } = refused;
   assert.deepEqual(recent.find('a'), {

@@ -19,7 +19,6 @@ export interface RecentRequest {
   readonly at: number;
   readonly keyId: string;
   readonly method: string;
-  /** The route's template. */
   readonly route: string;
   readonly status: number;
   readonly code: AnyErrorCode | undefined;
@@ -57,13 +56,11 @@ export class RecentRequests {
     (answered.status >= 400 ? this.#failed : this.#others).add(answered, { keyId, at, order: this.#count });
   }
 
-  /** The newest request with this id. */
   find(requestId: string): RecentRequest | undefined {
     const isSought = (request: Kept) => request.requestId === requestId;
     return this.#newest([this.#failed.newestFirst(), this.#others.newestFirst()], isSought, 1)[0];
   }
 
-  /** The requests that a query selects, newest first. */
   list({ limit, keyId, status, outcome, route }: RecentQuery): RecentRequest[] {
     const both = [this.#failed, this.#others];
     const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId)));

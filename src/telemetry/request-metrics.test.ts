@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from './metrics.ts';
-import { API_SIDE, RequestDurations } from './request-metrics.ts';
+import { API_SIDE, methodLabel, RequestDurations } from './request-metrics.ts';
 
 test('methods that no operation has share one series, however many callers invent', () => {
   const durations = new RequestDurations();
@@ -17,6 +17,8 @@ test('methods that no operation has share one series, however many callers inven
     ['other', 4],
     ['', 1],
   ]);
+  const own = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'];
+  assert.deepEqual(own.map(methodLabel), own);
 });
 
 test('a duration is in the class whose bound it does not exceed, and classes are told cumulatively', async () => {

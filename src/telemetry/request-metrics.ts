@@ -13,10 +13,8 @@ export interface Side {
   readonly api: 'true' | 'false';
 }
 
-/** The labels of requests to the API. */
 export const API_SIDE = { listener: 'public', api: 'true' } as const satisfies Side;
 
-/** The requests of one method, route and status. */
 export interface RequestSeries {
   readonly labels: Side & { readonly method: string; readonly route: string; readonly status: number };
   /** Requests per bucket, not cumulative; the last is +Inf. */
@@ -47,7 +45,6 @@ export class RequestDurations {
     for (const ofRoute of this.#series.values()) yield* ofRoute;
   }
 
-  /** Starts a series at 0. */
   declare(labels: RequestSeries['labels']): void {
     this.#find(labels);
   }

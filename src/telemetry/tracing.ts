@@ -10,7 +10,6 @@ const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16
 interface TracedRequest {
   readonly request: { readonly method?: string | undefined; readonly headers: Readonly<Record<string, unknown>> };
   readonly requestId: string;
-  /** The route's template. */
   readonly route: string;
   /** The id of the caller's key, once it is known. */
   readonly keyId: string | undefined;

@@ -36,13 +36,11 @@ interface Counting extends Writable<UsageCounts> {
   last: number;
 }
 
-/** The usage of a key. */
 export interface UsedRoute {
   readonly method: string;
   readonly route: string;
 }
 
-/** Stores the usage of one transaction. */
 type Part = (usage: UsageStorage) => Promise<void>;
 
 export interface UsageRecorderOptions {
@@ -208,7 +206,6 @@ function addTo(sums: Counting[], more: readonly Counting[]): void {
   }
 }
 
-/** The usage of a key on all its routes. */
 function recordOf(keyId: string, routes: readonly Counting[]): UsageRecord {
   const sum = { keyId, ...NO_USAGE, first: Number.POSITIVE_INFINITY, last: 0 };
   for (const each of routes) add(sum, each);

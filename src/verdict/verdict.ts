@@ -3,15 +3,12 @@ export interface Verdict {
   readonly id: string;
   /** `skipped`: not judged; `error`: could not be tried, though it should have been. */
   readonly verdict: 'passed' | 'failed' | 'skipped' | 'error';
-  /** The rule, in a sentence. */
   readonly sentence: string;
   /** One line: the fault that was seen, or the reason why it was not judged; empty for `passed`. */
   readonly message: string;
-  /** The evidence, line by line. */
   readonly details: readonly string[];
 }
 
-/** The verdicts of one run. */
 export interface Suite {
   readonly name: string;
   readonly verdicts: readonly Verdict[];

@@ -3,13 +3,10 @@ import { countOf, type Suite, type Verdict } from './verdict.ts';
 const KINDS = ['passed', 'failed', 'error', 'skipped'] as const;
 const DETAIL_INDENT = '      ';
 
-/** The words of a text report for the kinds of verdict. */
 type Words = Readonly<Record<Verdict['verdict'], string>>;
 
-/** The usual words. */
 const WORDS: Words = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'skipped' };
 
-/** Marks text for a terminal. */
 export interface Style {
   bad(text: string): string;
   good(text: string): string;

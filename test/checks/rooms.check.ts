@@ -38,6 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'node:crypto',
     'node:fs',
     'node:module',
+    'node:os',
     'node:timers/promises',
     'node:util',
   ],

@@ -185,7 +185,10 @@ describe('the client', () => {
     const key = 'petcat_test_secret';
     for (const [options, message] of [
       [undefined, /^apiKey is missing|^baseUrl is missing/],
-      [{ baseUrl: undefined }, /^baseUrl is missing: pass the address of the service, which ends in \/v1$/],
+      [
+        { baseUrl: undefined },
+        /^baseUrl is missing: pass the address of the service, which ends in \/v1, or set PET_CATALOG_URL$/,
+      ],
       [{ baseUrl: '127.0.0.1:8080/v1' }, /^baseUrl must begin with http/],
       [{ baseUrl: 'localhost:8080/v1' }, /^baseUrl must begin with http/],
       [{ baseUrl: 'ftp://h/v1' }, /^baseUrl must begin with http/],
@@ -286,11 +289,11 @@ describe('the client', () => {
       .catch((error) => error);
     assert.match(
       missing.stack,
-      /^ApiError: getCategory: There is no category "999999" \(not_found\)\n +at .*calls\.test\.ts/,
+      /^ApiError: getCategory: There is no category "999999"; list them all to find one \(not_found\)\n +at .*calls\.test\.ts/,
     );
     assert.deepEqual(JSON.parse(JSON.stringify(missing)), {
       name: 'ApiError',
-      message: 'getCategory: There is no category "999999" (not_found)',
+      message: 'getCategory: There is no category "999999"; list them all to find one (not_found)',
       code: 'not_found',
       status: 404,
       requestId: missing.requestId,

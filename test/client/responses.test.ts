@@ -204,3 +204,24 @@ describe('a call of the client', () => {
     assert.ok(errors[1] instanceof TimeoutError && errors[2] instanceof ApiError);
   });
 });
+
+test('the wait that an error tells is what is left of it, in whole seconds', () => {
+  const refusal = {
+    code: 'rate_limit_exceeded',
+    message: 'No',
+    status: 429,
+    requestId: 'r',
+    headers: new Headers(),
+    retryAfter: 2,
+    at: 10_000,
+  } as const;
+  for (const [passedMs, left] of [
+    [0, 2],
+    [500, 2],
+    [1_000, 1],
+    [5_000, 1],
+  ] as const) {
+    const { retryAfter, retryAt } = new ApiError('getPet', refusal, 10_000 + passedMs);
+    assert.deepEqual([retryAfter, retryAt?.getTime()], [left, 12_000]);
+  }
+});

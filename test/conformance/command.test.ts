@@ -110,7 +110,7 @@ describe('pet-catalog conformance', () => {
       [[service.url, '--key', 'x', '--skip', 'none'], /--skip is "none"/],
       [[service.url, '--key', 'x', '--repeat', '0'], /--repeat is "0"/],
       [[service.url, '--key', 'x', '--plan', 'huge'], /--plan/],
-      [[service.url, '--key', 'x', '--json', '--tap'], /--json, --junit and --tap exclude each other/],
+      [[service.url, '--key', 'x', '--json', '--tap'], /--json, --junit and --tap cannot be combined/],
     ] as const) {
       const { code, stdout, stderr } = await conformance(...args);
       assert.deepEqual([code, stdout], [2, ''], stderr);

@@ -7,9 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Client } from '../../src/conformance/client.ts';
+import { shown } from '../../src/conformance/exchange.ts';
+import { Trial } from '../../src/conformance/trial.ts';
 import { HONEST } from '../kit/conformance/honest.ts';
-import { judgeMake, MAIN_KEY, type Make, openMake } from '../kit/conformance/stranger.ts';
-import { WRONG } from '../kit/conformance/wrong.ts';
+import { fixedWindow, judgeMake, MAIN_KEY, type Make, openMake } from '../kit/conformance/stranger.ts';
+import { admitting, changing, header, telling, WRONG } from '../kit/conformance/wrong.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -40,6 +42,215 @@ describe('the referee blames, by the right rule,', () => {
       );
     });
   }
+});
+
+/** A refusal in the words of our interface, with other members. */
+const refusing = (more: object) =>
+  changing((made) => {
+    if (made.status === 429) made.body = { code: 'rate_limit_exceeded', message: 'No', status: 429, ...more };
+  });
+/** Bans after so many refusals in a row, those of the first two seconds aside. */
+const banningAfter = (refusals: number) =>
+  changing((made, { key, now, state: { memory } }) => {
+    if (key === MAIN_KEY) return;
+    if (made.status !== 429) [memory.since, memory.refused] = [now, 0];
+    else if (now >= (memory.since ?? 0) + 2) {
+      memory.refused = (memory.refused ?? 0) + 1;
+      if (memory.refused > refusals) made.body = { code: 'key_banned', message: 'No', status: 429 };
+    }
+  });
+/** GET /rate_limit, free of charge, whose day counts so many more than were admitted. */
+const counting = (more: number): Make => ({
+  limiter(key, limit, now, state) {
+    state.memory[key] = state.counters.get(key)?.[1] ?? 0;
+    return fixedWindow(key, limit, now, state);
+  },
+  changes(made, { path, key, state }) {
+    if (path !== '/rate_limit') return;
+    const [ends = 0] = state.counters.get(key) ?? [];
+    const used = state.memory[key] ?? 0;
+    state.counters.set(key, [ends, used]);
+    made.status = 200;
+    made.headers['x-ratelimit-remaining'] = (key === MAIN_KEY ? 1_000 : 60) - used;
+    made.body = {
+      plan: 'free',
+      minute: { remaining: 60 - used },
+      day: { limit: 99, remaining: 99 - used - more },
+      ban: null,
+    };
+  },
+});
+const began = ({ now }: { now: number }, { memory }: { memory: Record<string, number> }) => {
+  memory.began ??= Math.floor(now);
+  return memory.began;
+};
+
+/** The headers of the IETF draft, with another policy for the minute. */
+const drafted = (policy: string) =>
+  changing(({ headers, status }, { now }) => {
+    if (status >= 500) return;
+    const { 'x-ratelimit-limit': limit, 'x-ratelimit-remaining': left, 'x-ratelimit-reset': reset } = headers;
+    headers['ratelimit-policy'] = `"minute";q=${limit};${policy}, "day";q=9999;w=86400`;
+    headers.ratelimit = `"minute";r=${left};t=${Number(reset) - Math.floor(now)}, "day";r=9998;t=9`;
+  });
+/** Keeps the id of a request, and gives another one to what has none that may be kept. */
+const naming = (other: string) =>
+  changing(({ headers }, { request }) => {
+    const { 'x-request-id': id } = request.headers;
+    headers['x-request-id'] = / /.test(`${id}`) ? other : `${id}`;
+  });
+
+/** The codes of our interface, but for a 415. */
+const coding = (of415: string) =>
+  changing((made, { request }) => {
+    const codes: Record<number, string> = {
+      400: 'validation_failed',
+      401: request.headers.authorization ? 'invalid_api_key' : 'missing_api_key',
+      404: 'not_found',
+      405: 'method_not_allowed',
+      413: 'payload_too_large',
+      415: of415,
+    };
+    if (request.headers['content-type'] === 'text/plain') made.status = 415;
+    const code = codes[made.status];
+    if (code) made.body = { code, message: 'No', status: made.status };
+  });
+/** Refuses names in creates; a pattern is of the body as it was sent. */
+const refusingNames = (...patterns: RegExp[]): Make => ({
+  validates: (body) => (patterns.some((pattern) => pattern.test(body)) ? false : undefined),
+});
+const EMPTY = /"name":""/;
+const [WHITE, NUL, LINE_FEED, LONG] = [/"name":" \u3000"/, /\\u0000/, /\\n/, /"name":"[^"]{256}"/];
+/** Lists these besides what was created. */
+const listingAlso = (...ids: number[]): Make => ({
+  listed: (categories) => [...ids.map((id) => ({ id, name: 'old' })), ...categories],
+});
+/** A pet that is announced to end at a moment, by a release of July 2025. */
+const ending = (sunset: number) =>
+  changing(({ headers }, { path }) => {
+    if (path !== '/pets/1') return;
+    headers.deprecation = '@1752000000';
+    headers.sunset = new Date(sunset * 1_000).toUTCString();
+    headers.link = '</v1/pets?ids=1>; rel="successor-version"';
+  });
+/** A category by its id, and its create, with this validator. */
+const validated = (etag: string) =>
+  changing((made, { path }) => {
+    if (/^\/categories\/\d+$/.test(path)) made.status = 200;
+    made.headers.etag = etag;
+  });
+const cached = (of404: string) =>
+  changing(({ headers, status }) => {
+    headers['cache-control'] = status === 404 ? of404 : 'no-store';
+    headers['x-content-type-options'] = 'nosniff';
+  });
+
+/** Rules with a bound: a make that keeps to it, and one that is just beyond. */
+const BOUNDS: readonly (readonly [rule: string, kept: Make, broken: Make, isFull?: true])[] = [
+  ['limits.429-over-limit', {}, admitting(-1)],
+  ['limits.window-60s', telling(({ reset }) => ({ reset: reset + 1 })), telling(({ reset }) => ({ reset: reset + 2 }))],
+  ['limits.window-60s', telling(({ reset }) => ({ reset: reset - 1 })), telling(({ reset }) => ({ reset: reset - 2 }))],
+  ['limits.retry-after-reaches-reset', {}, header([429], 'retry-after', (wait) => wait + 1)],
+  [
+    'limits.refusals-extend-nothing',
+    {},
+    changing((made, asked) => {
+      if (made.status === 429)
+        made.headers['x-ratelimit-reset'] =
+          (began(asked, asked.state) + 90 - (asked.now - began(asked, asked.state))) | 0;
+    }),
+  ],
+  ['limits.429-error', refusing({}), refusing({ message: 1 })],
+  ['limits.429-error', refusing({}), refusing({ status: 400 })],
+  ['limits.rate-limit-operation', counting(0), counting(1)],
+  ['limits.every-operation', counting(0), {}],
+  [
+    'limits.window-opens-again',
+    {},
+    changing((made, asked) => {
+      if (asked.now >= began(asked, asked.state) + 60)
+        made.headers['x-ratelimit-reset'] = Number(made.headers['x-ratelimit-reset']) - 1;
+    }),
+    true,
+  ],
+  ['limits.ietf-pair', drafted('w=60'), drafted('w=61')],
+  ['http.request-id', naming('x'), naming('')],
+  ['http.etag-of-one', validated('"1"'), validated('W/"1"')],
+  ['http.cache-control', cached('no-store'), cached('no-cache')],
+  ['deprecation.headers', ending(1_752_000_001), ending(1_751_999_999)],
+  ['list.200-array', {}, changing((made, { method }) => method === 'GET' && Object.assign(made, { body: '[] x' }))],
+  ['errors.codes', coding('unsupported_media_type'), coding('validation_failed')],
+  ['errors.shape', {}, changing((made, { body }) => body === '{"name":' && Object.assign(made, { body: '<html>' }))],
+  ['auth.bearer-only', {}, { knows: (sent) => sent?.startsWith('Basic ') || undefined }],
+  ['auth.bearer-only', {}, { knows: (sent) => sent === MAIN_KEY || undefined }],
+  ['auth.401-invalid', {}, { knows: (sent) => sent === `Bearer ${MAIN_KEY.slice(0, -1)}` || undefined }],
+  ['auth.401-alike', {}, header([401], 'www-authenticate', (_, { key }) => `Bearer realm="${key.length > 9}"`)],
+  ['create.400-empty-name', refusingNames(EMPTY, WHITE), refusingNames(EMPTY)],
+  ['create.400-long-name', refusingNames(LONG), refusingNames(/"name":"[^"]{257}"/)],
+  ['create.400-control-characters', refusingNames(NUL, LINE_FEED), refusingNames(NUL)],
+  ['create.400-bad-json', {}, { validates: (body) => body === '' || undefined }],
+  ['create.400-invalid-values', {}, { validates: (body) => body === '{"name":true}' || undefined }],
+  [
+    'create.id-integer',
+    { store: (made) => ({ ...made, id: 2n ** 62n }) },
+    { store: (made) => ({ ...made, id: 2n ** 64n }) },
+  ],
+  ['create.ids-unique', listingAlso(900, 901), listingAlso(900, 901, 900)],
+  [
+    'create.ids-unique',
+    listingAlso(900),
+    { ...listingAlso(900), store: (made) => (made.id === 3 ? { ...made, id: 900 } : made) },
+  ],
+  ['bans.repeated-refusals', banningAfter(60), banningAfter(59), true],
+  ['bans.repeated-refusals', banningAfter(60), banningAfter(64), true],
+  [
+    'limits.401-no-quota',
+    header([401], 'x-ratelimit-reset', (reset) => reset - 5),
+    header([401], 'x-ratelimit-reset', (reset) => reset - 6),
+  ],
+  [
+    'limits.401-no-quota',
+    header([401], 'x-ratelimit-reset', (reset) => reset + 5),
+    header([401], 'x-ratelimit-reset', (reset) => reset + 6),
+  ],
+];
+
+describe('what is just beyond the bound of a rule is blamed, and the bound is not, by', () => {
+  for (const [index, [rule, kept, broken, isFull = false]] of BOUNDS.entries()) {
+    test(`${rule} (${index + 1})`, async () => {
+      const verdictOn = async (make: Make) => {
+        const { report } = await judgeMake(make, { isFull, only: [rule] });
+        return report.rules.map(({ verdict, seen, reason }) => [verdict, seen ?? reason]);
+      };
+      assert.deepEqual(await verdictOn(kept), [['passed', null]]);
+      assert.equal((await verdictOn(broken))[0]?.[0], 'failed');
+    });
+  }
+});
+
+test('a key is masked wherever it stands, and each command that sends a request again is one for a shell', async () => {
+  const twice: Make = { knows: (sent) => sent?.includes(', ') || undefined };
+  const { report } = await judgeMake(twice, { only: ['auth.bearer-only'] });
+  const [exchange] = report.rules[0]?.exchanges ?? [];
+  assert.match(exchange?.request ?? '', /^authorization: Bearer \*\*\*, Bearer \*\*\*$/m);
+  assert.ok(!JSON.stringify(report).includes(MAIN_KEY));
+  const sent = { method: 'POST', path: '/x', headers: { a: "it's" }, body: "'" };
+  const { curl } = shown(sent, undefined, (path) => path);
+  assert.equal(curl, `curl -sS -i -X POST '/x' -H 'a: it'\\''s' --data-raw ''\\'''`);
+});
+
+test('no more than forty categories are created', async () => {
+  await using server = await openMake({});
+  using client = new Client(new URL(server.url));
+  const keys = { key: MAIN_KEY, limitedKey: undefined, otherEnvironmentKey: undefined };
+  const pace = { now: () => 0, wait: async () => {} };
+  const trial = new Trial(client, { keys, pace, isFull: true, concurrency: 1 });
+  const creates = Array.from({ length: 41 }, () => trial.post({ name: trial.newName() }));
+  const settled = await Promise.allSettled(creates);
+  assert.deepEqual(
+    settled.filter(({ status }) => status === 'rejected').map((each) => `${(each as PromiseRejectedResult).reason}`),
+    ['Error: 40 categories were created'],
+  );
 });
 
 test('a server that fails one in twenty gets one verdict in ten runs', async () => {

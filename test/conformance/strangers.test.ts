@@ -84,8 +84,8 @@ describe('the referee blames', () => {
     });
   }
 
-  test('a server that ends at a request without a body, in one sentence', async () => {
-    await using server = await peer('node-no-store');
+  test('a server that hangs up on every request, in one sentence', async () => {
+    await using server = await open((request) => request.socket.destroy());
     await assert.rejects(failures(server.url, ofPeers), NoServer);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KEY_PATTERN } from '../../src/catalog/api-key.ts';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { fillWithLife } from '../kit/console/life.ts';
 import { ACTOR, type SignedIn, send, signIn } from '../kit/console/visitor.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
@@ -89,7 +89,7 @@ test('plan, limits, name, scopes and expiry of a key are changed, each only if i
 
   const changed = await operator.post(path, { ...same, plan: 'pro', expires: '2026-01-01' });
   assert.match(changed.headers.get('location') ?? '', /done=changed$/);
-  await untilTrue(async () => (await service.call(secret, '/rate_limit')).headers.get('x-ratelimit-limit') === '300');
+  await untilEqual(async () => (await service.call(secret, '/rate_limit')).headers.get('x-ratelimit-limit'), '300');
   const [entry] = await service.storage.audit.list({ since: 0, limit: 1, target: key.id });
   const limits = { minute: 300, day: 10_000 };
   const expiresAt = Date.UTC(2026, 0, 1, 23, 59, 59) / 1000;
@@ -147,10 +147,25 @@ test('when two operators change a key at once, the second is shown the first one
   assert.deepEqual([found?.plan, found?.name], ['pro', 'renamed']);
 });
 
+test('the form of a key has what it has, and limits only where they are its own', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  const form = async (wanted: Parameters<typeof service.issue>[0]) => {
+    const { key } = await service.issue({ ...wanted, expiresAt: Date.UTC(2026, 2, 4) / 1_000 });
+    const text = await operator.page(`/keys/${key.id}/edit`);
+    return ['perMinute', 'perDay', 'expires'].map(
+      (name) => new RegExp(`<input[^>]* name="${name}"[^>]* value="([^"]*)"`).exec(text)?.[1],
+    );
+  };
+  assert.deepEqual(await form({ plan: 'enterprise', limits: { minute: 7, day: 70 } }), ['7', '70', '2026-03-04']);
+  assert.deepEqual(await form({ plan: 'pro' }), ['', '', '2026-03-04']);
+});
+
 test('after a rotation both keys work until the grace ends; after a revocation none does', async () => {
   await using service = await testService();
   const { key, secret: old } = await service.issue();
   let operator = await signIn(service);
+  assert.match(await operator.page(`/keys/${key.id}/rotate`), /<option value="86400" selected>24 hours</);
   const rotated = await operator.post(`/keys/${key.id}/rotate`, { grace: '3600' });
   const secret = shownSecret(await rotated.text());
   const status = async (each: string) => (await service.call(each, '/rate_limit')).status;
@@ -163,7 +178,7 @@ test('after a rotation both keys work until the grace ends; after a revocation n
 
   assert.match(await operator.page(`/keys/${key.id}/revoke`), /made no requests/);
   assert.match((await operator.post(`/keys/${key.id}/revoke`)).headers.get('location') ?? '', /done=revoked$/);
-  await untilTrue(async () => (await status(secret)) === 401);
+  await untilEqual(() => status(secret), 401);
   for (const action of ['edit', 'rotate', 'revoke']) {
     assert.equal((await operator.get(`/keys/${key.id}/${action}`)).status, 409);
   }

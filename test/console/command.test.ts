@@ -51,7 +51,9 @@ test('`console login` prints the port of the running service, from whichever set
 
 test('the settings page marks what is not the default, and says where it came from', async () => {
   using folder = temporaryFolder();
-  await using service = await serveProcess(['--operator-port', '0', '--ban-after-refusals', '9'], { cwd: folder.path });
+  const env = { REDIS_URL: 'redis://:s3cret@127.0.0.1:1/1', INSTANCES: '2' };
+  const flags = ['--operator-port', '0', '--ban-after-refusals', '9'];
+  await using service = await serveProcess(flags, { cwd: folder.path, env });
   await untilTrue(() => service.output.stderr.includes('operatorUrl'));
   const { stdout } = await run(['console', 'login'], { cwd: folder.path });
   const { origin, searchParams } = new URL(stdout.trim());
@@ -64,6 +66,8 @@ test('the settings page marks what is not the default, and says where it came fr
     changed,
     /BAN_AFTER_REFUSALS<\/code> <span class="badge good">changed<\/span>.*<code>9<\/code>.*--ban-after-refusals/s,
   );
+  assert.match(changed, /redis:\/\/:\*\*\*@127\.0\.0\.1:1\/1/);
+  assert.ok(!text.includes('s3cret') && !service.output.stderr.includes('s3cret'));
   assert.match(same, /<code>CATEGORIES_MAX<\/code><span.*default/s);
   assert.doesNotMatch(same, /changed<\/span>|BAN_AFTER_REFUSALS/);
   assert.equal(await service.end('SIGTERM'), 0);

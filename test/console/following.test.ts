@@ -79,7 +79,7 @@ test(
     await page.fill('.look-up input', ids[1] ?? '');
     await page.press('.look-up input', 'Enter');
     await page.waitForSelector('.facts:has-text("2026-01-01 14:02:00")');
-    await page.click('text=Change the plan');
+    await page.click('.key-now >> text=Change');
     await page.waitForSelector('#plan');
   },
 );

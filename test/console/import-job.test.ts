@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
 import type { Storage } from '../../src/catalog/storage.ts';
 import { Imports } from '../../src/operator/catalog/import-job.ts';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { ACTOR, send, signIn } from '../kit/console/visitor.ts';
 import { testService } from '../kit/service.ts';
 
@@ -34,7 +34,7 @@ test('imports run one at a time and report their progress and errors', async () 
   end = Promise.withResolvers();
   const full = start();
   end.reject(new CatalogError('catalog_full', 'The catalog is full'));
-  await untilTrue(async () => imports.find(full)?.failure === 'Nothing was imported. The catalog is full');
+  await untilEqual(() => imports.find(full)?.failure, 'Nothing was imported. The catalog is full');
   assert.equal(defects.length, 0);
 
   end = Promise.withResolvers();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { suiteBrowser } from '../kit/chromium.ts';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { browse, browseSignedIn, DESKTOP, draw, faults, openConsole } from '../kit/console/browsing.ts';
 import { fillWithLife, pagesOf } from '../kit/console/life.ts';
 import { run, serveProcess } from '../kit/process.ts';
@@ -60,7 +60,7 @@ test('a ban appears without a reload, is explained, and is lifted with two click
   await page.click('text=Lift the ban');
   await page.waitForSelector('.notice:has-text("The ban was lifted")');
   service.clock.advance(60);
-  await untilTrue(async () => (await service.call(secret, '/categories')).status === 200);
+  await untilEqual(async () => (await service.call(secret, '/categories')).status, 200);
 });
 
 test('a key is created, copied, used, changed, rotated and revoked', needsBrowser, async () => {
@@ -95,13 +95,13 @@ test('a key is created, copied, used, changed, rotated and revoked', needsBrowse
   await page.selectOption('#grace', '0');
   await page.click('button:has-text("Create the new key")');
   const rotated = await page.inputValue('#secret');
-  await untilTrue(async () => (await service.call(secret, '/categories')).status === 401);
+  await untilEqual(async () => (await service.call(secret, '/categories')).status, 401);
   assert.equal((await service.call(rotated, '/categories')).status, 200);
   await page.click('text=page of the key');
   await page.click('.button:has-text("Revoke")');
   await page.click('button:has-text("Revoke the key")');
   await page.waitForSelector('.badge:has-text("revoked")');
-  await untilTrue(async () => (await service.call(rotated, '/categories')).status === 401);
+  await untilEqual(async () => (await service.call(rotated, '/categories')).status, 401);
   assert.deepEqual(complaints, []);
 });
 

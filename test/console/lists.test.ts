@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { secretRecord } from '../../src/catalog/api-key.ts';
 import { ALL_KEYS } from '../../src/catalog/usage.ts';
+import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { type TestService, testService } from '../kit/service.ts';
@@ -146,8 +147,29 @@ test('the audit is filtered by time, actor, action and target, paged, and folded
   assert.deepEqual(await actions('/audit?actor=operator'), ['console.open']);
   assert.deepEqual(await actions('/audit?action=key.create&actor=test'), ['key.create']);
   assert.deepEqual(await actions(`/audit?target=${key.id}&action=console.open`), []);
+  await service.storage.keys.update(key.id, { owner: 'cus_1' }, { actor: 'root', via: 'cli' });
+  assert.match(await operator.page('/audit'), /<li>owner: <ins><bdi>cus_1<\/bdi><\/ins><\/li>/);
+  const now = service.clock.now().unix;
+  await storeBan(service.storage, { keyId: key.id, startedAt: now, endsAt: now + 60, level: 1, reason: 'hasty' });
+  await service.storage.keys.lift(key.id, now, { actor: 'root', via: 'cli' });
+  const lifted = await operator.page('/audit?action=ban.lift');
+  assert.match(lifted, new RegExp(`<a href="/console/keys/${key.id}"><code>${key.id}</code></a>`));
   const created = await operator.page('/audit?action=key.create');
   assert.match(created, /<summary><ins><bdi>first<\/bdi><\/ins>, <ins><bdi>free<\/bdi><\/ins><\/summary><ul/);
+});
+
+test('the audit is that of the last thirty days unless more is asked for', async () => {
+  await using service = await testService();
+  await service.issue();
+  for (const [days, isListed] of [
+    [29, true],
+    [2, false],
+  ] as const) {
+    service.clock.advance(days * DAY_SECONDS);
+    const operator = await signIn(service);
+    assert.equal((await operator.page('/audit?actor=test')).includes('key.create</code>'), isListed);
+    assert.ok((await operator.page('/audit?actor=test&since=all')).includes('key.create</code>'));
+  }
 });
 
 test('the audit that the filters select is there as CSV', async () => {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { pino } from 'pino';
 import { CatalogError } from '../../src/catalog/error.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
-import { signIn } from '../kit/console/visitor.ts';
+import { type SignedIn, signIn } from '../kit/console/visitor.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
@@ -37,7 +40,7 @@ test('every chart and table of a page has the range of the address, and tells th
       const [, said] = new RegExp(`id="${id}-heading">[^<]*<small>in ([^<]*)<`).exec(text) ?? [];
       assert.equal(said, words, `${id} at ${range}`);
     }
-    assert.match(text, new RegExp(`href="/console\\?range=${range}" aria-current="true"`));
+    assert.match(text, new RegExp(`href="/console\\?range=${range}#range-links" aria-current="true"`));
     const legend = /<p class="legend" id="requests-legend"[^>]*>(.*?)<\/p>/.exec(text)?.[1] ?? '';
     assert.deepEqual(
       [...legend.matchAll(/>([^<]+)</g)].map(([, said]) => said),
@@ -77,8 +80,6 @@ test('the last backup is shown with its age and size, and so is that it is overd
   const told = async () => /<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(await operator.page(''))?.[1] ?? '';
   assert.match(await told(), /not scheduled/);
   metrics.diskFreeBytes.set(2 ** 40);
-  const sound = await operator.page('');
-  assert.ok(sound.indexOf('id="health"') > sound.indexOf('id="tiles"'));
   metrics.backupInterval.set(86_400);
   assert.match(await told(), /none yet<\/span> One is due every 24 h/);
   const now = service.clock.now().unix;
@@ -94,44 +95,88 @@ test('the last backup is shown with its age and size, and so is that it is overd
   metrics.backupFailures.inc();
   const again = await signIn(service);
   const whole = await again.page('');
-  assert.ok(whole.indexOf('id="health"') < whole.indexOf('id="tiles"'), 'health comes first when something is wrong');
+  assert.ok(whole.indexOf('id="health"') < whole.indexOf('id="tiles"'), 'health comes first');
   const late = /<dt>Last backup<\/dt><dd>(.*?)<\/dd>/s.exec(await again.page(''))?.[1] ?? '';
   assert.match(late, /overdue<\/span> <strong>2 days old<\/strong>.*Failed attempts since the start: 1/);
 });
 
+/** The events on the overview: the tone and the words of each. */
+async function timeline(operator: SignedIn): Promise<string[]> {
+  const [section = ''] = /<section id="timeline".*?<\/section>/s.exec(await operator.page('')) ?? [];
+  return [
+    ...section.matchAll(/<span class="badge (\w+)"><time class="utc" datetime="[^"]*Z">.*?<\/span> (.*?)<\/li>/g),
+  ].map(([, tone, words]) => `${tone}: ${words}`);
+}
+
 test('the overview has a timeline of what failed, recovered, was backed up and started, newest first', async () => {
   await using service = await testService();
-  const { metrics } = service;
   const log = pino({ level: 'silent' });
-  const events = createEvents({ log, write: () => {}, accessLog: 'none', metrics });
+  const events = createEvents({ log, write: () => {}, accessLog: 'none', metrics: service.metrics });
   const operator = await signIn(service);
   assert.match(await operator.page(''), /<section id="timeline".*?None yet\.<\/p>/s);
-  const told = async () => {
-    service.events.happened.splice(0, Number.POSITIVE_INFINITY, ...events.life());
-    const [section = ''] = /<section id="timeline".*?<\/section>/s.exec(await operator.page('')) ?? [];
-    return [
-      ...section.matchAll(/<span class="badge (\w+)"><time class="utc" datetime="[^"]*Z">.*?<\/span> (.*?)<\/li>/g),
-    ].map(([, tone, words]) => `${tone}: ${words}`);
-  };
-  events.serviceStarted({ url: '', operatorUrl: '', environment: 'production', version: '1.2.3' });
+  const happen = () => service.events.waiting.push(...events.waiting.splice(0));
+  const started = (version: string) =>
+    events.serviceStarted({ url: '', operatorUrl: '', environment: 'production', version });
+  started('1.2.3');
   events.storageFailing('write', { database: 'x.db', failure: 'full', error: new Error('no') });
   events.storageRecovered('write');
   events.backupMade({ file: 'x', at: 1, bytes: 2, durationMs: 3 });
   events.backupFailed('<no> room');
   events.certificateReloaded();
-  assert.deepEqual(await told(), [
+  happen();
+  const first = [
     'danger: A backup failed: &lt;no&gt; room',
     'good: A backup was made and checked',
     'good: The database recovered: writes again',
     'danger: The database failed: no writes (the disk is full; make room)',
     'good: Started, version 1.2.3',
-  ]);
+  ];
+  assert.deepEqual(await timeline(operator), first);
+  events.serviceStopping();
+  happen();
+  await service.restart();
+  started('1.3.0');
+  started('1.3.0');
+  happen();
+  const afterwards = [
+    'good: Started, version 1.3.0; it had not been stopped',
+    'good: Started, version 1.3.0; it was 1.2.3 before',
+    'good: Stopped',
+  ];
+  assert.deepEqual(await timeline(operator), [...afterwards, ...first]);
+  assert.deepEqual(await service.storage.audit.list({ since: 0, limit: 9, action: 'started' }), []);
+  assert.match(await operator.page('/audit?target=service&since=all'), /<code>stopping<\/code>.*version: .*1\.2\.3/s);
+  assert.doesNotMatch(await operator.page('/audit?since=all'), /<code>stopping<\/code>/);
   for (let index = 0; index < 60; index += 1) events.backupFailed(`${index}`);
+  assert.equal(events.waiting.length, 50);
+});
+
+test('the timeline tells of a kill, and of a backup that was restored', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path };
+  {
+    await using killed = await serveProcess([], options);
+    assert.equal((await run(['backup', 'pets.db'], options)).code, 0);
+    await killed.end('SIGKILL');
+  }
+  assert.equal((await run(['restore', 'pets.db'], options)).code, 0);
+  await using _again = await serveProcess([], options);
+  const time = manualClock();
+  const file = join(folder.path, 'data/pet-catalog.db');
+  const bounds = { categoriesMax: 9, categoriesBytesMax: 9_000 };
+  await using storage = await openStorage({ engine: 'sqlite', file }, { time, ...bounds }, 'read');
+  const entries = await storage.audit.list({ since: 0, limit: 9, target: 'service' });
   assert.deepEqual(
-    await told(),
-    Array.from({ length: 10 }, (_, index) => `danger: A backup failed: ${59 - index}`),
+    entries
+      .map(({ operator, action, after }) => [operator.via, action, after])
+      .filter(([, action]) => action !== 'started'),
+    [['cli', 'database_restored', { backup: 'pets.db' }]],
   );
-  assert.equal(events.life().length, 50);
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['started', 'database_restored', 'started'],
+  );
+  assert.equal(entries[0]?.operator.actor, hostname());
 });
 
 test('the overview shows what doctor complains of, problems first, and never waits for it', async () => {
@@ -182,7 +227,7 @@ test('a running service shows the findings of the command doctor, found in a thr
     told = /<dt>Checks<\/dt><dd>(.*?)<\/dd>/s.exec(text)?.[1] ?? '';
     return told !== '' && !told.includes('Being checked');
   });
-  if (complaints.length === 0) assert.match(told, new RegExp(`nothing to do</span> ${findings.length} checks passed`));
+  if (complaints.length === 0) assert.match(told, new RegExp(`nothing to do</span> ${findings.length} checks? passed`));
   else assert.match(told, new RegExp(`${complaints.length} of ${findings.length} checks complain`));
 });
 

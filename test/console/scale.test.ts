@@ -16,7 +16,7 @@ const PAGE_BYTES_MAX = 256 * 1024;
 const ROUNDS = 5;
 const DAY_SECONDS = 86_400;
 
-test('every page stays short and fast with much data', { timeout: 600_000 }, async (t) => {
+test('every page stays short and fast with much data', async (t) => {
   await using service = await testService();
   const { database } = service.config;
   if (database.engine !== 'sqlite') return t.skip('it is filled by writing the file of an embedded database');

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/alerts.yaml', import.meta.url));
 const noPromtool = missingPrograms('promtool');
-const STEP_SECONDS = 15;
+const STEP_SECONDS = 30;
 const BEGINS_SECONDS = 10 * 60;
 const ENDS_SECONDS = 40 * 60;
 const LAST_SECONDS = 50 * 60;

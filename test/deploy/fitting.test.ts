@@ -5,10 +5,12 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { ERROR_CODES } from '../../src/catalog/error.ts';
+import { SETTINGS } from '../../src/config.ts';
 import { STATUS_OF } from '../../src/http/errors.ts';
 import { BODY_BYTES_MAX } from '../../src/http/transport/body.ts';
 import { URL_CHARACTERS_MAX } from '../../src/http/transport/request-head.ts';
 import { parseDuration } from '../../src/stdx/duration.ts';
+import { parseContainerfile } from '../kit/deploy/containerfile.ts';
 import { testService } from '../kit/service.ts';
 
 /** The numbers of the files in deploy/ fit those of the service, and each other's. */
@@ -45,6 +47,17 @@ test('idle connections of the proxies end before those of the service, and their
     `${before} of ${idle} s`,
   );
   assert.deepEqual([seconds(SITE, 'keepalive_timeout'), seconds(CADDY, 'idle')], [idle, idle]);
+});
+
+test('the container runs without rights, stops as the service does, and is probed where it listens', () => {
+  const of = (wanted: string) => parseContainerfile(text('Containerfile')).filter(({ name }) => name === wanted);
+  const { runAsUser, runAsGroup } = yaml('kubernetes/deployment.yaml').spec.template.spec.securityContext;
+  assert.ok(runAsUser > 0);
+  assert.deepEqual(
+    ['USER', 'STOPSIGNAL', 'ENTRYPOINT', 'CMD', 'EXPOSE'].map((name) => of(name).map((each) => each.text)),
+    [[`${runAsUser}:${runAsGroup}`], ['SIGTERM'], ['["pet-catalog"]'], ['["serve"]'], [SETTINGS.PORT.default]],
+  );
+  assert.match(of('HEALTHCHECK')[0]?.text ?? '', new RegExp(`OPERATOR_PORT:-${SETTINGS.OPERATOR_PORT.default}}`));
 });
 
 test('a proxy waits as long as the service does, and retries only what was certainly not executed', () => {

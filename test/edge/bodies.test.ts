@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { assertAnswer } from '../kit/edge/corpus.ts';
+import { assertAnswer, HOST, request } from '../kit/edge/corpus.ts';
 import { openRaw, type RawAnswer, type RawConnection } from '../kit/edge/raw.ts';
 import { type TestService, testService } from '../kit/service.ts';
 
@@ -387,6 +387,31 @@ describe('bodies', () => {
     const inParts = await cpuFor(16, BODY_BYTES_MAX / 16);
     // As many bytes at once: only a different order of growth takes ten times the work.
     assert.ok((await cpuFor(1, BODY_BYTES_MAX)) < 10 * inParts);
+  });
+
+  test('each body is stored as its own, although all connections are read into one buffer', async () => {
+    const { secret } = await service.issue({ plan: 'business' });
+    await using stack = new AsyncDisposableStack();
+    const connections: RawConnection[] = [];
+    for (let i = 0; i < 40; i += 1) connections.push(stack.use(await openRaw(service.url)));
+    const create = (name: string) => {
+      const body = JSON.stringify({ name });
+      const headers = [HOST, `Authorization: Bearer ${secret}`, `Content-Length: ${body.length}`];
+      return request('POST /v1/categories HTTP/1.1', ...headers) + body;
+    };
+    // Packets that are parsed where they were read, and such that are copied because they are longer.
+    for (const characters of [60, 250, 60, 250]) {
+      const sent = connections.map((raw, index) => {
+        const names = ['first', 'second', 'third'].map((which) => `${which} of `.padEnd(characters, `${index}`));
+        return { raw, names, bytes: names.map(create).join('') };
+      });
+      // While other connections are read, the second waits for the first, and half of the third has come.
+      await Promise.all(sent.map(({ raw, bytes }) => raw.send(bytes.slice(0, -characters / 2))));
+      await Promise.all(sent.map(({ raw, bytes }) => raw.send(bytes.slice(-characters / 2))));
+      for (const { raw, names } of sent) {
+        for (const name of names) assert.equal(JSON.parse((await raw.answer()).body).name, name);
+      }
+    }
   });
 
   test('no body was a defect, and each was counted', async () => {

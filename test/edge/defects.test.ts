@@ -4,6 +4,7 @@ import { CategoryList } from '../../src/catalog/category-list.ts';
 import { createApp } from '../../src/http/app.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
 import { Cors } from '../../src/http/cors.ts';
+import { limitHeaders } from '../../src/http/limit-headers.ts';
 import type { Operation } from '../../src/http/operations/operation.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
@@ -76,7 +77,11 @@ async function openDoor(service: TestService, handle: Operation['handle']) {
     events,
     cors: new Cors([]),
   });
-  const listener = await openListener(serve, { time: clock, events }, { host: '127.0.0.1', port: 0 });
+  const listener = await openListener(
+    serve,
+    { time: clock, events, addLimitHeaders: limitHeaders(clock) },
+    { host: '127.0.0.1', port: 0 },
+  );
   const { secret } = await service.issue();
   return {
     call: (path: string, headers: Record<string, string>) =>

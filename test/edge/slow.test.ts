@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { errorAnswer } from '../../src/http/errors.ts';
+import { limitHeaders } from '../../src/http/limit-headers.ts';
 import { readJson } from '../../src/http/transport/body.ts';
 import type { Answer, Exchange } from '../../src/http/transport/exchange.ts';
 import { type Listener, openListener, type Timeouts } from '../../src/http/transport/listener.ts';
@@ -259,6 +260,7 @@ function openImpatient(timeouts: Timeouts): Promise<Listener> {
   const serve = async (exchange: Exchange) => {
     exchange.answer(await respond(exchange).catch(errorAnswer));
   };
-  const context = { time: manualClock(), events: recordedEvents() };
+  const time = manualClock();
+  const context = { time, events: recordedEvents(), addLimitHeaders: limitHeaders(time) };
   return openListener(serve, context, { host: '127.0.0.1', port: 0, timeouts });
 }

@@ -142,6 +142,16 @@ test('a clock that was ahead stops no backup, and its files count as none', asyn
     await schedule.look();
     // The alert goes by the age: the newest was made an hour ago, whatever the clock showed then.
     assert.deepEqual(scheduled.at(-1), [DAY, { at: clock.now().unix - HOUR, bytes: made[1]?.bytes }]);
+    for (const [seconds, isTold] of [
+      [59, false],
+      [1, true],
+      [-60, true],
+    ] as const) {
+      const told = scheduled.length;
+      clock.step(seconds);
+      await schedule.look();
+      assert.equal(scheduled.length > told, isTold, `a step of ${seconds} s`);
+    }
     clock.advance(DAY - HOUR);
     await schedule.look();
     clock.advance(DAY);

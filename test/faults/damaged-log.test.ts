@@ -115,6 +115,8 @@ test('the repair shows what is recoverable and what a backup has, and writes a n
   assert.equal(found.intact.lastCategory, kept);
   assert.deepEqual([found.backup.rows.categories, found.backup.lastCategory], [10, 10]);
   const text = await run(['doctor', '--repair', '--backup', 'good.db'], options);
+  const after = `${found.commits} commits before the damage are intact; ${found.behind} after it are partly left`;
+  assert.ok(text.stdout.includes(after), text.stdout);
   assert.match(
     text.stdout,
     new RegExp(`\\nINTACT .*${kept} +${kept} +0 +0 +1 +none\\nBACKUP OF .* 10 +10 +0 +0 +1 +none`),

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { COMMAND } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -47,7 +47,7 @@ test('running out of descriptors logs one line, counts in a metric, and recovers
       }
     };
     rush();
-    await untilTrue(async () => lines('descriptors_exhausted') === 1);
+    await untilEqual(() => lines('descriptors_exhausted'), 1);
     for (let round = 1; round <= 3; round += 1) {
       const before = closed;
       rush();

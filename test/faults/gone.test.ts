@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:f
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';
@@ -40,7 +40,7 @@ for (const [what, takeAway] of [
     }
     assert.equal((await send(agent, `${service.url}/categories`, secret)).status, 200, 'readers are served');
     const ready = async () => (await fetch(`${operatorUrl}/readyz`, { headers: { connection: 'close' } })).status;
-    await untilTrue(async () => (await ready()) === 503);
+    await untilEqual(() => ready(), 503);
     const errors = service.output.stderr.split('\n').filter((line) => line.includes('storage_failing'));
     assert.equal(errors.length, 1);
     assert.match(errors[0] ?? '', /"level":50.*was removed or replaced while the service runs/);

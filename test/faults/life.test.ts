@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { serveProcess } from '../kit/process.ts';
@@ -28,7 +28,7 @@ test('a stopping service finishes what is in flight, says that it is not ready, 
   await once(creating, 'continue');
   const idleClosed = once(idle, 'close');
   const ended = service.end('SIGTERM');
-  await untilTrue(async () => (await fetch(`${operatorUrl}/readyz`)).status === 503, 'not ready');
+  await untilEqual(async () => (await fetch(`${operatorUrl}/readyz`)).status, 503);
   const ready = await fetch(`${operatorUrl}/readyz`);
   assert.equal((await json<{ code: string }>(ready)).code, 'unavailable');
   // Beside the request in flight: an idle connection holds nothing up.

@@ -24,7 +24,7 @@ test('a database below a deleted working folder is refused, not awaited for ever
   const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', OPEN_IN_DELETED_FOLDER], {
     cwd: join(folder.path, 'gone'),
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 10_000,
     killSignal: 'SIGKILL',
   });
   assert.equal(status, 1);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual } from '../kit/clock.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
@@ -49,7 +49,7 @@ suite('the log of an outage', () => {
       const failed = () => ofEvent('request_failed');
       const repeated = () => ofEvent('requests_failed');
       const told = () => failed().length + repeated().reduce((sum, { count = 0 }) => sum + count, 0);
-      await untilTrue(() => told() === CREATES, 'the count of every failure');
+      await untilEqual(() => told(), CREATES);
       assert.ok(failed().length < CREATES, 'lines of one cause are joined');
       for (const line of failed()) {
         assert.deepEqual([line.level, line.status, line.code, line.route], [50, 503, 'unavailable', '/v1/categories']);
@@ -60,7 +60,7 @@ suite('the log of an outage', () => {
         assert.deepEqual([level, ids.includes(firstRequestId), ids.includes(lastRequestId)], [50, true, true]);
       assert.equal(ofEvent('request').filter(({ status }) => status === 503).length, lines);
 
-      await untilTrue(() => ofEvent('operator_change').length === 1, 'the line of the issued key');
+      await untilEqual(() => ofEvent('operator_change').length, 1);
       const [change] = ofEvent('operator_change');
       assert.deepEqual([change?.via, change?.action], ['cli', 'key.create']);
       assert.ok(!service.output.stderr.includes(stdout.trim()));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { assertNoDefect, create, timed, UNLIMITED } from '../kit/faults/outage.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
 import { run, serveProcess } from '../kit/process.ts';
@@ -38,7 +38,7 @@ test(
     } finally {
       postgres.thaw();
     }
-    await untilTrue(async () => (await call('/categories', { name: 'after' })).status === 201);
+    await untilEqual(async () => (await call('/categories', { name: 'after' })).status, 201);
     // Every connection of the pool is idle; that one hangs is enough to know of the others.
     await Promise.all(Array.from({ length: 30 }, () => call('/pets')));
     postgres.freeze();
@@ -71,7 +71,7 @@ test('when every connection waits for a lock, further requests are refused withi
   await postgres.query(`select pg_cancel_backend(pid) from pg_stat_activity
     where query like '%pg_sleep(600)%' and pid <> pg_backend_pid()`);
   await holding;
-  await untilTrue(async () => (await timed(`${service.url}/pets`, secret)).status === 200);
+  await untilEqual(async () => (await timed(`${service.url}/pets`, secret)).status, 200);
 });
 
 test('a server without a free connection refuses, and that is no defect', options, async () => {
@@ -83,9 +83,9 @@ test('a server without a free connection refuses, and that is no defect', option
   await postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pet-catalog'");
   const clients = Array.from({ length: 16 }, () => new pg.Client({ connectionString: postgres.url }));
   const held = await Promise.allSettled(clients.map((client) => client.connect()));
-  await untilTrue(async () => (await create(service, secret, 'x')).status === 503);
+  await untilEqual(async () => (await create(service, secret, 'x')).status, 503);
   await Promise.all(clients.filter((_, index) => held[index]?.status === 'fulfilled').map((client) => client.end()));
-  await untilTrue(async () => (await create(service, secret, 'y')).status === 201);
+  await untilEqual(async () => (await create(service, secret, 'y')).status, 201);
   assertNoDefect(service);
 });
 

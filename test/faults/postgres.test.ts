@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStorage } from '../../src/storage/open.ts';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { openCommitProxy } from '../kit/faults/commit-proxy.ts';
 import { assertNoDefect, codeOf, create, names, readiness, UNLIMITED } from '../kit/faults/outage.ts';
@@ -158,14 +158,14 @@ test('a read-only server refuses creates and serves reads; writes resume by them
     await postgres.query('select pg_reload_conf()');
   };
   await readOnly('on');
-  await untilTrue(async () => (await create(service, secret, 'Cat')).status === 503);
+  await untilEqual(async () => (await create(service, secret, 'Cat')).status, 503);
   const refused = await create(service, secret, 'Cat');
   assert.deepEqual([refused.status, await codeOf(refused)], [503, 'unavailable']);
   assert.equal((await service.call(secret, '/pets')).status, 200);
   assert.ok((await names(service, secret)).includes('Dog'));
   await postgres.query(`begin read write; commit`);
   await readOnly('off');
-  await untilTrue(async () => (await create(service, secret, 'Bird')).status === 201);
+  await untilEqual(async () => (await create(service, secret, 'Bird')).status, 201);
 });
 
 test('an unusable server is reported in one line, without the password', options, async () => {

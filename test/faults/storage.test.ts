@@ -14,7 +14,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { createWithoutPause, send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
@@ -114,7 +114,7 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
 
   rmSync(filler);
   assert.equal((await create('last')).status, 201);
-  await untilTrue(async () => (await operator('/readyz')) === '{"status":"ready","database":"ok"}');
+  await untilEqual(() => operator('/readyz'), '{"status":"ready","database":"ok"}');
   const problems = service.output.stderr.split('\n').filter((line) => /"level":[45]0/.test(line));
   assert.deepEqual(
     problems.map((line) => JSON.parse(line).event),

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { untilTrue } from '../kit/clock.ts';
+import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { send } from '../kit/faults/creating.ts';
 import { failingSync, noFailingSync } from '../kit/faults/failing-sync.ts';
 import { issueKey } from '../kit/faults/kills.ts';
@@ -46,7 +46,7 @@ test('after a failed sync the outcome is unknown, and nothing is written until a
   for (const part of ['', '-wal']) copyFileSync(file + part, join(crashed, `pet-catalog.db${part}`));
 
   sync.work();
-  await untilTrue(async () => (await create('after')).status === 201);
+  await untilEqual(async () => (await create('after')).status, 201);
   const kept = await names();
   assert.equal(kept[0], 'before');
   assert.equal(kept.at(-1), 'after');

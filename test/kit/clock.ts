@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { systemTime, type Time } from '../../src/stdx/time.ts';
 
 /** Far above any promise: it ends a test that hangs, and times nothing. */
@@ -45,9 +46,22 @@ export async function untilTrue(
   condition: () => boolean | Promise<boolean>,
   awaited = condition.toString(),
 ): Promise<void> {
+  const isTrue = await polled(condition, (holds) => holds);
+  assert.ok(isTrue, `this did not come true within 10 s: ${awaited}`);
+}
+
+/** Polls until a value is the expected one. Fails after ten seconds with the last value beside it. */
+export async function untilEqual<T>(value: () => T | Promise<T>, expected: T): Promise<void> {
+  const last = await polled(value, (each) => isDeepStrictEqual(each, expected));
+  assert.deepEqual(last, expected, `within 10 s it was not what it should be: ${value.toString()}`);
+}
+
+/** The first value that will do, or the last one when the time is over. */
+async function polled<T>(value: () => T | Promise<T>, isEnough: (value: T) => boolean): Promise<T> {
   const startedMs = performance.now();
-  while (!(await condition())) {
-    assert.ok(performance.now() - startedMs < UNTIL_MS_MAX, `this did not come true within 10 s: ${awaited}`);
+  for (;;) {
+    const last = await value();
+    if (isEnough(last) || performance.now() - startedMs >= UNTIL_MS_MAX) return last;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -12,7 +12,7 @@ import { TurnedTime } from '../../src/rehearsal/turned-time.ts';
 import { type ServiceOptions, startService } from '../../src/service.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { SqlStorage } from '../../src/storage/sql/storage.ts';
-import type { AnsweredRequest, Events, LifeEvent } from '../../src/telemetry/events.ts';
+import type { AnsweredRequest, Events } from '../../src/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { type ManualClock, manualClock } from './clock.ts';
 import { OPERATOR } from './operator.ts';
@@ -26,8 +26,6 @@ export interface RecordedEvents extends Events {
   readonly cutOff: (string | undefined)[];
   /** How many requests were refused without asking Redis. */
   readonly fromMemory: () => number;
-  /** What `life` tells. */
-  readonly happened: LifeEvent[];
 }
 
 /** Whether a request failed by an unexpected error. */
@@ -40,7 +38,6 @@ export function recordedEvents(): RecordedEvents {
   const failures: unknown[] = [];
   const bans: KeyBan[] = [];
   const cutOff: (string | undefined)[] = [];
-  const happened: LifeEvent[] = [];
   let fromMemory = 0;
   return {
     answered,
@@ -48,8 +45,7 @@ export function recordedEvents(): RecordedEvents {
     bans,
     cutOff,
     fromMemory: () => fromMemory,
-    happened,
-    life: () => happened,
+    waiting: [],
     requestAnswered: (request) => {
       answered.push(request);
       if (isDefect(request.cause)) failures.push(request.cause);

@@ -6,7 +6,7 @@ import { type ApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.
 import type { Limits } from '../../src/catalog/plan.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { manualClock, untilTrue } from '../kit/clock.ts';
+import { manualClock, untilEqual, untilTrue } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { serveProcess } from '../kit/process.ts';
@@ -116,10 +116,10 @@ test('without Redis an instance starts and admits its share', { skip }, async ()
   };
   assert.deepEqual([await admitted(key), await admitted(patient)], [4, 4], 'half of 7, rounded up');
   await bench.server.start();
-  await untilTrue(() => limiter.state === 'ok', 'recovery');
+  await untilEqual(() => limiter.state, 'ok');
   assert.equal(await admitted(key), 7, 'what was admitted meanwhile was on top');
   await bench.server.kill();
-  await untilTrue(() => limiter.state === 'degraded', 'the next outage');
+  await untilEqual(() => limiter.state, 'degraded');
   assert.equal(await admitted(patient), 0, 'a share is given once a window, however many outages there are in it');
 });
 

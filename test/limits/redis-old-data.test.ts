@@ -7,7 +7,7 @@ import type { Limits } from '../../src/catalog/plan.ts';
 import type { DatabaseAddress } from '../../src/config.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { manualClock, untilTrue } from '../kit/clock.ts';
+import { manualClock, untilEqual, untilTrue } from '../kit/clock.ts';
 import { openSwitchProxy } from '../kit/faults/switch-proxy.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { noPostgresPrograms, startPostgres } from '../kit/postgres-server.ts';
@@ -43,7 +43,7 @@ test('a replica that lagged and was promoted re-opens no window', options, async
   await using lagging = await openProxy({ host: '127.0.0.1', port: bench.redis.port });
   await using replica = await startRedis('--replicaof', `127.0.0.1 ${lagging.port}`);
   const keys = await bench.spendSome();
-  await untilTrue(async () => (await bench.redis.command('WAIT', '1', '1000')) === 1);
+  await untilEqual(() => bench.redis.command('WAIT', '1', '1000'), 1);
   lagging.swallow();
   await bench.spendTheRest(keys);
   await bench.saveAll();
@@ -126,9 +126,9 @@ test('what was read for the last server does not count as merged on the next', o
   await bench.spend(key, 37);
   await bench.saveAll();
   await bench.redis.kill();
-  await untilTrue(() => fresh.state === 'degraded');
+  await untilEqual(() => fresh.state, 'degraded');
   await bench.redis.start();
-  await untilTrue(() => fresh.state === 'ok');
+  await untilEqual(() => fresh.state, 'ok');
   mayGoOn.resolve();
   await late;
   await untilTrue(async () => (await fresh.peek(key)).refusal !== undefined);
@@ -159,7 +159,7 @@ async function oldDataBench(database?: DatabaseAddress) {
     const limiter = new RedisLimiter({ storage, ...time, events, ...counting });
     await limiter.connect();
     // Connecting has a deadline of its own.
-    await untilTrue(() => limiter.state === 'ok');
+    await untilEqual(() => limiter.state, 'ok');
     return limiter;
   };
   const limiters = [stack.use(await start()), stack.use(await start())] as const;

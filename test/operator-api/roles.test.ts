@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import { issueToken, ROLES, revokeToken } from '../../src/catalog/operator/token.ts';
 import { API_OPERATIONS } from '../../src/operator/api/operations.ts';
 import { storeBan } from '../kit/bans.ts';
@@ -74,6 +75,13 @@ test('a token ends when it expires and as soon as it is revoked, with the same a
   const { clock, storage } = service;
   const client = await apiClient(service, 'viewer');
   assert.equal((await client.send('GET', '/keys')).status, 200);
+  const setRole = (role: string) =>
+    storage.transactions.transact((trx) =>
+      trx.run(sql`update operator_tokens set role = ${role} where id = ${client.token.id}`),
+    );
+  await setRole('root');
+  assert.equal((await client.send('GET', '/keys')).status, 401, 'a role that there is not may be a damaged one');
+  await setRole('viewer');
   await revokeToken({ storage, now: clock.now().unix, by: OPERATOR }, client.token.id);
   const revoked = await client.send('GET', '/keys');
   const unknown = await client.send('GET', '/keys', undefined, { authorization: `Bearer ${client.secret}x` });

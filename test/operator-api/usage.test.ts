@@ -46,6 +46,8 @@ test('usage is summed by key, of an owner and of a range, and as a series', asyn
     ]),
   );
   assert.deepEqual(await sums(`key=${one}&since=1h&until=5m`), [[one, 100]]);
+  assert.equal((await client.send('GET', '/usage?since=1h&until=1h')).status, 200);
+  assert.equal((await client.send('GET', '/usage?since=1h&until=2h')).status, 400);
   assert.deepEqual(await sums('owner=cus_none'), []);
   const series = await get('owner=cus_1&by=minute&since=1h');
   assert.deepEqual(

@@ -62,7 +62,10 @@ test('a report exits with 3 until every step was reached, then with 0, and with 
 test('time that is turned takes a limit to its end, and the client has waited', async () => {
   const { id, get } = await follow('limit:3600,ok');
   assert.equal((await get()).headers.get('retry-after'), '3600');
+  const before = Date.now();
   assert.equal((await run(['clock', 'advance', '1h'], options)).code, 0);
+  const made = JSON.parse((await run(['keys', 'create', '--name', 'later', '--json'], options)).stdout);
+  assert.ok(Date.parse(made.createdAt) >= before - 1_000 + 3_600_000, 'commands go by the turned time');
   assert.equal((await get()).status, 200);
   const { code, stdout } = await report(id);
   assert.equal(code, 0);

@@ -78,3 +78,10 @@ test('an ephemeral service takes no other database, and no Redis', async () => {
   ]);
   assert.deepEqual(readdirSync(folder.path), []);
 });
+
+test('a service that is not in rehearsal tells commands so', async () => {
+  using folder = temporaryFolder();
+  await using service = await serveProcess(['--ephemeral', '--port', '0'], { cwd: folder.path });
+  const { ENVIRONMENT, REHEARSAL: rehearsal } = toldSettings(service);
+  assert.deepEqual([ENVIRONMENT, rehearsal], ['production', 'off']);
+});

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { untilTrue } from '../kit/clock.ts';
-import { COMMAND, runProcess } from '../kit/process.ts';
+import { COMMAND, run, runProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
 /** What a CI job of others runs: a client under scripts, with one line. */
@@ -16,8 +16,7 @@ const folder = temporaryFolder();
 after(() => folder[Symbol.dispose]());
 
 const node = process.execPath;
-const rehearse = (args: readonly string[], env: Record<string, string> = {}) =>
-  runProcess(['rehearse', 'run', ...args], { cwd: folder.path, env });
+const rehearse = (args: readonly string[]) => run(['rehearse', 'run', ...args], { cwd: folder.path });
 /** Our program as the command, with its habits. */
 const client = (...habits: string[]) => ['--', node, CLIENT, ...habits];
 const file = (name: string, text: string) => {
@@ -59,7 +58,8 @@ test('without a script a set runs that a client of one call ends, each with a ke
 });
 
 test('stdout has the verdict alone, with the reason of what is broken', async () => {
-  const { code, stdout, stderr } = await rehearse(['lost,ok', 'error,ok', ...client('no-key')]);
+  const words = ['rehearse', 'run', 'lost,ok', 'error,ok', ...client('no-key')];
+  const { code, stdout, stderr } = await runProcess(words, { cwd: folder.path });
   assert.equal(code, 1);
   assert.match(stdout, /^Rehearsed under 2 scripts\n\n {2}lost,ok {3}2 kept, 2 broken\n/);
   assert.match(
@@ -85,7 +85,13 @@ for (const [what, args, exit, told] of [
   ],
   ['a time-out that is none', ['--timeout', 'soon', '--', 'true'], 2, /--timeout is "soon"/],
   ['an assignment that is none', ['--env', 'url', '--', 'true'], 2, /--env is "url"; write NAME=VALUE/],
-  ['two formats', ['--json', '--tap', '--', 'true'], 2, /exclude each other/],
+  [
+    'an empty catalog before an upstream',
+    ['--empty', '--upstream', 'http://127.0.0.1:1', '--', 'true'],
+    2,
+    /--empty and --upstream cannot be combined/,
+  ],
+  ['two formats', ['--json', '--tap', '--', 'true'], 2, /cannot be combined/],
   ['an output that cannot be written', ['--output', 'none/x', '--', 'true'], 2, /--output cannot be written/],
   ['a command that fails', ['ok', '--', 'false'], 4, /./],
   ['a failure that is allowed', ['ok', '--allow-failure', '--', 'false'], 3, /./],
@@ -102,7 +108,8 @@ for (const [what, args, exit, told] of [
 }
 
 test('a service that cannot start ends it with the reason', async () => {
-  const { code, stderr } = await rehearse(['ok', '--', 'true'], { TMPDIR: join(folder.path, 'none') });
+  const env = { TMPDIR: join(folder.path, 'none') };
+  const { code, stderr } = await runProcess(['rehearse', 'run', 'ok', '--', 'true'], { cwd: folder.path, env });
   assert.equal(code, 2);
   assert.match(stderr, /^pet-catalog: The service did not start: Cannot make a folder in /m);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
+import { readRehearsal, saveProgress } from '../../src/rehearsal/verdict/notes.ts';
 import { insertInto, one } from '../../src/storage/sql/statement.ts';
 import type { Tables } from '../../src/storage/sql/tables.ts';
 import { type Followed, type RehearsedService, rehearsedService } from '../kit/rehearsal/service.ts';
@@ -270,6 +271,35 @@ test('neither keys nor bodies are noted', async () => {
   );
   assert.equal(rows.length, 1);
   assert.doesNotMatch(JSON.stringify(rows), /secret/);
+});
+
+test('a replay creates nothing, and an answer without a body is lost rather than cut', async () => {
+  const key = await rehearsed.follow('lost,ok,cut');
+  const same = { 'idempotency-key': 'k' };
+  await assert.rejects(create(key, 'same', same));
+  assert.equal((await create(key, 'same', same)).headers.get('idempotency-replayed'), 'true');
+  await assert.rejects(rehearsed.service.call(key.secret, '/categories', { method: 'HEAD' }));
+  const { requests } = await key.report();
+  assert.deepEqual(
+    requests.map(({ status, hasCreated, isDelivered }) => [status, hasCreated, isDelivered]),
+    [
+      [null, true, false],
+      [201, false, true],
+      [null, false, false],
+    ],
+  );
+});
+
+test('the wait for a date is noted to the millisecond', async () => {
+  const { id } = await rehearsed.follow('limit-date:2');
+  const { transactions } = rehearsed.service.storage;
+  const note = {
+    ...{ at: 1, answeredAt: 2, turnedBy: 0, method: 'GET', route: '/v1/pets', target: 't', body: null, status: 429 },
+    ...{ idempotencyKey: null, credentials: null, step: 'limit-date:2', isEarly: false, isDelivered: true },
+    ...{ isDone: false, hasCreated: false, retryAfter: 2.345 },
+  };
+  await saveProgress(transactions, id, { reached: 1, holdsUntilMs: 7, number: 0, note });
+  assert.deepEqual((await readRehearsal(transactions, id))?.notes, [note]);
 });
 
 test('the same body and Idempotency-Key are known again, whatever else was answered', async () => {

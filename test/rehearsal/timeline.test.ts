@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { rehearsalView } from '../../src/rehearsal/verdict/timeline.ts';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { browseSignedIn, DESKTOP, draw, faults, PHONE } from '../kit/console/browsing.ts';
 import { signIn } from '../kit/console/visitor.ts';
@@ -49,6 +50,30 @@ test('the form comes back with what is wrong, and no key is made', async () => {
     assert.match(await answer.text(), wrong);
   }
   assert.equal((await service.storage.keys.list()).length, before);
+});
+
+test('the timeline numbers the latest requests by all, and praises only a wait that was long enough', () => {
+  const ordinary = {
+    ...{ turnedBy: 0, method: 'GET', route: '/v1/categories', target: 'list', body: null, idempotencyKey: null },
+    ...{ credentials: null, step: null, isEarly: false, isDelivered: true, isDone: false, hasCreated: false },
+  };
+  const note = (index: number) => {
+    const at = index * 1_000;
+    return { ...ordinary, at, answeredAt: at, status: 429, retryAfter: index === 197 ? 2 : 1 };
+  };
+  const { text } = rehearsalView({
+    keyId: 'key_1',
+    script: 'ok',
+    reached: 0,
+    notes: Array.from({ length: 201 }, (_, index) => note(index)),
+  });
+  const rows = [...text.matchAll(/<tr id="request-(\d+)">.*?<\/tr>/gs)];
+  assert.deepEqual([rows.length, rows[0]?.[1], rows.at(-1)?.[1]], [200, '2', '201']);
+  const unpraised = rows.filter(([row]) => !row.includes('>waited<'));
+  assert.deepEqual(
+    unpraised.map(([row, number]) => [number, row.includes('>waits<')]),
+    [['199', true]],
+  );
 });
 
 test('the timeline shows the waits, what was asked for, and which rules each request breaks', async () => {

@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import type { KeyFilter, KeyPosition } from '../api-key.ts';
 import type { AuditQuery } from '../audit.ts';
-import { asText } from '../category-file.ts';
 import type { Storage } from '../storage.ts';
 import { auditJson, type KeyJson, keysJson } from './json.ts';
 
@@ -87,4 +86,17 @@ function headerOf(columns: readonly string[]): string {
 
 function rowsOf(rows: readonly Row[], columns: readonly string[]): string {
   return stringify([...rows], { columns: [...columns], cast: { string: asText } });
+}
+
+/**
+ * Keeps a spreadsheet from running a cell as a formula: it takes what follows a `'` for text. Reading removes one `'`,
+ * so a cell that begins with one gets another.
+ */
+export function asText(value: string): string {
+  return /^(?:[\t\r']|\s*[=+\-@＝＋－＠])/.test(value) ? `'${value}` : value;
+}
+
+/** The cell that `asText` wrote. */
+export function fromText(value: string): string {
+  return value.startsWith("'") ? value.slice(1) : value;
 }

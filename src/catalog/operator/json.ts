@@ -3,7 +3,7 @@ import type { ApiKey, Grace } from '../api-key.ts';
 import type { AuditEntry } from '../audit.ts';
 import { banAt, type KeyBan } from '../ban.ts';
 import type { Storage } from '../storage.ts';
-import type { UsagePoint, UsageSum } from '../usage.ts';
+import type { UsageSum } from '../usage.ts';
 import type { OperatorToken } from './token.ts';
 
 /** The JSON that commands and API print. Moments are RFC 3339 in UTC. */
@@ -79,11 +79,6 @@ export function usageJson({ id, name, owner, first, last, ...sum }: UsageSum) {
     first: utc(first),
     last: utc(last),
   };
-}
-
-/** The usage within one period. */
-export function usagePointJson({ at, ...counts }: UsagePoint) {
-  return { at: utc(at), ...counts };
 }
 
 /** A token of the operator API. */

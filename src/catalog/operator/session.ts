@@ -32,7 +32,6 @@ export interface SessionStorage {
   open(loginHash: string, session: NewSession): Promise<ConsoleSession | undefined>;
   /** Finds an open session: not ended, and used within `SESSION_IDLE_SECONDS`. */
   find(hash: string, now: number): Promise<ConsoleSession | undefined>;
-  /** Records the use of a session. */
   touch(id: string, now: number): Promise<void>;
   /** The open sessions, newest first. */
   list(now: number): Promise<ConsoleSession[]>;

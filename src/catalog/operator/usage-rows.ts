@@ -21,7 +21,7 @@ export interface UsageStep {
 }
 
 interface Selection {
-  readonly group: UsageGroup;
+  readonly group: UsageGroup | 'all';
   readonly steps: readonly UsageStep[];
   readonly keyId?: string | undefined;
   readonly owner?: string | undefined;
@@ -49,8 +49,8 @@ export function usageSteps(
 }
 
 /**
- * A page of the usage by key, owner or route of each step, with the position of its last row if there are more. Reads
- * as many steps at once as take some milliseconds, and lets requests be served in between.
+ * A page of the usage by key, owner or route of each step, or of all keys together, with the position of its last row
+ * if there are more. Reads as many steps at once as take some milliseconds, and lets requests be served in between.
  */
 export async function usageRows(
   { storage }: { storage: Pick<Storage, 'usage'> },
@@ -66,11 +66,12 @@ export async function usageRows(
     const ofFirst = (at ?? 0) === behind?.number ? { behind: behind.id } : {};
     const wanted: number = limit - rows.length;
     const startedMs = performance.now();
-    const range = { period, since, until, isSeries: some.length > 1, ...ofFirst };
+    const series = some.length > 1 ? { step: USAGE_PERIODS[period].seconds } : {};
+    const range = { period, since, until, ...series, ...ofFirst };
     const sums = await storage.usage.sums({ ...range, ...selection, limit: wanted + 1 });
     for (const sum of sums.slice(0, wanted)) {
-      rows.push(rowOf(sum, selection.group, sum.at ?? at));
-      last = { number: sum.at ?? at ?? 0, id: sum.id };
+      rows.push(rowOf(sum, selection.group, sum.at || at));
+      last = { number: sum.at || (at ?? 0), id: sum.id };
     }
     if (sums.length > wanted) return { rows, last };
     number += some.length;
@@ -93,10 +94,12 @@ export async function allUsageRows(context: { storage: Pick<Storage, 'usage'> },
   }
 }
 
-function rowOf(sum: UsageSum, group: UsageGroup, at: number | undefined) {
-  const { id, name, owner, ...used } = usageJson(sum);
+function rowOf(sum: UsageSum, group: Selection['group'], at: number | undefined) {
+  const { id, name, owner, first, last, ...counts } = usageJson(sum);
+  const step = at !== undefined && { at: utc(at) };
+  if (group === 'all') return { ...step, ...counts };
   const named = { key: { id, name, owner }, owner: { owner: id || null }, route: { route: id } }[group];
-  return { ...(at !== undefined && { at: utc(at) }), ...named, ...used };
+  return { ...step, ...named, ...counts, first, last };
 }
 
 /** The minute, hour, day or month (UTC) that holds a moment. */

@@ -2,11 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { isTaken, markRehearsed, type ShownTime, type Turn, timeJson, turnTime } from '../../rehearsal/clock-turns.ts';
-import type { Purpose } from '../../storage/migrate.ts';
 import { isServed } from '../../storage/open.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
-import { type Invocation, settings, systemOperator, UsageError, withSettings } from '../invocation.ts';
-import { type CommandDatabase, openDatabase } from '../running.ts';
+import { type Invocation, UsageError, withSettings } from '../invocation.ts';
+import { type CommandContext, commandRunner } from '../running.ts';
 
 /** The time that a running service may take to turn its clock. It looks several times a second. */
 const TAKEN_MS_MAX = 10_000;
@@ -15,6 +14,7 @@ const LOOK_INTERVAL_MS = 20;
 /** Adds `clock …`. */
 export function addClockCommand(program: Command, invocation: Invocation): void {
   const group = program.command('clock').description('Show the time of a service in rehearsal, and put it forward');
+  const run = commandRunner(invocation);
   const add = (usage: string, description: string) =>
     withSettings(group.command(usage).description(description).option('--json', 'print JSON'), [
       'DATABASE_URL',
@@ -23,40 +23,30 @@ export function addClockCommand(program: Command, invocation: Invocation): void 
     ]);
 
   add('show', 'Show the time, and by how much it is turned').action((_options: unknown, self: Command) =>
-    run(self, 'read', async ({ storage, time }) => {
-      const turnedBy = (await storage.turnedBy()) ?? 0;
-      return { now: time.now().unix, turnedBy };
-    }),
+    run(self, 'read', async ({ storage, now }) => shown({ now, turnedBy: (await storage.turnedBy()) ?? 0 })),
   );
 
   add('advance <duration>', 'Put the time forward by a duration, such as 90s, 10m, 24h or 30d').action(
     (advance: string, _options: unknown, self: Command) =>
-      run(self, 'change', (opened, config) => turn({ advance }, opened, config)),
+      run(self, 'change', async (context) => shown(await turn({ advance }, context))),
   );
 
   add('set <time>', 'Put the time forward to a moment, such as 2030-12-05T00:00:00Z').action(
     (set: string, _options: unknown, self: Command) =>
-      run(self, 'change', (opened, config) => turn({ set }, opened, config)),
+      run(self, 'change', async (context) => shown(await turn({ set }, context))),
   );
+}
 
-  async function run(
-    self: Command,
-    purpose: Purpose,
-    work: (opened: CommandDatabase, config: Config) => Promise<ShownTime>,
-  ): Promise<void> {
-    const config = settings(self, invocation);
-    await using opened = await openDatabase(config, invocation, purpose);
-    const { now, turnedBy } = timeJson(await work(opened, config));
-    const text = turnedBy === 0 ? `${now}, not turned` : `${now}, turned by ${turnedBy} s`;
-    invocation.print(self.opts<{ json?: true }>().json ? JSON.stringify({ now, turnedBy }) : text);
-  }
+function shown(time: ShownTime) {
+  const json = timeJson(time);
+  return { json, text: json.turnedBy === 0 ? `${json.now}, not turned` : `${json.now}, turned by ${json.turnedBy} s` };
 }
 
 /** Turns the time, and waits until the running service has taken it. */
-async function turn(wanted: Turn, { storage, time }: CommandDatabase, config: Config): Promise<ShownTime> {
+async function turn(wanted: Turn, { storage, time, config, by }: CommandContext): Promise<ShownTime> {
   const { transactions } = storage;
   await markForRehearsal(storage, config);
-  const { resource } = await turnTime(transactions, wanted, { machine: time.machine, by: systemOperator() });
+  const { resource } = await turnTime(transactions, wanted, { machine: time.machine, by });
   const startedMs = performance.now();
   while (!(await isTaken(transactions, resource.turnedBy)) && (await isServed(config.database))) {
     if (performance.now() - startedMs > TAKEN_MS_MAX) {

@@ -53,7 +53,6 @@ export async function runToEnd(words: readonly string[], options: CommandOptions
   }
 }
 
-/** Sends a signal to the command and to what it started. */
 function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, name);

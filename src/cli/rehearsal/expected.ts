@@ -21,7 +21,6 @@ export class ExpectedFailures {
     this.#failures = failures;
   }
 
-  /** None, without a file. */
   static readonly none = new ExpectedFailures('', []);
 
   /** Reads a file. Throws `UsageError` with the line that is wrong, or if it cannot be read. */
@@ -39,7 +38,6 @@ export class ExpectedFailures {
     return new ExpectedFailures(file, failures);
   }
 
-  /** The rules that are known to be broken under a script. */
   known(script: string): ReadonlySet<string> {
     const wanted = canonical(script);
     return new Set(this.#failures.filter((failure) => failure.script === wanted).map(({ rule }) => rule));

@@ -21,7 +21,9 @@ export function addRehearseCommand(program: Command, invocation: Invocation): vo
       await using database = await openDatabase(settings(self, invocation), invocation, 'read');
       const rehearsal = await readRehearsal(database.storage.transactions, id);
       if (!rehearsal)
-        throw new UsageError(`The key ${id} follows no script; keys create --rehearse issues one that does`);
+        throw new UsageError(
+          `The key ${id} follows no script; \`pet-catalog keys create --rehearse SCRIPT\` issues one that does`,
+        );
       const made = reportOf(rehearsal);
       const formatted = format.json ? JSON.stringify(made) : written([suiteOf(made)], format);
       invocation.print(formatted ?? reportText(made));

@@ -149,7 +149,7 @@ function stageOptions({ empty, upstream, ca, errorBody, remote }: Options): Stag
   const proxied = Object.entries({ '--ca': ca, '--error-body': errorBody, '--remote': remote });
   const [needless] = proxied.find(([, value]) => value !== undefined) ?? [];
   if (upstream === undefined && needless) throw new UsageError(`${needless} needs --upstream`);
-  if (upstream !== undefined && empty) throw new UsageError('--empty and --upstream exclude each other');
+  if (upstream !== undefined && empty) throw new UsageError('--empty and --upstream cannot be combined');
   return {
     empty: empty === true,
     upstream,
@@ -205,7 +205,6 @@ function readOption(option: string, file: string | undefined): Buffer | undefine
   }
 }
 
-/** The variables of the command, with placeholders. */
 function variablesOf({ env, upstream }: Options): Record<string, string> {
   const { PET_CATALOG_URL, ...key } = VARIABLES;
   const variables: Record<string, string> = { PET_CATALOG_URL, ...(upstream === undefined && key) };

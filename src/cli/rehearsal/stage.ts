@@ -20,7 +20,6 @@ const SETTINGS = {
 
 /** A place where a script is played to one client. */
 export interface Stage extends AsyncDisposable {
-  /** The base address. */
   readonly url: string;
   /** Undefined where the client brings its own credentials. */
   readonly key: string | undefined;

@@ -1,6 +1,6 @@
 import { type Answer, type Exchange, Skipped } from '../exchange.ts';
 import { unknownKeyLike, withoutKey, withUnknownKey } from '../probes.ts';
-import { expect, expectStatus, known, ours, published, type Rule } from '../rule.ts';
+import { expect, expectStatus, known, ours, published, type Rule, statuses } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 /** Headers that differ between any two answers. */
@@ -11,24 +11,18 @@ const UNAUTHENTICATED = published(
   'When the key is missing or invalid, the response is 401 with an Error body.',
 );
 
-/** Rules of keys. */
 export const AUTHENTICATION: readonly Rule[] = [
   {
     id: 'auth.401-missing',
     ...UNAUTHENTICATED,
     expected: '401 for a list and for a create without a key',
-    async judge(trial) {
-      for (const exchange of await trial.once(withoutKey)) expectStatus(exchange, 401);
-      expectStatus(await trial.send({ authorization: 'Bearer ' }), 401);
-    },
+    judge: statuses(401, withoutKey, { authorization: 'Bearer ' }),
   },
   {
     id: 'auth.401-invalid',
     ...UNAUTHENTICATED,
     expected: '401 for a list and for a create with an unknown key, and for a key that is nearly right',
-    async judge(trial) {
-      for (const exchange of await trial.once(withUnknownKey)) expectStatus(exchange, 401);
-    },
+    judge: statuses(401, withUnknownKey),
   },
   {
     id: 'auth.scheme-any-case',

@@ -12,62 +12,53 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { expect, expectStatus, ours, published, type Rule } from '../rule.ts';
+import { each, expect, expectStatus, ours, published, type Rule, statuses } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
-/** Rules of errors, judged by one of each kind. */
 export const ERRORS: readonly Rule[] = [
   {
     id: 'errors.shape',
     ...published('Errors', 'All error bodies use the Error shape (code, message, status).'),
     expected: 'a JSON object with code, message and status in every error body',
-    async judge(trial) {
-      for (const exchange of await trial.once(errors)) {
-        const fault = bodyFault(exchange.answer);
-        expect(fault === undefined, fault ?? '', exchange);
-        const { code, message, status } = membersOf(jsonOf(exchange.answer));
-        expect(typeof code === 'string', 'the body of an error has no code, or one that is no string', exchange);
-        expect(typeof message === 'string', 'the body of an error has no message, or one that is no string', exchange);
-        expect(status !== undefined, 'the body of an error has no status', exchange);
-      }
-    },
+    judge: each(errors, (exchange) => {
+      const fault = bodyFault(exchange.answer);
+      expect(fault === undefined, fault ?? '', exchange);
+      const { code, message, status } = membersOf(jsonOf(exchange.answer));
+      expect(typeof code === 'string', 'the body of an error has no code, or one that is no string', exchange);
+      expect(typeof message === 'string', 'the body of an error has no message, or one that is no string', exchange);
+      expect(status !== undefined, 'the body of an error has no status', exchange);
+    }),
   },
   {
     id: 'errors.status-integer',
     ...published('Error', 'Error: status, integer.'),
     expected: 'a status that is a JSON integer',
-    async judge(trial) {
-      for (const exchange of await trial.once(errors)) {
-        const { status = 0 } = membersOf(jsonOf(exchange.answer));
-        expect(Number.isInteger(status), 'the status in a body is no integer', exchange);
-      }
-    },
+    judge: each(errors, (exchange) => {
+      const { status = 0 } = membersOf(jsonOf(exchange.answer));
+      expect(Number.isInteger(status), 'the status in a body is no integer', exchange);
+    }),
   },
   {
     id: 'errors.status-equals-http',
     ...published('Errors', 'The status field equals the HTTP status code of the response.'),
     expected: 'the same status in the body as in the status line',
-    async judge(trial) {
-      for (const exchange of await trial.once(errors)) {
-        const { status = exchange.answer.status } = membersOf(jsonOf(exchange.answer));
-        expect(
-          Number(status) === exchange.answer.status,
-          `the body of a ${exchange.answer.status} says ${status}`,
-          exchange,
-        );
-      }
-    },
+    judge: each(errors, (exchange) => {
+      const { status = exchange.answer.status } = membersOf(jsonOf(exchange.answer));
+      expect(
+        Number(status) === exchange.answer.status,
+        `the body of a ${exchange.answer.status} says ${status}`,
+        exchange,
+      );
+    }),
   },
   {
     id: 'errors.three-members',
     ...ours('wire.md, Errors', 'Every error body is exactly code, message and status; no other member.'),
     expected: 'no fourth member',
-    async judge(trial) {
-      for (const exchange of await trial.once(errors)) {
-        const { code: _, message: __, status: ___, ...more } = membersOf(jsonOf(exchange.answer));
-        expect(Object.keys(more).length === 0, `there is also ${Object.keys(more)}`, exchange);
-      }
-    },
+    judge: each(errors, (exchange) => {
+      const { code: _, message: __, status: ___, ...more } = membersOf(jsonOf(exchange.answer));
+      expect(Object.keys(more).length === 0, `there is also ${Object.keys(more)}`, exchange);
+    }),
   },
   {
     id: 'bodies.application-json',
@@ -89,10 +80,7 @@ export const ERRORS: readonly Rule[] = [
       'An unknown path is 401 without a key and 404 with one; a trailing slash is no redirect.',
     ),
     expected: '404 not_found for an unknown path and for /categories/',
-    async judge(trial) {
-      expectStatus(await trial.once(unknownPath), 404);
-      expectStatus(await trial.send({ path: '/categories/' }), 404);
-    },
+    judge: statuses(404, unknownPath, { path: '/categories/' }),
   },
   {
     id: 'errors.405',
@@ -125,21 +113,17 @@ export const ERRORS: readonly Rule[] = [
     id: 'errors.413',
     ...ours('wire.md, Errors', 'A body has up to 256 KiB, else the answer is 413.'),
     expected: '413 for a body of 300,002 bytes',
-    async judge(trial) {
-      expectStatus(await trial.once(largeBody), 413);
-    },
+    judge: statuses(413, largeBody),
   },
   {
     id: 'errors.codes',
     ...ours('wire.md, Errors', 'The set of codes is closed.'),
     expected: 'missing_api_key, invalid_api_key, validation_failed, not_found, method_not_allowed, …',
-    async judge(trial) {
-      for (const exchange of await trial.once(errors)) {
-        const { code } = membersOf(jsonOf(exchange.answer));
-        const wanted = CODES[exchange.answer.status];
-        if (wanted && typeof code === 'string') expect(wanted.includes(`${code}`), `the code is ${code}`, exchange);
-      }
-    },
+    judge: each(errors, (exchange) => {
+      const { code } = membersOf(jsonOf(exchange.answer));
+      const wanted = CODES[exchange.answer.status];
+      if (wanted && typeof code === 'string') expect(wanted.includes(`${code}`), `the code is ${code}`, exchange);
+    }),
   },
 ];
 
@@ -152,7 +136,6 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   415: ['unsupported_media_type'],
 };
 
-/** One error of each kind that the server answers with. */
 async function errors(trial: Trial): Promise<readonly Exchange[]> {
   const provoked = [
     ...(await trial.once(withoutKey)),

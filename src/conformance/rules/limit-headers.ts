@@ -17,7 +17,6 @@ import {
 import { expect, type Level, ours, published, type Rule } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
-/** The clause of the three headers. */
 export const EVERY = published(
   'Limits, rule 1',
   'Every API response carries the headers X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset.',
@@ -27,7 +26,6 @@ const RESET_SECONDS_MAX = 366 * 86_400;
 /** The skew that the clocks of a server and of a gateway may have. */
 const SKEW_SECONDS = 5;
 
-/** The answers that must have the headers. */
 const ANSWERS: readonly {
   readonly on: string;
   readonly level?: Level;

@@ -1,6 +1,6 @@
 import { dateOf, type Exchange, jsonOf, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { resetOf } from '../probes.ts';
-import { expect, expectStatus, known, ours, published, type Rule } from '../rule.ts';
+import { each, expect, expectStatus, known, ours, published, type Rule } from '../rule.ts';
 import { countAdmitted, countUnknown, refusals, type Spent, spend, waitOut } from '../spending.ts';
 import type { Trial } from '../trial.ts';
 import { EVERY, expectLimits } from './limit-headers.ts';
@@ -18,9 +18,7 @@ const SPENDING: readonly Rule[] = [
     id: 'limits.headers-on-429',
     ...EVERY,
     expected: 'the three headers, each one whole number, on every 429',
-    async judge(trial) {
-      for (const exchange of await trial.once(refusals)) expectLimits(exchange);
-    },
+    judge: each(refusals, expectLimits),
   },
   {
     id: 'limits.plan',
@@ -155,25 +153,21 @@ const SPENDING: readonly Rule[] = [
     id: 'limits.retry-after-present',
     ...OVER,
     expected: 'Retry-After on every 429',
-    async judge(trial) {
-      for (const exchange of await trial.once(refusals)) {
-        expect(exchange.answer.headers.has('retry-after'), 'Retry-After is missing', exchange);
-      }
-    },
+    judge: each(refusals, (exchange) => {
+      expect(exchange.answer.headers.has('retry-after'), 'Retry-After is missing', exchange);
+    }),
   },
   {
     id: 'limits.retry-after-is-a-wait',
     ...OVER,
     expected: 'a number of seconds, or a date, in Retry-After',
-    async judge(trial) {
-      for (const exchange of await trial.once(refusals)) {
-        const text = known(exchange.answer.headers.get('retry-after'), 'there is no Retry-After');
-        const isWait = /^\d{1,15}$/.test(text) || momentOf(text) !== undefined;
-        expect(isWait, 'Retry-After is neither digits nor an IMF-fixdate (RFC 9110, section 10.2.3)', exchange);
-        const seconds = retryAfterOf(exchange.answer) ?? 0;
-        expect(seconds <= WAIT_SECONDS_MAX, `Retry-After is a wait of ${seconds} s`, exchange);
-      }
-    },
+    judge: each(refusals, (exchange) => {
+      const text = known(exchange.answer.headers.get('retry-after'), 'there is no Retry-After');
+      const isWait = /^\d{1,15}$/.test(text) || momentOf(text) !== undefined;
+      expect(isWait, 'Retry-After is neither digits nor an IMF-fixdate (RFC 9110, section 10.2.3)', exchange);
+      const seconds = retryAfterOf(exchange.answer) ?? 0;
+      expect(seconds <= WAIT_SECONDS_MAX, `Retry-After is a wait of ${seconds} s`, exchange);
+    }),
   },
   {
     id: 'limits.retry-after-reaches-reset',
@@ -197,23 +191,19 @@ const SPENDING: readonly Rule[] = [
     id: 'limits.refused-remaining-0',
     ...ours('limits.md, Headers', 'Refused (429): Remaining: 0; Limit of the window that refused.'),
     expected: 'Remaining: 0 on every refusal',
-    async judge(trial) {
-      for (const exchange of await trial.once(refusals)) {
-        const { remaining } = limitsOf(exchange.answer);
-        if (remaining !== undefined) expect(remaining === 0, `Remaining is ${remaining}`, exchange);
-      }
-    },
+    judge: each(refusals, (exchange) => {
+      const { remaining } = limitsOf(exchange.answer);
+      if (remaining !== undefined) expect(remaining === 0, `Remaining is ${remaining}`, exchange);
+    }),
   },
   {
     id: 'limits.refused-limit',
     ...EVERY,
     expected: 'a Limit above 0 on every refusal of a key that was admitted',
-    async judge(trial) {
-      for (const exchange of await trial.once(refusals)) {
-        const { limit = 1 } = limitsOf(exchange.answer);
-        expect(limit > 0, `Limit is ${limit} on a refusal`, exchange);
-      }
-    },
+    judge: each(refusals, (exchange) => {
+      const { limit = 1 } = limitsOf(exchange.answer);
+      expect(limit > 0, `Limit is ${limit} on a refusal`, exchange);
+    }),
   },
   {
     id: 'limits.refused-window',

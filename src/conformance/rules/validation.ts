@@ -1,5 +1,5 @@
 import { badJson, invalidValues, withNumberAsName, withoutName, wrongMediaType } from '../probes.ts';
-import { expectStatus, ours, published, type Rule } from '../rule.ts';
+import { expectStatus, ours, published, type Rule, statuses } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 const INVALID = published(
@@ -7,24 +7,18 @@ const INVALID = published(
   'When the body lacks a required field (name) or contains invalid values, the response is 400 with an Error body.',
 );
 
-/** Rules of creates that are refused. */
 export const VALIDATION: readonly Rule[] = [
   {
     id: 'create.400-without-name',
     ...INVALID,
     expected: '400 for {}',
-    async judge(trial) {
-      expectStatus(await trial.once(withoutName), 400);
-    },
+    judge: statuses(400, withoutName),
   },
   {
     id: 'create.400-invalid-values',
     ...INVALID,
     expected: '400 for a name or a description that is no string, and for a body that is no object',
-    async judge(trial) {
-      expectStatus(await trial.once(withNumberAsName), 400);
-      for (const exchange of await trial.once(invalidValues)) expectStatus(exchange, 400);
-    },
+    judge: statuses(400, withNumberAsName, invalidValues),
   },
   {
     id: 'create.400-null-description',
@@ -38,9 +32,7 @@ export const VALIDATION: readonly Rule[] = [
     id: 'create.400-bad-json',
     ...INVALID,
     expected: '400 for a body that is no JSON, and for an empty one',
-    async judge(trial) {
-      for (const exchange of await trial.once(badJson)) expectStatus(exchange, 400);
-    },
+    judge: statuses(400, badJson),
   },
   {
     id: 'create.400-lenient-json',
@@ -78,9 +70,7 @@ export const VALIDATION: readonly Rule[] = [
       "A request body's media type: application/json, or none at all; anything else is 415.",
     ),
     expected: '415 for text/plain',
-    async judge(trial) {
-      expectStatus(await trial.once(wrongMediaType), 415);
-    },
+    judge: statuses(415, wrongMediaType),
   },
 ];
 

@@ -25,6 +25,8 @@ export interface DescribedApi {
   readonly codes: readonly AnyErrorCode[];
   /** The errors that an operation can return because it is one of this API. */
   commonErrors(operation: Described): readonly AnyErrorCode[];
+  /** Real messages of failures, by operation and code. */
+  readonly failures?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Descriptions of statuses, where those of the public API do not fit. */
   readonly statusTexts?: Readonly<Record<number, string>>;
   /** True if answers carry the limits of a key. */
@@ -65,7 +67,7 @@ const DEPRECATED = {
 };
 
 /** The parameters of an operation that are headers. */
-export function headerParameters({ method, conditional, errors }: Described): Parameter[] {
+export function headerParameters({ method, conditional, errors = [] }: Described): Parameter[] {
   return [
     ...(conditional ? [IfNoneMatch] : []),
     ...(errors.includes('precondition_failed') ? [IfMatch] : []),
@@ -102,7 +104,7 @@ export function errorCodesOf(operation: Described, api: DescribedApi): AnyErrorC
     ...api.commonErrors(operation),
     ...(operation.body ? WITH_BODY : []),
     ...(operation.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
-    ...operation.errors,
+    ...(operation.errors ?? []),
   ]);
   return [...codes].toSorted((one, other) => STATUS_OF[one] - STATUS_OF[other]);
 }

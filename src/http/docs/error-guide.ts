@@ -1,18 +1,19 @@
 import type { AnyErrorCode } from '../../catalog/error.ts';
 import { shippedFile } from '../../shipped.ts';
 
-/** The documentation of an error code. */
 export interface ErrorGuide {
   /** One sentence. */
   readonly meaning: string;
   readonly cause: string;
   /** Advice to the caller. */
   readonly action: string;
+  /** A message of the public API, if it has the code. */
+  readonly message?: string;
 }
 
 /** A code on the page of errors. */
 const SECTION =
-  /^### `(?<code>\w+)`\n\n\*\*\d+\*\* (?<meaning>.+)\n\n- \*\*Cause:\*\* (?<cause>.+)\n- \*\*What to do:\*\* (?<action>.+)$/gm;
+  /^### `(?<code>\w+)`\n\n\*\*\d+\*\* (?<meaning>.+)\n\n- \*\*Cause:\*\* (?<cause>.+)\n- \*\*What to do:\*\* (?<action>.+)\n\n```json\n(?<body>(?:[ {}].*\n)+)```$/gm;
 
 /** Documents every error code: those of the public API by the page of errors, then those of the operator's alone. */
 export const ERROR_GUIDE = {
@@ -50,6 +51,10 @@ export const ERROR_GUIDE = {
 } as Readonly<Record<AnyErrorCode, ErrorGuide>>;
 
 function sectionsOf(page: string): Record<string, ErrorGuide> {
-  const sections = [...page.matchAll(SECTION)].map(({ groups }) => groups as unknown as ErrorGuide & { code: string });
-  return Object.fromEntries(sections.map(({ code, ...guide }) => [code, guide]));
+  const sections = [...page.matchAll(SECTION)].map(
+    ({ groups }) => groups as unknown as ErrorGuide & { code: string; body: string },
+  );
+  return Object.fromEntries(
+    sections.map(({ code, body, ...guide }) => [code, { ...guide, message: JSON.parse(body).message }]),
+  );
 }

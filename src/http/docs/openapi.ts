@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
 import { type AnyErrorCode, ERROR_CODES } from '../../catalog/error.ts';
+import { shippedFile } from '../../shipped.ts';
 import { STATUS_OF } from '../errors.ts';
 import { VALIDATOR } from '../operations/conditional.ts';
 import type { Described, Operation, Parameter } from '../operations/operation.ts';
@@ -126,6 +127,7 @@ export function publicApi(operations: readonly Operation[], servers: readonly Co
     },
     codes: ERROR_CODES,
     commonErrors: ({ permission }) => (permission === 'any' ? COMMON : [...COMMON, 'insufficient_scope']),
+    failures: JSON.parse(shippedFile('http/docs/pages/failures.json').toString()),
     isLimited: true,
   };
 }
@@ -234,8 +236,9 @@ function describeError(
   { api, components }: { readonly api: DescribedApi; readonly components: Components },
 ): object {
   const examples = codes.map((code) => {
-    const { meaning, action } = ERROR_GUIDE[code];
-    return [code, { description: action, value: { code, message: meaning.slice(0, -1), status } }];
+    const { meaning, action, message: ofPublic } = ERROR_GUIDE[code];
+    const message = (api.failures && ofPublic) ?? meaning.slice(0, -1);
+    return [code, { description: action, value: { code, message, status } }];
   });
   const content = json(named(errorBody(api.codes), components.schemas), undefined);
   return {

@@ -25,7 +25,6 @@ const REFERENCE = {
 export interface DocsOptions {
   readonly operations: readonly Operation[];
   readonly servers: readonly ContractServer[];
-  /** 0 disables bans. */
   readonly banAfterRefusals: number;
 }
 

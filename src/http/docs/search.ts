@@ -1,7 +1,6 @@
 import { sectionsOf } from './guide/markdown.ts';
 import type { Field, ReferenceOperation } from './reference/contract.ts';
 
-/** A place that the search finds. */
 interface Entry {
   readonly title: string;
   /** Where it is, to tell equal titles apart. */

@@ -1,5 +1,5 @@
-import { type Html, html } from '../html.ts';
-import { contentPolicy, type PageHandler } from '../pages.ts';
+import { contentPolicy, type Html, html } from '../html.ts';
+import type { PageHandler } from '../pages.ts';
 import type { Asset } from './asset.ts';
 import { readAsset } from './asset.ts';
 import { fixedPage } from './delivery.ts';
@@ -36,15 +36,12 @@ export function sitePage(content: () => string | Promise<string>, status: 200 | 
   });
 }
 
-/** A link of the navigation. */
 interface NavigationLink {
   readonly path: string;
   readonly title: string;
-  /** The method of an operation. */
   readonly method?: string;
 }
 
-/** The links under a heading of the navigation. */
 export interface NavigationGroup {
   readonly title: string;
   readonly links: readonly NavigationLink[];
@@ -59,7 +56,6 @@ export interface SitePage {
   readonly navigation: readonly NavigationGroup[];
   /** One line, for search engines and previews of links. */
   readonly about?: string;
-  /** The chapters of the page, as links within it. */
   readonly chapters?: readonly NavigationLink[];
   /** The pages that are read before and after this one. */
   readonly previous?: NavigationLink | undefined;

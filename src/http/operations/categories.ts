@@ -26,7 +26,6 @@ export const listCategories: Operation = {
   queryParameters: [pageLimit(PAGE_ITEMS_MAX), CURSOR],
   success: pageOf(Category, 'The categories', EXAMPLE, { id: 2, name: 'Cat' }),
   conditional: true,
-  errors: [],
   handle({ categories }, exchange) {
     if (exchange.query.size > 0) return answerPage(categories, exchange);
     const { etag } = categories;
@@ -64,7 +63,6 @@ export const createCategory: Operation = {
   },
 };
 
-/** GET /categories/{categoryId}. */
 export const getCategory: Operation = {
   id: 'getCategory',
   method: 'GET',
@@ -84,7 +82,7 @@ export const getCategory: Operation = {
 };
 
 function noCategory(id: string | undefined): CatalogError {
-  return new CatalogError('not_found', `There is no category ${quote(id)}`);
+  return new CatalogError('not_found', `There is no category ${quote(id)}; list them all to find one`);
 }
 
 function answerPage(categories: CategoryList, exchange: Exchange): Answer {

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
-import { quote } from '../../catalog/validate.ts';
+import { shortened } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 
 const TAG_CHARACTERS = 22;
@@ -42,7 +42,7 @@ export function preconditionOf({ request }: Exchange): Precondition<object> | un
     if (wanted.includes(etag)) return;
     throw new CatalogError(
       'precondition_failed',
-      `If-Match is ${quote(ifMatch)}, but the ETag is now ${etag}; ${adviceOn(wanted, etag)}`,
+      `If-Match is ${shortened(ifMatch)}, but the ETag is now ${etag}; ${adviceOn(wanted, etag)}`,
     );
   };
 }

@@ -8,7 +8,6 @@ import { findById } from './query.ts';
 const PATH = '/inventory';
 const EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
 
-/** GET /inventory. */
 export const listInventory: Operation = {
   id: 'listInventory',
   method: 'GET',
@@ -20,7 +19,6 @@ export const listInventory: Operation = {
   queryParameters: PAGE_PARAMETERS,
   success: pageOf(InventoryItem, 'The stock', EXAMPLE),
   conditional: true,
-  errors: [],
   async handle({ storage }, exchange) {
     const { after, limit } = readPage(exchange.query);
     const found = await storage.pets.listInventory({ after, limit: limit + 1 });
@@ -28,7 +26,6 @@ export const listInventory: Operation = {
   },
 };
 
-/** GET /inventory/{petId}. */
 export const getInventory: Operation = {
   id: 'getInventory',
   method: 'GET',
@@ -47,7 +44,6 @@ export const getInventory: Operation = {
   },
 };
 
-/** PATCH /inventory/{petId}. */
 export const updateInventory: Operation = {
   id: 'updateInventory',
   method: 'PATCH',
@@ -57,7 +53,7 @@ export const updateInventory: Operation = {
   description:
     'Sets the stock of a pet. A stock of 0 marks the pet as sold; a sold pet that is back in stock becomes available.',
   permission: 'store:write',
-  stability: 'experimental',
+  stability: 'beta',
   pathParameters: [PET_ID],
   body: { schema: NewQuantity, example: { quantity: 5 } },
   success: {

@@ -54,7 +54,7 @@ export interface Operation<Context = Catalog, Permission extends string = Scope 
   /** Supports `If-None-Match` and 304. */
   readonly conditional?: true;
   /** Errors beyond those that every operation of its API can return; `precondition_failed` if `If-Match` guards it. */
-  readonly errors: readonly AnyErrorCode[];
+  readonly errors?: readonly AnyErrorCode[];
   handle(context: Context, exchange: Exchange): Answer | Promise<Answer>;
 }
 

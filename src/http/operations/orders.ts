@@ -27,7 +27,6 @@ export const listOrders: Operation = {
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: pageOf(Order, 'The orders', EXAMPLE),
   conditional: true,
-  errors: [],
   async handle({ storage }, exchange) {
     const { after, limit } = readPage(exchange.query);
     const petId = readIdParameter(exchange.query, 'petId');
@@ -36,7 +35,6 @@ export const listOrders: Operation = {
   },
 };
 
-/** GET /store/orders/{orderId}. */
 export const getOrder: Operation = {
   id: 'getOrder',
   method: 'GET',
@@ -55,7 +53,6 @@ export const getOrder: Operation = {
   },
 };
 
-/** POST /store/orders. */
 export const placeOrder: Operation = {
   id: 'placeOrder',
   method: 'POST',
@@ -80,7 +77,6 @@ export const placeOrder: Operation = {
   },
 };
 
-/** DELETE /store/orders/{orderId}. */
 export const cancelOrder: Operation = {
   id: 'cancelOrder',
   method: 'DELETE',

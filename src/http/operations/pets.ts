@@ -26,10 +26,8 @@ const FILTERS: readonly Parameter[] = [
   { name: 'categoryId', description: 'Only pets of this category', schema: Pet.properties.categoryId },
 ];
 
-/** The path parameter that names a pet. */
 export const PET_ID: Parameter = { name: 'petId', description: 'The id of a pet', schema: Pet.properties.id };
 
-/** GET /pets. */
 export const listPets: Operation = {
   id: 'listPets',
   method: 'GET',
@@ -42,7 +40,6 @@ export const listPets: Operation = {
   queryParameters: [...FILTERS, ...PAGE_PARAMETERS],
   success: pageOf(Pet, 'The pets', EXAMPLE),
   conditional: true,
-  errors: [],
   async handle({ storage }, exchange) {
     const { query } = exchange;
     const ids = readIdsParameter(query, 'ids', PAGE_ITEMS_MAX);
@@ -54,7 +51,6 @@ export const listPets: Operation = {
   },
 };
 
-/** POST /pets. */
 export const createPet: Operation = {
   id: 'createPet',
   method: 'POST',
@@ -71,7 +67,6 @@ export const createPet: Operation = {
     example: EXAMPLE,
     headers: { ...VALIDATOR, Location: 'The address of the created pet' },
   },
-  errors: [],
   async handle({ storage }, exchange) {
     return createdAnswer(BY_ID, await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange)));
   },
@@ -97,7 +92,6 @@ export const getPet: Operation = {
   },
 };
 
-/** PATCH /pets/{petId}. */
 export const updatePet: Operation = {
   id: 'updatePet',
   method: 'PATCH',
@@ -127,5 +121,5 @@ export const updatePet: Operation = {
 
 /** The error for a path that names no pet. */
 export function noPet(id: string | undefined): CatalogError {
-  return new CatalogError('not_found', `There is no pet ${quote(id)}`);
+  return new CatalogError('not_found', `There is no pet ${quote(id)}; list the pets to find one`);
 }

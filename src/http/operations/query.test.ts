@@ -53,9 +53,9 @@ test('an id in a query is one that can exist', () => {
   assert.equal(readIdParameter(query('b=1'), 'a'), undefined);
   assert.equal(readIdParameter(query('a=7'), 'a'), 7);
   for (const text of ['', '0', '9007199254740992', '01', '-1', 'x', '1x', 'x1', '1.0', '00']) {
-    const wrong = invalid(`a has the id ${JSON.stringify(text)}; send a whole number from 1`);
-    assert.throws(() => readIdParameter(query(`a=${text}`), 'a'), wrong);
-    assert.throws(() => readIdsParameter(query(`a=1,${text}`), 'a', 9), wrong);
+    const wrong = `${JSON.stringify(text)}; send a whole number from 1`;
+    assert.throws(() => readIdParameter(query(`a=${text}`), 'a'), invalid(`a is ${wrong}`));
+    assert.throws(() => readIdsParameter(query(`a=1,${text}`), 'a', 9), invalid(`a has ${wrong}`));
   }
 });
 

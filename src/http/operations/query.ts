@@ -110,7 +110,7 @@ export function momentOf(text: string, name: string): number {
 /** An id in the query; undefined without it. Throws `validation_failed`, also for an id that cannot exist. */
 export function readIdParameter(query: URLSearchParams, name: string): number | undefined {
   const text = readParameter(query, name);
-  return text === null ? undefined : readFilterId(name, text);
+  return text === null ? undefined : readFilterId(`${name} is`, text);
 }
 
 /** Different ids in the query, separated by commas or in repeated parameters; otherwise as `readIdParameter`. */
@@ -119,13 +119,13 @@ export function readIdsParameter(query: URLSearchParams, name: string, idsMax: n
   if (texts.size > idsMax) {
     throw new CatalogError('validation_failed', `${name} has ${texts.size} ids; send 1 to ${idsMax}`);
   }
-  return texts.size === 0 ? undefined : [...texts].map((text) => readFilterId(name, text));
+  return texts.size === 0 ? undefined : [...texts].map((text) => readFilterId(`${name} has`, text));
 }
 
-function readFilterId(name: string, text: string): number {
+function readFilterId(said: string, text: string): number {
   const id = readId(text);
   if (id !== undefined) return id;
-  throw new CatalogError('validation_failed', `${name} has the id ${quote(text)}; send ${wholeNumber(1)}`);
+  throw new CatalogError('validation_failed', `${said} ${quote(text)}; send ${wholeNumber(1)}`);
 }
 
 /** Finds what an id in a path names. Throws the error of `none` if that is nothing. */

@@ -39,7 +39,6 @@ const RateLimit = {
   description: 'The state of the limits of a key',
 };
 
-/** GET /rate_limit. */
 export const getRateLimit: Operation = {
   id: 'getRateLimit',
   method: 'GET',
@@ -61,7 +60,6 @@ export const getRateLimit: Operation = {
       ban: null,
     },
   },
-  errors: [],
   handle(_catalog, { key, decision }) {
     const { minute, day, ban = null } = decision;
     return { status: 200, body: JSON.stringify({ plan: key.plan, minute, day, ban }) };

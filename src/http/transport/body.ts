@@ -2,7 +2,6 @@ import { CatalogError } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Exchange } from './exchange.ts';
 
-/** The largest body of a request. */
 export const BODY_BYTES_MAX = 256 * 1024;
 
 /** A media type's parameter with its value, a token or quoted, or none (RFC 9110, section 5.6.6). */
@@ -76,6 +75,8 @@ export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer>
     if (request.readableEnded) return resolve(NO_BYTES);
     exchange.onFailure = stop;
     request.on('data', onData);
+    // Fast path: asked for before the parser goes on, a body that came with its head is not buffered.
+    request.read(0);
     // Each comes once; a listener that removes itself costs more.
     request.on('end', () => resolve(bytes?.subarray(0, length) ?? NO_BYTES));
     request.on('close', () => {

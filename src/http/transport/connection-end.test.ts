@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { manualClock } from '../../../test/kit/clock.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import { limitHeaders } from '../limit-headers.ts';
 import { Connection } from './connection.ts';
 import type { Exchange, Serve } from './exchange.ts';
 import { Ledger } from './ledger.ts';
@@ -40,6 +41,7 @@ function played(serve: Serve = () => {}) {
   const served: Exchange[] = [];
   const connection = new Connection(socket, {
     time: manualClock(0),
+    addLimitHeaders: limitHeaders(manualClock(0)),
     events,
     headers: ['X-Always', 'here'],
     turns: new Turns(),

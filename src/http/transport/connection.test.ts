@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
+import { manualClock, untilEqual, untilTrue } from '../../../test/kit/clock.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { Connection } from './connection.ts';
@@ -201,6 +201,20 @@ test('a large packet is parsed in slices until one of its requests waits, and th
   );
 });
 
+test('of the heads in a packet no more are parsed than run, besides one that waits', async (t) => {
+  withoutEndOfTurn(t);
+  const { finish, exchange, socket, connection, parsed, on } = held();
+  on.slice = () => connection.begin(exchange('GET'));
+  const head = 'GET / HTTP/1.1\r\n\r\n';
+  socket.write(head.repeat(100));
+  await settled();
+  assert.deepEqual(parsed.map(String), new Array(9).fill(head));
+  assert.equal(connection.heldBytes, 9 * REQUEST_BYTES + 100 * head.length);
+  finish.shift()?.();
+  await settled();
+  assert.equal(parsed.length, 10);
+});
+
 test('slices that take long come one a turn', async (t) => {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
@@ -375,8 +389,8 @@ test('what comes over any connection is read into one buffer, and what has to wa
   peers[0]?.write(long);
   await untilTrue(() => first?.connection.heldBytes === heldBytes + long.length);
   peers[1]?.write('other');
-  await untilTrue(() => second?.parsed.length === 2);
+  await untilEqual(() => second?.parsed.length, 2);
   first?.finish.shift()?.();
-  await untilTrue(() => first?.parsed.length === 2);
+  await untilEqual(() => first?.parsed.length, 2);
   assert.equal(first?.parsed[1]?.toString(), long);
 });

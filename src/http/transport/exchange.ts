@@ -6,7 +6,6 @@ import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import { traceIdOf } from '../../telemetry/tracing.ts';
-import { addLimitHeaders } from '../limit-headers.ts';
 import type { Account, Holding, Ledger } from './ledger.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
@@ -49,6 +48,8 @@ export interface Context {
   readonly events: Events;
   /** Default: public. */
   readonly listener?: 'public' | 'operator';
+  /** Appends the limit headers to those of an answer; absent on a listener without limits. */
+  addLimitHeaders?(headers: string[], exchange: Exchange): void;
 }
 
 export interface ExchangeOptions extends Context {
@@ -75,15 +76,14 @@ export class Exchange implements Holding {
   readonly requestId: string;
   /** True if the path is under `/v1` of the public listener. */
   isUnderV1 = false;
-  /** True if the answer carries the limit headers; at first on the public listener alone. */
-  hasLimitHeaders: boolean;
+  /** True if the answer carries the limit headers, where the listener has any. */
+  hasLimitHeaders = true;
   path = '';
   query = NO_QUERY;
   params: Readonly<Record<string, string | undefined>> = {};
   /** The parsed body, and its raw bytes. */
   body: unknown;
   bodyBytes: Buffer = NO_BYTES;
-  /** The path template of the matched route. */
   route = 'unmatched';
   /** True if the connection closes after this exchange; final once it is answered. */
   isLast = false;
@@ -97,7 +97,6 @@ export class Exchange implements Holding {
   heldBytes = 0;
   /** The connection, set once it takes the request. */
   account: Account = UNHELD;
-  /** The trace id, if the request is traced. */
   traceId: string | undefined;
   /** Headers sent with every answer to this request, also an error; flat. */
   ownHeaders: readonly string[] = NO_HEADERS;
@@ -118,7 +117,6 @@ export class Exchange implements Holding {
     this.request = request;
     this.#response = response;
     this.#options = options;
-    this.hasLimitHeaders = options.listener !== 'operator';
     this.isLast = !response.shouldKeepAlive;
     const sentId = request.headers['x-request-id'];
     this.requestId = typeof sentId === 'string' && REQUEST_ID.test(sentId) ? sentId : options.newRequestId();
@@ -155,7 +153,6 @@ export class Exchange implements Holding {
     this.#options.ledger.hold(this, this.#requestBytes + bodyBytes);
   }
 
-  /** Gives back all that is held. */
   release(): void {
     this.#options.ledger.hold(this, 0);
   }
@@ -170,6 +167,11 @@ export class Exchange implements Holding {
   decide(decision: Decision, limiter: Pick<Limiter, 'current'>): void {
     this.#decision = decision;
     this.#limiter = limiter;
+  }
+
+  /** The decision as it is at the second of the answer, which may be far from that of the request. */
+  get presentDecision(): Decision | undefined {
+    return this.#decision && this.#limiter?.current(this.key, this.#decision);
   }
 
   /** True if the request was read to its end; without a body that is the end of its head. */
@@ -210,7 +212,7 @@ export class Exchange implements Holding {
     // Set only now: if writeHead throws, an error answer can still be sent.
     this.status = status;
     if (bytes > this.#options.partBytes) {
-      this.#sendInParts(typeof body === 'string' ? [Buffer.from(body)] : (body ?? []));
+      this.#sendInParts(body ?? []);
     } else if (body === undefined || typeof body === 'string') {
       // One byte per character means ASCII, for which latin1 is the fastest encoding.
       response.end(body, body?.length === bytes ? 'latin1' : 'utf8');
@@ -241,7 +243,7 @@ export class Exchange implements Holding {
 
   #headers(answer: Answer, bytes: number): string[] {
     const headers: string[] = [];
-    if (this.hasLimitHeaders) this.#addLimitHeaders(headers);
+    if (this.hasLimitHeaders) this.#options.addLimitHeaders?.(headers, this);
     headers.push('X-Request-Id', this.requestId);
     for (const text of this.#options.headers) headers.push(text);
     for (const text of this.ownHeaders) headers.push(text);
@@ -249,12 +251,6 @@ export class Exchange implements Holding {
     if (answer.closes || this.failure || this.#options.isStopping() || this.#leavesMuchUnread()) this.isLast = true;
     if (this.isLast) headers.push('Connection', 'close');
     return headers;
-  }
-
-  /** True at the second of the answer, which may be far from that of the request. */
-  #addLimitHeaders(headers: string[]): void {
-    const decision = this.#decision && this.#limiter?.current(this.key, this.#decision);
-    addLimitHeaders(headers, decision, this.#options.time);
   }
 
   #leavesMuchUnread(): boolean {
@@ -266,9 +262,10 @@ export class Exchange implements Holding {
     return !this.isRead && Number(headers['content-length']) > UNREAD_BYTES_MAX;
   }
 
-  #sendInParts(chunks: readonly Uint8Array[]): void {
+  #sendInParts(body: string | readonly Uint8Array[]): void {
     const response = this.#response;
-    const parts = partsOf(chunks, this.#options.partBytes);
+    const { partBytes } = this.#options;
+    const parts = typeof body === 'string' ? partsOfText(body, partBytes) : partsOf(body, partBytes);
     const send = () => {
       for (let next = parts.next(); !next.done; next = parts.next()) if (!response.write(next.value)) return;
       response.end();
@@ -302,6 +299,17 @@ function* partsOf(chunks: readonly Uint8Array[], bytesMax: number): Generator<Ui
   }
 }
 
+/** Encoded by Node one by one: the blocks of whole answers, once freed, would stay with the process. */
+function* partsOfText(text: string, lengthMax: number): Generator<string> {
+  for (let at = 0; at < text.length; ) {
+    // Not between the two halves of a character.
+    const isHalf = (text.codePointAt(at + lengthMax - 1) ?? 0) > 0xffff;
+    const part = text.slice(at, at + lengthMax - (isHalf ? 1 : 0));
+    at += part.length;
+    yield part;
+  }
+}
+
 /** About the memory that a request takes with its headers. */
 function memoryOf({ rawHeaders, url = '' }: IncomingMessage): number {
   let bytes = EXCHANGE_BYTES + url.length;
@@ -327,7 +335,6 @@ function addContentHeaders(headers: string[], answer: Answer, bytes: number): vo
   if (answer.status !== 204 && answer.status !== 304) headers.push('Content-Length', `${bytes}`);
 }
 
-/** The Content-Length of a body. */
 function bodyBytes(body: string | readonly Uint8Array[]): number {
   if (typeof body === 'string') return Buffer.byteLength(body);
   return body.reduce((sum, part) => sum + part.byteLength, 0);

@@ -16,8 +16,8 @@ const HEADER_BYTES = 90;
 const HEAD_END = '\r\n\r\n';
 const LF = 10;
 const NOTHING = Buffer.alloc(0);
-/** The buffer into which the system reads for any connection. It is parsed at once or copied. */
-const READ = Buffer.allocUnsafeSlow(64 * 1024);
+/** The buffer for each read of any connection, parsed at once or copied. Its size bounds what a connection keeps. */
+const READ = Buffer.allocUnsafeSlow(16 * 1024);
 /** Where a socket keeps the option `onread` of `net.connect`, which the sockets of a server cannot be given. */
 const onread = { buffer: READ, callback: () => true };
 const example = new Socket({ onread });
@@ -35,7 +35,8 @@ export interface Reader extends Account {
 
 /**
  * The input of a socket: what comes goes to Node's parser in slices, as long as its connection takes more. What cannot
- * be parsed yet is kept, at most one read of the system (64 KiB), and then nothing more is read.
+ * be parsed yet is kept, at most one read of the system, and then nothing more is read. A slice ends where a head does,
+ * so that a connection is asked before each request whether it takes one more.
  */
 export class Input implements Holding {
   heldBytes = 0;
@@ -51,8 +52,6 @@ export class Input implements Holding {
   readonly #parse: (slice: Buffer) => void;
   readonly #end: () => void;
   #unparsed: Buffer = NOTHING;
-  /** Memory that it is a part of. */
-  #unparsedBytes = 0;
   #hasEnded = false;
   /** The state of the parser on a head that is not complete. */
   #headBytes = 0;
@@ -104,9 +103,10 @@ export class Input implements Holding {
 
   /** Takes what the system has read, or null at its end. Returns whether to read on. */
   #receive(chunk: Buffer | null): boolean {
+    const rest = this.#unparsed;
     if (chunk === null) {
       this.#hasEnded = true;
-      if (this.#unparsed.length === 0) this.#end();
+      if (rest.length === 0) this.#end();
     } else if (this.#discardable !== undefined) {
       this.#discardable -= chunk.length;
       if (this.#discardable < 0) this.#socket.destroy();
@@ -115,8 +115,10 @@ export class Input implements Holding {
       this.#parseSlice(chunk);
       return this.#goOn();
     } else {
-      this.#unparsed = Buffer.concat([this.#unparsed, chunk]);
-      this.#unparsedBytes = this.#unparsed.length;
+      // Memory of its own: a slice of Node's pool would hold all of that.
+      this.#unparsed = Buffer.allocUnsafeSlow(rest.length + chunk.length);
+      this.#unparsed.set(rest);
+      this.#unparsed.set(chunk, rest.length);
       this.isStopped = true;
       this.#charge();
       this.continue();
@@ -127,8 +129,9 @@ export class Input implements Holding {
   #parseSlices(): boolean {
     const untilMs = performance.now() + SLICES_MS;
     do {
-      const slice = this.#unparsed.subarray(0, SLICE_BYTES);
-      this.#unparsed = this.#unparsed.subarray(SLICE_BYTES);
+      const end = this.#unparsed.subarray(0, SLICE_BYTES).indexOf(HEAD_END);
+      const slice = this.#unparsed.subarray(0, end < 0 ? SLICE_BYTES : end + HEAD_END.length);
+      this.#unparsed = this.#unparsed.subarray(slice.length);
       this.#parseSlice(slice);
     } while (this.#unparsed.length > 0 && this.#mayParse && performance.now() < untilMs);
     return this.#goOn();
@@ -170,20 +173,21 @@ export class Input implements Holding {
   /** Counts the beginning of a head after the last complete request. */
   #measureHead(slice: Buffer): void {
     const { latest } = this.account;
-    const isComplete = slice[slice.length - 1] === LF && slice[slice.length - 3] === LF;
+    const bodyBytes = Number(latest?.request.headers['content-length'] ?? 0);
+    const bodyStart = slice.length - bodyBytes;
+    const isComplete = slice[bodyStart - 1] === LF && slice[bodyStart - 3] === LF;
     if (isComplete || latest?.isRead === false) {
       this.#headBytes = 0;
       return;
     }
     const end = slice.lastIndexOf(HEAD_END);
     if (end >= 0) this.#headBytes = 0;
-    const bodyBytes = Number(latest?.request.headers['content-length'] ?? 0);
     for (let at = end < 0 ? 0 : end + HEAD_END.length + bodyBytes; at < slice.length; at += 1) {
       this.#headBytes += slice[at] === LF ? HEADER_BYTES : 1;
     }
   }
 
   #charge(): void {
-    this.#ledger.hold(this, (this.#unparsed.length === 0 ? 0 : this.#unparsedBytes) + this.#headBytes);
+    this.#ledger.hold(this, (this.#unparsed.length === 0 ? 0 : this.#unparsed.buffer.byteLength) + this.#headBytes);
   }
 }

@@ -46,24 +46,24 @@ test('an account has what is held on its connection, whatever the keys', () => {
   assert.equal(account.heldBytes, 8);
 });
 
-test('beyond 64 MiB the connection of the oldest holding of the heaviest is cut off, until the rest fits', () => {
+test('beyond 48 MiB the connection of the oldest holding of the heaviest is cut off, until the rest fits', () => {
   const { cutOff, hold, names, open } = counted();
-  for (const name of ['a1', 'a2', 'a3']) hold('a', 11 * MEBIBYTE, open(name));
-  for (const name of ['b1', 'b2']) hold('b', 15 * MEBIBYTE, open(name));
-  hold('c', MEBIBYTE);
+  for (const name of ['a1', 'a2', 'a3']) hold('a', 8 * MEBIBYTE, open(name));
+  for (const name of ['b1', 'b2']) hold('b', 11 * MEBIBYTE, open(name));
+  hold('c', 2 * MEBIBYTE);
   assert.deepEqual(cutOff, []);
   hold('c', 1);
   assert.deepEqual(cutOff, [['a1', 'a']]);
-  hold('d', 40 * MEBIBYTE);
+  hold('d', 30 * MEBIBYTE);
   assert.deepEqual(names(), ['a1', 'd']);
-  hold('c', 20 * MEBIBYTE, open('c3'));
+  hold('c', 15 * MEBIBYTE, open('c3'));
   assert.deepEqual(names(), ['a1', 'd', 'b1']);
 });
 
 test('as long as the key is unknown, each connection answers for itself', () => {
   const { hold, cutOff, names, open } = counted();
-  for (const name of ['one', 'two']) hold(undefined, 25 * MEBIBYTE, open(name));
-  hold('key', 14 * MEBIBYTE, open('its'));
+  for (const name of ['one', 'two']) hold(undefined, 18 * MEBIBYTE, open(name));
+  hold('key', 12 * MEBIBYTE, open('its'));
   assert.deepEqual(cutOff, []);
   hold(undefined, 15 * MEBIBYTE, open('three'));
   assert.deepEqual(names(), ['one']);
@@ -86,7 +86,7 @@ test('a connection that gives back all that it holds when it is cut off spares t
 
 test('an answer that is larger than all may hold is kept while it is alone', () => {
   const { names, hold } = counted();
-  hold('export', 65 * MEBIBYTE);
+  hold('export', 49 * MEBIBYTE);
   assert.deepEqual(names(), []);
   hold('key', 1);
   assert.deepEqual(names(), ['export']);

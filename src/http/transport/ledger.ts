@@ -3,10 +3,9 @@ const MEBIBYTE = 1024 * 1024;
 export const CONNECTION_BYTES_MAX = MEBIBYTE;
 /** A key that holds so much on its connections together is refused. */
 const KEY_BYTES_MAX = 8 * MEBIBYTE;
-/** Beyond this the connections of the heaviest holder are cut off. */
-const ALL_BYTES_MAX = 64 * MEBIBYTE;
+/** Beyond this the heaviest holder is cut off. The heap takes about twice as much before it is collected. */
+const ALL_BYTES_MAX = 48 * MEBIBYTE;
 
-/** The account of one connection. */
 export interface Account {
   heldBytes: number;
   /** Closes the connection, and gives back all that it holds. `keyId` is the key that held the most, if known. */
@@ -42,14 +41,14 @@ export class Ledger {
     if (more === 0) return;
     const name = holding.keyId ?? holding.account;
     const holder = this.#byHolder.get(name) ?? { bytes: 0, holdings: new Set() };
+    if (holder.holdings.size === 0) this.#byHolder.set(name, holder);
     holder.bytes += more;
     holding.account.heldBytes += more;
     holding.heldBytes = bytes;
     this.#bytes += more;
-    if (bytes > 0) holder.holdings.add(holding);
-    else holder.holdings.delete(holding);
-    if (holder.holdings.size > 0) this.#byHolder.set(name, holder);
-    else this.#byHolder.delete(name);
+    if (bytes === more) holder.holdings.add(holding);
+    else if (bytes === 0) holder.holdings.delete(holding);
+    if (holder.holdings.size === 0) this.#byHolder.delete(name);
     // An operator's export may be larger, alone.
     while (more > 0 && this.#bytes > ALL_BYTES_MAX && this.#bytes > bytes) this.#cutOffHeaviest();
   }

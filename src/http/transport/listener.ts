@@ -40,7 +40,6 @@ const IDLE_ON_STOP_MS = 500;
 const TURNS_MAX = 1_000;
 const STOP_CHECK_INTERVAL_MS = 50;
 
-/** Timeouts of a connection. */
 export interface Timeouts {
   /** From the first byte of a request, or from the connect, to the end of the head. */
   readonly headMs: number;

@@ -6,20 +6,30 @@ import { bench, charge, countsOf, DAY, LIMITS, NOON } from '../../../test/kit/li
 
 const wide = { minute: 100, day: 100 };
 
-test('another server with older data is given what storage remembers, within a second', async () => {
+for (const change of ['failOver', 'changeRole'] as const) {
+  test(`older data after ${change} is given what storage remembers, within a second`, async () => {
+    const at = await bench().start();
+    const { key, limiter, stored, redis, time } = at;
+    await charge(at, 1);
+    redis.takeSnapshot();
+    await charge(at, 2);
+    await limiter.save();
+    stored.set(key.id, countsOf(key, 3));
+    redis[change]();
+    await time.pass(1_000);
+    assert.equal((await limiter.peek(key)).remaining, 1);
+    const { reads } = at.played;
+    await limiter.peek(key);
+    assert.equal(at.played.reads, reads, 'which is read once');
+  });
+}
+
+test('a Redis that lost its scripts is sent them again, and is not given up', async () => {
   const at = await bench().start();
-  const { key, limiter, stored, redis, time } = at;
   await charge(at, 1);
-  redis.takeSnapshot();
-  await charge(at, 2);
-  await limiter.save();
-  stored.set(key.id, countsOf(key, 3));
-  redis.failOver();
-  await time.pass(1_000);
-  assert.equal((await limiter.peek(key)).remaining, 1);
-  const { reads } = at.played;
-  await limiter.peek(key);
-  assert.equal(at.played.reads, reads, 'which is read once');
+  at.redis.flushScripts();
+  assert.equal((await at.limiter.charge(at.key)).remaining, LIMITS.minute - 2);
+  assert.deepEqual([at.limiter.state, at.events.turns], ['ok', []]);
 });
 
 test('while storage fails an older Redis is given what this process remembers, and the rest later', async () => {

@@ -179,6 +179,14 @@ test('a request that is counted during a save is saved by the next one', { skip 
   }
 });
 
+test('a value outlives the UTC day that it counts, and no key that is no longer used stays', { skip }, async () => {
+  await using shared = await bench(1);
+  const key = await shared.issue();
+  await shared.limiter.charge(key);
+  const left = Number(await redis(url, ['TTL', `${shared.keyPrefix}:{${key.id}}`]));
+  assert.ok(left > 2 * 86_400 - 600 && left <= 2 * 86_400, `${left} s`);
+});
+
 test('an unreadable value affects neither its key nor others', { skip }, async () => {
   await using shared = await bench(1);
   const key = await shared.issue();

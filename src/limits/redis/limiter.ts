@@ -33,7 +33,6 @@ export interface RedisLimiterOptions {
   readonly url: string;
   /** The number of instances that share the limits; sets each one's share while Redis is lost. */
   readonly instances: number;
-  /** Prefix of all keys in Redis. */
   readonly keyPrefix?: string;
   /** Replaces the Redis server's clock; for tests. */
   readonly serverTime?: Pick<Time, 'now'>;

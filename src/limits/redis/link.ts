@@ -27,7 +27,6 @@ const KEYS_MAX = 20_000;
 
 export interface RedisLinkOptions {
   readonly url: string;
-  /** Prefix of all keys in Redis. */
   readonly keyPrefix: string;
   /** A call or a connection attempt failed or timed out. */
   readonly onFailure: (error: unknown) => void;

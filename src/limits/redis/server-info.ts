@@ -4,7 +4,6 @@ export const CLUSTER_REFUSED = {
   advice: 'set REDIS_URL to a server without cluster mode',
 } as const;
 
-/** The fields of the command INFO, by name. */
 export type ServerInfo = ReadonlyMap<string, string>;
 
 /** Reads the text that INFO gives. */

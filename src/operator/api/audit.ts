@@ -4,14 +4,14 @@ import { momentIn, momentParameter, textIn, textParameter } from '../../http/ope
 import type { ApiOperation } from './operation.ts';
 import { AuditEntry } from './schema.ts';
 
-/** GET /audit. */
 const listAudit: ApiOperation = {
   id: 'listAudit',
   method: 'GET',
   path: '/audit',
   tag: 'audit',
   summary: 'List the changes by operators',
-  description: 'A page of the audit, newest first. The filters combine.',
+  description:
+    'A page of the audit, newest first. The filters combine. With `target=service` starts, failures and backups of the service instead.',
   permission: 'viewer',
   queryParameters: [
     momentParameter('since', 'Only changes from this moment on', '7d'),
@@ -29,7 +29,6 @@ const listAudit: ApiOperation = {
     before: { plan: 'free', limits: { minute: 60, day: 1_000 } },
     after: { plan: 'pro', limits: { minute: 300, day: 10_000 } },
   }),
-  errors: [],
   async handle({ storage, now }, exchange) {
     const { query } = exchange;
     const limit = readLimit(query);
@@ -48,5 +47,4 @@ const listAudit: ApiOperation = {
   },
 };
 
-/** The operations on the audit. */
 export const auditOperations: readonly ApiOperation[] = [listAudit];

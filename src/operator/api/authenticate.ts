@@ -8,7 +8,6 @@ import type { Answer } from '../../http/transport/exchange.ts';
 
 const REALM = 'Bearer realm="pet-catalog-operator"';
 
-/** The token of a request with its secret, or the 401 that refuses it. */
 export type TokenAuthentication =
   | { readonly token: OperatorToken; readonly secret: string; readonly refused?: undefined }
   | { readonly token?: undefined; readonly secret?: undefined; readonly refused: Answer };

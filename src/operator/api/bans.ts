@@ -9,7 +9,6 @@ import { Ban } from './schema.ts';
 
 const TAG = 'bans';
 
-/** GET /bans. */
 const listBans: ApiOperation = {
   id: 'listBans',
   method: 'GET',
@@ -26,7 +25,6 @@ const listBans: ApiOperation = {
     level: 1,
     reason: 'refused 61 more times within a minute of a 429',
   }),
-  errors: [],
   async handle({ storage, now }, exchange) {
     const [limit, behind] = [readLimit(exchange.query), readPlace(exchange.query)];
     // Few keys are banned at once, so storage has no pages of them.
@@ -58,7 +56,6 @@ const lift: ApiOperation = {
   },
 };
 
-/** The operations on bans. */
 export const banOperations: readonly ApiOperation[] = [listBans, lift];
 
 type BanPlace = Pick<KeyBan, 'startedAt' | 'keyId'>;

@@ -14,7 +14,6 @@ const CATEGORY_ID = { name: 'categoryId', description: CategoryId.description, s
 
 const checkChange = validator(CategoryChange);
 
-/** PATCH /categories/{categoryId}. */
 const rename: ApiOperation = {
   id: 'renameCategory',
   method: 'PATCH',
@@ -33,7 +32,6 @@ const rename: ApiOperation = {
   },
 };
 
-/** DELETE /categories/{categoryId}. */
 const remove: ApiOperation = {
   id: 'deleteCategory',
   method: 'DELETE',

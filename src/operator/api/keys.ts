@@ -49,7 +49,6 @@ const EXAMPLE = {
 };
 const ISSUED_EXAMPLE = { ...EXAMPLE, key: 'petcat_live_MJPj00000000000000000000000000000000' };
 
-/** The id of a key in a path. */
 export const KEY_ID = {
   name: 'keyId',
   description: 'The id of the key',
@@ -61,7 +60,6 @@ const checkChange = validator(KeyChange);
 const checkRotation = validator(Rotation);
 const checkRevocation = validator(Revocation);
 
-/** GET /keys. */
 const listKeys: ApiOperation = {
   id: 'listKeys',
   method: 'GET',
@@ -80,7 +78,6 @@ const listKeys: ApiOperation = {
     ...PLACE_PARAMETERS,
   ],
   success: pageOf(Key, 'The keys', EXAMPLE),
-  errors: [],
   async handle(context, exchange) {
     const { storage, now } = context;
     const { query } = exchange;
@@ -100,7 +97,6 @@ const listKeys: ApiOperation = {
   },
 };
 
-/** POST /keys. */
 const createKey: ApiOperation = {
   id: 'createKey',
   method: 'POST',
@@ -118,7 +114,6 @@ const createKey: ApiOperation = {
     example: ISSUED_EXAMPLE,
     headers: { Location: 'The address of the key' },
   },
-  errors: [],
   handle(context, exchange) {
     const body = checkNew(exchange.body);
     const { expiresAt, owner, ...rest } = readWanted(body);
@@ -134,7 +129,6 @@ const createKey: ApiOperation = {
   },
 };
 
-/** GET /keys/{keyId}. */
 const getKey: ApiOperation = {
   id: 'getKey',
   method: 'GET',
@@ -151,7 +145,6 @@ const getKey: ApiOperation = {
   },
 };
 
-/** PATCH /keys/{keyId}. */
 const updateKey: ApiOperation = {
   id: 'updateKey',
   method: 'PATCH',
@@ -171,7 +164,6 @@ const updateKey: ApiOperation = {
   },
 };
 
-/** POST /keys/{keyId}/rotate. */
 const rotate: ApiOperation = {
   id: 'rotateKey',
   method: 'POST',
@@ -197,7 +189,6 @@ const rotate: ApiOperation = {
   },
 };
 
-/** DELETE /keys/{keyId}/graces. */
 const endKeyGraces: ApiOperation = {
   id: 'endGraces',
   method: 'DELETE',
@@ -215,7 +206,6 @@ const endKeyGraces: ApiOperation = {
   },
 };
 
-/** POST /keys/{keyId}/revoke. */
 const revoke: ApiOperation = {
   id: 'revokeKey',
   method: 'POST',
@@ -234,7 +224,6 @@ const revoke: ApiOperation = {
   },
 };
 
-/** The operations on keys. */
 export const keyOperations: readonly ApiOperation[] = [
   listKeys,
   createKey,
@@ -245,7 +234,6 @@ export const keyOperations: readonly ApiOperation[] = [
   revoke,
 ];
 
-/** Answers with a key and its validator. */
 async function keyAnswer(context: ApiContext, key: ApiKey): Promise<Answer> {
   const [shown] = await keysJson(context, [key]);
   return { status: 200, headers: ['ETag', etagOf(JSON.stringify(guardedPart(key)))], body: JSON.stringify(shown) };

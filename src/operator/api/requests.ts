@@ -28,7 +28,6 @@ const EXAMPLE = {
   reason: 'the limit of 60 requests per minute was reached',
 };
 
-/** GET /keys/{keyId}/requests. */
 const listKeyRequests: ApiOperation = {
   id: 'listKeyRequests',
   method: 'GET',
@@ -77,7 +76,6 @@ const REQUEST_ID = {
   schema: { type: 'string', example: EXAMPLE.requestId },
 };
 
-/** GET /requests/{requestId}. */
 const getRequest: ApiOperation = {
   id: 'getRequest',
   method: 'GET',
@@ -100,7 +98,6 @@ const getRequest: ApiOperation = {
   },
 };
 
-/** The operations on recent requests. */
 export const requestOperations: readonly ApiOperation[] = [listKeyRequests, getRequest];
 
 function requestJson(request: RecentRequest) {

@@ -11,7 +11,6 @@ const orNull = <S extends object>(schema: S) => ({ anyOf: [schema, { type: 'null
 const text = (description: string) => ({ type: 'string', description }) as const;
 const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
 
-/** Both limits of a key. */
 const Limits = {
   title: 'Limits',
   type: 'object',
@@ -39,7 +38,6 @@ const wantedFields = {
   owner: orNull({ ...text("The customer's own id; null for none"), maxLength: 255 }),
 } as const;
 
-/** The body that issues a key. */
 export const NewKey = {
   title: 'NewKey',
   type: 'object',
@@ -58,7 +56,6 @@ export const KeyChange = {
   description: 'What changes of a key; members that are missing stay',
 } as const;
 
-/** The body that rotates a key. */
 export const Rotation = {
   title: 'Rotation',
   type: 'object',
@@ -69,7 +66,6 @@ export const Rotation = {
   description: 'How a key is rotated',
 } as const;
 
-/** The body of a revocation, which has no members. */
 export const Revocation = {
   title: 'Revocation',
   type: 'object',
@@ -78,7 +74,6 @@ export const Revocation = {
   description: 'How a key is revoked: there is nothing to say',
 } as const;
 
-/** A key without its secret. */
 export const Key = responseOf({
   title: 'Key',
   description: 'An API key, without its secret',
@@ -122,7 +117,6 @@ export const IssuedKey = {
   description: 'An API key with its new secret',
 } as const;
 
-/** A running ban. */
 export const Ban = responseOf({
   title: 'Ban',
   description: 'A ban that is on',
@@ -145,7 +139,6 @@ const counts = {
 const at = moment('When the minute, hour, day or month began');
 const used = { ...counts, first: moment('The first request'), last: moment('The last request') } as const;
 
-/** The usage of one key in a range of time. */
 export const KeyUsage = responseOf({
   title: 'KeyUsage',
   description: 'The requests of one key; `at` is in a series',
@@ -167,7 +160,6 @@ export const OwnerUsage = responseOf({
   properties: { at, owner: orNull(text("The customer's own id; null for keys without one")), ...used },
 });
 
-/** The usage of one route in a range of time. */
 export const RouteUsage = responseOf({
   title: 'RouteUsage',
   description: 'The requests with a key to one route; `at` is in a series',
@@ -179,7 +171,6 @@ export const RouteUsage = responseOf({
   },
 });
 
-/** The usage of the selected keys in one period. */
 export const UsagePoint = responseOf({
   title: 'UsagePoint',
   description: 'The requests within one minute, hour, day or month',
@@ -205,14 +196,13 @@ export const KeyRequest = responseOf({
   },
 });
 
-/** A change by an operator. */
 export const AuditEntry = responseOf({
   title: 'AuditEntry',
-  description: 'A change by an operator',
+  description: 'A change by an operator, or an event in the life of the service',
   properties: {
     at: moment('When the change was made'),
-    actor: text('Who made it: a system user, or the name of a token'),
-    via: { type: 'string', enum: ['cli', 'console', 'api'], description: 'By which way' },
+    actor: text('Who made it: a system user, the name of a token, or for `service` that of its machine'),
+    via: { type: 'string', enum: ['cli', 'console', 'api', 'service'], description: 'By which way' },
     action: { ...text('What was done'), example: 'key.update' },
     target: text('The id of what was changed'),
     before: { description: 'The changed members before; null where there was nothing' },
@@ -220,7 +210,6 @@ export const AuditEntry = responseOf({
   },
 });
 
-/** The body that renames a category. */
 export const CategoryChange = {
   title: 'CategoryChange',
   type: 'object',
@@ -230,7 +219,6 @@ export const CategoryChange = {
   description: 'What changes of a category',
 } as const;
 
-/** The id of a category in a path. */
 export const CategoryId = { ...Id, description: 'The id of the category' } as const;
 
 /** An object in a response, which always has every member but the optional ones. */

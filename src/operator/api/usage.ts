@@ -1,6 +1,5 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { usageCsv } from '../../catalog/operator/csv.ts';
-import { usagePointJson } from '../../catalog/operator/json.ts';
 import {
   allUsageRows,
   USAGE_STEPS,
@@ -9,25 +8,17 @@ import {
   usageRows,
   usageSteps,
 } from '../../catalog/operator/usage-rows.ts';
-import {
-  NO_USAGE,
-  sumCounts,
-  USAGE_GROUPS,
-  type UsageGroup,
-  type UsagePoint,
-  usagePeriod,
-} from '../../catalog/usage.ts';
+import { USAGE_GROUPS, type UsageGroup, usagePeriod } from '../../catalog/usage.ts';
 import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { choice, choiceIn, momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { ApiContext, ApiOperation } from './operation.ts';
-import { KeyUsage, OwnerUsage, UsagePoint as Point, RouteUsage } from './schema.ts';
+import { KeyUsage, OwnerUsage, RouteUsage, UsagePoint } from './schema.ts';
 
 const ROWS_PER_PAGE_MAX = 1_000;
 
-/** GET /usage. */
 const getUsage: ApiOperation = {
   id: 'getUsage',
   method: 'GET',
@@ -58,7 +49,7 @@ const getUsage: ApiOperation = {
         { type: 'array', items: KeyUsage },
         { type: 'array', items: OwnerUsage },
         { type: 'array', items: RouteUsage },
-        { type: 'array', items: Point },
+        { type: 'array', items: UsagePoint },
       ],
     },
     example: [
@@ -77,26 +68,21 @@ const getUsage: ApiOperation = {
     headers: { Link: 'The next page; absent on the last, and from a series without `group`' },
     csv: 'id,name,owner,served,refused,clientErrors,serverErrors,first,last\nkey_VXnvMwGskigm0Sfq,shop,cus_42,120,3,1,0,2026-01-01T12:00:00Z,2026-01-01T12:34:56Z\n',
   },
-  errors: [],
   async handle(context, exchange) {
     const by = choiceIn(exchange.query, 'by', USAGE_STEPS);
-    const group = choiceIn(exchange.query, 'group', USAGE_GROUPS);
+    const group = choiceIn(exchange.query, 'group', USAGE_GROUPS) ?? (by ? 'all' : 'key');
     if (by === 'minute' && group === 'route') {
       throw new CatalogError('validation_failed', 'Minutes know no routes; send by=hour, by=day or by=month');
     }
     const isCsv = asksForCsv(exchange);
     await context.flushUsage();
-    if (by && !group) {
-      const points = (await series(context, exchange.query, by)).map(usagePointJson);
-      return isCsv ? csvAnswer(points) : placeAnswer(exchange, points, undefined);
-    }
-    const steps = stepsIn(rangeIn(exchange.query, context.now), { by, group: group ?? 'key', now: context.now });
-    if (!isCsv) return rowsPage(context, exchange, { group: group ?? 'key', steps });
-    return csvAnswer(await allUsageRows(context, { group: group ?? 'key', steps, ...selectedIn(exchange.query) }));
+    const steps = stepsIn(rangeIn(exchange.query, context.now), { by, group, now: context.now });
+    if (!isCsv && group !== 'all') return rowsPage(context, exchange, { group, steps });
+    const rows = await allUsageRows(context, { group, steps, ...selectedIn(exchange.query) });
+    return isCsv ? csvAnswer(rows) : placeAnswer(exchange, rows, undefined);
   },
 };
 
-/** The operations on usage. */
 export const usageOperations: readonly ApiOperation[] = [getUsage];
 
 async function rowsPage(
@@ -111,10 +97,9 @@ async function rowsPage(
   return placeAnswer(exchange, rows, last && { ...last, id: Buffer.from(last.id).toString('base64url') });
 }
 
-/** The range as one step, or those of a series. */
 function stepsIn(
   { since, until }: ReturnType<typeof rangeIn>,
-  { by, group, now }: { by: UsageStepName | undefined; group: UsageGroup; now: number },
+  { by, group, now }: { by: UsageStepName | undefined; group: UsageGroup | 'all'; now: number },
 ): UsageStep[] {
   if (by) return usageSteps(by, { since, until: until ?? now + 1, now });
   const finest = usagePeriod(now - since);
@@ -123,23 +108,6 @@ function stepsIn(
 
 function selectedIn(query: URLSearchParams) {
   return { keyId: textIn(query, 'key'), owner: textIn(query, 'owner') };
-}
-
-async function series({ storage, now }: ApiContext, query: URLSearchParams, by: UsageStepName): Promise<UsagePoint[]> {
-  const selection = { ...rangeIn(query, now), ...selectedIn(query) };
-  const points = await storage.usage.series({ ...selection, period: by === 'month' ? 'day' : by });
-  return by === 'month' ? byMonth(points) : points;
-}
-
-/** Adds up days to months, UTC. */
-function byMonth(days: readonly UsagePoint[]): UsagePoint[] {
-  const months = new Map<number, UsagePoint>();
-  for (const day of days) {
-    const date = new Date(day.at * 1_000);
-    const start = Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) / 1_000;
-    months.set(start, { at: start, ...sumCounts([months.get(start) ?? NO_USAGE, day]) });
-  }
-  return [...months.values()];
 }
 
 function rangeIn(query: URLSearchParams, now: number) {

@@ -28,7 +28,6 @@ const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
 };
 
-/** The list of categories, its export, and the actions on one. */
 export const categoryRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/categories', handle: listCategories },
   { method: 'GET', path: '/categories/export', handle: exportCategories },

@@ -7,7 +7,6 @@ import type { Storage } from '../../catalog/storage.ts';
 /** Finished imports kept; the oldest is evicted. */
 const JOBS_MAX = 20;
 
-/** A running or finished import of this instance. */
 export interface ImportJob {
   readonly total: number;
   readonly inserted: number;

@@ -18,7 +18,6 @@ const FILE_BYTES_MAX = 32 * 1024 * 1024;
 const MISTAKES_SHOWN_MAX = 100;
 const RELOAD_SECONDS = 1;
 
-/** Imports categories from a file, all or nothing. */
 export const importRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/categories/import', role: 'admin', handle: (context) => importPage(context) },
   { method: 'POST', path: '/categories/import', bodyBytesMax: FILE_BYTES_MAX, handle: begin },
@@ -38,12 +37,12 @@ function importPage(context: ConsoleContext, refused?: RefusedFile): Answer {
 <h1>Import categories</h1>
 <p class="lead">Adds all categories of the file, or none if one of them is invalid.</p>
 ${mistakeSummary(mistakes)}
+${recordTable(records)}
 <form method="post" action="/console/categories/import" enctype="multipart/form-data">${csrfField(context)}<div class="fields">
 <div><label for="file">File</label><input id="file" name="file" type="file" accept=".json,.ndjson,.jsonl,.csv" required${described(mistakes, 'file', { hasHint: true })}>
 <p class="hint" id="file-hint">JSON: an array of objects. NDJSON: one object per line. CSV: the columns <code>name</code> and <code>description</code>; one <code>'</code> at the beginning of a cell is removed. UTF-8, up to 32 MiB.</p>${fieldMistake(mistakes, 'file')}</div>
 <div><label for="format">Format</label><select id="format" name="format"><option value="">from the file name</option>${formats}</select></div>
-<div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>
-${recordTable(records)}`;
+<div class="row"><button class="primary">Import</button><a class="button" href="/console/categories">Cancel</a></div></div></form>`;
   const status = refused ? 400 : 200;
   return page(context, { section: '/categories', title: 'Import categories', content, status });
 }

@@ -5,10 +5,10 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn } from '../frame/context.ts';
 import { count, empty, foreign, moment } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { addressOf, cardTable, choiceField, filters, textField } from '../frame/list.ts';
+import { ANY, addressOf, cardTable, choiceField, filters, textField } from '../frame/list.ts';
 import { onePage } from '../frame/one-page.ts';
 
-const STATUSES = [{ value: '', label: 'any' }, ...PET_STATUSES.map((status) => ({ value: status, label: status }))];
+const STATUSES = [ANY, ...PET_STATUSES.map((status) => ({ value: status, label: status }))];
 const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
   available: 'badge good',
   pending: 'badge warning',

@@ -14,7 +14,6 @@ const BAR = 0.78;
 const LIMIT_SHOWN_FROM = 0.2;
 
 interface Series {
-  /** The class that colours it. */
   readonly name: string;
   readonly label: string;
   /** The legend's text for the whole range. */
@@ -29,12 +28,10 @@ export interface ChartOptions {
   readonly title: string;
   /** `bars` are stacked on each other, in the order of the series; `lines` are not. */
   readonly kind: 'bars' | 'lines';
-  /** The axis label. */
   readonly unit: string;
   readonly range: Range;
   readonly now: number;
   readonly series: readonly Series[];
-  /** Writes a number. */
   readonly write?: (value: number) => string;
   /** A bound of each step, drawn as a line. */
   readonly limit?: number | undefined;

@@ -25,7 +25,7 @@ export async function usageChart(
   }: { range: Range; keyId?: string; owner?: string; limits?: { minute: number; day: number } },
 ): Promise<Html> {
   const { period, stepSeconds: step } = range;
-  const points = await storage.usage.series({ ...selection, period, step, since: firstStep(range, now) });
+  const points = await storage.usage.sums({ ...selection, group: 'all', period, step, since: firstStep(range, now) });
   const limit = range.stepWords === 'minute' ? limits?.minute : range.stepWords === 'day' ? limits?.day : undefined;
   return outcomeChart({ id: 'requests', title: 'Requests', range, now, points, limit, scope: KEPT });
 }

@@ -16,7 +16,6 @@ import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { Range } from '../charts/range.ts';
-import type { Examination } from '../overview/examination.ts';
 import type { Vitals } from '../overview/vitals.ts';
 import type { UnstoredSessions } from '../session/unstored.ts';
 import type { SentFile } from './multipart.ts';
@@ -37,7 +36,6 @@ export interface Additions {
   readonly operations: readonly ApiOperation[];
 }
 
-/** The dependencies of the console. */
 export interface ConsoleOptions {
   readonly storage: Storage;
   /** Signs the logins that storage cannot take. */
@@ -62,6 +60,12 @@ export interface ConsoleOptions {
   url(): string;
 }
 
+/** The findings of `doctor` and their moment, in Unix seconds. */
+interface Examined {
+  readonly at: number;
+  readonly findings: readonly Finding[];
+}
+
 /** The keys or owners with the most of something within a range. */
 interface Most {
   readonly range: Range;
@@ -74,7 +78,6 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly exchange: Exchange;
   readonly session: ConsoleSession;
   readonly sessions: UnstoredSessions;
-  /** The CSRF token of the session. */
   readonly csrf: string;
   readonly by: Operator;
   /** Unix seconds. */
@@ -84,11 +87,11 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly imports: Imports;
   /** The form of a POST; empty otherwise. */
   readonly form: URLSearchParams;
-  /** The file that came with the form. */
   readonly file?: SentFile | undefined;
   /** Finds the keys or owners with the most of something; undefined while that takes long. */
   most(wanted: Most): Promise<readonly UsageSum[] | undefined>;
-  readonly examination: Examination | undefined;
+  /** The latest findings of `doctor`; undefined where it cannot be run. */
+  readonly examination: (() => Promise<Examined | undefined>) | undefined;
 }
 
 /** A page or an action of the console. For a POST, session, origin and CSRF token were checked. */
@@ -134,7 +137,6 @@ export function field(form: URLSearchParams, name: string): string {
   return form.get(name)?.trim() ?? '';
 }
 
-/** The longest text that is searched for. */
 export const SEARCH_CHARACTERS_MAX = 128;
 
 /** The text that a request searches for; empty for nothing. */

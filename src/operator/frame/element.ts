@@ -50,13 +50,12 @@ export function foreign(text: string): Html {
 export interface Column {
   readonly name: string;
   readonly isNumber?: boolean;
-  readonly isNarrow?: boolean;
 }
 
 /** A table that scrolls sideways on narrow screens, also by keyboard. */
 export function table(label: string, columns: readonly Column[], rows: readonly Html[], id = ''): Html {
-  const heads = columns.map(({ name, isNumber, isNarrow }) => {
-    const kind = isNumber ? html` class="number"` : isNarrow ? html` class="narrow"` : '';
+  const heads = columns.map(({ name, isNumber }) => {
+    const kind = isNumber ? html` class="number"` : '';
     return html`<th scope="col"${kind}>${name}</th>`;
   });
   return html`<div class="wide" tabindex="0" role="region" aria-label="${label}"><table>
@@ -100,4 +99,11 @@ export function pager(before: string | undefined, after: string | undefined, wor
 /** The validation error above a form that is shown again. */
 export function mistake(message: string | undefined): Html {
   return message === undefined ? html`` : html`<p class="mistake" role="alert">${message}</p>`;
+}
+
+/** A secret that is shown once, with a button that copies it; a script gives the page the address `become`. */
+export function secretBox(secret: string, { label, become }: { label: Html; become: string }): Html {
+  return html`<div class="secret" data-become="/console${become}"><label for="secret">${label}</label>
+<div class="row"><input id="secret" readonly value="${secret}" autocomplete="off" spellcheck="false"><button type="button" data-copy="secret" hidden>Copy</button></div>
+<p class="hint" id="copied" role="status"></p></div>`;
 }

@@ -1,6 +1,5 @@
 import { type Asset, readAsset } from '../../http/docs/asset.ts';
-import { type Html, html } from '../../http/html.ts';
-import { contentPolicy } from '../../http/pages.ts';
+import { contentPolicy, type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { lookUp } from '../requests/look-up.ts';
 import type { ConsoleContext } from './context.ts';
@@ -33,7 +32,6 @@ const STYLES = [
 ];
 const SCRIPTS = [readAsset('charts.js', JAVASCRIPT, CONSOLE), readAsset('console.js', JAVASCRIPT, CONSOLE)];
 
-/** The assets of every page of the console. */
 export const CONSOLE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS];
 
 const NAVIGATION = [
@@ -63,7 +61,6 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** A page of the console. */
 export interface View {
   /** The current item of the navigation; undefined for none. */
   readonly section?: string;

@@ -17,12 +17,19 @@ export interface Option {
   readonly label: string;
 }
 
+/** The default of most filters. */
+export const ANY: Option = { value: '', label: 'any' };
+
 /** A field of a filter with a closed set of values; the first one is the default. */
 export function choiceField(name: string, label: string, options: readonly Option[], chosen = ''): Html {
-  const all = options.map(
+  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionList(options, chosen)}</select></div>`;
+}
+
+/** The options of a field, one of them chosen. */
+export function optionList(options: readonly Option[], chosen = ''): Html[] {
+  return options.map(
     ({ value, label }) => html`<option value="${value}"${value === chosen ? html` selected` : ''}>${label}</option>`,
   );
-  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${all}</select></div>`;
 }
 
 /** A field of a filter with a text. */
@@ -76,13 +83,13 @@ interface Choice {
   readonly chosen: string;
 }
 
-/** Links that set a parameter of a page. */
+/** Links that set a parameter of a page, and lead back to where they are on it. */
 export function choiceLinks({ path, query, name, label, options, chosen }: Choice): Html {
   const links = options.map(({ value, label: text }) => {
     const address = addressOf(path, { ...Object.fromEntries(query), done: '', [name]: value });
-    return html`<li><a href="/console${address}"${value === chosen ? html` aria-current="true"` : ''}>${text}</a></li>`;
+    return html`<li><a href="/console${address}#${name}-links"${value === chosen ? html` aria-current="true"` : ''}>${text}</a></li>`;
   });
-  return html`<nav class="ranges" aria-label="${label}"><ul>${links}</ul></nav>`;
+  return html`<nav class="ranges" id="${name}-links" aria-label="${label}"><ul>${links}</ul></nav>`;
 }
 
 interface NumberedPages {

@@ -4,7 +4,6 @@ import { type Html, html } from '../../http/html.ts';
 /** The mistakes in a form, by the name of the field; by the empty name, with the form as a whole. */
 export type Mistakes = ReadonlyMap<string, string>;
 
-/** A form without mistakes. */
 export const NO_MISTAKES: Mistakes = new Map();
 
 /** Reads a form field by field and collects every mistake, so that all of them are shown at once. */

@@ -18,7 +18,7 @@ const read = (text: string, type = TYPE) => readMultipart(Buffer.from(text), typ
 
 /** As far as `readForm` looks at an exchange. Every chunk comes in the same memory, so none can be kept. */
 function exchangeOf(chunks: readonly Buffer[], headers: Record<string, string>): Exchange {
-  const request = Object.assign(new EventEmitter(), { headers, readableEnded: false });
+  const request = Object.assign(new EventEmitter(), { headers, readableEnded: false, read: () => null });
   const memory = Buffer.alloc(Math.max(...chunks.map(({ length }) => length)));
   setImmediate(() => {
     for (const chunk of chunks) request.emit('data', memory.subarray(0, chunk.copy(memory)));

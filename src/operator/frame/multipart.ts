@@ -12,7 +12,6 @@ const DISPOSITION = /^content-disposition:[ \t]*form-data((?:;[ \t]*[\w*-]+="[^"
 const PARAMETERS = /;[ \t]*([\w*-]+)="([^"]*)"/g;
 const LINE_END = '\r\n';
 
-/** A file that was sent with a form. */
 export interface SentFile {
   /** Empty if none was chosen. */
   readonly name: string;

@@ -3,7 +3,6 @@ import { type ConsoleContext, numberIn } from './context.ts';
 import { pager } from './element.ts';
 import { addressOf, type ListQuery } from './list.ts';
 
-/** The number of rows on a page of a list by id. */
 const ROWS_PER_PAGE = 50;
 
 interface Paged {

@@ -8,20 +8,20 @@ import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../frame/context.ts';
 import { count, foreign, moment, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
+import { optionList } from '../frame/list.ts';
 import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { fieldsOf, type KeyFields, keyChanges, keyFields, readFields, readKey } from './form.ts';
 import { keyOf } from './key.ts';
 import { secretPage } from './list.ts';
 
 const GRACES = [
-  { seconds: 0, label: 'Not at all: the old key stops at once' },
-  { seconds: HOUR_SECONDS, label: '1 hour' },
-  { seconds: DAY_SECONDS, label: '24 hours' },
-  { seconds: 7 * DAY_SECONDS, label: '7 days' },
-  { seconds: ROTATION_GRACE_MAX_SECONDS, label: '30 days' },
+  { value: '0', label: 'Not at all: the old key stops at once' },
+  { value: `${HOUR_SECONDS}`, label: '1 hour' },
+  { value: `${DAY_SECONDS}`, label: '24 hours' },
+  { value: `${7 * DAY_SECONDS}`, label: '7 days' },
+  { value: `${ROTATION_GRACE_MAX_SECONDS}`, label: '30 days' },
 ] as const;
 
-/** The actions on a key. */
 export const keyChangeRoutes: readonly ConsoleRoute[] = [
   {
     method: 'GET',
@@ -83,17 +83,13 @@ async function edit(context: ConsoleContext): Promise<Answer> {
 
 async function rotatePage(context: ConsoleContext): Promise<Answer> {
   const key = await usableKeyOf(context);
-  const graces = GRACES.map(
-    ({ seconds, label }) =>
-      html`<option value="${seconds}"${seconds === DAY_SECONDS ? html` selected` : ''}>${label}</option>`,
-  );
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Rotate the key</h1>
 <p class="lead">A new key replaces <code>${key.prefix}…</code>. Plan, limits and scopes stay the same, and both keys share one quota while the old one still works.</p>
 ${post(
   context,
   `/keys/${key.id}/rotate`,
-  html`<div class="fields"><div><label for="grace">How long the old key still works</label><select id="grace" name="grace">${graces}</select></div>
+  html`<div class="fields"><div><label for="grace">How long the old key still works</label><select id="grace" name="grace">${optionList(GRACES, `${DAY_SECONDS}`)}</select></div>
 <div class="row"><button class="primary">Create the new key</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`,
 )}`;
   return page(context, { section: '/keys', title: `Rotate ${key.name}`, content });
@@ -101,12 +97,13 @@ ${post(
 
 async function rotate(context: ConsoleContext): Promise<Answer> {
   const { exchange, form, now } = context;
-  const grace = GRACES.find(({ seconds }) => `${seconds}` === field(form, 'grace'));
+  const grace = GRACES.find(({ value }) => value === field(form, 'grace'));
   if (!grace) throw new CatalogError('validation_failed', 'Choose how long the old key still works');
-  const { key, secret } = await rotateKey(context, exchange.params.id ?? '', grace.seconds);
+  const seconds = Number(grace.value);
+  const { key, secret } = await rotateKey(context, exchange.params.id ?? '', seconds);
   const note =
-    grace.seconds > 0
-      ? html`<p class="note">The old key works until ${moment(now + grace.seconds)}. Replace it in every client before that.</p>`
+    seconds > 0
+      ? html`<p class="note">The old key works until ${moment(now + seconds)}. Replace it in every client before that.</p>`
       : html`<p class="note">The old key no longer works.</p>`;
   return secretPage(context, { key, secret, title: 'The new key', note });
 }

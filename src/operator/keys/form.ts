@@ -15,9 +15,9 @@ import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
 import { field } from '../frame/context.ts';
 import { count } from '../frame/element.ts';
+import { optionList } from '../frame/list.ts';
 import { described, FormCheck, fieldMistake, type Mistakes } from '../frame/mistakes.ts';
 
-/** The form fields of a key. */
 export interface KeyFields {
   readonly name: string;
   readonly plan: string;
@@ -30,7 +30,6 @@ export interface KeyFields {
   readonly owner: string;
 }
 
-/** The defaults of a new key. */
 export const FIELDS_OF_A_NEW_KEY: KeyFields = {
   name: '',
   plan: 'free',
@@ -68,7 +67,6 @@ export function readFields(form: URLSearchParams): KeyFields {
   };
 }
 
-/** The values of a key that a form asks for. */
 export type WantedKey = Omit<NewApiKey, 'environment'> & { readonly scopes: readonly Scope[] };
 
 /** The result of reading a form: the key that it asks for, or every mistake in it. */
@@ -123,10 +121,7 @@ export function keyChanges(key: ApiKey, wanted: WantedKey, fields: KeyFields): K
 
 /** Renders the fields, each with its mistake. */
 export function keyFields(fields: KeyFields, mistakes: Mistakes): Html {
-  const plans = PLAN_NAMES.map(
-    (plan) =>
-      html`<option value="${plan}"${plan === fields.plan ? html` selected` : ''}>${plan}: ${limitsOf(plan)}</option>`,
-  );
+  const plans = PLAN_NAMES.map((plan) => ({ value: plan, label: `${plan}: ${limitsOf(plan)}` }));
   const scopes = SCOPES.map(
     (scope) =>
       html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}"${fields.scopes.includes(scope) ? html` checked` : ''}> ${scope}</label>`,
@@ -140,7 +135,7 @@ export function keyFields(fields: KeyFields, mistakes: Mistakes): Html {
 <input id="owner" name="owner" value="${fields.owner}" maxlength="255" autocomplete="off"${described(mistakes, 'owner', { hasHint: true })}>
 <p class="hint" id="owner-hint">The customer's own id, if there is one.</p>${fieldMistake(mistakes, 'owner')}</div>
 <div><label for="plan">Plan</label>
-<select id="plan" name="plan"${described(mistakes, 'plan')}>${plans}</select>${fieldMistake(mistakes, 'plan')}</div>
+<select id="plan" name="plan"${described(mistakes, 'plan')}>${optionList(plans, fields.plan)}</select>${fieldMistake(mistakes, 'plan')}</div>
 <fieldset class="pair" data-for-plan="enterprise"><legend>Limits of the enterprise plan</legend>
 ${limit('perMinute', 'Requests per minute', fields.perMinute)}
 ${limit('perDay', 'Requests per day', fields.perDay)}

@@ -1,16 +1,18 @@
 import type { ApiKey, Grace } from '../../catalog/api-key.ts';
+import type { AuditEntry } from '../../catalog/audit.ts';
 import { type Ban, banAt } from '../../catalog/ban.ts';
 import { type Counts, refusedUntil } from '../../catalog/limit.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { auditTable } from '../audit.ts';
+import { auditTable, operatorLink } from '../audit.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, type ConsoleRoute, may } from '../frame/context.ts';
-import { count, duration, empty, foreign, moment, onlyFor, post, table } from '../frame/element.ts';
+import { count, duration, empty, foreign, moment, onlyFor, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
+import { cardTable } from '../frame/list.ts';
 import { secondOf } from '../requests/row.ts';
 import { ownerLink, sortLinks, sumsSection } from '../usage/sums.ts';
 import { stateBadge } from './list.ts';
@@ -20,7 +22,6 @@ const AUDIT_SHOWN_MAX = 20;
 /** The share of a limit above which the meter shows a warning. */
 const WARNING_SHARE = 0.8;
 
-/** The page of a key. */
 export const keyRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:id', handle: showKey }];
 
 /** The key in the path. Throws `not_found`. */
@@ -33,16 +34,13 @@ async function showKey(context: ConsoleContext): Promise<Answer> {
   const key = await keyOf(context);
   const counts = await storage.limits.counts(key.id);
   const ban = banAt(key, now);
-  const actions =
-    key.revokedAt === null && may(context, 'keys')
-      ? html`<div class="row"><a class="button" href="/console/keys/${key.id}/edit">Change</a><a class="button" href="/console/keys/${key.id}/rotate">Rotate</a><a class="button danger" href="/console/keys/${key.id}/revoke">Revoke</a></div>`
-      : '';
+  const [creation] = await storage.audit.list({ since: 0, limit: 1, target: key.id, action: 'key.create' });
   const lastUsedAt = (await storage.usage.lastUses([key.id])).get(key.id);
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
-<div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, now)}</span></h1>${actions}</div>
+<div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, now)}</span></h1>${keyActions(context, key)}</div>
 <div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
 <div id="graces" data-live>${((await storage.keys.graces([key.id], now)).get(key.id) ?? []).map((grace) => gracePanel(grace, now))}</div>
-${facts(key, lastUsedAt)}
+${facts(key, { lastUsedAt, creation })}
 <p><a href="/console/requests?key=${key.id}">Recent requests</a> · <a href="/console/requests/why?q=${key.id}">Why was it refused?</a></p>
 ${windows(context, key, counts)}
 ${lastUsedAt === undefined ? noRequests(context) : await charts(context, key)}
@@ -83,7 +81,18 @@ export function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
 ${onlyFor(context, 'keys', post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`))}</div>`;
 }
 
-function facts(key: ApiKey, lastUsedAt: number | undefined): Html {
+/** The buttons that change a key; none for a revoked one, or a session that may not. */
+export function keyActions(context: ConsoleContext, { id, revokedAt }: ApiKey): Html {
+  if (revokedAt !== null || !may(context, 'keys')) return html``;
+  return html`<div class="row"><a class="button" href="/console/keys/${id}/edit">Change</a><a class="button" href="/console/keys/${id}/rotate">Rotate</a><a class="button danger" href="/console/keys/${id}/revoke">Revoke</a></div>`;
+}
+
+interface KeyHistory {
+  readonly lastUsedAt: number | undefined;
+  readonly creation: AuditEntry | undefined;
+}
+
+function facts(key: ApiKey, { lastUsedAt, creation }: KeyHistory): Html {
   return html`<dl class="facts">
 <dt>Key</dt><dd><code>${key.prefix}…</code></dd>
 <dt>Id</dt><dd><code>${key.id}</code></dd>
@@ -91,7 +100,7 @@ function facts(key: ApiKey, lastUsedAt: number | undefined): Html {
 <dt>Scopes</dt><dd>${key.scopes.join(', ')}</dd>
 <dt>Environment</dt><dd>${key.environment}</dd>
 <dt>Owner</dt><dd>${ownerLink(key.owner)}</dd>
-<dt>Created</dt><dd>${moment(key.createdAt)}</dd>
+<dt>Created</dt><dd>${moment(key.createdAt)}${creation ? html` by ${operatorLink(creation.operator)}` : ''}</dd>
 <dt>Last used</dt><dd>${lastUsedAt === undefined ? html`<span class="soft">never</span>` : moment(lastUsedAt)}</dd>
 <dt>Expires</dt><dd>${key.expiresAt === null ? 'never' : moment(key.expiresAt)}</dd>
 ${key.revokedAt === null ? '' : html`<dt>Revoked</dt><dd>${moment(key.revokedAt)}</dd>`}
@@ -123,11 +132,13 @@ export async function banHistory({ storage, now }: ConsoleContext, key: ApiKey):
     if (liftedAt !== null) return html`${secondOf(liftedAt)} <span class="badge">lifted</span>`;
     return endsAt > now ? html`${secondOf(endsAt)} <span class="badge danger">active</span>` : secondOf(endsAt);
   };
-  const rows = bans.map(
-    (ban) =>
-      html`<tr><th scope="row">${secondOf(ban.startedAt)}</th><td>${end(ban)}</td><td class="number">${ban.level}</td><td class="long">${ban.reason}</td></tr>\n`,
-  );
-  const columns = [{ name: 'Start' }, { name: 'End' }, { name: 'In a row', isNumber: true }, { name: 'Reason' }];
+  const rows = bans.map((ban) => [secondOf(ban.startedAt), html`${end(ban)}`, html`${ban.level}`, html`${ban.reason}`]);
+  const columns = [
+    { name: 'Start' },
+    { name: 'End' },
+    { name: 'In a row', isNumber: true },
+    { name: 'Reason', isLong: true },
+  ];
   return html`<section id="history" data-live aria-labelledby="history-heading"><h2 id="history-heading">Bans</h2>
-${bans.length === 0 ? html`<p class="soft">The key was never banned.</p>` : table('Bans of the key', columns, rows)}</section>`;
+${bans.length === 0 ? html`<p class="soft">The key was never banned.</p>` : cardTable('Bans of the key', columns, rows)}</section>`;
 }

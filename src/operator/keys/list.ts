@@ -14,9 +14,10 @@ import {
   SEARCH_CHARACTERS_MAX,
   searchText,
 } from '../frame/context.ts';
-import { count, empty, foreign, moment, onlyFor, post, utcDay } from '../frame/element.ts';
+import { count, empty, foreign, moment, onlyFor, post, secretBox, utcDay } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import {
+  ANY,
   addressOf,
   cardTable,
   choiceField,
@@ -24,7 +25,6 @@ import {
   filters,
   type ListQuery,
   numberedPages,
-  type Option,
   textField,
 } from '../frame/list.ts';
 import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
@@ -34,7 +34,6 @@ import { trend, trendSteps } from './trend.ts';
 
 const KEYS_PER_PAGE = 50;
 const OWNER_CHARACTERS_MAX = 255;
-const ANY: Option = { value: '', label: 'any' };
 const STATES = [ANY, ...KEY_STATES.map((state) => ({ value: state, label: state }))];
 const PLANS = [ANY, ...PLAN_NAMES.map((plan) => ({ value: plan, label: plan }))];
 const EXPIRIES = [
@@ -52,7 +51,6 @@ const SORT_LABELS: Readonly<Record<KeySort, string>> = {
 };
 const SORTS = KEY_SORTS.map((sort) => ({ value: sort === 'newest' ? '' : sort, label: SORT_LABELS[sort] }));
 
-/** The list of keys, and the form for a new one. */
 export const keyListRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: listKeys },
   { method: 'GET', path: '/keys/export', handle: exportKeys },
@@ -62,7 +60,6 @@ export const keyListRoutes: readonly ConsoleRoute[] = [
 
 /** The selection that a request makes from the list of keys. */
 interface WantedKeys {
-  /** The filters as they are in the address. */
   readonly query: ListQuery;
   readonly filter: KeyFilter;
   readonly sort: KeySort;
@@ -141,8 +138,9 @@ function columnsFor({ query, sort }: WantedKeys) {
 async function keyRows({ storage, now }: ConsoleContext, keys: readonly ApiKey[]): Promise<Html[][]> {
   const keyIds = keys.map(({ id }) => id);
   const lastUses = await storage.usage.lastUses(keyIds);
-  const { since, stepSeconds } = trendSteps(now);
-  const trends = await storage.usage.trends({ keyIds, since, stepSeconds });
+  const steps = trendSteps(now);
+  const used = await storage.usage.sums({ ...steps, keyIds, group: 'key', period: 'minute' });
+  const trends = Map.groupBy(used, ({ id }) => id);
   return keys.map((key) => {
     const lastUsedAt = lastUses.get(key.id);
     return [
@@ -150,7 +148,7 @@ async function keyRows({ storage, now }: ConsoleContext, keys: readonly ApiKey[]
       html`${stateBadge(key, now)}${ending(key, now)}`,
       html`${key.plan}`,
       ownerLink(key.owner),
-      trend(trends.get(key.id) ?? [], since),
+      trend(trends.get(key.id) ?? [], steps.since),
       lastUsedAt === undefined ? html`<span class="soft">never</span>` : moment(lastUsedAt),
       moment(key.createdAt),
     ];
@@ -206,9 +204,7 @@ export function secretPage(
   const { url } = context;
   const content = html`<h1>${title}</h1>
 <p class="lead">Copy it now: it is shown only once.</p>
-<div class="secret" data-become="/console/keys/${key.id}"><label for="secret">API key of <strong>${foreign(key.name)}</strong></label>
-<div class="row"><input id="secret" readonly value="${secret}" autocomplete="off" spellcheck="false"><button type="button" data-copy="secret" hidden>Copy</button></div>
-<p class="hint" id="copied" role="status"></p></div>
+${secretBox(secret, { label: html`API key of <strong>${foreign(key.name)}</strong>`, become: `/keys/${key.id}` })}
 ${note ?? ''}
 <h2>Try it</h2>
 <pre tabindex="0"><code>curl -H 'Authorization: Bearer ${secret}' ${url()}/categories</code></pre>

@@ -12,7 +12,7 @@ const HEIGHT = 22;
 
 /** The steps of a trend that ends now. */
 export function trendSteps(now: number) {
-  return { since: now - (now % STEP_SECONDS) - (STEPS - 1) * STEP_SECONDS, stepSeconds: STEP_SECONDS };
+  return { since: now - (now % STEP_SECONDS) - (STEPS - 1) * STEP_SECONDS, step: STEP_SECONDS };
 }
 
 /** The last hour of a key: how many requests, and bars by their outcome, drawn to the key's own scale. */

@@ -2,15 +2,17 @@ import { hostname } from 'node:os';
 import { type Html, html } from '../../http/html.ts';
 import { CERTIFICATE_SECONDS_MIN } from '../../telemetry/events.ts';
 import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
-import type { ConsoleContext } from '../frame/context.ts';
+import type { ConsoleContext, ConsoleOptions } from '../frame/context.ts';
 import { count, duration, moment } from '../frame/element.ts';
+import { keptResult } from '../frame/kept.ts';
 
 /** From this share on a bound is marked, and below so many free bytes the disk. */
 const NEAR = 0.9;
 const FREE_BYTES_MIN = 1024 ** 3;
+/** The time that the findings of `doctor` are kept. */
+const FINDINGS_KEPT_MS = 600_000;
 const BYTE_UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** The values of metrics without labels. */
 async function valuesOf(metered: readonly { get(): Promise<{ values: { value: number }[] }> }[]): Promise<number[]> {
   const all = await Promise.all(metered.map((each) => each.get()));
   return all.map(({ values }) => values[0]?.value ?? 0);
@@ -34,7 +36,7 @@ export async function healthSection(context: ConsoleContext): Promise<Html> {
 <dt>Last backup</dt><dd>${await lastBackup(context)}</dd>
 <dt>How full</dt><dd>${await fullness(context)}</dd>
 <dt>Checks</dt><dd>${await checks(context)}</dd>
-<dt>This instance</dt><dd>on <code>${hostname()}</code>, version ${version}, ${environment}, up for ${duration(process.uptime())}</dd>
+<dt>This instance</dt><dd>on <code>${hostname()}</code>, version ${version}, ${environment}, up for ${duration(process.uptime())}: <a href="#timeline">events</a></dd>
 <dt>API</dt><dd><code>${url()}</code></dd></dl>
 </section>`;
 }
@@ -78,15 +80,27 @@ async function fullness({ metrics, machineNow: now }: ConsoleContext): Promise<H
   return html`${parts.filter((part) => part !== '').map((part, index) => html`${index > 0 ? '; ' : ''}${part}`)}`;
 }
 
+/** Repeats what the command `doctor` checks, while operators look at it. */
+export function createExamination({ examine, time }: ConsoleOptions): ConsoleContext['examination'] {
+  const work = async () => {
+    const findings = await examine?.().catch((error: Error): Finding[] => {
+      const advice = 'run `pet-catalog doctor` on the machine';
+      return [{ check: 'doctor', status: 'warning', finding: `The checks failed: ${error.message}`, advice }];
+    });
+    return { at: time.machine.now().unix, findings: findings ?? [] };
+  };
+  return examine && keptResult(work, { keptMs: FINDINGS_KEPT_MS, time: time.machine });
+}
+
 async function checks({ examination }: ConsoleContext): Promise<Html> {
-  const examined = await examination?.latest();
+  const examined = await examination?.();
   if (!examined)
     return html`<span class="soft">${examination ? 'Being checked…' : 'Run'}</span> <code>pet-catalog doctor</code>`;
   const { at, findings } = examined;
   const complaints = findings.filter((each) => each.status !== 'ok');
   const checkedAt = html`<span class="soft">what <code>pet-catalog doctor</code> checks, at ${moment(at)}</span>`;
   if (complaints.length === 0) {
-    return html`<span class="badge good">nothing to do</span> ${count(findings.length)} checks passed: ${checkedAt}`;
+    return html`<span class="badge good">nothing to do</span> ${count(findings.length)} ${findings.length === 1 ? 'check' : 'checks'} passed: ${checkedAt}`;
   }
   const rank = ({ status }: Finding) => (status === 'problem' ? 0 : 1);
   const shown = complaints.sort((one, other) => rank(one) - rank(other)).map(complaint);

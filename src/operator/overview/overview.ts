@@ -1,5 +1,6 @@
 import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import type { UsageSort } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { firstStep, type Range, rangeIn, rangeLinks } from '../charts/range.ts';
 import { apiCharts, milliseconds } from '../charts/usage.ts';
@@ -21,16 +22,12 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
     path: '',
     async handle(context) {
       const range = rangeIn(context.exchange.query);
-      const health = await healthSection(context);
-      // What is marked as wrong comes first.
-      const isWrong = health.text.includes('danger');
       const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console?range=${range.name}">Reload</a></p></div>
 ${degraded(context)}
-${isWrong ? health : ''}
+${await healthSection(context)}
 ${tiles(context.vitals)}
 ${await stored(context, range)}
-${isWrong ? '' : health}
-${timelineSection(context)}`;
+${await timelineSection(context)}`;
       return page(context, { section: '', title: 'Overview', content });
     },
   },
@@ -79,15 +76,17 @@ function degraded({ limiter }: ConsoleContext): Html {
 
 function tiles(vitals: Vitals): Html {
   const { served, clientErrors, refused, serverErrors, p50, p99 } = vitals.signs();
-  const tile = (label: string, value: string, tone = '') =>
+  const tile = (label: string, value: Html | string, tone = '') =>
     html`<div class="tile${tone && ` ${tone}`}"><dt>${label}</dt><dd>${value}</dd></div>`;
-  const perSecond = (label: string, per: number, tone = '') => tile(label, rate(per), per > 0 ? tone : '');
+  /** Leads to the keys and routes that have the most of it. */
+  const perSecond = (label: string, per: number, sort: UsageSort, tone = '') =>
+    tile(label, html`<a href="/console?sort=${sort}#sort-links">${rate(per)}</a>`, per > 0 ? tone : '');
   return html`<section aria-labelledby="now-heading"><h2 id="now-heading">Now <small>on this instance: per second in the last 10 s, durations in the last minute</small></h2>
 <dl class="tiles" id="tiles" data-live>
-${perSecond('Served /s', served)}
-${perSecond('Client errors (4xx) /s', clientErrors)}
-${perSecond('Refused (429) /s', refused, 'warning')}
-${perSecond('Server errors (5xx) /s', serverErrors, 'danger')}
+${perSecond('Served /s', served, 'requests')}
+${perSecond('Client errors (4xx) /s', clientErrors, 'errors')}
+${perSecond('Refused (429) /s', refused, 'refused', 'warning')}
+${perSecond('Server errors (5xx) /s', serverErrors, 'errors', 'danger')}
 ${tile('Median (p50)', milliseconds(p50))}
 ${tile('99 of 100 within (p99)', milliseconds(p99))}
 </dl></section>`;

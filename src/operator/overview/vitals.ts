@@ -8,7 +8,6 @@ const RATE_MS = 10_000;
 const DURATION_MS = 60_000;
 const SAMPLES_MAX = DURATION_MS / SAMPLE_INTERVAL_MS + 2;
 
-/** The counters at one time. */
 interface Sample {
   readonly atMs: number;
   readonly counts: UsageCounts;
@@ -36,7 +35,6 @@ export class Vitals implements Disposable {
     this.sample();
   }
 
-  /** Takes a sample of the counters. */
   sample(): void {
     this.#samples = [...this.#samples, this.#read()].slice(-SAMPLES_MAX);
   }

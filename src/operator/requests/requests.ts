@@ -6,13 +6,12 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
 import { count, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { addressOf } from '../frame/list.ts';
+import { ANY, addressOf, optionList } from '../frame/list.ts';
 import { keyNames } from '../usage/sums.ts';
 import { keysLike, whichKey, withoutSecret } from './look-up.ts';
 import { ownInstance, requestTable } from './row.ts';
 
 const SHOWN_MAX = 100;
-/** The names of outcomes in the address. */
 const KINDS = [
   { value: 'served', outcome: 'served', label: 'served (2xx, 3xx)' },
   { value: 'refused', outcome: 'refused', label: 'refused (429)' },
@@ -94,16 +93,11 @@ function addressFor({ key, status, route }: Filters, isPaused: boolean): string 
 }
 
 function filterForm({ key, status, route }: Filters): Html {
-  const kinds = KINDS.map(({ value, label }) => option(value, label, status));
-  const statuses = STATUSES.map((each) => option(each, each, status));
-  const routes = ROUTES.map((each) => option(each, each === 'unmatched' ? 'no such address' : each, route));
+  const statuses = STATUSES.map((each) => ({ value: each, label: each }));
+  const routes = ROUTES.map((each) => ({ value: each, label: each === 'unmatched' ? 'no such address' : each }));
   return html`<form class="filters" action="/console/requests">
 <div><label for="key">Key: name, owner, id or prefix</label><input id="key" name="key" type="search" value="${key}" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></div>
-<div><label for="status">Status</label><select id="status" name="status">${option('', 'any', status)}<optgroup label="Outcome">${kinds}</optgroup><optgroup label="Status">${statuses}</optgroup></select></div>
-<div><label for="route">Route</label><select id="route" name="route">${option('', 'any', route)}${routes}</select></div>
+<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select></div>
+<div><label for="route">Route</label><select id="route" name="route">${optionList([ANY, ...routes], route)}</select></div>
 <button>Show</button></form>`;
-}
-
-function option(value: string, label: string, chosen: string): Html {
-  return html`<option value="${value}"${value === chosen ? html` selected` : ''}>${label}</option>`;
 }

@@ -5,9 +5,9 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
-import { count, foreign, onlyFor } from '../frame/element.ts';
+import { count, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { banHistory, banPanel, windows } from '../keys/key.ts';
+import { banHistory, banPanel, keyActions, windows } from '../keys/key.ts';
 import { stateBadge } from '../keys/list.ts';
 import { answerTo } from './answer.ts';
 import { keysLike, whichKey, withoutSecret } from './look-up.ts';
@@ -89,7 +89,8 @@ ${request.status >= 400 ? draft(request, key) : ''}
 <dl class="facts"><dt>Time</dt><dd>${secondOf(at)}</dd><dt>Answer</dt><dd>${statusBadge(request)}, after ${durationMs.toFixed(1)} ms</dd><dt>Route</dt><dd>${routeOf(request)}</dd><dt>Request id</dt><dd><code>${requestId}</code></dd>
 ${left('Minute', request.minuteRemaining, key.limits.minute)}${left('Day (UTC)', request.dayRemaining, key.limits.day)}</dl>
 <h2>Its key</h2>
-${await keyNow(context, key)}
+${keyHead(context, key)}
+${await windowsNow(context, key)}
 <section aria-labelledby="around-heading"><h2 id="around-heading">Requests of the key around it</h2>
 ${requestTable('Requests around it', around, { names: new Map([[key.id, key.name]]), id: 'around-rows', current: requestId })}
 <p><a href="/console/requests?key=${key.id}">All recent requests of the key</a> · <a href="/console/requests/why?q=${key.id}">When was the key refused?</a></p></section>
@@ -104,27 +105,25 @@ async function aboutKey(context: ConsoleContext, key: ApiKey): Promise<Html> {
     ? html`${verdict(latest, key)}<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console/requests/why?${`${new URLSearchParams({ q: latest.requestId })}`}">one request</a> of ${secondOf(latest.at)}.</p>`
     : html`<p role="status">This instance keeps no refused or failed request of this key.</p>`;
   const names = new Map([[key.id, key.name]]);
-  return html`${await keyNow(context, key)}
+  return html`${keyHead(context, key)}
 ${answer}
 ${await refusalsByMinute(context, key, failures)}
+${await windowsNow(context, key)}
 <section aria-labelledby="failures-heading"><h2 id="failures-heading">Latest refusals and errors <small>of this instance</small></h2>
 ${failures.length === 0 ? html`<p class="soft">None is kept.</p>` : requestTable('Latest refusals and errors', failures.slice(0, FAILURES_MAX), { names, id: 'failures-rows' })}
 <p><a href="/console/requests?key=${key.id}">All recent requests of the key</a></p></section>
 ${await banHistory(context, key)}`;
 }
 
-/** The state of the key now, its limits and what is used of them, its ban, and what the operator can do. */
-async function keyNow(context: ConsoleContext, key: ApiKey): Promise<Html> {
-  const { storage, now } = context;
-  const counts = await storage.limits.counts(key.id);
-  const ban = banAt(key, now);
-  const change =
-    key.revokedAt === null
-      ? onlyFor(context, 'keys', html`<a class="button" href="/console/keys/${key.id}/edit">Change the plan</a>`)
-      : '';
-  return html`<div class="heading key-now"><p><a href="/console/keys/${key.id}"><strong>${foreign(key.name)}</strong></a> ${stateBadge(key, now)} <span class="soft">plan ${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</span></p>${change}</div>
-${ban ? banPanel(context, key, ban) : ''}
-${windows(context, key, counts)}`;
+/** The state of the key now, its ban, and what the operator can do. */
+function keyHead(context: ConsoleContext, key: ApiKey): Html {
+  const ban = banAt(key, context.now);
+  return html`<div class="heading key-now"><p><a href="/console/keys/${key.id}"><strong>${foreign(key.name)}</strong></a> ${stateBadge(key, context.now)} <span class="soft">plan ${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</span></p>${keyActions(context, key)}</div>
+${ban ? banPanel(context, key, ban) : ''}`;
+}
+
+async function windowsNow(context: ConsoleContext, key: ApiKey): Promise<Html> {
+  return windows(context, key, await context.storage.limits.counts(key.id));
 }
 
 function left(name: string, remaining: number | undefined, limit: number): Html {

@@ -11,15 +11,16 @@ import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, may, seeOther } from '../frame/context.ts';
-import { foreign, moment, post } from '../frame/element.ts';
+import { foreign, moment, post, secretBox } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { cardTable } from '../frame/list.ts';
+import { cardTable, optionList } from '../frame/list.ts';
 import { described, FormCheck, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 
 const LIVES = [
-  { days: 30, label: '30 days' },
-  { days: 90, label: '90 days' },
-  { days: 365, label: 'a year' },
+  { value: '', label: 'ever' },
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: 'a year' },
 ] as const;
 const COLUMNS = ['Name', 'State', 'Token', 'Role', 'Created', 'Action'].map((name) => ({ name }));
 
@@ -71,7 +72,6 @@ function revokeForm(context: ConsoleContext, { id, name, revokedAt }: OperatorTo
   );
 }
 
-/** A form for a token that is shown again. */
 interface RefusedToken {
   readonly form: URLSearchParams;
   readonly mistakes: Mistakes;
@@ -79,28 +79,24 @@ interface RefusedToken {
 
 function createForm(context: ConsoleContext, refused?: RefusedToken): Html {
   const { form = context.form, mistakes = NO_MISTAKES } = refused ?? {};
-  const selected = (name: string, value: string) => (field(form, name) === value ? html` selected` : '');
-  const roles = ROLES.map((role) => html`<option value="${role}"${selected('role', role)}>${role}</option>`);
-  const lives = LIVES.map(
-    ({ days, label }) => html`<option value="${days}"${selected('life', `${days}`)}>${label}</option>`,
-  );
+  const roles = ROLES.map((role) => ({ value: role, label: role }));
   return html`<section aria-labelledby="new-heading"><h2 id="new-heading">New token</h2>
 ${mistakeSummary(mistakes)}
 ${post(
   context,
   '/tokens',
   html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${field(form, 'name')}" maxlength="100" required autocomplete="off"${described(mistakes, 'name')}>${fieldMistake(mistakes, 'name')}</div>
-<div><label for="role">Role</label><select id="role" name="role"${described(mistakes, 'role', { hasHint: true })}>${roles}</select>
+<div><label for="role">Role</label><select id="role" name="role"${described(mistakes, 'role', { hasHint: true })}>${optionList(roles, field(form, 'role'))}</select>
 <p class="hint" id="role-hint">A viewer reads; keys also issues and changes keys and lifts bans; admin does everything.</p>${fieldMistake(mistakes, 'role')}</div>
-<div><label for="life">Works for</label><select id="life" name="life"><option value="">ever</option>${lives}</select></div>
+<div><label for="life">Works for</label><select id="life" name="life">${optionList(LIVES, field(form, 'life'))}</select></div>
 <div class="row"><button class="primary">Create the token</button></div></div>`,
 )}</section>`;
 }
 
 async function create(context: ConsoleContext): Promise<Answer> {
   const { form, machineNow: now } = context;
-  const life = LIVES.find(({ days }) => `${days}` === field(form, 'life'));
-  const expiresAt = life ? now + life.days * DAY_SECONDS : null;
+  const life = LIVES.find(({ value }) => value === field(form, 'life'));
+  const expiresAt = life?.value ? now + Number(life.value) * DAY_SECONDS : null;
   const check = new FormCheck();
   const name = field(form, 'name');
   check.field('name', () => checkName(name, 'token'));
@@ -110,8 +106,6 @@ async function create(context: ConsoleContext): Promise<Answer> {
   const { token, secret } = await issueToken({ ...context, now }, { name, role, expiresAt });
   const content = html`<h1>Token created</h1>
 <p class="lead">Copy it now: it is shown only once.</p>
-<div class="secret" data-become="/console/tokens"><label for="secret">Token of <strong>${foreign(token.name)}</strong></label>
-<div class="row"><input id="secret" readonly value="${secret}" autocomplete="off" spellcheck="false"><button type="button" data-copy="secret" hidden>Copy</button></div>
-<p class="hint" id="copied" role="status"></p></div>`;
+${secretBox(secret, { label: html`Token of <strong>${foreign(token.name)}</strong>`, become: '/tokens' })}`;
   return page(context, { title: 'Token created', content });
 }

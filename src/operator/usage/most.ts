@@ -1,50 +1,32 @@
 import type { UsageSort, UsageSum } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
+import { MACHINE } from '../../stdx/time.ts';
 import { firstStep, type Range } from '../charts/range.ts';
 import type { ConsoleContext, ConsoleOptions } from '../frame/context.ts';
 import { empty, onlyFor } from '../frame/element.ts';
+import { keptResult } from '../frame/kept.ts';
 import { choiceLinks } from '../frame/list.ts';
-import { soon } from '../overview/soon.ts';
 import { heading, sortIn, sumsTable } from './sums.ts';
 
 const SHOWN_MAX = 10;
-/** The time that a result is cached; longer if the query would otherwise take more than this share of the time. */
-const CACHED_MS = 5_000;
-const TIME_SHARE = 0.02;
-/** The time that a page waits for the first result of its range. */
-const WAIT_MS = 500;
+const KEPT_MS = 5_000;
 const GROUPS = [
   { value: '', label: 'by key' },
   { value: 'owner', label: 'by owner' },
 ];
 
-interface Finding {
-  readonly found: Promise<readonly UsageSum[]>;
-  last?: readonly UsageSum[];
-  staleAtMs: number;
-}
-
 /** Creates a query that keeps its results for a few seconds. */
 export function createMost({ storage, time }: Pick<ConsoleOptions, 'storage' | 'time'>): ConsoleContext['most'] {
-  const findings = new Map<string, Finding>();
-  return async ({ range, group, sort }) => {
+  const kept = new Map<string, ReturnType<typeof keptResult<readonly UsageSum[]>>>();
+  return ({ range, group, sort }) => {
+    const work = () => {
+      const since = firstStep(range, time.now().unix);
+      return storage.usage.most({ period: range.period, since, group, sort, limit: SHOWN_MAX });
+    };
     const name = `${range.name} ${group} ${sort}`;
-    const before = findings.get(name);
-    const startedMs = performance.now();
-    if (before && startedMs < before.staleAtMs) return before.last ?? soon(before.found, WAIT_MS);
-    const since = firstStep(range, time.now().unix);
-    const found = storage.usage.most({ period: range.period, since, group, sort, limit: SHOWN_MAX });
-    const finding: Finding = { found, ...(before?.last && { last: before.last }), staleAtMs: Number.POSITIVE_INFINITY };
-    findings.set(name, finding);
-    found.then(
-      (sums) => {
-        const tookMs = performance.now() - startedMs;
-        finding.last = sums;
-        finding.staleAtMs = startedMs + Math.max(CACHED_MS, tookMs / TIME_SHARE);
-      },
-      () => findings.delete(name),
-    );
-    return finding.last ?? soon(found, WAIT_MS);
+    const latest = kept.get(name) ?? keptResult(work, { keptMs: KEPT_MS, time: { steadyMs: MACHINE.monotonicMs } });
+    kept.set(name, latest);
+    return latest();
   };
 }
 

@@ -21,11 +21,8 @@ const LISTED_MAX = 20;
 const LATE_SECONDS = 1;
 const NAME_CHARACTERS_MAX = 255;
 
-/** The answer to a create. */
 const CREATED = { status: 201, path: PATH };
-/** The answer with the list, or a page of it. */
 const LIST = { status: 200, method: 'GET', path: PATH };
-/** The answer with the list of all categories. */
 const WHOLE = { ...LIST, url: PATH, when: ({ request }: Exchange) => !request.headers['if-none-match'] };
 const CATEGORY = { status: 200, path: /^.v1.categories.\d+$/ };
 
@@ -312,7 +309,6 @@ function each(change: (category: Members) => Members): Change {
   return ofList((categories) => categories.map(change));
 }
 
-/** Changes every category in an answer. */
 function showing(change: (category: Members) => Members): Fault {
   const show = json((value) => (Array.isArray(value) ? value.map(change) : change(value)));
   return answering({ path: /^.v1.categories/ }, (answer, exchange) =>
@@ -320,7 +316,6 @@ function showing(change: (category: Members) => Members): Fault {
   );
 }
 
-/** Changes a string of every category. */
 function changing(name: 'name' | 'description', change: (text: string) => string): Fault {
   return showing((category) => {
     const text = category[name];
@@ -350,7 +345,6 @@ function naming(change: (name: unknown) => unknown): Fault {
   return creating((body) => ({ ...body, name: change(body.name) }));
 }
 
-/** Refuses some bodies of a create. */
 function refusing(isRefused: (body: Members) => boolean): Fault {
   return operating(
     'createCategory',

@@ -12,7 +12,6 @@ import {
   members,
 } from './fault.ts';
 
-/** Wrong keys after which an address is refused. */
 const WRONG_KEYS_MAX = 12;
 
 const WRONG_KEY = { code: 'invalid_api_key' } as const;

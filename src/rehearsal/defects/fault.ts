@@ -8,7 +8,6 @@ import { interceptAnswers } from '../answers.ts';
 
 /** The faults of a defect, one for each place that can have one. */
 export interface Fault {
-  /** Replaces parts of the app. */
   readonly parts?: (options: AppOptions) => AppOptions;
   /** Changes a request before the gates see it. */
   readonly request?: (exchange: Exchange) => void;
@@ -18,7 +17,6 @@ export interface Fault {
   readonly head?: (headers: Map<string, string>, exchange: Exchange, status: number) => void;
 }
 
-/** Makes another answer of one. */
 export type Change = (answer: Answer, exchange: Exchange) => Answer;
 
 /** One way in which a service breaks one rule of the interface, as real services do. */
@@ -34,7 +32,6 @@ export interface Defect {
 /** For each rule the names of the defects that break it, and what each does. */
 export type DefectTable = Readonly<Record<string, Readonly<Record<string, readonly [string, Defect['fault']]>>>>;
 
-/** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
 /** The answers that a defect changes: those that are all of this. A pattern is looked for. */
@@ -43,7 +40,6 @@ export interface Where {
   readonly code?: Answer['code'];
   readonly method?: string;
   readonly path?: string | RegExp;
-  /** Path and query. */
   readonly url?: string | RegExp;
   readonly when?: (exchange: Exchange) => boolean;
 }

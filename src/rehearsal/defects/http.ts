@@ -15,7 +15,6 @@ const PATH = '/v1/categories';
 const SECOND_ANSWER = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n[]';
 
 const GET_LIST = { method: 'GET', path: PATH };
-/** A page of the list. */
 const PAGE = { ...GET_LIST, status: 200, url: /\?/ };
 
 /** Defects around the operations: framing, media types, validators, pages, deprecation. */

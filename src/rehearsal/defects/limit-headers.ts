@@ -1,7 +1,6 @@
 import { answering, type DefectTable, heading, type Where } from './fault.ts';
 
 const LIMIT_HEADERS = ['Limit', 'Remaining', 'Reset'];
-/** The answers by which each of the headers is judged. */
 const ON: Readonly<Record<string, Where>> = {
   200: { status: 200, method: 'GET', path: '/v1/categories' },
   201: { status: 201 },

@@ -4,10 +4,8 @@ import { parseScript, type Step, type StepName } from './script.ts';
 /** Steps that are in force until their seconds are over. */
 const HOLDING: ReadonlySet<StepName> = new Set(['limit', 'limit-date', 'quota', 'ban']);
 
-/** The step that applies to a request. */
 export interface CurrentStep {
   readonly step: Step;
-  /** The place of the step in the script. */
   readonly place: number;
   /** True if the request consumes the step; one in force applies to later requests too. */
   readonly isConsumed: boolean;
@@ -16,7 +14,6 @@ export interface CurrentStep {
 
 /** The progress of a script. Moments are milliseconds of the turned clock. */
 export interface Position {
-  /** The number of steps that were consumed. */
   readonly reached: number;
   /** Until when a `limit`, `quota` or `ban` is in force; null without one. */
   readonly holdsUntilMs: number | null;

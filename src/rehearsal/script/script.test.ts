@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Progress } from './progress.ts';
 import { parseScript, stepText } from './script.ts';
 
 test('a script is its steps, each as often as it says, and white space around them is nothing', () => {
@@ -9,6 +10,33 @@ test('a script is its steps, each as often as it says, and white space around th
     'ok,limit:2,lost,lost,lost,slow:60,grease,unavailable:1,unavailable:1,revoked',
   );
   assert.deepEqual(parseScript('quota:86400*10000').length, 10_000);
+  assert.deepEqual(parseScript('ok*1'), parseScript('ok'));
+  assert.equal(parseScript(`${'ok,'.repeat(1_365)}`.slice(0, -1)).length, 1_365);
+  assert.equal(parseScript('ok'.padStart(4_096)).length, 1, 'to the last character');
+});
+
+test('a limit holds for its seconds, and until the whole second that a date can name', () => {
+  for (const [script, secondMs, heldMs] of [
+    ['limit:2', 400, 2_000],
+    ['limit-date:2', 400, 2_600],
+    ['limit-date:2', 0, 2_000],
+  ] as const) {
+    const progress = new Progress(script);
+    progress.take(1_000, secondMs);
+    assert.deepEqual([progress.held(1_000)?.ms, progress.held(1_000)?.seconds], [heldMs, Math.ceil(heldMs / 1_000)]);
+    assert.equal(progress.look(1_000 + heldMs - 101)?.isEarly, true);
+    assert.equal(progress.look(1_000 + heldMs - 100)?.isEarly, undefined, 'what is left is tolerated');
+  }
+});
+
+test('a step that could not be played is given back, unless a later one was taken', () => {
+  const progress = new Progress('grease,lost');
+  const [first, second] = [progress.take(0, 0), progress.take(0, 0)];
+  assert.ok(first && second);
+  progress.giveBack(first);
+  assert.equal(progress.reached, 2);
+  progress.giveBack(second);
+  assert.equal(progress.reached, 1);
 });
 
 for (const [script, message] of [
@@ -24,6 +52,12 @@ for (const [script, message] of [
   ['quota:1.5', /needs whole seconds/],
   ['unavailable:90000', /needs whole seconds/],
   ['slow:61', /^Step 1 of the script, "slow:61", needs whole seconds from 1 to 60, such as slow:2$/],
+  ['  ', /^The script is empty/],
+  ['ok, nope ', /^Step 2 of the script, "nope", is none of the steps/],
+  ['not\nok', /is none of the steps/],
+  ['error:1', /^Step 1 of the script, "error:1", takes no seconds; write error$/],
+  ['limit:', /needs whole seconds/],
+  ['limit:1234567', /needs whole seconds/],
   ['ok,lost:3', /^Step 2 of the script, "lost:3", takes no seconds; write lost$/],
   ['ok*0', /repeats "0" times; write a whole number from 1 to 10000 after the \*$/],
   ['ok*two', /repeats "two" times/],

@@ -29,14 +29,12 @@ export const STEP_SECONDS_MAX = {
 /** The words that a step of a script may begin with. */
 export type StepName = keyof typeof STEP_SECONDS_MAX;
 
-/** The step that one request of a key meets. */
 export interface Step {
   readonly name: StepName;
   /** 0 for a step that names none. */
   readonly seconds: number;
 }
 
-/** The steps as a script writes them. */
 const STEP_FORMS: readonly string[] = (Object.keys(STEP_SECONDS_MAX) as StepName[]).map((name) =>
   STEP_SECONDS_MAX[name] === 0 ? name : `${name}:S`,
 );

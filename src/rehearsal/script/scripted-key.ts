@@ -6,7 +6,6 @@ import { Progress } from './progress.ts';
 
 /** Keys without a script in memory. */
 const KEYS_MAX = 10_000;
-/** The most notes of a key. */
 const NOTES_MAX = 10_000;
 /** The keys with a script, by id. One process serves them all, so their progress is kept in memory. */
 export class ScriptedKeys {

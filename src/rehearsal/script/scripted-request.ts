@@ -80,7 +80,7 @@ export class ScriptedRequest {
     const body = await this.#readBody();
     if (this.#current && this.#step === 'slow') await this.#waitOut(this.#current.step.seconds);
     // Without a body there is nothing to cut.
-    const cut = this.#step === 'cut' && request.method !== 'HEAD' ? cutShort(answer) : undefined;
+    const cut = this.#step === 'cut' && request.method !== 'HEAD' ? truncated(answer) : undefined;
     const isLost = this.isReset || this.#step === 'lost' || (this.#step === 'cut' && !cut);
     const isDelivered = !isLost && !cut && !this.#hasLeft;
     try {
@@ -177,7 +177,7 @@ export class ScriptedRequest {
 }
 
 /** The answer with the length of all its body, and half of the body; undefined if there is too little to cut. */
-function cutShort(answer: Answer): Answer | undefined {
+function truncated(answer: Answer): Answer | undefined {
   const { body = '' } = answer;
   const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.concat(body);
   if (bytes.length < 2) return undefined;

@@ -1,6 +1,5 @@
 import type { Step, StepName } from '../script/script.ts';
 
-/** An answer that a step makes up. */
 export interface MadeUp {
   readonly status: number;
   readonly code: string;

@@ -28,7 +28,6 @@ export interface ExchangeContext {
   readonly script: string;
   readonly progress: Progress;
   readonly errorBody: Buffer | undefined;
-  /** The origin of the proxy. */
   origin: string;
   /** The media type of the latest JSON that the upstream sent. */
   jsonType: string;
@@ -66,7 +65,6 @@ export class Exchange {
     response.on('error', () => {});
   }
 
-  /** The note of the exchange as far as it is known. */
   note(): Note {
     const { url = '', method = '' } = this.#request;
     const credentials = ['authorization', 'cookie'].map((name) => fieldOf(this.#fields, name) ?? '').join('\n');
@@ -105,7 +103,6 @@ export class Exchange {
     await this.#ended();
   }
 
-  /** Plays the next step of the script. */
   async play(): Promise<void> {
     const { progress, time } = this.#context;
     this.#current = progress.take(turnedMs(time), secondMs(time));
@@ -159,7 +156,6 @@ export class Exchange {
     if (this.#answer) this.#answer.retryAfter = secondsOf(this.#answer.retryAfterField, time);
   }
 
-  /** Writes status and fields. */
   #head(status: number, fields: Fields, statusMessage?: string): void {
     const retryAfter = status === 429 || status >= 500 ? fieldOf(fields, 'retry-after') : undefined;
     this.#answer = { status, retryAfterField: retryAfter, retryAfter: null };
@@ -168,7 +164,6 @@ export class Exchange {
     this.#response.writeHead(status, statusMessage, fields.flat());
   }
 
-  /** Waits for the end of the answer, or of its connection. */
   async #ended(): Promise<void> {
     if (!this.#response.writableFinished && !this.#response.closed) {
       await Promise.race([once(this.#response, 'finish'), once(this.#response, 'close')]).catch(() => {});
@@ -248,7 +243,6 @@ export class Exchange {
     return [...host, ...without(passed, CODINGS), ['Accept-Encoding', 'identity']];
   }
 
-  /** Passes an interim answer on. */
   #inform(status: number, rawHeaders: readonly string[]): void {
     if (status === 100) {
       this.#response.writeContinue();

@@ -21,7 +21,6 @@ const OF_THE_BODY: ReadonlySet<string> = new Set([
 ]);
 const ADDRESSES: ReadonlySet<string> = new Set(['location', 'content-location', 'link']);
 
-/** The name and value of each field, in order. */
 export type Fields = readonly (readonly [name: string, value: string])[];
 
 /** The fields of a flat list, as Node reads them. */

@@ -20,7 +20,6 @@ LOCAL.addSubnet('fc00::', 7, 'ipv6');
 LOCAL.addSubnet('fe80::', 10, 'ipv6');
 
 export interface UpstreamOptions {
-  /** The base address of the API. */
   readonly upstream: string;
   /** PEM certificates that are trusted besides the usual ones. */
   readonly ca?: string | undefined;
@@ -31,7 +30,6 @@ export interface UpstreamOptions {
 /** An API that a script cannot be played before; the message says why, and what to do. */
 export class UpstreamRefused extends Error {}
 
-/** The API behind the proxy. */
 export interface Upstream {
   readonly origin: string;
   readonly host: string;

@@ -7,7 +7,6 @@ const PAUSE_WAITS_MAX = 10;
 const POLL_MS_MIN = 1_000;
 const POLL_RATIO_MAX = 1.2;
 
-/** A request that was noted. */
 export interface Request extends Note {
   /** Its place among those that were noted, from 1. */
   readonly number: number;

@@ -136,6 +136,14 @@ const CASES: readonly (readonly [
     ],
   ],
   [
+    'a request before the end of a Retry-After of a clock that was turned before',
+    'waits broken 2',
+    [
+      [0, { ...limited, turnedBy: 60 }],
+      [500, { turnedBy: 60 }],
+    ],
+  ],
+  [
     'a wait that a turn of the clock shortened',
     'waits broken 2',
     [
@@ -157,6 +165,7 @@ const CASES: readonly (readonly [
     [
       [0, limited],
       [1, { route: '/v1/rate_limit', target: 'free' }],
+      [2, { method: 'HEAD', route: '/v1/rate_limit', target: 'free' }],
       [2_000, ok],
     ],
   ],
@@ -395,6 +404,16 @@ const CASES: readonly (readonly [
     'backs-off kept, gives-up broken 11',
     tries(lost, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000, 30_000, 30_000, 30_000),
   ],
+  [
+    'two rounds of six tries with a pause ten times as long as the longest wait',
+    'backs-off kept, gives-up kept',
+    tries(lost, 2_000, 2_000, 2_000, 500, 2_000, 20_001, 2_000, 500, 2_000, 2_000, 2_000),
+  ],
+  [
+    'eleven tries, each within ten seconds of the end of a Retry-After',
+    'waits kept, gives-up broken 11',
+    tries({ ...busy, retryAfter: 20 }, ...Array(5).fill([30_000, 21_000]).flat()),
+  ],
   ['a poller', 'gives-up kept', tries(failed, ...Array(20).fill(1_100), 1_300)],
   [
     'eleven tries after almost a second each',
@@ -417,6 +436,7 @@ const CASES: readonly (readonly [
     [[0, greased]],
     { command: { exit: 1, timedOut: false } },
   ],
+  ['a greased answer, and a command that was stopped', '', [[0, greased]], { command: { exit: 1, timedOut: true } }],
   ['a greased answer, and a command that ended well', '', [[0, greased]], { command: { exit: 0, timedOut: false } }],
   [
     'a greased refusal, and a command that failed',

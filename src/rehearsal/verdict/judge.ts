@@ -16,7 +16,6 @@ const NOT_REPEATED: ReadonlySet<number | null> = new Set([400, 401, 403, 409, 41
 /** Our operation that is served even over the limit and during a ban, so that nothing is asked of it. */
 const FREE_ROUTE = '/v1/rate_limit';
 
-/** The verdict by one rule. */
 export interface Judged {
   readonly rule: RuleName;
   readonly verdict: 'kept' | 'broken' | 'not met';
@@ -45,10 +44,8 @@ interface Seen {
 /** The findings that break a rule; undefined if the script never led there. */
 type Rule = (seen: Seen) => Finding[] | undefined;
 
-/** The name of a rule. */
 export type RuleName = keyof typeof RULES;
 
-/** Every rule, with what it asks. */
 export const RULES = {
   waits: { asks: 'No request comes before a Retry-After is over', find: cameEarly },
   'backs-off': { asks: 'Retries without a Retry-After wait, and longer each time', find: didNotBackOff },

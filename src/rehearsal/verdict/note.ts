@@ -16,7 +16,6 @@ export interface Note {
   readonly method: string;
   /** The template of the path, or the path itself where routes are unknown. */
   readonly route: string;
-  /** A digest of path and query. */
   readonly target: string;
   /** A digest; null without a body. */
   readonly body: string | null;
@@ -40,19 +39,16 @@ export interface Note {
   readonly hasCreated: boolean;
 }
 
-/** The end of one command. */
 export interface CommandEnd {
   /** Null if a signal ended it. */
   readonly exit: number | null;
   readonly timedOut: boolean;
 }
 
-/** The record of one rehearsal. */
 export interface Rehearsed {
   /** Null for a rehearsal before another API. */
   readonly keyId: string | null;
   readonly script: string;
-  /** The number of steps that were consumed. */
   readonly reached: number;
   readonly notes: readonly Note[];
   /** The command that sent the requests, where it is known. */

@@ -8,11 +8,9 @@ import type { Note, Rehearsed } from './note.ts';
 /** State from which a service goes on with a rehearsal. */
 export interface SavedProgress extends Position {
   readonly script: string;
-  /** The number of the next note. */
   readonly nextNumber: number;
 }
 
-/** A key that follows a script. */
 export interface RehearsedKey extends Omit<Rehearsed, 'notes'> {
   readonly keyId: string;
   readonly name: string;

@@ -18,7 +18,6 @@ const SHOWN_MAX = 100;
 const ROWS = 6;
 const PLAN = 'business';
 
-/** The fields of the form for a rehearsal. */
 interface Fields {
   readonly name: string;
   /** One for each row; an empty name is no step. */

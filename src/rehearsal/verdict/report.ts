@@ -4,7 +4,6 @@ import { parseScript } from '../script/script.ts';
 import { type Judged, judge, RULES, type RuleName } from './judge.ts';
 import type { CommandEnd, Rehearsed } from './note.ts';
 
-/** Sentences of evidence for each rule. */
 const EVIDENCE_MAX = 20;
 const WORDS = { passed: 'kept', failed: 'broken', error: 'in error', skipped: 'not met' } as const;
 const RUN_WORDS = { ...WORDS, skipped: 'known' };
@@ -13,7 +12,6 @@ const KINDS = { kept: 'passed', broken: 'failed', 'not met': 'skipped' } as cons
 /** The exit code for each outcome; the first outcome that fits any rehearsal of a run is that of the run. */
 export const EXIT_CODES = { untried: 2, broken: 1, 'timed out': 2, failed: 4, unreached: 3, kept: 0 } as const;
 
-/** The way in which a rehearsal ended. */
 export type Outcome = keyof typeof EXIT_CODES;
 
 /** The verdict on a rehearsal, with everything that was noted. */
@@ -21,11 +19,8 @@ export type Report = ReturnType<typeof reportOf>;
 
 /** Faults that do not count. */
 export interface Allowed {
-  /** The command may fail. */
   readonly failure?: boolean;
-  /** Steps may be left. */
   readonly partial?: boolean;
-  /** Rules that are known to be broken. */
   readonly known?: ReadonlySet<string>;
 }
 

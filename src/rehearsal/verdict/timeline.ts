@@ -3,7 +3,6 @@ import { count, duration, table } from '../../operator/frame/element.ts';
 import { type Judged, judge, RULES } from './judge.ts';
 import type { Note, Rehearsed } from './note.ts';
 
-/** The latest requests that are shown. */
 const SHOWN_MAX = 200;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -19,9 +18,7 @@ const COLUMNS = [
 
 /** Marks that tell the rehearsals of one page apart. */
 interface Marks {
-  /** Begins the ids of requests. */
   readonly prefix: string;
-  /** Ends headings. */
   readonly suffix: string;
 }
 
@@ -35,7 +32,6 @@ export function rehearsalView(rehearsed: Rehearsed, marks = ALONE): Html {
 ${timeline(rehearsed.notes, rules, marks)}`;
 }
 
-/** The verdict by each rule, with what shows it. */
 function verdicts(judged: readonly Judged[], { prefix, suffix }: Marks): Html {
   const rows = judged.map(
     ({ rule, verdict, findings }) => html`<tr><th scope="row"><code>${rule}</code></th><td>${badge(verdict)}</td>
@@ -80,7 +76,6 @@ interface Row {
   readonly number: number;
   readonly prefix: string;
   readonly before: Note | undefined;
-  /** The rules that the request breaks. */
   readonly broken: readonly string[];
 }
 

@@ -1,10 +1,8 @@
-import sql, { raw } from 'sql-template-tag';
+import sql, { type Sql } from 'sql-template-tag';
 import type { Transaction } from '../engine.ts';
-import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the tables of pets with their stock, orders, and create outcomes for retries. */
-export async function petsOrdersOutcomes(trx: Transaction, int64: Int64): Promise<void> {
-  const int = raw(int64);
+export async function petsOrdersOutcomes(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`
     create table pets (
       id ${int} primary key,

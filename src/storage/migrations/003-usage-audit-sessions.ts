@@ -1,10 +1,8 @@
-import sql, { raw } from 'sql-template-tag';
+import sql, { type Sql } from 'sql-template-tag';
 import type { Transaction } from '../engine.ts';
-import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the tables of usage, the audit log, and the console's logins and sessions. */
-export async function usageAuditSessions(trx: Transaction, int64: Int64): Promise<void> {
-  const int = raw(int64);
+export async function usageAuditSessions(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`
     create table usage (
       period text not null,

@@ -1,13 +1,11 @@
-import sql, { raw } from 'sql-template-tag';
+import sql, { type Sql } from 'sql-template-tag';
 import type { Transaction } from '../engine.ts';
-import type { Int64 } from '../sql/tables.ts';
 
 /**
  * Creates the tokens of the operator API, the roles of the console's sessions, the owners of keys, and the indexes by
  * which operators list keys and the audit.
  */
-export async function operators(trx: Transaction, int64: Int64): Promise<void> {
-  const int = raw(int64);
+export async function operators(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`
     create table operator_tokens (
       id text primary key,

@@ -1,10 +1,8 @@
-import sql, { raw } from 'sql-template-tag';
+import sql, { type Sql } from 'sql-template-tag';
 import type { Transaction } from '../engine.ts';
-import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the mark of a database that was used in rehearsal, the scripts of keys, and the notes of their requests. */
-export async function rehearsal(trx: Transaction, int64: Int64): Promise<void> {
-  const int = raw(int64);
+export async function rehearsal(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`
     create table rehearsal (
       turned_by ${int} not null,

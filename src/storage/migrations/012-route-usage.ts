@@ -1,10 +1,8 @@
-import sql, { join, raw } from 'sql-template-tag';
+import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { Transaction } from '../engine.ts';
-import type { Int64 } from '../sql/tables.ts';
 
 /** Creates the table of the usage by route, with how long the requests took. */
-export async function routeUsage(trx: Transaction, int64: Int64): Promise<void> {
-  const int = raw(int64);
+export async function routeUsage(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`
     create table route_usage (
       period text not null,

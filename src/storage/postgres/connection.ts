@@ -50,11 +50,13 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
 
 /** Codes of errors that may pass: the server is unreachable, starting, stopping, or out of connections. */
 const MAY_PASS = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EAI_AGAIN|ENOTFOUND|57P0[123]|53300)$/;
+/** Words of `pg` that come without a code: the server closed the connection, or did not answer in time. */
+const MAY_PASS_TOO = /^(Connection terminated|timeout expired|Query read timeout)/;
+const NO_TLS = 'The server does not support SSL connections';
 
 export interface ServerWait {
   /** Called once if the server is down: its address without the password, and the longest wait. */
   readonly onWait: (wait: { server: string; seconds: number; error: unknown }) => void;
-  /** Aborts the wait. */
   readonly stop: AbortSignal;
   /** For tests. */
   readonly waitMs?: number;
@@ -80,10 +82,9 @@ export async function awaitServer(url: string, { onWait, stop, waitMs = START_WA
   }
 }
 
-/** A connection that the server closed, or did not answer in time, fails without a code. */
 function mayPass(error: unknown): boolean {
-  const { code } = firstOf(error);
-  return code === undefined || MAY_PASS.test(code);
+  const { code, message } = firstOf(error);
+  return code === undefined ? MAY_PASS_TOO.test(message) : MAY_PASS.test(code);
 }
 
 /** A refused connection to a name with several addresses has no code and message of its own. */
@@ -103,12 +104,13 @@ export function notOpened(url: string, more = ''): (error: Error) => never {
       '3D000': '; create it, or correct DATABASE_URL',
       '28P01': '; correct the password in DATABASE_URL',
       ECONNREFUSED: '; start the server, or correct DATABASE_URL',
+      [NO_TLS]: '; give it a certificate, or take sslmode out of DATABASE_URL',
       DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
       SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
       UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
     };
-    const { code = '', message } = firstOf(error);
-    const reason = `${message}${more}${hints[code] ?? ''}`;
+    const { code, message } = firstOf(error);
+    const reason = `${message}${more}${hints[code ?? message] ?? ''}`;
     throw new DatabaseNotOpened(`Cannot open the database ${withoutPassword(url)}: ${reason}`, { cause: error });
   };
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import pg from 'pg';
-import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
+import { manualClock, untilEqual, untilTrue } from '../../../test/kit/clock.ts';
 import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { query } from '../../../test/kit/postgres-server.ts';
 import { checksOn, insert, issue, issueMany, NOW } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
-import { openStorage } from '../open.ts';
+import { claimForService, isServed, openStorage } from '../open.ts';
 
 const OPTIONS = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
 
@@ -44,6 +44,17 @@ test('a write that finds the writers’ lock held is refused as `unavailable`, a
     ),
   );
   assert.deepEqual(await storage.categories.list(), [{ id: 1, name: 'Cat' }]);
+});
+
+test('a service is seen on its own database, and not on another of the same server', { skip: noPostgres }, async () => {
+  await using one = await temporaryDatabase();
+  await using two = opened?.use() ?? assert.fail();
+  const served = () => Promise.all([one, two].map(({ url }) => isServed({ engine: 'postgres', url })));
+  for (const together of [false, true]) {
+    await using _claim = await claimForService({ engine: 'postgres', url: one.url }, { together });
+    assert.deepEqual(await served(), [true, false]);
+  }
+  assert.deepEqual(await served(), [false, false]);
 });
 
 test('a ban that is stored while the bans of its key are being lifted waits for that, and is not imposed', {
@@ -126,15 +137,20 @@ test('changes of keys are numbered in the order of their commits', { skip: noPos
     }
   };
   const watching = look();
+  // Before the database is dropped, also after a failure, which would otherwise be told as one of the database.
+  await using _watch = {
+    async [Symbol.asyncDispose]() {
+      looking.abort();
+      await watching;
+    },
+  };
   const { unix } = OPTIONS.time.now();
   await Promise.all(
     keys.flatMap(({ key }) =>
       [one, two].map((storage) => storage.keys.ban(key.id, 0, { startedAt: unix, reason: 'r' })),
     ),
   );
-  await untilTrue(() => seen.size === 24);
-  looking.abort();
-  await watching;
+  await untilEqual(() => seen.size, 24);
 });
 
 for (const [what, failure, code] of [

@@ -16,13 +16,11 @@ const CONNECTIONS_MAX = 10;
 const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 900;
 const READ_AT_ONCE = 1_000;
-/** The advisory lock of each kind. */
 const LOCKS: Record<Lock, number> = { writers: 7_251_002, counts: 7_251_004 };
 
 /** SQLSTATEs with which the server ends the connection. (The severity would say so too, but it is localised.) */
 const ENDS_CONNECTION = /^(08|25P03|25P04|57P|58|XX)/;
 
-/** The server did not answer. */
 class ConnectionLost extends Error {
   /** True if the statement was sent: then it may or may not have run. */
   readonly wasSent: boolean;

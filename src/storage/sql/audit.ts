@@ -1,11 +1,22 @@
 import sql, { raw } from 'sql-template-tag';
-import type { AuditAction, AuditEntry, AuditQuery, AuditStorage, Operator } from '../../catalog/audit.ts';
+import {
+  type AuditAction,
+  type AuditEntry,
+  type AuditQuery,
+  type AuditStorage,
+  type Operator,
+  SERVICE_TARGET,
+  type ServiceEvent,
+} from '../../catalog/audit.ts';
 import type { Transaction } from '../engine.ts';
 import { contains, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
 import type { Transactions } from './transactions.ts';
 
-/** The audit log in SQL. Append-only. */
+/** The service events that are kept. */
+const EVENTS_MAX = 1_000;
+
+/** The audit log in SQL. Changes by operators are only ever appended. */
 export class SqlAudit implements AuditStorage {
   readonly #transactions: Transactions;
 
@@ -16,18 +27,28 @@ export class SqlAudit implements AuditStorage {
   list({ since, limit, before, after, target, actor, action, text }: AuditQuery): Promise<AuditEntry[]> {
     return this.#transactions.read(async (db) => {
       const conditions = [sql`at >= ${since}`];
+      if (target !== SERVICE_TARGET) conditions.push(sql`target <> ${SERVICE_TARGET}`);
       if (before !== undefined) conditions.push(sql`id < ${before}`);
       if (after !== undefined) conditions.push(sql`id > ${after}`);
       if (target !== undefined) conditions.push(sql`target = ${target}`);
       if (actor !== undefined) conditions.push(sql`actor = ${actor}`);
       if (action !== undefined) conditions.push(sql`action = ${action}`);
-      // As it stands within JSON.
+      // A whole text, as it stands within JSON: a part of one would find each key by its prefix and its scopes.
       if (text !== undefined)
-        conditions.push(contains(JSON.stringify(text).slice(1, -1), ['audit_entries.before', 'audit_entries.after']));
+        conditions.push(contains(JSON.stringify(text), ['audit_entries.before', 'audit_entries.after']));
       const rows = await db.all<Tables['audit_entries']>(
         sql`select * from audit_entries ${where(conditions)} order by id ${raw(after === undefined ? 'desc' : 'asc')} limit ${limit}`,
       );
       return rows.map(toEntry);
+    });
+  }
+
+  addEvent({ at, event, members }: ServiceEvent, by: Operator): Promise<void> {
+    return this.#transactions.transact(async (trx) => {
+      await recordAudit(trx, { at, by, action: event, target: SERVICE_TARGET, before: null, after: members });
+      await trx.run(sql`
+        delete from audit_entries where target = ${SERVICE_TARGET} and id <= (
+          select id from audit_entries where target = ${SERVICE_TARGET} order by id desc limit 1 offset ${EVENTS_MAX})`);
     });
   }
 }

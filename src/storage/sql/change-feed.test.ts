@@ -71,6 +71,35 @@ test('a change of this process is not followed again, unless others changed some
   assert.deepEqual(seen, ['keys']);
 });
 
+test('a change that this process makes while the versions are read is not taken for a step back', async () => {
+  const versions = new Map<Change, number>([
+    ['keys', 5],
+    ['new-categories', 5],
+  ]);
+  const seen: Change[] = [];
+  const onRead: (() => void)[] = [];
+  const reading = {
+    async versions() {
+      const read = new Map(versions);
+      onRead.pop()?.();
+      return read;
+    },
+    changedKeys: async () => [],
+  };
+  const { look, followed } = await followChanges(reading, async (change) => void seen.push(change));
+  onRead.push(() => {
+    for (const kind of versions.keys()) {
+      versions.set(kind, 6);
+      followed(kind, 6);
+    }
+  });
+  await look();
+  assert.deepEqual(onRead, []);
+  assert.deepEqual(seen, []);
+  await look();
+  assert.deepEqual(seen, []);
+});
+
 test('a lower version of anything but the ids is a change of its own kind, and so is a first version', async () => {
   let versions = new Map<Change, number>([['keys', 5]]);
   const seen: Change[] = [];

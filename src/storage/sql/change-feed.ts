@@ -12,7 +12,6 @@ type Versions = ReadonlyMap<Change, number>;
 
 /** Reads what other processes have to follow. */
 export interface Followed {
-  /** The version of each kind of change. */
   versions(): Promise<Versions>;
   /** The keys that were changed after one version of them up to another; undefined if that is too long ago to tell. */
   changedKeys(after: number, upTo: number): Promise<readonly string[] | undefined>;
@@ -33,9 +32,12 @@ export async function followChanges(followed: Followed, onChange: OnChange): Pro
   const seen = new Map(await followed.versions());
   const lookOnce = async () => {
     const failures: unknown[] = [];
+    const atFirst = new Map(seen);
     for (const [kind, version] of await followed.versions()) {
       const before = seen.get(kind) ?? 0;
-      if (version === before) continue;
+      // This process made a change after the versions were read, and follows it already.
+      const isOutrun = version < before && before !== atFirst.get(kind);
+      if (version === before || isOutrun) continue;
       try {
         // The highest id went down: the database was restored to an earlier state.
         if (kind === 'new-categories' && version < before) await onChange('restored');

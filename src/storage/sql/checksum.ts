@@ -43,7 +43,6 @@ const WRITTEN: Readonly<Record<keyof typeof COVERED, number>> = {
 };
 
 export type CheckedTable = keyof typeof COVERED;
-/** The tables whose rows have a checksum. */
 export const CHECKED_TABLES = Object.keys(COVERED) as CheckedTable[];
 
 interface Checked {
@@ -118,7 +117,6 @@ export class RowGuard {
     throw new CatalogError('internal_error', 'What is stored under this id is damaged; tell the operator');
   }
 
-  /** The rows without those that are damaged. */
   filter<Row extends Checked>(table: CheckedTable, rows: Row[]): Row[] {
     return rows.every((row) => this.isIntact(table, row)) ? rows : rows.filter((row) => this.isIntact(table, row));
   }

@@ -61,8 +61,7 @@ const KEYS = sql`api_keys
     where later.key_id = last_ban.key_id and later.lifted_at is null and later.started_at > last_ban.started_at
   )`;
 
-/** Selects every key. */
-const ALL_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
+const SELECT_KEYS = sql`select ${COLUMNS} from ${KEYS}`;
 
 /** The orders of keys in a list; ties are broken by id. */
 const ORDERS: Readonly<Record<KeySort, Sql>> = {
@@ -138,7 +137,7 @@ export class SqlKeys implements KeyStorage {
 
   list(): Promise<ApiKey[]> {
     return this.#transactions.read(async (db) => {
-      const rows = await db.all<KeyRow>(sql`${ALL_KEYS} order by ${ORDERS.oldest}`);
+      const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} order by ${ORDERS.oldest}`);
       return this.#toKeys(rows);
     });
   }
@@ -178,7 +177,7 @@ export class SqlKeys implements KeyStorage {
       // Other work may have run since the count.
       if (ids.length === 0) return { keys: [], count };
       const places = new Map(ids.map(({ id }, place) => [id, place]));
-      const rows = await db.all<KeyRow>(sql`${ALL_KEYS} where api_keys.id in (${join([...places.keys()])})`);
+      const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id in (${join([...places.keys()])})`);
       rows.sort((row, other) => (places.get(row.id) ?? 0) - (places.get(other.id) ?? 0));
       return { keys: this.#toKeys(rows), count };
     });
@@ -293,7 +292,7 @@ export class SqlKeys implements KeyStorage {
   }
 
   async #readKey(db: Connection, id: string): Promise<ApiKey | undefined> {
-    const [row] = await db.all<KeyRow>(sql`${ALL_KEYS} where api_keys.id = ${id}`);
+    const [row] = await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id = ${id}`);
     return row && toKey(this.#guard.intact('api_keys', row), this.#time.now());
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CatalogError } from '../../catalog/error.ts';
 import { coalesceLookups } from './lookups.ts';
 
 /** Look-ups whose queries the test answers. */
@@ -8,11 +9,11 @@ function played() {
   const queries: {
     names: readonly string[];
     answer: (values: ReadonlyMap<string, string>) => void;
-    fail: () => void;
+    fail: (error?: Error) => void;
   }[] = [];
   const find = coalesceLookups<string>((names) => {
     const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, string>>();
-    queries.push({ names, answer: resolve, fail: () => reject(new Error('no database')) });
+    queries.push({ names, answer: resolve, fail: (error = new Error('a defect')) => reject(error) });
     return promise;
   });
   return { queries, find, asked: () => queries.map(({ names }) => names.length) };
@@ -58,8 +59,24 @@ test('a query that fails fails its own look-ups alone', async () => {
   const { queries, find } = played();
   const [first, second, third] = ['a', 'b', 'c'].map(find);
   queries[0]?.fail();
-  await assert.rejects(first ?? assert.fail(), /no database/);
+  await assert.rejects(first ?? assert.fail(), /a defect/);
   queries[1]?.answer(new Map([['b', 'B']]));
   queries[2]?.answer(new Map([['c', 'C']]));
   assert.deepEqual(await Promise.all([second, third]), ['B', 'C']);
+});
+
+test('a database that does not answer fails those that wait as well, and is asked again for later ones', async () => {
+  const { queries, find, asked } = played();
+  const found = Promise.allSettled(['a', 'b', 'c', 'd'].map(find));
+  queries[0]?.fail(new CatalogError('unavailable', 'no database'));
+  await nextTurn();
+  assert.deepEqual(asked(), [1, 1]);
+  queries[1]?.answer(new Map([['b', 'B']]));
+  assert.deepEqual(
+    (await found).map((each) => (each.status === 'fulfilled' ? each.value : each.reason.message)),
+    ['no database', 'B', 'no database', 'no database'],
+  );
+  const later = find('c');
+  queries[2]?.answer(new Map([['c', 'C']]));
+  assert.equal(await later, 'C');
 });

@@ -1,6 +1,6 @@
-/** Queries on their way at once. */
+import { CatalogError } from '../../catalog/error.ts';
+
 const QUERIES_MAX = 2;
-/** Look-ups that share a query. */
 const NAMES_PER_QUERY = 1_000;
 
 interface Lookup<Value> {
@@ -11,7 +11,8 @@ interface Lookup<Value> {
 
 /**
  * Looks values up by name, so that a flood costs a handful of queries: those that wait for one of two queries on their
- * way are asked in the next, up to 1,000 of them. A look-up fails as its query does.
+ * way are asked in the next, up to 1,000 of them. A look-up fails as its query does; when the database is unavailable
+ * those that wait fail with it, instead of after one deadline for each query before theirs.
  */
 export function coalesceLookups<Value>(
   query: (names: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
@@ -27,6 +28,10 @@ export function coalesceLookups<Value>(
       const values = await query(lookups.map(([name]) => name));
       for (const [name, { resolve }] of lookups) resolve(values.get(name));
     } catch (error) {
+      if (error instanceof CatalogError) {
+        lookups.push(...waiting);
+        waiting.clear();
+      }
       for (const [, { reject }] of lookups) reject(error);
     }
     underWay -= 1;

@@ -8,7 +8,6 @@ import type { UsagePeriod } from '../../catalog/usage.ts';
 /** Rows per statement, well below the number of parameters that an engine binds. */
 export const ROWS_PER_STATEMENT = 100;
 
-/** Requests of each outcome. */
 export type OutcomeCounts = Record<'served' | 'client_errors' | 'refused' | 'server_errors', number>;
 
 /** Requests that took up to the bound of this index in `DURATION_BOUNDS`; the last, those above all bounds. */
@@ -133,7 +132,6 @@ export interface Tables {
     before: string;
     after: string;
   };
-  /** Tokens of the operator API. */
   operator_tokens: {
     id: string;
     hash: string;
@@ -156,18 +154,15 @@ export interface Tables {
   };
   /** One row in a database that was used in rehearsal, none in any other: by it `serve` knows one. */
   rehearsal: {
-    /** The offset of the turned clock in seconds. */
     turned_by: number;
     /** The machine's time of the latest turn. */
     turned_at: number;
     /** The `turned_by` that the running service took, or the latest one that ran. */
     taken_by: number;
   };
-  /** Keys that follow a script. */
   rehearsed_keys: {
     key_id: string;
     script: string;
-    /** The number of steps that were spent. */
     position: number;
     /** Until when a step that limits holds, in Unix milliseconds; null without one. */
     holds_until_ms: number | null;

@@ -18,11 +18,9 @@ const PLACE_LOOK_MS = 1_000;
 type Work = 'read' | 'write';
 type Job = (trx: Transaction) => Promise<unknown>;
 
-/** The events that storage reports. */
 export type StorageEvents = Pick<Events, 'rowDamaged'> &
   Partial<Pick<Events, 'batchStored' | 'storageRead' | 'storageFailing' | 'storageRecovered'>>;
 
-/** Reads and changes that are part of one transaction. */
 export type Joined = Pick<Transactions, 'read' | 'change' | 'changeKey' | 'together'>;
 
 /**
@@ -51,12 +49,10 @@ export class Transactions {
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
   }
 
-  /** True if writes fail now. */
   get isWriteFailing(): boolean {
     return this.#failing.has('write');
   }
 
-  /** Measures the database. */
   size(): ReturnType<Engine['size']> {
     return this.#engine.size();
   }

@@ -15,7 +15,6 @@ import {
   type UsageCounts,
   type UsageGroup,
   type UsagePeriod,
-  type UsagePoint,
   type UsageQuery,
   type UsageRecord,
   type UsageStorage,
@@ -59,7 +58,8 @@ export const LAST_USED = sql`coalesce(${join(
       order by starts_at desc, last_at desc limit 1)`,
   ),
 )})`;
-const GROUP_IDS: Readonly<Record<UsageGroup, Sql>> = {
+const GROUP_IDS: Readonly<Record<UsageGroup | 'all', Sql>> = {
+  all: raw("cast('' as text)"),
   key: raw('key_id'),
   owner: raw("coalesce(owner, '')"),
   route: raw('route'),
@@ -108,30 +108,36 @@ export class SqlUsage implements UsageStorage {
     );
   }
 
-  sums({ group, isSeries, behind, limit, ...query }: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {
+  async sums({
+    group,
+    step,
+    behind,
+    limit,
+    keyIds,
+    ...range
+  }: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {
+    if (keyIds?.length === 0) return [];
+    const { keyId = group === 'all' && range.owner === undefined ? ALL_KEYS : undefined } = range;
+    const query = { ...range, keyId };
     const id = GROUP_IDS[group];
     const selected = conditionsOf(query);
+    if (keyIds) selected.push(sql`key_id in (${join(keyIds)})`);
+    if (keyId === undefined) selected.push(sql`key_id != ${ALL_KEYS}`);
+    if (group === 'key' && behind !== undefined && step === undefined) selected.push(sql`key_id > ${behind}`);
     const period = group === 'route' ? query.period : this.#finest(query);
-    const at = isSeries ? stepOf(USAGE_PERIODS[query.period].seconds) : raw('0');
-    const first = isSeries ? startOf(query.period, query.since) : 0;
-    if (query.keyId === undefined) selected.push(sql`key_id != ${ALL_KEYS}`);
-    if (group === 'key' && behind !== undefined && !isSeries) selected.push(sql`key_id > ${behind}`);
-    return this.#transactions.read(async (db) => {
-      const rows = await db.all<SumRow & { at: number }>(sql`
-        select ${at} as at, ${id} as id, ${group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner')},
-          ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
+    const at = step === undefined ? raw('0') : stepOf(step);
+    const first = step === undefined ? 0 : startOf(query.period, query.since);
+    const names = group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner');
+    const rows = await this.#transactions.read((db) =>
+      db.all<SumRow>(sql`
+        select ${at} as at, ${id} as id, ${names}, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
         from (${used(period, selected)}) as used left join api_keys on api_keys.id = used.key_id
         ${behind === undefined ? empty : sql`where ${at} > ${first} or ${id} > ${behind}`}
         group by 1, 2
         order by 1, 2
-        ${limit === undefined ? empty : sql`limit ${limit}`}`);
-      return rows.map((row) => ({
-        ...toSum(row),
-        name: row.name,
-        owner: row.owner,
-        ...(isSeries && { at: Number(row.at) }),
-      }));
-    });
+        ${limit === undefined ? empty : sql`limit ${limit}`}`),
+    );
+    return rows.map(toSum);
   }
 
   async most({ period, since, group, sort, limit }: Parameters<UsageStorage['most']>[0]): Promise<UsageSum[]> {
@@ -143,7 +149,7 @@ export class SqlUsage implements UsageStorage {
         for (const row of rows) {
           if (row.key_id === ALL_KEYS) continue;
           const id = group === 'key' ? row.key_id : (row.owner ?? '');
-          found.set(id, added(found.get(id), { ...toSum({ ...row, id }), name: row.name, owner: row.owner }));
+          found.set(id, added(found.get(id), toSum({ ...row, id, at: 0 })));
         }
         behind = rows.length === ROWS_AT_ONCE ? rows.at(-1) : undefined;
         await nextTurn();
@@ -168,19 +174,6 @@ export class SqlUsage implements UsageStorage {
     );
   }
 
-  series({ step, ...query }: Parameters<UsageStorage['series']>[0]): Promise<UsagePoint[]> {
-    const { period, keyId = query.owner === undefined ? ALL_KEYS : undefined } = query;
-    const selected = conditionsOf({ ...query, keyId });
-    return this.#transactions.read(async (db) => {
-      const rows = await db.all<OutcomeCounts & { at: number }>(sql`
-        select ${stepOf(step ?? USAGE_PERIODS[period].seconds)} as at, ${SUMS}
-        from (${used(this.#finest({ ...query, keyId }), selected)}) as used
-        group by at
-        order by at`);
-      return rows.map((row) => ({ at: Number(row.at), ...toCounts(row) }));
-    });
-  }
-
   /** Reads one key from its minutes while they are kept: a kill may lose a minute of hours, which are written later. */
   #finest({ period, since, keyId }: UsageQuery): UsagePeriod {
     const keptSince = this.#time.now().unix - USAGE_PERIODS.minute.keptSeconds;
@@ -197,26 +190,6 @@ export class SqlUsage implements UsageStorage {
         order by at, route`);
       return rows.map((row) => ({ at: Number(row.at), ...toRoute(row) }));
     });
-  }
-
-  async trends({ keyIds, since, stepSeconds }: Parameters<UsageStorage['trends']>[0]) {
-    const trends = new Map<string, UsagePoint[]>();
-    if (keyIds.length === 0) return trends;
-    const step = raw(`${stepSeconds}`);
-    const rows = await this.#transactions.read((db) =>
-      db.all<OutcomeCounts & { key_id: string; at: number }>(sql`
-        select key_id, starts_at - starts_at % ${step} as at, ${SUMS}
-        from usage
-        where key_id in (${join(keyIds)}) and period = 'minute' and starts_at >= ${since - (since % stepSeconds)}
-        group by key_id, at
-        order by key_id, at`),
-    );
-    for (const row of rows) {
-      const points = trends.get(row.key_id) ?? [];
-      points.push({ at: Number(row.at), ...toCounts(row) });
-      trends.set(row.key_id, points);
-    }
-    return trends;
   }
 
   async lastUses(keyIds: readonly string[]): Promise<Map<string, number>> {
@@ -335,8 +308,8 @@ function fromCounts({ served, clientErrors, refused, serverErrors }: UsageCounts
   return { served, client_errors: clientErrors, refused, server_errors: serverErrors };
 }
 
-function toSum(row: Omit<SumRow, 'name' | 'owner'>): Omit<UsageSum, 'name' | 'owner'> {
-  return { id: row.id, ...toCounts(row), first: row.first_at, last: row.last_at };
+function toSum({ id, name, owner, at, first_at, last_at, ...counts }: SumRow): UsageSum {
+  return { id, name, owner, at: Number(at), ...toCounts(counts), first: first_at, last: last_at };
 }
 
 function toRoute(row: RouteRow): RouteUsage {
@@ -354,7 +327,7 @@ function fromRoute(period: UsagePeriod, minute: number, usage: RouteUsage): Tabl
 }
 
 type Named = { readonly name: string | null; readonly owner: string | null };
-type SumRow = Omit<Tables['usage'], 'period' | 'starts_at' | 'key_id'> & Named & { readonly id: string };
+type SumRow = Omit<Tables['usage'], 'period' | 'starts_at' | 'key_id'> & Named & { readonly id: string; at: number };
 type UsedRow = Tables['key_route_usage'] & Named;
 type RouteRow = Omit<Tables['route_usage'], 'period' | 'starts_at'>;
 

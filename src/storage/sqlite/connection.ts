@@ -49,7 +49,6 @@ export class SqliteConnection {
     this.#findPlace();
   }
 
-  /** The number of times that the file was opened. */
   get opened(): number {
     return this.#opened;
   }
@@ -64,7 +63,6 @@ export class SqliteConnection {
     this.#database.exec('PRAGMA busy_timeout = 0');
   }
 
-  /** Throws `WritesSuspended`. */
   assertWritable(): void {
     if (this.#reopening) throw new WritesSuspended('Nothing is written until the log can be synced again');
     this.assertInPlace();

@@ -52,7 +52,7 @@ export function createPrivately(file: string): void {
   closeSync(descriptor);
 }
 
-/** Copies a file to a new one of mode 0600, synced. Node's own copy takes over the mode of the source. */
+/** Copies a file to a new one of mode 0600. Node's own copy takes over the mode of the source. */
 export function copyPrivately(from: string, to: string): void {
   createPrivately(to);
   const [source, target] = [openSync(from, 'r'), openSync(to, 'r+')];
@@ -61,7 +61,6 @@ export function copyPrivately(from: string, to: string): void {
     for (let read = readSync(source, bytes); read > 0; read = readSync(source, bytes)) {
       for (let written = 0; written < read; ) written += writeSync(target, bytes, written, read - written);
     }
-    fsyncSync(target);
   } finally {
     closeSync(source);
     closeSync(target);

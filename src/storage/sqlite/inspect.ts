@@ -11,9 +11,7 @@ const COUNTED = ['categories', 'pets', 'orders', 'api_keys'] as const;
 /** The content of a database file, or why that cannot be told. */
 export interface Contents {
   readonly damage?: string;
-  /** The number of rows of each table, by its name. */
   readonly rows: Readonly<Record<string, number>>;
-  /** The highest id that a category has. */
   readonly lastCategory: number;
 }
 

@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import fs, {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
+import { temporaryFolder } from '../../../test/kit/service.ts';
 import { contentsOf, databasePlace, leaveKilled, overwrite, says } from '../../../test/kit/storage/files.ts';
 import { claimFile } from './claim.ts';
 import { DatabaseDamaged } from './failure.ts';
@@ -15,6 +26,11 @@ function readName(file: string): unknown {
   return reader.database.prepare('SELECT name FROM categories').get()?.name;
 }
 
+/** Of this file alone, so that copies of other processes do not count. */
+const temporary = temporaryFolder();
+chmodSync(temporary.path, 0o755);
+process.env.TMPDIR = temporary.path;
+after(() => temporary[Symbol.dispose]());
 const copies = () => readdirSync(tmpdir()).filter((name) => name.startsWith('pet-catalog-read-'));
 
 test('reading finds the commits of a log, changes no byte, and leaves no file', async () => {
@@ -36,6 +52,29 @@ test('reading finds the commits of a log, changes no byte, and leaves no file', 
     assert.deepEqual(contentsOf(place.folder), before, file);
   }
   assert.deepEqual(copies(), []);
+});
+
+test('a writer that closes the file between the look for its log and the opening is no error', async (t) => {
+  using place = await databasePlace();
+  const { file } = place;
+  const writer = new DatabaseSync(file);
+  writer.exec("UPDATE categories SET name = 'Cat'");
+  const looks: boolean[] = [];
+  t.mock.method(fs, 'existsSync', (path: string) => {
+    const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
+    if (path === `${file}-shm`) looks.push(isThere);
+    if (path === `${file}-shm` && isThere) writer.close();
+    return isThere;
+  });
+  syncBuiltinESMExports();
+  try {
+    assert.equal(readName(file), 'Cat');
+    assert.deepEqual(looks, [true, false]);
+    assert.equal(existsSync(`${file}-shm`), false);
+  } finally {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  }
 });
 
 test('beside a writer reading sees what is committed, and changes nothing', async () => {

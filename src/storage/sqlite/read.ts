@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -29,6 +29,7 @@ interface ReadOptions {
  * Throws `DatabaseDamaged` or `DatabaseNotOpened`.
  */
 export function openToRead(file: string, { name = file, ...known }: ReadOptions = {}): Reader {
+  const found = logAndIndex(file);
   try {
     const { damage } = inspectLog(file, { isAtRest: known.isAtRest ?? isAtRest(file) });
     if (damage !== undefined) throw new DatabaseDamaged(name, damage);
@@ -44,8 +45,16 @@ export function openToRead(file: string, { name = file, ...known }: ReadOptions 
       throw error;
     }
   } catch (error) {
+    // The last process that had it open removed both, or the first one made them, after the way to read was chosen.
+    if (logAndIndex(file) !== found) return openToRead(file, { name, ...known });
     throw notOpened(file, error, name);
   }
+}
+
+/** A text that is another one when log or index were made or removed. Writing to them leaves it as it is. */
+function logAndIndex(file: string): string {
+  const files = ['-wal', '-shm'].map((part) => statSync(file + part, { bigint: true, throwIfNoEntry: false }));
+  return files.map((stats) => stats && `${stats.ino} ${stats.birthtimeNs}`).join();
 }
 
 /** The damage of the log or the pages of a file, if it is there. Throws `DatabaseNotOpened` where it cannot be read. */

@@ -24,6 +24,7 @@ import { temporaryFolder } from '../../../test/kit/service.ts';
 import { insert, issue } from '../../../test/kit/storage/bench.ts';
 import { add, use } from '../../../test/kit/storage/files.ts';
 import { openStorage } from '../open.ts';
+import { claimFile } from './claim.ts';
 import { salvage } from './repair.ts';
 
 const OPTIONS = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
@@ -165,6 +166,10 @@ test('a file that is missing is named, and one that is there is not replaced', a
   assert.throws(() => salvage(missing, {}), { message });
   assert.throws(() => salvage(file, { backup: missing }), { message });
   assert.throws(() => salvage(file, { to: backup }), { message: `${backup} exists already; name a new file` });
+  {
+    using _service = claimFile(file);
+    assert.throws(() => salvage(file, {}), { message: /^Another service runs on the database / });
+  }
   assert.deepEqual(contents(folder), before);
 });
 

@@ -86,7 +86,6 @@ function readWhatIsLeft(copy: string, rescued: string): Left {
   return { found: rescued, contents: { ...contentsOf(rescued), damage: contents.damage }, lost };
 }
 
-/** Moves the log of the copy into it. */
 function moveLog(copy: string): boolean {
   try {
     using database = new DatabaseSync(copy);

@@ -14,8 +14,9 @@ import fs, {
   writeFileSync,
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import {
   add,
   contentsOf,
@@ -30,6 +31,61 @@ import { openSqlite } from './engine.ts';
 import { backUp, restore } from './replace.ts';
 
 const NOW = 1_800_000_000;
+
+/** Runs work, and lists what it synced and renamed, in that order, by the names in a folder. */
+async function syncsOf(t: TestContext, folder: string, work: () => unknown): Promise<string[]> {
+  const [done, opened] = [[] as string[], new Map<number, string>()];
+  const { openSync, fsyncSync, renameSync } = fs;
+  const nameOf = (path: string) => relative(folder, path) || '.';
+  const mocks = [
+    t.mock.method(fs, 'openSync', (path: string, ...flags: [string]) => {
+      const descriptor = openSync(path, ...flags);
+      opened.set(descriptor, nameOf(path));
+      return descriptor;
+    }),
+    t.mock.method(fs, 'fsyncSync', (descriptor: number) => {
+      fsyncSync(descriptor);
+      done.push(`sync ${opened.get(descriptor)}`);
+    }),
+    t.mock.method(fs, 'renameSync', (from: string, to: string) => {
+      renameSync(from, to);
+      done.push(`rename ${nameOf(from)} ${nameOf(to)}`);
+    }),
+  ];
+  syncBuiltinESMExports();
+  try {
+    await work();
+    return done;
+  } finally {
+    for (const { mock } of mocks) mock.restore();
+    syncBuiltinESMExports();
+  }
+}
+
+test('what a backup and a restore write is on the disk before it has its name, and the name before they end', async (t) => {
+  using place = await databasePlace();
+  const { file, folder } = place;
+  const to = place.in('b.db');
+  const inPlace = (from: string, name: string) => [`sync ${from}`, `rename ${from} ${name}`, 'sync .'];
+  assert.deepEqual(
+    await syncsOf(t, folder, () => backUp(file, to, { force: false })),
+    inPlace('b.db.unfinished', 'b.db'),
+  );
+  const copied = ['sync x.db.restoring', 'sync .'];
+  const restored = inPlace('x.db.restoring', 'x.db');
+  assert.deepEqual(await syncsOf(t, folder, () => restore(to, file, NOW)), [
+    ...copied,
+    ...inPlace('x.db.keeping', `x.db.replaced-${NOW}`),
+    ...restored,
+  ]);
+  overwrite(file);
+  assert.deepEqual(await syncsOf(t, folder, () => restore(to, file, NOW)), [
+    ...copied,
+    `rename x.db x.db.replaced-${NOW + 1}`,
+    'sync .',
+    ...restored,
+  ]);
+});
 
 test('a backup is a private copy, made while the database is in use, and replaces none unasked', async () => {
   using place = await databasePlace();

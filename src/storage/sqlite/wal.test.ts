@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -10,14 +10,14 @@ const HEADER_BYTES = 32;
 const FRAME_BYTES = 24 + 4_096;
 const COMMITS = 6;
 
-/** The file and the bytes of a log of some commits of one frame each. */
-function writtenLog(folder: string): { file: string; log: Buffer } {
+/** The file and the bytes of a log of some commits of one frame each, beside which its index may stay. */
+function writtenLog(folder: string, commits = COMMITS, parts = ['', '-wal']): { file: string; log: Buffer } {
   const [used, file] = [join(folder, 'used.db'), join(folder, 'test.db')];
   using database = new DatabaseSync(used);
   database.exec('PRAGMA journal_mode = WAL; CREATE TABLE numbers (number)');
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  for (let commit = 0; commit < COMMITS; commit += 1) database.exec(`INSERT INTO numbers VALUES (${commit})`);
-  for (const part of ['', '-wal']) copyFileSync(used + part, file + part);
+  for (let commit = 0; commit < commits; commit += 1) database.exec(`INSERT INTO numbers VALUES (${commit})`);
+  for (const part of parts) copyFileSync(used + part, file + part);
   return { file, log: readFileSync(`${file}-wal`) };
 }
 
@@ -183,6 +183,33 @@ test('a log is read again until two reads agree, five times at most', () => {
     readings((reading) => reading % 2),
     [5, 1, 0, true],
   );
+});
+
+test('at rest, what the index counts and the log lacks is damage, were it one frame', () => {
+  for (const commits of [1, COMMITS]) {
+    using folder = temporaryFolder();
+    const { file, log } = writtenLog(folder.path, commits, ['', '-wal', '-shm']);
+    const found = () => inspectLog(file, { isAtRest: true });
+    assert.deepEqual([found().commits, found().damage], [commits, undefined]);
+    const at = log.length - FRAME_BYTES;
+    writeFileSync(`${file}-wal`, log.subarray(0, at));
+    const lost = 'its log is missing, and the index of the log counts transactions that were only there';
+    const damage = commits === 1 ? lost : `its log is damaged at byte ${at}`;
+    assert.deepEqual([found().commits, found().damage], [commits - 1, damage]);
+    assert.equal(inspectLog(file).damage, undefined, 'in use, only the log is looked at');
+    rmSync(`${file}-wal`);
+    assert.equal(found().damage, lost);
+  }
+});
+
+test('a log with transactions beside a file that is empty or missing is damage', () => {
+  using folder = temporaryFolder();
+  const { file } = writtenLog(folder.path);
+  const damage = `it is missing or empty, while its log holds transactions (${COMMITS})`;
+  writeFileSync(file, '');
+  assert.equal(inspectLog(file).damage, damage);
+  rmSync(file);
+  assert.equal(inspectLog(file).damage, damage);
 });
 
 test('what an earlier round left behind the end of the log is no damage', () => {

@@ -17,7 +17,6 @@ type Checksum = readonly [number, number];
 
 /** The content of the write-ahead log of a database file. */
 export interface LogState {
-  /** The damage in it, if any. */
   readonly damage?: string | undefined;
   /** Its transactions that are whole, from the beginning up to the damage, and the bytes that they end at. */
   readonly commits: number;

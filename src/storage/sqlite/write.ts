@@ -20,6 +20,8 @@ const PRAGMAS: readonly (readonly [name: string, value: string, readBack: string
   // A commit returns after its fsync; with NORMAL a power cut could lose the last commits.
   ['synchronous', 'FULL', 2],
   ['foreign_keys', 'ON', 1],
+  // A log that grew while something read without an end is cut to this when it begins anew, or it would stay as it is.
+  ['journal_size_limit', '67108864', 67_108_864],
 ];
 
 /**

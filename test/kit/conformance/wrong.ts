@@ -19,13 +19,13 @@ export interface Wrong {
 
 type Change = (made: Made, asked: Asked) => void;
 
-const changing = (changes: Change): Make => ({ changes });
+export const changing = (changes: Change): Make => ({ changes });
 /** Changes answers of some statuses. */
 const on = (statuses: readonly number[], change: Change): Make =>
   changing((made, asked) => {
     if (statuses.includes(made.status)) change(made, asked);
   });
-const header = (
+export const header = (
   statuses: readonly number[],
   name: string,
   value: (before: number, asked: Asked) => string | number | undefined,
@@ -55,13 +55,13 @@ const accepting = (pattern: RegExp): Make => ({ validates: (text) => (pattern.te
 const refusing = (pattern: RegExp): Make => ({ validates: (text) => (pattern.test(text) ? false : undefined) });
 const limiting = (limiter: Limiter): Make => ({ limiter });
 /** The plain window, with other words. */
-const telling = (change: (told: Told, now: number) => Told | object): Make =>
+export const telling = (change: (told: Told, now: number) => Told | object): Make =>
   limiting((key, limit, now, state) => {
     const told = fixedWindow(key, limit, now, state);
     return key === MAIN_KEY ? told : { ...told, ...change(told, now) };
   });
 /** The plain window with another number of requests than it says. */
-const admitting = (more: number): Make =>
+export const admitting = (more: number): Make =>
   limiting((key, limit, now, state) => {
     const told = fixedWindow(key, limit + more, now, state);
     return { ...told, limit, remaining: Math.max(0, told.remaining - more) };

@@ -63,6 +63,9 @@ export async function draw(page: Page, name: string): Promise<void> {
 /** The rules of axe that look at colours: the others find in the dark what they find in the light. */
 export const ABOUT_COLOURS = ['color-contrast', 'link-in-text-block'];
 
+/** The rules of axe that look at the layout. */
+export const ABOUT_WIDTH = ['scrollable-region-focusable', 'target-size'];
+
 /** Accessibility violations on the page, as found by axe; of all rules, or of those named. */
 export async function faults(page: Page, ...rules: string[]): Promise<string[]> {
   await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));

@@ -31,6 +31,8 @@ interface Manner {
   readonly connections: number;
   readonly bytes: string;
   readonly answers: number;
+  /** The least time from one sending to the next. Default: none. */
+  readonly everyMs?: number;
 }
 
 /** Those of one key, and those that need none. */
@@ -64,21 +66,23 @@ const MANNERS: Readonly<Record<MannerName, Manner>> = {
       bare('GET /v1/categories', `Authorization: Bearer ${mintSecret('production')}`),
     ).join(''),
     answers: PIPELINED,
+    // 1,900 a second on both connections.
+    everyMs: 105,
   },
 };
 
 for (const name of manners ?? (Object.keys(MANNERS) as MannerName[])) {
-  const { connections, bytes, answers } = MANNERS[name];
-  for (let i = 0; i < connections * (scale ?? 1); i += 1) keepBusy(bytes, answers);
+  const manner = MANNERS[name];
+  for (let i = 0; i < manner.connections * (scale ?? 1); i += 1) keepBusy(manner);
 }
 
-async function keepBusy(bytes: string, answers: number): Promise<never> {
+async function keepBusy(manner: Manner): Promise<never> {
   for (;;) {
     const socket = ca ? connectSecurely({ port, host: '127.0.0.1', ca }) : connect(port, '127.0.0.1');
     socket.on('error', () => {});
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-    if (answers === 0) sendUnread(socket, bytes);
-    else sendInTurn(socket, bytes, answers);
+    if (manner.answers === 0) sendUnread(socket, manner.bytes);
+    else sendInTurn(socket, manner);
     await closed;
     await wait(RECONNECT_MS);
   }
@@ -93,7 +97,8 @@ async function sendUnread(socket: Socket, bytes: string): Promise<void> {
   }
 }
 
-function sendInTurn(socket: Socket, bytes: string, answers: number): void {
+function sendInTurn(socket: Socket, { bytes, answers, everyMs = 0 }: Manner): void {
+  let sentMs = performance.now();
   let left = answers;
   let tail = '';
   socket.write(bytes);
@@ -103,6 +108,12 @@ function sendInTurn(socket: Socket, bytes: string, answers: number): void {
     tail = parts.at(-1)?.slice(-'HTTP/1.1 '.length + 1) ?? '';
     if (left > 0) return;
     left = answers;
-    socket.write(bytes);
+    const send = () => {
+      sentMs = performance.now();
+      socket.write(bytes);
+    };
+    const restMs = sentMs + everyMs - performance.now();
+    if (restMs > 0) setTimeout(send, restMs);
+    else send();
   });
 }

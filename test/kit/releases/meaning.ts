@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { untilTrue } from '../clock.ts';
+import { untilEqual, untilTrue } from '../clock.ts';
 import { send } from '../console/visitor.ts';
 import type { RunOptions } from '../process.ts';
 import type { TestService } from '../service.ts';
@@ -164,5 +164,5 @@ export async function assertOperators(service: TestService, recorded: Recorded, 
   await untilTrue(async () => JSON.stringify(await list()).includes('"Dogs"'), 'the rename');
   await printedBy(`keys revoke ${keys.pro?.id} --json`, beside);
   const status = async () => (await service.call(keys.pro?.secret ?? '', '/categories')).status;
-  await untilTrue(async () => (await status()) === 401, 'the revocation');
+  await untilEqual(() => status(), 401);
 }

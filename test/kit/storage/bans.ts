@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ApiKey, hashSecret } from '../../../src/catalog/api-key.ts';
 import type { DecidedBan } from '../../../src/catalog/ban.ts';
 import type { Storage } from '../../../src/catalog/storage.ts';
-import { untilTrue } from '../clock.ts';
+import { untilEqual } from '../clock.ts';
 import { OPERATOR } from '../operator.ts';
 import { type Check, issue, issueMany, NOW } from './bench.ts';
 
@@ -191,7 +191,7 @@ export function bansContract(check: Check): void {
         (by) => by.keys.lift(two.key.id, NOW, OPERATOR),
       ];
       for (const change of changes) await change(storage);
-      await untilTrue(() => told.size === 2);
+      await untilEqual(() => told.size, 2);
       assert.deepEqual([told.has(one.key.id), told.has(two.key.id), all], [true, true, 0]);
     }
   });

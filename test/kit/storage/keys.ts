@@ -176,6 +176,11 @@ export function keysContract(check: Check): void {
     assert.ok(!JSON.stringify(entries).includes(secret));
     const ids = entries.map(({ id }) => id);
     assert.deepEqual(await storage.audit.list({ since: 0, limit: 2, before: ids[1] ?? 0 }), entries.slice(2));
+    const [, lift, update] = entries;
+    assert.deepEqual(await storage.audit.list({ since: 0, limit: 2, after: ids[3] ?? 0 }), [update, lift]);
+    const saying = async (text: string) => (await storage.audit.list({ since: 0, limit: 9, text })).map(({ id }) => id);
+    assert.deepEqual(await saying('free'), [ids[2], ids[3]], 'as it was before, or became');
+    assert.deepEqual(await saying('pro'), [ids[2]]);
     const [ban] = await storage.keys.banHistory(key.id, 10);
     assert.deepEqual([ban?.reason, ban?.liftedAt], ['r', NOW + 1]);
   });

@@ -18,6 +18,11 @@ export function sessionsContract(check: Check): void {
     assert.equal(await storage.sessions.find('session', NOW + 3_600), undefined);
     assert.deepEqual(await storage.sessions.list(NOW + 2), [session]);
     assert.equal(await storage.sessions.revoke(session?.id ?? '', NOW + 3, OPERATOR), true);
+    const [ended] = await storage.audit.list({ since: 0, limit: 1, action: 'console.revoke' });
+    assert.deepEqual(
+      [ended?.operator, ended?.target, ended?.before],
+      [OPERATOR, session?.id, { actor: 'ops', endsAt: NOW + 3_600 }],
+    );
     assert.equal(await storage.sessions.revoke(session?.id ?? '', NOW + 3, OPERATOR), false);
     assert.equal(await storage.sessions.find('session', NOW + 4), undefined);
   });

@@ -94,22 +94,4 @@ export function tokensContract(check: Check): void {
     const found = await storage.usage.lastUses([used.key.id, unused.key.id, 'key_none']);
     assert.deepEqual([...found], [[used.key.id, NOW - 7]]);
   });
-
-  check('the trends of keys are their usage by steps of minutes', async ({ storage }) => {
-    const step = NOW - (NOW % 300);
-    const counts = { served: 2, clientErrors: 1, refused: 3, serverErrors: 0 };
-    for (const at of [step - 600, step, step + 60, step + 240]) {
-      const records = ['key_1', 'key_2', ALL_KEYS].map((keyId) => ({ keyId, ...counts, first: at, last: at }));
-      await storage.usage.add(at, at === step ? records : records.slice(0, 1));
-    }
-    const trends = await storage.usage.trends({ keyIds: ['key_1', 'key_2', 'key_3'], since: step, stepSeconds: 300 });
-    assert.deepEqual(
-      [...trends],
-      [
-        ['key_1', [{ at: step, served: 6, clientErrors: 3, refused: 9, serverErrors: 0 }]],
-        ['key_2', [{ at: step, ...counts }]],
-      ],
-    );
-    assert.equal((await storage.usage.trends({ keyIds: [], since: 0, stepSeconds: 300 })).size, 0);
-  });
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import type { Storage } from '../../../src/catalog/storage.ts';
 import {
   DURATION_BOUNDS,
   stepStart,
   USAGE_PERIODS,
   type UsagePeriod,
+  type UsagePoint,
+  type UsageQuery,
   type UsageSort,
 } from '../../../src/catalog/usage.ts';
 import { addUsage, LIST } from '../usage.ts';
@@ -38,18 +41,18 @@ export function usageContract(check: Check): void {
       first: NOW - 5,
       last: NOW + 9,
     };
-    const named = ({ keyId: id, ...used }: typeof sum) => ({ id, name: null, owner: null, ...used });
+    const named = ({ keyId: id, ...used }: typeof sum) => ({ id, name: null, owner: null, at: 0, ...used });
     for (const period of ['minute', 'hour', 'day'] as const) {
       const used = await storage.usage.sums({ period, since: NOW - 86_400, group: 'key' });
       assert.deepEqual(used, [named(sum), named(quiet)]);
     }
     const ofOne = await storage.usage.sums({ period: 'minute', since: NOW - 60, keyId: 'key_2', group: 'key' });
     assert.deepEqual(ofOne, [named(quiet)]);
-    const points = await storage.usage.series({ keyId: 'key_1', period: 'minute', since: NOW - 600 });
+    const points = await series(storage, { keyId: 'key_1', period: 'minute', since: NOW - 600 });
     assert.deepEqual(points, [{ at: minute, served: 10, clientErrors: 2, refused: 4, serverErrors: 0 }]);
     await storage.usage.purge(NOW + 3 * 86_400);
-    assert.deepEqual(await storage.usage.series({ keyId: 'key_1', period: 'minute', since: 0 }), []);
-    assert.equal((await storage.usage.series({ keyId: 'key_1', period: 'hour', since: 0 })).length, 1);
+    assert.deepEqual(await series(storage, { keyId: 'key_1', period: 'minute', since: 0 }), []);
+    assert.equal((await series(storage, { keyId: 'key_1', period: 'hour', since: 0 })).length, 1);
   });
 
   check('usage is read in steps of several periods, and a week begins on Monday', async ({ storage }) => {
@@ -60,7 +63,7 @@ export function usageContract(check: Check): void {
       await addUsage(storage, at, [{ keyId: 'key_1', first: at, last: at, ...counts }]);
     }
     const read = async (period: 'minute' | 'day', step: number) => {
-      const points = await storage.usage.series({ keyId: 'key_1', period, step, since: monday - 86_400 });
+      const points = await series(storage, { keyId: 'key_1', period, step, since: monday - 86_400 });
       return points.map(({ at, served }) => [at - monday, served]);
     };
     assert.deepEqual(await read('minute', 300), [
@@ -122,9 +125,9 @@ export function usageContract(check: Check): void {
     await addUsage(storage, hour, [used('key_2', 1, hour), used('key_1', 2, hour)]);
     await addUsage(storage, hour + 60, [used('key_1', 4, hour + 60)]);
     await addUsage(storage, hour + 3_600, [used('key_1', 8, hour + 3_600)]);
-    const query = { since: hour, isSeries: true, group: 'key' } as const;
+    const query = { since: hour, group: 'key' } as const;
     const read = async (more: object = {}) =>
-      (await storage.usage.sums({ ...query, period: 'minute', ...more })).map(({ at = 0, id, served }) => [
+      (await storage.usage.sums({ ...query, period: 'minute', step: 60, ...more })).map(({ at, id, served }) => [
         at - hour,
         id,
         served,
@@ -139,11 +142,11 @@ export function usageContract(check: Check): void {
     assert.deepEqual(await read({ limit: 2 }), all.slice(0, 2));
     assert.deepEqual(await read({ behind: 'key_1' }), all.slice(1));
     assert.deepEqual(await read({ behind: 'key_2', until: hour + 120 }), [all[2]]);
-    assert.deepEqual(await read({ period: 'hour', keyId: 'key_1' }), [
+    assert.deepEqual(await read({ period: 'hour', step: 3_600, keyId: 'key_1' }), [
       [0, 'key_1', 6],
       [3_600, 'key_1', 8],
     ]);
-    assert.deepEqual(await read({ period: 'hour', group: 'route' }), [
+    assert.deepEqual(await read({ period: 'hour', step: 3_600, group: 'route' }), [
       [0, LIST, 7],
       [3_600, LIST, 8],
     ]);
@@ -200,7 +203,7 @@ export function usageContract(check: Check): void {
         route,
       );
     }
-    const thrice = { clientErrors: 3, refused: 6, serverErrors: 9, first: hour - 3_595, last: hour + 9 };
+    const thrice = { at: 0, clientErrors: 3, refused: 6, serverErrors: 9, first: hour - 3_595, last: hour + 9 };
     const sums = keys.map(({ id, name, owner }, index) => ({ id, name, owner, served: 13 * (index + 1), ...thrice }));
     const [one, two, three] = sums;
     const gone = { id: 'zzz_gone', name: null, owner: null, served: 52, ...thrice };
@@ -248,8 +251,8 @@ export function usageContract(check: Check): void {
     const read = async (since: number) => {
       const query = { keyId: 'key_1', period: 'hour', since } as const;
       const [sum] = await storage.usage.sums({ ...query, group: 'key' });
-      const series = (await storage.usage.series(query)).map(({ at, served }) => [at - hour, served]);
-      return [sum?.served, series];
+      const points = (await series(storage, query)).map(({ at, served }) => [at - hour, served]);
+      return [sum?.served, points];
     };
     assert.deepEqual(await read(day - 86_400), [
       3,
@@ -286,13 +289,13 @@ export function usageContract(check: Check): void {
       [three, 'cus_1', 100],
       [three, 'cus_2', undefined],
     ] as const) {
-      const points = await storage.usage.series({ keyId, owner, period: 'minute', since: minute - 60, until: minute });
+      const points = await series(storage, { keyId, owner, period: 'minute', since: minute - 60, until: minute });
       const found = points.map((point) => [point.at, point.served]);
       assert.deepEqual(found, served === undefined ? [] : [[minute - 60, served]], `${keyId} of ${owner}`);
     }
   });
 
-  check('the trends of some keys are their usage in steps, from the step on that holds the moment', async (bench) => {
+  check('the usage of some keys is read in steps of several minutes', async (bench) => {
     const { usage } = bench.storage;
     const start = NOW - (NOW % 300);
     const counts = { served: 1, clientErrors: 2, refused: 3, serverErrors: 4 };
@@ -300,23 +303,20 @@ export function usageContract(check: Check): void {
       const records = ['key_1', 'key_2', 'key_3'].map((keyId) => ({ keyId, first: at, last: at, ...counts }));
       await usage.add(at, at === start ? records : records.slice(0, 2));
     }
-    const trends = await usage.trends({ keyIds: ['key_3', 'key_1', 'unused'], since: start + 299, stepSeconds: 300 });
+    const query = { period: 'minute', group: 'key', since: start, step: 300 } as const;
+    const trends = await usage.sums({ ...query, keyIds: ['key_3', 'key_1', 'unused'] });
+    const [one, other] = [
+      { id: 'key_1', name: null, owner: null, ...counts },
+      { id: 'key_3', name: null, owner: null, ...counts },
+    ];
     const twice = { served: 2, clientErrors: 4, refused: 6, serverErrors: 8 };
-    assert.deepEqual(
-      trends,
-      new Map([
-        [
-          'key_1',
-          [
-            { at: start, ...twice },
-            { at: start + 300, ...counts },
-            { at: start + 900, ...counts },
-          ],
-        ],
-        ['key_3', [{ at: start, ...counts }]],
-      ]),
-    );
-    assert.deepEqual(await usage.trends({ keyIds: [], since: start, stepSeconds: 300 }), new Map());
+    assert.deepEqual(trends, [
+      { ...one, ...twice, at: start, first: start, last: start + 240 },
+      { ...other, at: start, first: start, last: start },
+      { ...one, at: start + 300, first: start + 300, last: start + 300 },
+      { ...one, at: start + 900, first: start + 900, last: start + 900 },
+    ]);
+    assert.deepEqual(await usage.sums({ ...query, keyIds: [] }), []);
   });
 
   check('the last use of a key is that of its last day, of however many keys', async ({ storage }) => {
@@ -356,7 +356,7 @@ export function usageContract(check: Check): void {
       many.map((keyId) => ({ keyId, first: day, last: day, ...counts })),
     );
     const left = async (period: UsagePeriod) => {
-      const points = await storage.usage.series({ keyId: 'key_1', period, since: 0 });
+      const points = await series(storage, { keyId: 'key_1', period, since: 0 });
       return [points.length, (await storage.usage.routes({ period, since: 0 })).length];
     };
     for (const period of ['minute', 'hour', 'day'] as const) {
@@ -372,8 +372,18 @@ export function usageContract(check: Check): void {
       const twice = { served: 2, clientErrors: 4, refused: 6, serverErrors: 8, first: day, last: day + 3_607 };
       assert.deepEqual(
         days.find(({ id }) => id === 'key_1'),
-        { id: 'key_1', name: null, owner: null, ...twice },
+        { id: 'key_1', name: null, owner: null, at: 0, ...twice },
       );
     }
   });
+}
+
+/** The usage of all selected keys together, by step. */
+async function series(
+  storage: Storage,
+  { step, ...query }: UsageQuery & { readonly step?: number },
+): Promise<UsagePoint[]> {
+  const seconds = step ?? USAGE_PERIODS[query.period].seconds;
+  const sums = await storage.usage.sums({ ...query, group: 'all', step: seconds });
+  return sums.map(({ id: _, name: _name, owner: _owner, first: _first, last: _last, ...point }) => point);
 }

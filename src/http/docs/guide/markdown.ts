@@ -31,7 +31,6 @@ const marked = new Marked({
 /** A heading with what follows it, down to the next heading. */
 export interface Section {
   readonly depth: number;
-  /** Plain text. */
   readonly title: string;
   readonly id: string;
   /** The whole section as plain text, without code blocks. */

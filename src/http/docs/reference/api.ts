@@ -1,9 +1,7 @@
 import type { DescribedApi } from '../described.ts';
 import type { ReferenceOperation } from './contract.ts';
 
-/** The API that a reference describes. */
 export interface ReferenceApi {
-  /** The heading of the reference. */
   readonly title: string;
   readonly described: DescribedApi;
   readonly operations: readonly ReferenceOperation[];

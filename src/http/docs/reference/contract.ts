@@ -34,7 +34,6 @@ export interface Schema {
   readonly 'x-violation'?: Readonly<Record<string, string>>;
 }
 
-/** A parameter, or a member of a body. */
 export interface Field {
   readonly name: string;
   /** As shown: `string`, `array of Category`, `object or null`. */
@@ -53,11 +52,12 @@ export interface Body {
   readonly example: unknown;
 }
 
-/** An error that an operation can answer. */
 export interface OperationError {
   readonly status: string;
   readonly code: string;
   readonly meaning: string;
+  /** A message that the operation responds with; undefined where none is known. */
+  readonly message?: string | undefined;
 }
 
 /** An operation as the reference shows it. Its description is Markdown. */
@@ -101,7 +101,7 @@ export function sharedErrors(api: DescribedApi): readonly OperationError[] {
 }
 
 function describe(operation: Described, api: DescribedApi): ReferenceOperation {
-  const { deprecation, permission, body, success } = operation;
+  const { id, deprecation, permission, body, success } = operation;
   const fields = (parameters: readonly Parameter[] = [], isRequired = false) =>
     parameters.map(({ name, description, schema }) => fieldOf(name, { ...schema, description }, isRequired));
   return {
@@ -119,7 +119,7 @@ function describe(operation: Described, api: DescribedApi): ReferenceOperation {
       body: success.schema && bodyOf(success.schema, success.example),
       headers: Object.entries(successHeaders(operation)).map(([name, description]) => ({ name, description })),
     },
-    errors: errorCodesOf(operation, api).map(errorOf),
+    errors: errorCodesOf(operation, api).map((code) => ({ ...errorOf(code), message: api.failures?.[id]?.[code] })),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Html, html } from '../../html.ts';
 import { inline } from '../guide/markdown.ts';
 import { codeBlock, sampleTabs } from '../samples/block.ts';
+import { highlight } from '../samples/highlight.ts';
 import { LANGUAGES } from '../samples/languages.ts';
 import { sampleRequest } from '../samples/request.ts';
 import type { ReferenceApi } from './api.ts';
@@ -56,7 +57,6 @@ ${body ? fields({ title: 'Body', id: `${id}.body`, fields: body.fields }) : ''}`
 
 interface FieldList {
   readonly title: string;
-  /** The start of each field's id. */
   readonly id: string;
   readonly fields: readonly Field[];
 }
@@ -113,7 +113,17 @@ function samples(operation: ReferenceOperation, api: ReferenceApi): Html {
     return code === undefined ? [] : [{ language: id, label, code }];
   });
   return html`${sampleTabs(`language-${operation.id}`, written)}
-${responseExample(operation.success.status, operation.success.body)}`;
+${responseExample(operation.success.status, operation.success.body)}
+${operation.errors.map((error) => failureExample(error, operation.id))}`;
+}
+
+/** The body of a failure, shown when it is asked for, one at a time. */
+function failureExample({ status, code, message }: OperationError, id: string): Html {
+  if (message === undefined) return html``;
+  const body = JSON.stringify({ code, message, status: Number(status) }, null, 2);
+  return html`<details class="sample failure" name="failure-${id}"><summary>${status} <code>${code}</code></summary>
+<pre><code>${highlight(body, 'json')}</code></pre></details>
+`;
 }
 
 function responseExample(status: string, body: Body | undefined): Html {

@@ -36,7 +36,10 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
     ['Body', body?.fields ?? []],
     [`Response ${success.status}${success.body ? `, ${success.body.type}` : ''}`, success.body?.fields ?? []],
   ] as const;
-  const codes = errors.map(({ status, code }) => `[\`${code}\`](/docs/errors.md#${code}) (${status})`);
+  const codes = errors.map(
+    ({ status, code, message }) =>
+      `- [\`${code}\`](/docs/errors.md#${code}) (${status})${message === undefined ? '' : `, such as \`${message}\``}`,
+  );
   return [
     `### ${summary}`,
     `\`${id}\`: \`${method} ${api.basePath}${path}\`${scopes.length > 0 ? `, scope \`${scopes.join(' ')}\`` : ''}`,
@@ -47,7 +50,7 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
     ...(success.body ? [] : [`Response ${success.status}, without a body.`]),
     ...(success.headers.length > 0 ? [`Response headers:\n\n${success.headers.map(headerText).join('\n')}`] : []),
     ...(operation.conditional ? [`Response 304, without a body: ${NOT_MODIFIED}.`] : []),
-    ...(codes.length > 0 ? [`Errors: ${codes.join(', ')}`] : []),
+    ...(codes.length > 0 ? [`Errors:\n\n${codes.join('\n')}`] : []),
     `\`\`\`sh\n${sample}\n\`\`\``,
     ...(success.body ? [`\`\`\`json\n${JSON.stringify(success.body.example)}\n\`\`\``] : []),
   ].join('\n\n');

@@ -1,7 +1,6 @@
 import { type Html, html } from '../../html.ts';
 import { highlight } from './highlight.ts';
 
-/** Code in one language. */
 export interface Sample {
   /** As in `highlight`. */
   readonly language: string;

@@ -1,7 +1,6 @@
 import { literal } from './literal.ts';
 import type { SampleRequest } from './request.ts';
 
-/** The call of our client for each operation. */
 const CALLS: Readonly<Record<string, (request: ClientRequest) => string>> = {
   listCategories: () => 'categories.list()',
   createCategory: ({ body }) => `categories.create(${body})`,

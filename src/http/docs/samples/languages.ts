@@ -2,7 +2,6 @@ import { clientSample } from './client.ts';
 import { literal, pythonLiteral } from './literal.ts';
 import type { SampleRequest } from './request.ts';
 
-/** A language that samples are written in. */
 export interface Language {
   readonly id: string;
   readonly label: string;

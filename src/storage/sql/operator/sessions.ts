@@ -16,7 +16,6 @@ import type { Transactions } from '../transactions.ts';
 /** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
 export class SqlSessions implements SessionStorage {
   readonly #transactions: Transactions;
-  /** The clock of the audit. */
   readonly #time: Time;
 
   constructor(transactions: Transactions, time: Time) {

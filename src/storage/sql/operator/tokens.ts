@@ -10,7 +10,6 @@ import type { Transactions } from '../transactions.ts';
 /** The tokens of the operator API in SQL. */
 export class SqlTokens implements TokenStorage {
   readonly #transactions: Transactions;
-  /** The clock of the audit. */
   readonly #time: Time;
 
   constructor(transactions: Transactions, time: Time) {

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { ErrorCode } from '../../src/catalog/error.ts';
+import { ERROR_GUIDE } from '../../src/http/docs/error-guide.ts';
+import { publicApi } from '../../src/http/docs/openapi.ts';
+import { operationsOf } from '../../src/http/docs/reference/contract.ts';
+import { OPERATIONS } from '../../src/http/operations.ts';
+import { manualClock } from '../kit/clock.ts';
+import { type TestService, testService } from '../kit/service.ts';
+import { textOf } from '../kit/text.ts';
+
+/** The failures that the reference shows beside each operation, compared with what the service responds. */
+
+const FILE = new URL('../../src/http/docs/pages/failures.json', import.meta.url);
+const BODY_BYTES_MAX = 262_144;
+/** When `getPet` is gone. */
+const AFTER_SUNSET = Date.UTC(2031, 0, 1) / 1_000;
+const STALE = '"6mMG0HdrIB5a"';
+
+type Provoke = (service: TestService, secret: string) => Promise<Response>;
+
+/** A query or a body that does not fit its schema, for each operation that has either. */
+const INVALID: Readonly<Record<string, string | object>> = {
+  listCategories: '?limit=5000',
+  createCategory: {},
+  listPets: '?category=1',
+  createPet: { name: 'Rex', categoryId: 99 },
+  updatePet: { status: 'lost' },
+  listOrders: '?petId=Rex',
+  placeOrder: { petId: 1, quantity: 0 },
+  listInventory: '?limit=500',
+  updateInventory: { quantity: -1 },
+};
+
+/** The requests that only one operation refuses. */
+const PARTICULAR: Readonly<Record<string, Provoke>> = {
+  'placeOrder insufficient_stock': async (service, secret) =>
+    send(service, secret, 'placeOrder', { body: '{"petId":1,"quantity":5}' }),
+  'cancelOrder order_not_cancellable': async (service, secret) => {
+    const body = '{"petId":1,"quantity":1,"shipDate":"2026-01-01T13:00:00Z"}';
+    assert.equal((await send(service, secret, 'placeOrder', { body })).status, 201);
+    service.clock.advance(3_601);
+    return send(service, secret, 'cancelOrder', {});
+  },
+};
+
+test('the reference shows beside each operation what the service responds when it fails', async () => {
+  const shown: Record<string, Record<string, string>> = JSON.parse(readFileSync(FILE, 'utf8'));
+  const real: typeof shown = {};
+  for (const { id, errors } of operationsOf(publicApi(OPERATIONS, []))) {
+    for (const { code, status } of errors) {
+      const settings = code === 'catalog_full' ? { CATEGORIES_MAX: '1' } : {};
+      const unix = code === 'gone' ? AFTER_SUNSET : undefined;
+      await using service = await testService(settings, manualClock(unix));
+      const { secret } = await service.issue({ plan: 'business' });
+      for (const [first, body] of [
+        ['createCategory', '{"name":"Dog"}'],
+        ['createPet', '{"name":"Rex","categoryId":1}'],
+      ] as const) {
+        assert.equal((await send(service, secret, first, { body })).status, 201);
+      }
+      if (code === 'precondition_failed' && id === 'cancelOrder') {
+        assert.equal((await send(service, secret, 'placeOrder', { body: '{"petId":1,"quantity":1}' })).status, 201);
+      }
+      const response = await (PARTICULAR[`${id} ${code}`] ?? usual(id, code))(service, secret);
+      const body = (await response.json()) as { message: string };
+      assert.deepEqual(body, { code, message: body.message, status: Number(status) }, id);
+      real[id] = { ...real[id], [code]: body.message };
+    }
+  }
+  assert.deepEqual(shown, real);
+  await using service = await testService();
+  const reference = service.url.replace('/v1', '/docs/reference');
+  const [html, markdown] = await Promise.all(
+    [reference, `${reference}.md`].map(async (url) => (await fetch(url)).text()),
+  );
+  for (const [id, messages] of Object.entries(real)) {
+    const section = new RegExp(`<section id="${id}"[^]*?</section>`).exec(`${html}`)?.[0] ?? '';
+    const bodies = [...section.matchAll(/<details class="sample failure"[\s\S]*?<pre>([\s\S]*?)<\/pre>/g)];
+    const shownBodies = bodies.map(([, body = '']) => JSON.parse(textOf(body)));
+    assert.deepEqual(Object.fromEntries(shownBodies.map(({ code, message }) => [code, message])), messages, id);
+    for (const message of Object.values(messages)) assert.ok(markdown?.includes(`such as \`${message}\``), message);
+  }
+});
+
+test('the page of errors has the messages of the service', async () => {
+  const shown: Record<string, Record<string, string>> = JSON.parse(readFileSync(FILE, 'utf8'));
+  for (const code of new Set(Object.values(shown).flatMap((messages) => Object.keys(messages)))) {
+    // Its number is a setting, which is 1 where it is provoked.
+    if (code === 'catalog_full') continue;
+    const real = Object.values(shown).map((messages) => messages[code]);
+    assert.ok(real.includes(ERROR_GUIDE[code as ErrorCode].message), code);
+  }
+  await using service = await testService({}, manualClock());
+  const { secret } = await service.issue();
+  const other = await service.issue({ scopes: ['categories:read'] });
+  const provoked: Record<string, () => Promise<Response>> = {
+    missing_api_key: () => fetch(`${service.url}/pets`),
+    invalid_api_key: () => service.call(secret.replace(/.$/, '_'), '/pets'),
+    insufficient_scope: () => service.call(other.secret, '/pets'),
+    method_not_allowed: () => service.call(secret, '/pets', { method: 'PUT' }),
+    uri_too_long: () => service.call(secret, `/pets?x=${'x'.repeat(8_192)}`),
+    headers_too_large: () => service.call(secret, '/pets', { headers: { cookie: 'x'.repeat(17_000) } }),
+    rate_limit_exceeded: async () => {
+      for (let sent = 0; sent < 60; sent += 1) await service.call(secret, '/pets');
+      return service.call(secret, '/pets');
+    },
+    key_banned: async () => {
+      service.clock.advance(3);
+      for (let sent = 0; sent < 60; sent += 1) await service.call(secret, '/pets');
+      return service.call(secret, '/pets');
+    },
+  };
+  for (const [code, provoke] of Object.entries(provoked)) {
+    const { message } = (await (await provoke()).json()) as { message: string };
+    assert.equal(ERROR_GUIDE[code as ErrorCode].message, message);
+  }
+});
+
+/** The request that provokes a failure which several operations have. */
+function usual(id: string, code: string): Provoke {
+  const invalid = INVALID[id];
+  const requests: Readonly<Record<string, Sent>> = {
+    invalid_json: { body: '{"name":"Rex"' },
+    validation_failed: typeof invalid === 'string' ? { query: invalid } : { body: JSON.stringify(invalid) },
+    not_found: { resource: 99, body: exampleBody(id) },
+    gone: {},
+    catalog_full: { body: exampleBody(id) },
+    precondition_failed: { body: exampleBody(id), headers: { 'if-match': STALE } },
+    payload_too_large: { body: ' '.repeat(BODY_BYTES_MAX + 1) },
+    unsupported_media_type: { body: 'name=Rex', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    idempotency_key_reused: { body: `${exampleBody(id)} `, headers: { 'idempotency-key': `${id}-1` } },
+  };
+  const request = requests[code];
+  assert.ok(request, `${id} ${code} is provoked by nothing here`);
+  return async (service, secret) => {
+    if (code === 'idempotency_key_reused') await send(service, secret, id, { ...request, body: exampleBody(id) });
+    return send(service, secret, id, request);
+  };
+}
+
+interface Sent {
+  readonly query?: string;
+  /** The id in the path; default: 1. */
+  readonly resource?: number;
+  readonly body?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function send(service: TestService, secret: string, id: string, { query = '', resource = 1, body, headers }: Sent) {
+  const { method, path } = OPERATIONS.find((operation) => operation.id === id) ?? assert.fail(id);
+  return service.call(secret, path.replace(/\{\w+\}/, `${resource}`) + query, {
+    method,
+    ...(body !== undefined && { body, headers: { 'content-type': 'application/json', ...headers } }),
+    ...(body === undefined && headers && { headers }),
+  });
+}
+
+function exampleBody(id: string): string | undefined {
+  const example: unknown = OPERATIONS.find((operation) => operation.id === id)?.body?.example;
+  return example === undefined ? undefined : JSON.stringify(example);
+}
