@@ -69,7 +69,8 @@ const CHAPTERS: Record<string, (world: World) => Promise<unknown>> = {
     await machine.prepare(`until ${call(machine)} | grep -q key_banned; do sleep 0.1; done`);
   },
   async 'It does not answer'({ machine }) {
-    await machine.prepare('systemctl restart pet-catalog');
+    // `doctor` expects a backup no older than two intervals, and may be slower than two of a second.
+    await machine.prepare("sed -i '/^BACKUP_EVERY=/d' .env; systemctl restart pet-catalog");
     await machine.prepare(`${READY} ${operator(machine)}/readyz`);
   },
   'It is slow': async () => {},
