@@ -67,11 +67,11 @@ async function bench({ isQuick, waits, only }: Options): Promise<void> {
   const measure = async (workload: Workload): Promise<Result> => {
     await using started = new AsyncDisposableStack();
     const shop: Workshop = { machine: here, folder, started, skipped: [] };
-    const { series, timed } = await runWorkload(workload, shop, scale);
-    bestMs = Math.min(bestMs, ...timed.map(({ wallMs }) => wallMs));
+    const { series, timed, repeated, bestMs: best } = await runWorkload(workload, shop, scale, bestMs);
+    bestMs = best;
     const rounds = series.map(({ perSecond }) => spread(inner(perSecond)));
     for (const line of shop.skipped) if (!skipped.includes(line)) skipped.push(line);
-    return { workload, series, calibration: judge(timed, rounds, bestMs) };
+    return { workload, series, repeated, calibration: judge(timed, rounds, bestMs) };
   };
 
   try {
@@ -79,7 +79,7 @@ async function bench({ isQuick, waits, only }: Options): Promise<void> {
       tell(`${workload.name} …`);
       let result = await measure(workload);
       for (let tries = 1; result.calibration.busy; tries += 1) {
-        tell(`  the machine was busy: ${result.calibration.busy}`);
+        tell(`  the machine was busy, ${result.repeated} rounds repeated: ${result.calibration.busy}`);
         const isOver = performance.now() - startedMs > WAIT_MS_MAX;
         if (waits ? isOver : tries === TRIES_MAX) {
           tell('Nothing is written. Try again on a quiet machine, or with --wait.');

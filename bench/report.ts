@@ -12,6 +12,7 @@ export interface Result {
   readonly workload: Workload;
   readonly series: readonly Series[];
   readonly calibration: Calibration;
+  readonly repeated: number;
 }
 
 /** The results of a run. */
@@ -49,7 +50,8 @@ export function report(run: Run): { markdown: string; plots: Map<string, string>
 function quietness({ workloads }: Run): string {
   const of = (name: 'ms' | 'taken' | 'apart') => spread(workloads.map(({ calibration }) => calibration[name].max));
   const apart = spread(workloads.map(({ calibration }) => calibration.apart.median));
-  return `The machine was quiet in each workload; a busy one is measured again. A fixed piece of work on each core, before every round, took at most ${number(of('ms').max)} ms, ${number(of('taken').max)} times the processor time that it got. But for the fastest and the slowest, the rounds of a contender were ${ranged(apart)} % apart, a workload’s median, and ${number(of('apart').max)} % at most.`;
+  const again = workloads.reduce((sum, { repeated }) => sum + repeated, 0);
+  return `The machine was quiet in each workload; a disturbed round is measured again (${again} were). A fixed piece of work on each core, before and after every round, took at most ${number(of('ms').max)} ms, ${number(of('taken').max)} times the processor time that it got. But for the fastest and the slowest, the rounds of a contender were ${ranged(apart)} % apart, a workload’s median, and ${number(of('apart').max)} % at most.`;
 }
 
 function machineTable({ machine, scale }: Run): string {
