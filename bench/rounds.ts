@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { calibrate, judge, type Timed } from './calibration.ts';
 import { measure } from './load.ts';
 import { processorSeconds, residentMb } from './servers.ts';
@@ -8,6 +9,11 @@ import type { Contender, Workshop } from './workshop.ts';
 const BYTES_PER_MB = 1e6;
 /** Of a round, in the mean: what disturbs one is often over in the next. */
 const TRIES_MAX = 3;
+/** How often to look whether servers still work, such as on counts to store; and how long at most. */
+const LOOK_MS = 250;
+const LOOKS_MAX = 40;
+/** Of one core: what servers at rest stay below, together. */
+const IDLE_SHARE = 0.05;
 
 /** The sizes of a run. */
 export interface Scale {
@@ -57,14 +63,18 @@ export async function runWorkload(
   const timed: Timed[] = [];
   let best = bestMs;
   for (const contender of contenders) await round(shop, contender, warmUpSeconds);
-  let before = await calibrate(shop.machine);
+  const calibrateAtRest = async () => {
+    await untilIdle(contenders);
+    return calibrate(shop.machine);
+  };
+  let before = await calibrateAtRest();
   let repeated = 0;
   for (let i = 0; i < rounds; ) {
     const inTurn = [...contenders.entries()];
     const found: [Series | undefined, Round][] = [];
     for (const [index, contender] of i % 2 === 0 ? inTurn : inTurn.reverse())
       found.push([series[index], await round(shop, contender, workload.seconds ?? seconds)]);
-    const after = await calibrate(shop.machine);
+    const after = await calibrateAtRest();
     const moments = [...before, ...after];
     before = after;
     best = Math.min(best, ...moments.map(({ wallMs }) => wallMs));
@@ -99,6 +109,18 @@ export function ratio(
   const [upper, lower] = [values(of), values(against)];
   if (!upper || !lower) return undefined;
   return spread(upper.map((value, index) => value / (lower[index] ?? Number.NaN)));
+}
+
+/** Waits until the servers have done what they had left to do, which is no disturbance from elsewhere. */
+async function untilIdle(contenders: readonly Contender[]): Promise<void> {
+  const sum = () => contenders.reduce((seconds, { server }) => seconds + processorSeconds(server.pid), 0);
+  let before = sum();
+  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    await wait(LOOK_MS);
+    const now = sum();
+    if (now - before <= (IDLE_SHARE * LOOK_MS) / 1000) return;
+    before = now;
+  }
 }
 
 type Round = Awaited<ReturnType<typeof round>>;
