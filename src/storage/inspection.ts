@@ -29,7 +29,6 @@ const OTHERS_MODE = 0o077;
 const MARK = 'select turned_by from rehearsal';
 const COUNTER = 'select count, bytes from category_counter';
 const FULL_SHARE = 0.9;
-const MARKED_SINCE = '011-rehearsal';
 
 type Counter = Pick<Tables['category_counter'], 'count' | 'bytes'>;
 
@@ -72,7 +71,7 @@ function fileContent(file: string, expected: Expected): Finding[] {
     using reader = openToRead(file);
     const { database } = reader;
     const names = appliedIn(database, file);
-    const marks = names.includes(MARKED_SINCE) ? (database.prepare(MARK).all() as unknown as Mark[]) : [];
+    const marks = names.length > 0 ? (database.prepare(MARK).all() as unknown as Mark[]) : [];
     const sound: Finding = { check: DATABASE, status: 'ok', finding: `${file} is sound` };
     const counters = missingOf(names).length === 0 ? database.prepare(COUNTER).all() : [];
     const full = catalogs(counters as unknown as Counter[], expected);
@@ -216,7 +215,7 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
     const migrations = server.migrated
       ? (await client.query<{ name: string }>('select name from kysely_migration')).rows.map(({ name }) => name)
       : [];
-    const marks = migrations.includes(MARKED_SINCE) ? (await client.query<Mark>(MARK)).rows : [];
+    const marks = server.migrated ? (await client.query<Mark>(MARK)).rows : [];
     return [
       reached(url, server.version, roundTripMs),
       ...durability(server),

@@ -2,32 +2,35 @@ import sql, { raw } from 'sql-template-tag';
 import type { Connection, Database, Engine } from './engine.ts';
 import type { Int64 } from './sql/tables.ts';
 
+/** The migrations that 0.1.0, the first release, ran one by one: every database has the tables of all, or is new. */
+const FIRST_RELEASE = [
+  '001-categories-keys-limits',
+  '002-pets-orders-outcomes',
+  '003-usage-audit-sessions',
+  '004-row-checksums',
+  '005-session-last-seen',
+  '006-catalog-bytes',
+  '007-category-changes',
+  '008-attempts',
+  '009-filter-indexes',
+  '010-operators',
+  '011-rehearsal',
+];
+
 /**
  * Every migration in order, loaded only when one is pending. Never change a released one. One that only adds is named
  * `NNN-what`: instances of releases before it work on. One that they cannot work with ends in the release that it came
  * with, `NNN-what@0.3.0`: they read it in the database, and refuse.
  */
 const MIGRATIONS = {
-  '001-categories-keys-limits': async () =>
-    (await import('./migrations/001-categories-keys-limits.ts')).categoriesKeysLimits,
-  '002-pets-orders-outcomes': async () => (await import('./migrations/002-pets-orders-outcomes.ts')).petsOrdersOutcomes,
-  '003-usage-audit-sessions': async () => (await import('./migrations/003-usage-audit-sessions.ts')).usageAuditSessions,
-  '004-row-checksums': async () => (await import('./migrations/004-row-checksums.ts')).rowChecksums,
-  '005-session-last-seen': async () => (await import('./migrations/005-session-last-seen.ts')).sessionLastSeen,
-  '006-catalog-bytes': async () => (await import('./migrations/006-catalog-bytes.ts')).catalogBytes,
-  '007-category-changes': async () => (await import('./migrations/007-category-changes.ts')).categoryChanges,
-  '008-attempts': async () => (await import('./migrations/008-attempts.ts')).attempts,
-  '009-filter-indexes': async () => (await import('./migrations/009-filter-indexes.ts')).filterIndexes,
-  '010-operators': async () => (await import('./migrations/010-operators.ts')).operators,
-  '011-rehearsal': async () => (await import('./migrations/011-rehearsal.ts')).rehearsal,
-  '012-route-usage': async () => (await import('./migrations/012-route-usage.ts')).routeUsage,
+  '012-route-usage': async () => (await import('./migrations/012-first-release.ts')).tablesOfFirstRelease,
   '013-rehearsal-turns': async () => (await import('./migrations/013-rehearsal-turns.ts')).rehearsalTurns,
   '014-outcomes-bans-usage@0.2.0': async () =>
     (await import('./migrations/014-outcomes-bans-usage.ts')).outcomesBansUsage,
 };
 
 /** The names under which a database records the migrations applied to it. */
-export const MIGRATION_NAMES: readonly string[] = Object.keys(MIGRATIONS);
+export const MIGRATION_NAMES: readonly string[] = [...FIRST_RELEASE, ...Object.keys(MIGRATIONS)];
 
 /** The first release that can work with tables to which these migrations were applied, if it is a later one. */
 export function releaseNeeded(applied: readonly string[]): string | undefined {
@@ -79,12 +82,14 @@ export async function migrate(db: Database, { int64, purpose, lock }: MigrateOpt
         timestamp varchar(255) not null
       )`);
     // Another instance, even of a later release, may have migrated before this one had the lock.
-    for (const [name, load] of pendingAfter(await appliedMigrations(trx))) {
+    const before = await appliedMigrations(trx);
+    for (const [, load] of pendingAfter(before)) {
       const up = await load();
       await up(trx, raw(int64));
-      const now = new Date().toISOString();
-      await trx.run(sql`insert into kysely_migration (name, timestamp) values (${name}, ${now})`);
     }
+    const now = new Date().toISOString();
+    for (const name of MIGRATION_NAMES.filter((each) => !before.includes(each)))
+      await trx.run(sql`insert into kysely_migration (name, timestamp) values (${name}, ${now})`);
   });
 }
 
