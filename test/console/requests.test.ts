@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { utc } from '../../src/stdx/time.ts';
 import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
+import { OPERATOR } from '../kit/operator.ts';
 import { type TestService, testService } from '../kit/service.ts';
 import { addUsage } from '../kit/usage.ts';
 
@@ -83,6 +85,26 @@ test('“Why was this refused?” leads from a request id or a key to the reason
     /keeps no refused or failed request of this key/,
   );
   assert.equal(service.events.failures.length, 0);
+});
+
+test('of a key that is revoked or has expired “why” says that, and since when', async () => {
+  await using service = await testService();
+  const { storage, clock } = service;
+  const start = clock.now().unix;
+  const { key, secret } = await service.issue({ name: 'brief', expiresAt: start + 60 });
+  const operator = await signIn(service);
+  const why = `/requests/why?q=${key.id}`;
+  const told = async () =>
+    /<strong>(\w+) at <time datetime="([^"]*)"[^>]*>[^<]*<\/time>: every request since then is a 401/
+      .exec(await operator.page(why))
+      ?.slice(1);
+  assert.equal(await told(), undefined);
+  clock.advance(61);
+  assert.equal((await service.call(secret, '/categories')).status, 401);
+  assert.deepEqual(await told(), ['Expired', utc(start + 60)]);
+  await storage.keys.revoke(key.id, start + 61, OPERATOR);
+  assert.deepEqual(await told(), ['Revoked', utc(start + 61)]);
+  assert.match(await operator.page(why), /No limit and no ban refused the key/);
 });
 
 test('every refusal and error is explained in plain words, and a change of the limit since is told', async () => {

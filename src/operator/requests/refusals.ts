@@ -64,7 +64,7 @@ export async function refusalsByMinute(
   });
   const more = times.length - TIMES_MAX;
   return html`<section aria-labelledby="refusals-heading"><h2 id="refusals-heading">When it was refused <small>by minute, in the last 2 days, on all instances</small></h2>
-${rows.length === 0 ? html`<p class="soft">The key was not refused in the last 2 days.</p>` : cardTable('Refusals by minute', COLUMNS, rows)}
+${rows.length === 0 ? html`<p class="soft">No limit and no ban refused the key in the last 2 days.</p>` : cardTable('Refusals by minute', COLUMNS, rows)}
 ${more > 0 ? html`<p class="soft">And at ${count(more)} earlier times; the <a href="/console/keys/${key.id}?range=24h">chart of the key</a> shows them.</p>` : ''}
 </section>`;
 }

@@ -102,10 +102,11 @@ async function aboutKey(context: ConsoleContext, key: ApiKey): Promise<Html> {
   const failures = all.filter(({ status }) => status >= 400);
   const latest = failures.find(({ status }) => status === 429) ?? failures[0];
   const answer = latest
-    ? html`${verdict(latest, key)}<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console/requests/why?${`${new URLSearchParams({ q: latest.requestId })}`}">one request</a> of ${secondOf(latest.at)}.</p>`
+    ? html`<p class="soft">The latest ${latest.status === 429 ? 'refusal' : 'error'}, <a href="/console/requests/why?${`${new URLSearchParams({ q: latest.requestId })}`}">one request</a> of ${secondOf(latest.at)}:</p>${verdict(latest, key)}`
     : html`<p role="status">This instance keeps no refused or failed request of this key.</p>`;
   const names = new Map([[key.id, key.name]]);
   return html`${keyHead(context, key)}
+${ended(key, context.now)}
 ${answer}
 ${await refusalsByMinute(context, key, failures)}
 ${await windowsNow(context, key)}
@@ -113,6 +114,13 @@ ${await windowsNow(context, key)}
 ${failures.length === 0 ? html`<p class="soft">None is kept.</p>` : requestTable('Latest refusals and errors', failures.slice(0, FAILURES_MAX), { names, id: 'failures-rows' })}
 <p><a href="/console/requests?key=${key.id}">All recent requests of the key</a></p></section>
 ${await banHistory(context, key)}`;
+}
+
+/** Why a key that is revoked or has expired is refused; nothing of another one. */
+function ended({ revokedAt, expiresAt }: ApiKey, now: number): Html {
+  const at = revokedAt ?? expiresAt;
+  if (at === null || at > now) return html``;
+  return html`<div class="verdict refused" role="status"><p><strong>${revokedAt === null ? 'Expired' : 'Revoked'} at ${secondOf(at)}: every request since then is a 401.</strong></p><p>Such a request is neither kept nor counted for the key: what follows is older.</p></div>`;
 }
 
 /** The state of the key now, its ban, and what the operator can do. */
