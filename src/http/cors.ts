@@ -7,7 +7,7 @@ const NONE: readonly string[] = [];
 const PREFLIGHT_SECONDS = DAY_SECONDS;
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS';
 const REQUEST_HEADERS =
-  'Authorization, Content-Type, Idempotency-Key, If-None-Match, User-Agent, X-Request-Id, traceparent';
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, User-Agent, X-Request-Id, traceparent';
 const EXPOSED_HEADERS = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { OPERATIONS } from '../../src/http/operations.ts';
+import { readContract } from '../kit/contract.ts';
 import { json, testService } from '../kit/service.ts';
 
 const SHOP = 'https://shop.example';
@@ -51,8 +52,12 @@ test('a preflight is answered free of charge, before any key is asked for', asyn
   assert.deepEqual(new Set(String(preflight.headers['access-control-allow-methods']).split(', ')), methods);
   assert.equal(preflight.headers['access-control-max-age'], '86400');
   const allowed = String(preflight.headers['access-control-allow-headers']).split(', ');
+  const { parameters } = readContract<{ components: { parameters: Record<string, { in: string; name: string }> } }>()
+    .components;
+  const inContract = Object.values(parameters).flatMap((each) => (each.in === 'header' ? [each.name] : []));
+  assert.deepEqual(inContract.sort(), ['Idempotency-Key', 'If-Match', 'If-None-Match']);
   // Firefox asks for `User-Agent`, which our client sets; Chromium ignores it.
-  for (const name of ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match', 'User-Agent']) {
+  for (const name of [...inContract, 'Authorization', 'Content-Type', 'User-Agent', 'X-Request-Id', 'traceparent']) {
     assert.ok(allowed.includes(name), name);
   }
   const state = await json<{ minute: { remaining: number } }>(service.call(secret, '/rate_limit'));
