@@ -52,7 +52,7 @@ export function statusBadge({ status, code }: Pick<RecentRequest, 'status' | 'co
 /** The limits of pages of recent requests. */
 export function ownInstance({ usesRedis }: ConsoleContext): Html {
   const others = usesRedis ? html` Other instances keep their own; the log of each has the same request ids.` : '';
-  return html`Kept in the memory of this instance since it started ${duration(process.uptime())} ago: of each key the latest 200 refusals and errors, and the latest 200 other answers.${others}`;
+  return html`Kept in the memory of this instance since it started ${duration(process.uptime())} ago: of each key the latest 200 refusals and errors, of one minute the first and the last ten refusals, and the latest 200 other answers.${others}`;
 }
 
 function idLink(requestId: string): Html {
