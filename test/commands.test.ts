@@ -335,6 +335,7 @@ test('categories are imported from stdin, and bad records there are named', asyn
   };
   const { status, stderr } = load('name\nDog\nCat\n', '--format', 'csv');
   assert.deepEqual([status, stderr], [0, 'Imported 2 categories\n']);
+  assert.equal(load('[{"name":"Fish"}]', '--format', 'json').stderr, 'Imported 1 category\n');
   assert.match(load('{"name":""}\n', '--format', 'ndjson').stderr, /^stdin:1: name is empty/);
   const unnamed = load('[]');
   assert.equal(unnamed.status, 2);

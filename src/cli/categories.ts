@@ -46,7 +46,7 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     return run(self, 'create', async ({ storage, by }) => {
       const onProgress = (done: number) => invocation.progress('Importing', done, read.length);
       await storage.categories.import(read, by, onProgress);
-      invocation.tell(`Imported ${read.length} categories`);
+      invocation.tell(`Imported ${read.length} ${read.length === 1 ? 'category' : 'categories'}`);
     });
   });
 

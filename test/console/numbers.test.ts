@@ -188,8 +188,8 @@ test('the page that revokes counts every request of the last day, also those tha
   );
   await addUsage(service.storage, now - DAY - 3_600, [usageOf(key.id, now - DAY - 3_600, counts(9, 0, 0, 0))]);
   assert.equal(await said(key.id), 'It made no requests in the last 24 hours');
-  await addUsage(service.storage, now - DAY + 3_600, [usageOf(key.id, now - DAY + 3_600, counts(0, 2, 0, 1))]);
-  assert.equal(plain(await said(key.id)), 'It made 3 requests in the last 24 hours, the last one 2025-12-31 13:00 UTC');
+  await addUsage(service.storage, now - DAY + 3_600, [usageOf(key.id, now - DAY + 3_600, counts(0, 0, 0, 1))]);
+  assert.equal(plain(await said(key.id)), 'It made 1 request in the last 24 hours, the last one 2025-12-31 13:00 UTC');
 });
 
 test('a ban is active, then lifted or over, and “why” explains the refusal and not an error after it', async () => {
@@ -203,7 +203,10 @@ test('a ban is active, then lifted or over, and “why” explains the refusal a
   await service.call(secret, '/nothing');
   const operator = await signIn(service);
   const why = await operator.page(`/requests/why?q=${key.id}`);
-  assert.match(plain(why), /Over the limit of the minute: .* The latest refusal, one request of 2026-01-01 12:00:00/);
+  assert.match(
+    plain(why),
+    /The latest refusal, one request of 2026-01-01 12:00:00 UTC : Over the limit of the minute: /,
+  );
   const ban = { keyId: key.id, startedAt: now - DAY, endsAt: now - DAY + 300, level: 1, reason: 'hasty' };
   await storeBan(service.storage, ban);
   await storeBan(service.storage, { ...ban, startedAt: now, endsAt: now + 3_600, level: 2 });

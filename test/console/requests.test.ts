@@ -25,6 +25,7 @@ test('the page of requests is filtered by key, outcome, status and route, and sa
     return ['first', 'second', 'third'].filter((id) => text.includes(`data-request="${id}"`));
   };
   assert.deepEqual(await shown(''), ['first', 'second', 'third']);
+  assert.match(await operator.page('/requests'), />3 requests</);
   assert.deepEqual(await shown(`?key=${one.key.prefix}`), ['first', 'second']);
   assert.deepEqual(await shown(`?key=${two.key.id}`), ['third']);
   assert.deepEqual(await shown('?key=one'), ['first', 'second']);
@@ -40,7 +41,7 @@ test('the page of requests is filtered by key, outcome, status and route, and sa
   assert.match(following, /memory of this instance since it started/);
   const paused = await operator.page('/requests?status=served&paused=1');
   assert.match(paused, /href="\/console\/requests\?status=served" data-pause="paused">Follow</);
-  assert.match(await operator.page(`/requests?key=${two.key.id}`), /of <a [^>]*><bdi>&lt;two&gt;<\/bdi>/);
+  assert.match(await operator.page(`/requests?key=${two.key.id}`), />1 request of <a [^>]*><bdi>&lt;two&gt;<\/bdi>/);
   const several = await operator.page('/requests?key=petcat&status=served');
   assert.match(several, /Which key\?/);
   assert.match(several, new RegExp(`href="/console/requests\\?key=${one.key.id}&amp;status=served"`));
@@ -56,7 +57,7 @@ test('“Why was this refused?” leads from a request id or a key to the reason
   const operator = await signIn(service, 'keys');
   for (const query of ['refused', key.prefix, key.id, 'hasty']) {
     const text = await operator.page(`/requests/why?q=${query}`);
-    assert.match(text, /Over the limit of the minute: the key had used all 1 requests of its minute/, query);
+    assert.match(text, /Over the limit of the minute: the key had used its 1 request\./, query);
     assert.match(text, new RegExp(`href="/console/keys/${key.id}/edit">Change`), query);
     assert.match(text, /plan enterprise: 1 a minute, 9 a day/, query);
     assert.match(text, /never banned/);
@@ -137,7 +138,7 @@ test('every refusal and error is explained in plain words, and a change of the l
     scope: /403 insufficient_scope: The key may not use this operation/,
     wrong: /400 validation_failed: A value is missing, has the wrong type/,
     nothing: /404 not_found: There is nothing at this address/,
-    spent: /Over the quota of the day: the key had used all 4 requests of its day/,
+    spent: /Over the quota of the day: the key had used its 4 requests\./,
   };
   for (const [id, words] of Object.entries(explained))
     assert.match(await operator.page(`/requests/why?q=${id}`), words);
@@ -208,6 +209,6 @@ test('an error has an answer to the customer, to copy, with its request id and w
     /<textarea id="draft"[^>]*>(.*?)<\/textarea>/s.exec(await operator.page(`/requests/why?q=${id}`)) ?? [];
   assert.equal(
     draft,
-    `Your request ${id} (GET /v1/pets) of 2026-01-01T12:00:00Z was answered with 429. Over the limit of the minute: the key had used all 1 requests of its minute. A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as Retry-After says. If it regularly needs more, a larger plan helps.`,
+    `Your request ${id} (GET /v1/pets) of 2026-01-01T12:00:00Z was answered with 429. Over the limit of the minute: the key had used its 1 request. A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as Retry-After says. If it regularly needs more, a larger plan helps.`,
   );
 });

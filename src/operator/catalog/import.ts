@@ -9,7 +9,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
-import { count, csrfField, foreign, numberCell, table } from '../frame/element.ts';
+import { count, counted, csrfField, foreign, numberCell, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import type { ImportJob } from './import-job.ts';
@@ -68,7 +68,7 @@ async function readUpload({ form, file }: ConsoleContext) {
 }
 
 function invalidRecords(records: readonly FileMistake[]): RefusedFile {
-  const message = `${count(records.length)} ${records.length === 1 ? 'record is' : 'records are'} invalid. Correct the file and try again.`;
+  const message = `${counted(records.length, 'record is', 'records are')} invalid. Correct the file and try again.`;
   return { mistakes: new Map([['file', message]]), records };
 }
 
@@ -103,6 +103,6 @@ function progress({ total, inserted, failure }: ImportJob): Html {
     return html`<p class="mistake" role="alert">${failure}.</p>
 <p><a class="button" href="/console/categories/import">Try another file</a></p>`;
   }
-  return html`<p class="notice" role="status">${count(total)} ${total === 1 ? 'category was' : 'categories were'} imported.</p>
+  return html`<p class="notice" role="status">${counted(total, 'category was', 'categories were')} imported.</p>
 <p><a class="button primary" href="/console/categories">Show the categories</a></p>`;
 }

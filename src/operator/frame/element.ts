@@ -42,6 +42,11 @@ export function count(number: number): string {
   return number.toLocaleString('en-US');
 }
 
+/** A number of things, such as “1 key” or “1,200 keys”. */
+export function counted(number: number, one: string, many = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
 /** Text from users, isolated so that its direction (right to left) does not affect the text around it. */
 export function foreign(text: string): Html {
   return html`<bdi>${text}</bdi>`;

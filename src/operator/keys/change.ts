@@ -6,7 +6,7 @@ import { html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
 import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../frame/context.ts';
-import { count, foreign, moment, post } from '../frame/element.ts';
+import { counted, foreign, moment, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { optionList } from '../frame/list.ts';
 import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
@@ -116,7 +116,7 @@ async function revokePage(context: ConsoleContext): Promise<Answer> {
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Revoke the key?</h1>
 <p class="lead">Every request with <strong>${foreign(key.name)}</strong> (<code>${key.prefix}…</code>) will be refused. This cannot be undone.</p>
-<p>${requests === 0 ? 'It made no requests in the last 24 hours.' : html`It made <strong>${count(requests)}</strong> requests in the last 24 hours, the last one ${moment(usage?.last ?? now)}.`} To replace it without downtime, <a href="/console/keys/${key.id}/rotate">rotate it</a> instead.</p>
+<p>${requests === 0 ? 'It made no requests in the last 24 hours.' : html`It made <strong>${counted(requests, 'request')}</strong> in the last 24 hours, the last one ${moment(usage?.last ?? now)}.`} To replace it without downtime, <a href="/console/keys/${key.id}/rotate">rotate it</a> instead.</p>
 ${post(context, `/keys/${key.id}/revoke`, html`<div class="row"><button class="danger">Revoke the key</button><a class="button" href="/console/keys/${key.id}">Keep it</a></div>`)}`;
   return page(context, { section: '/keys', title: `Revoke ${key.name}`, content });
 }

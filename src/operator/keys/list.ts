@@ -14,7 +14,7 @@ import {
   SEARCH_CHARACTERS_MAX,
   searchText,
 } from '../frame/context.ts';
-import { count, empty, foreign, moment, onlyFor, post, secretBox, utcDay } from '../frame/element.ts';
+import { count, counted, empty, foreign, moment, onlyFor, post, secretBox, utcDay } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import {
   ANY,
@@ -96,7 +96,7 @@ async function listKeys(context: ConsoleContext): Promise<Answer> {
   const { sort: _, ...filter } = wanted.query;
   const isFiltered = Object.values(filter).some(Boolean);
   const pages = Math.ceil(found / KEYS_PER_PAGE);
-  const listed = html`<div class="heading"><p class="soft">${count(offset + 1)} to ${count(offset + keys.length)} of ${count(found)} ${found === 1 ? 'key' : 'keys'}</p>${csvLink('/keys/export', filter)}</div>
+  const listed = html`<div class="heading"><p class="soft">${count(offset + 1)} to ${count(offset + keys.length)} of ${counted(found, 'key')}</p>${csvLink('/keys/export', filter)}</div>
 ${cardTable('Keys', columnsFor(wanted), await keyRows(context, keys))}
 ${numberedPages({ path: '/keys', query: wanted.query, page: number, pages })}`;
   const content = html`<div class="heading"><h1>Keys</h1>${onlyFor(context, 'keys', html`<a class="button primary" href="/console/keys/new">New key</a>`)}</div>

@@ -3,7 +3,7 @@ import { type Html, html } from '../../http/html.ts';
 import { CERTIFICATE_SECONDS_MIN } from '../../telemetry/events.ts';
 import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
 import type { ConsoleContext, ConsoleOptions } from '../frame/context.ts';
-import { count, duration, moment } from '../frame/element.ts';
+import { count, counted, duration, moment } from '../frame/element.ts';
 import { keptResult } from '../frame/kept.ts';
 
 /** From this share on a bound is marked, and below so many free bytes the disk. */
@@ -100,7 +100,7 @@ async function checks({ examination }: ConsoleContext): Promise<Html> {
   const complaints = findings.filter((each) => each.status !== 'ok');
   const checkedAt = html`<span class="soft">what <code>pet-catalog doctor</code> checks, at ${moment(at)}</span>`;
   if (complaints.length === 0) {
-    return html`<span class="badge good">nothing to do</span> ${count(findings.length)} ${findings.length === 1 ? 'check' : 'checks'} passed: ${checkedAt}`;
+    return html`<span class="badge good">nothing to do</span> ${counted(findings.length, 'check')} passed: ${checkedAt}`;
   }
   const rank = ({ status }: Finding) => (status === 'problem' ? 0 : 1);
   const shown = complaints.sort((one, other) => rank(one) - rank(other)).map(complaint);

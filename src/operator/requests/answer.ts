@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../catalog/error.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { count } from '../frame/element.ts';
+import { count, counted } from '../frame/element.ts';
 
 /** Why a request was answered as it was, in plain words. */
 export interface AnswerInWords {
@@ -31,7 +31,7 @@ function overLimit(request: RecentRequest, key: ApiKey | undefined): AnswerInWor
   const { code, limit = 0, reason = '' } = request;
   if (code === 'rate_limit_exceeded') {
     return {
-      sentence: html`Over the limit of the minute: the key had used all ${count(limit)} requests of its minute.`,
+      sentence: html`Over the limit of the minute: the key had used its ${counted(limit, 'request')}.`,
       details: [
         html`A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as <code>Retry-After</code> says. If it regularly needs more, a larger plan helps.`,
         ...changedSince(limit, key?.limits.minute),
@@ -40,7 +40,7 @@ function overLimit(request: RecentRequest, key: ApiKey | undefined): AnswerInWor
   }
   if (code === 'daily_quota_exceeded') {
     return {
-      sentence: html`Over the quota of the day: the key had used all ${count(limit)} requests of its day.`,
+      sentence: html`Over the quota of the day: the key had used its ${counted(limit, 'request')}.`,
       details: [
         html`The day begins at 00:00 UTC; until then every request is refused. A larger plan helps at once.`,
         ...changedSince(limit, key?.limits.day),

@@ -4,7 +4,7 @@ import { type Html, html } from '../../http/html.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
-import { count, empty, foreign } from '../frame/element.ts';
+import { counted, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { ANY, addressOf, optionList } from '../frame/list.ts';
 import { keyNames } from '../usage/sums.ts';
@@ -83,7 +83,7 @@ async function found(context: ConsoleContext, wanted: Wanted): Promise<Html> {
   const shown =
     requests.length === 0
       ? none
-      : html`${count(requests.length)} ${requests.length === SHOWN_MAX ? 'newest ' : ''}requests${name === undefined ? '' : html` of <a href="/console/keys/${keyId ?? ''}">${foreign(name)}</a>`}`;
+      : html`${counted(requests.length, requests.length === SHOWN_MAX ? 'newest request' : 'request')}${name === undefined ? '' : html` of <a href="/console/keys/${keyId ?? ''}">${foreign(name)}</a>`}`;
   return html`<p class="soft" id="shown" data-live>${shown}</p>
 ${requestTable('Requests', requests, { names, id: 'requests-rows' })}`;
 }

@@ -5,7 +5,7 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, type ConsoleRoute, download, nothingHere } from '../frame/context.ts';
-import { count, foreign } from '../frame/element.ts';
+import { counted, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, csvLink } from '../frame/list.ts';
 import { sortLinks, sumsSection } from './sums.ts';
@@ -24,7 +24,7 @@ async function showOwner(context: ConsoleContext): Promise<Answer> {
   const range = rangeIn(exchange.query);
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(owner)}</h1>${csvLink('/owner/export', { owner }, 'CSV by month')}</div>
-<p><a href="/console${addressOf('/keys', { owner })}">${count(keys)} ${keys === 1 ? 'key' : 'keys'} of this owner</a></p>
+<p><a href="/console${addressOf('/keys', { owner })}">${counted(keys, 'key')} of this owner</a></p>
 ${rangeLinks('/owner', exchange.query)}
 ${await usageChart(context, { owner, range })}
 ${sortLinks('/owner', exchange.query)}
