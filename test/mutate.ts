@@ -54,7 +54,6 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   'client/throttle': ['test/client/throttle.test.ts', 'test/client/retries.test.ts'],
   conformance: ['test/conformance/makes.test.ts', 'test/conformance/strangers.test.ts'],
   http: ['test/interface.test.ts', 'test/conformance.test.ts'],
-  'http/conclude': ['test/edge/defects.test.ts', 'test/edge/framing.test.ts'],
   'http/docs': ['test/pages.test.ts', 'test/contract/contract.test.ts'],
   'http/operations': [
     'test/contract/contract.test.ts',
@@ -78,7 +77,12 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/edge/slow.test.ts',
   ],
   'http/operations/paging': ['src/http/operations/paging.test.ts', 'test/contract/contract.test.ts'],
-  'http/router': ['src/http/gates.test.ts', 'test/interface.test.ts'],
+  'http/gates': [
+    'src/http/gates.test.ts',
+    'test/edge/defects.test.ts',
+    'test/edge/framing.test.ts',
+    'test/interface.test.ts',
+  ],
   'http/transport/body': ['src/http/transport/body.test.ts', 'test/edge/bodies.test.ts'],
   'http/transport/connection': ['src/http/transport/connection.test.ts', 'src/http/transport/connection-end.test.ts'],
   'http/cors': ['test/edge/cors.test.ts'],

@@ -1,5 +1,5 @@
-import { conclude } from '../http/conclude.ts';
 import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
+import { conclude } from '../http/gates.ts';
 import { type PageHandler, respondPage } from '../http/pages.ts';
 import type { Exchange, Serve } from '../http/transport/exchange.ts';
 import type { createOperatorApi } from './api/app.ts';
