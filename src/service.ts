@@ -4,13 +4,11 @@ import { CategoryList } from './catalog/category-list.ts';
 import type { Storage } from './catalog/storage.ts';
 import { type Config, withoutPassword } from './config.ts';
 import { follow } from './follow.ts';
-import { createApp } from './http/app.ts';
+import { createApp, limitHeaders } from './http/app.ts';
 import { Authenticator } from './http/authenticate.ts';
-import { Cors } from './http/cors.ts';
 import { watchDescriptors } from './http/descriptors.ts';
 import { discoveryPages } from './http/docs/docs.ts';
 import { Health } from './http/health.ts';
-import { limitHeaders } from './http/limit-headers.ts';
 import { OPERATIONS } from './http/operations.ts';
 import type { Context } from './http/transport/exchange.ts';
 import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
@@ -196,7 +194,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     authenticator: tracing.trace('authenticator', authenticator),
     limiter: tracing.trace(config.redis ? 'redis' : 'limiter', limiter),
     events,
-    cors: new Cors(config.corsOrigins),
+    corsOrigins: config.corsOrigins,
   });
   const recent = new RecentRequests();
   const recorded = withRecords(events, { usage, recent, time });

@@ -7,11 +7,9 @@ import { recordedEvents } from '../../test/kit/service.ts';
 import { type ApiKey, newApiKey } from '../catalog/api-key.ts';
 import { CatalogError } from '../catalog/error.ts';
 import type { Decision } from '../limits/limiter.ts';
-import { createApp } from './app.ts';
+import { createApp, limitHeaders } from './app.ts';
 import type { Authentication } from './authenticate.ts';
-import { Cors } from './cors.ts';
 import { refusal } from './errors.ts';
-import { limitHeaders } from './limit-headers.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations.ts';
 import type { Exchange } from './transport/exchange.ts';
@@ -81,7 +79,7 @@ async function played(isLater = false) {
     authenticator: { authenticate: () => tell('key', () => gates.authentication) },
     limiter: { charge: count('charge'), peek: count('peek'), current: (_key, before) => ({ ...before, now: 1_010 }) },
     events,
-    cors: new Cors(['https://shop.example']),
+    corsOrigins: ['https://shop.example'],
   });
   const clock = manualClock();
   const listener = await openListener(

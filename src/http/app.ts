@@ -1,15 +1,39 @@
+import type { IncomingMessage } from 'node:http';
 import type { Scope } from '../catalog/api-key.ts';
 import { CatalogError } from '../catalog/error.ts';
 import type { Decision, Limiter } from '../limits/limiter.ts';
+import { DAY_SECONDS } from '../stdx/duration.ts';
+import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { type Authentication, type Authenticator, insufficientScope } from './authenticate.ts';
-import type { Cors } from './cors.ts';
 import { overLimit, readAnswersFirst } from './errors.ts';
 import { type Call, conclude, createApi } from './gates.ts';
 import type { Catalog, Described, Operation } from './operations/operation.ts';
 import { readId } from './operations/query.ts';
 import { type PageHandler, respondPage } from './pages.ts';
-import type { Answer, Exchange, Serve } from './transport/exchange.ts';
+import type { Answer, Context, Exchange, Serve } from './transport/exchange.ts';
+
+const ANY_ORIGIN = '*';
+const NONE: readonly string[] = [];
+const PREFLIGHT_SECONDS = DAY_SECONDS;
+const METHODS = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS';
+const REQUEST_HEADERS =
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, User-Agent, X-Request-Id, traceparent';
+const EXPOSED_HEADERS = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
+  'Retry-After',
+  'X-Request-Id',
+  'Link',
+  'Location',
+  'ETag',
+  'Deprecation',
+  'Sunset',
+  'Idempotency-Replayed',
+].join(', ');
 
 export interface AppOptions {
   readonly operations: readonly Operation[];
@@ -18,7 +42,8 @@ export interface AppOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly limiter: Pick<Limiter, 'charge' | 'peek' | 'current'>;
   readonly events: Events;
-  readonly cors: Cors;
+  /** Origins whose pages may read answers, such as `https://shop.example`, or `*` for any. */
+  readonly corsOrigins: readonly string[];
 }
 
 type PublicCall = Call<Catalog, Scope | 'any'>;
@@ -26,7 +51,8 @@ type Gate<T> = (value: T, call: PublicCall) => Answer | Promise<Answer>;
 
 /** Creates the request handler: the gates in a fixed order, then the operation. */
 export function createApp(options: AppOptions): Serve {
-  const { catalog, authenticator, limiter, events, pages, cors } = options;
+  const { catalog, authenticator, limiter, events, pages } = options;
+  const cors = new Cors(options.corsOrigins);
   const api = createApi({ base: '/v1', operations: options.operations.map(endedAtSunset), forbid });
   return (exchange) => {
     exchange.ownHeaders = cors.headers(exchange.request);
@@ -112,4 +138,79 @@ function fillIn(path: string, params: Exchange['params']): string {
 
 function isUnderV1(path: string): boolean {
   return path.startsWith('/v1/') || path === '/v1' || /^\/v1%2f/i.test(path);
+}
+
+/** Cross-origin access for browser pages of the allowed origins (Fetch standard, section 3.3). */
+class Cors {
+  readonly #origins: ReadonlySet<string>;
+
+  /** An empty list disables CORS. */
+  constructor(origins: readonly string[]) {
+    this.#origins = new Set(origins);
+  }
+
+  /** The headers for every answer to a request; flat, and empty if CORS is disabled. */
+  headers({ headers }: IncomingMessage): readonly string[] {
+    if (this.#origins.size === 0) return NONE;
+    // Caches must not reuse an answer for another origin.
+    if (headers.origin === undefined || !this.#allows(headers.origin)) return ['Vary', 'Origin'];
+    const allowed = ['Access-Control-Allow-Origin', headers.origin, 'Vary', 'Origin'];
+    return [...allowed, 'Access-Control-Expose-Headers', EXPOSED_HEADERS];
+  }
+
+  /** Answers a preflight, which does not count against the limits; undefined for any other request. */
+  preflight({ method, headers }: IncomingMessage): Answer | undefined {
+    if (this.#origins.size === 0 || method !== 'OPTIONS') return undefined;
+    if (headers.origin === undefined || headers['access-control-request-method'] === undefined) return undefined;
+    if (!this.#allows(headers.origin)) return { status: 204 };
+    return {
+      status: 204,
+      headers: [
+        'Access-Control-Allow-Methods',
+        METHODS,
+        'Access-Control-Allow-Headers',
+        REQUEST_HEADERS,
+        'Access-Control-Max-Age',
+        `${PREFLIGHT_SECONDS}`,
+      ],
+    };
+  }
+
+  #allows(origin: string): boolean {
+    return this.#origins.has(ANY_ORIGIN) || this.#origins.has(origin);
+  }
+}
+
+/** Appends the published limit headers and, for a valid key, those of the IETF draft, to the answers of a listener. */
+export function limitHeaders(time: Time): NonNullable<Context['addLimitHeaders']> {
+  return (headers, { presentDecision }) => {
+    if (!presentDecision) {
+      // Without a valid key there is no quota, and nothing is revealed about the key that was sent.
+      headers.push('X-RateLimit-Limit', '0', 'X-RateLimit-Remaining', '0', 'X-RateLimit-Reset', `${time.now().unix}`);
+      return;
+    }
+    const { limit, remaining, reset, minute, day, now } = presentDecision;
+    headers.push(
+      'X-RateLimit-Limit',
+      `${limit}`,
+      'X-RateLimit-Remaining',
+      `${remaining}`,
+      'X-RateLimit-Reset',
+      `${reset}`,
+      'RateLimit-Policy',
+      policyOf(minute.limit, day.limit),
+      'RateLimit',
+      `"minute";r=${minute.remaining};t=${minute.reset - now}, "day";r=${day.remaining};t=${day.reset - now}`,
+    );
+  };
+}
+
+/** The last policy, cached because most requests in a row are on the same plan. */
+let lastPolicy = { minute: Number.NaN, day: Number.NaN, text: '' };
+
+function policyOf(minute: number, day: number): string {
+  if (lastPolicy.minute !== minute || lastPolicy.day !== day) {
+    lastPolicy = { minute, day, text: `"minute";q=${minute};w=60, "day";q=${day};w=86400` };
+  }
+  return lastPolicy.text;
 }

@@ -3,8 +3,6 @@ import type { Attributes, Span } from '@opentelemetry/api';
 import { CatalogError } from '../catalog/error.ts';
 
 const SHUTDOWN_MS = 1_000;
-/** Version, trace id, parent id, flags; later versions may append fields. All-zero ids are invalid. */
-const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(|-.*)$/;
 
 /** The part of a request that a span records, once it is answered. */
 interface TracedRequest {
@@ -35,13 +33,6 @@ export const NO_TRACING: Tracing = {
   trace: (_name, object) => object,
   async [Symbol.asyncDispose]() {},
 };
-
-/** The trace id of a `traceparent` (W3C Trace Context, section 3.2); undefined if it is malformed. */
-export function traceIdOf(header: string | string[] | undefined): string | undefined {
-  if (typeof header !== 'string') return undefined;
-  const [, version, traceId, rest] = TRACEPARENT.exec(header) ?? [];
-  return version === 'ff' || (version === '00' && rest !== '') ? undefined : traceId;
-}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CategoryList } from '../../src/catalog/category-list.ts';
-import { createApp } from '../../src/http/app.ts';
+import { createApp, limitHeaders } from '../../src/http/app.ts';
 import { Authenticator } from '../../src/http/authenticate.ts';
-import { Cors } from '../../src/http/cors.ts';
-import { limitHeaders } from '../../src/http/limit-headers.ts';
 import type { Operation } from '../../src/http/operations/operation.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
@@ -75,7 +73,7 @@ async function openDoor(service: TestService, handle: Operation['handle']) {
     authenticator: new Authenticator(storage, { environment: config.environment, time: clock }),
     limiter,
     events,
-    cors: new Cors([]),
+    corsOrigins: [],
   });
   const listener = await openListener(
     serve,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
+import { limitHeaders } from '../../src/http/app.ts';
 import { errorAnswer } from '../../src/http/errors.ts';
-import { limitHeaders } from '../../src/http/limit-headers.ts';
 import { readJson } from '../../src/http/transport/body.ts';
 import type { Answer, Exchange } from '../../src/http/transport/exchange.ts';
 import { type Listener, openListener, type Timeouts } from '../../src/http/transport/listener.ts';

@@ -1,8 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
-import { currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
-import { createdAnswer, onceIdOf } from './idempotency.ts';
+import { createdAnswer, currentAnswer, onceIdOf, preconditionOf, VALIDATOR } from './conditional.ts';
 import type { Operation, Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { findById, readId, readIdParameter } from './query.ts';

@@ -1,8 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
-import { changedAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
-import { createdAnswer, onceIdOf } from './idempotency.ts';
+import { changedAnswer, createdAnswer, currentAnswer, onceIdOf, preconditionOf, VALIDATOR } from './conditional.ts';
 import type { Operation, Parameter } from './operation.ts';
 import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { choiceIn, findById, readIdParameter, readIdsParameter } from './query.ts';

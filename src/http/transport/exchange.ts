@@ -5,7 +5,6 @@ import type { AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import type { Decision, Limiter } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
-import { traceIdOf } from '../../telemetry/tracing.ts';
 import type { Account, Holding, Ledger } from './ledger.ts';
 
 /** Time for a client to receive an answer: 30 s, plus a second for every 50 kB. */
@@ -24,6 +23,8 @@ const NO_HEADERS: readonly string[] = [];
 const UNHELD: Account = { heldBytes: 0, cutOff: () => {} };
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const REQUEST_ID_RANDOM_BYTES = 12;
+/** Version, trace id, parent id, flags; later versions may append fields. All-zero ids are invalid. */
+const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(|-.*)$/;
 
 /** The response of a handler. `headers` is flat (name, value, …), the form that Node writes fastest. */
 export interface Answer {
@@ -315,6 +316,13 @@ function memoryOf({ rawHeaders, url = '' }: IncomingMessage): number {
   let bytes = EXCHANGE_BYTES + url.length;
   for (const text of rawHeaders) bytes += HEADER_TEXT_BYTES + text.length;
   return bytes;
+}
+
+/** The trace id of a `traceparent` (W3C Trace Context, section 3.2); undefined if it is malformed. */
+function traceIdOf(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return undefined;
+  const [, version, traceId, rest] = TRACEPARENT.exec(header) ?? [];
+  return version === 'ff' || (version === '00' && rest !== '') ? undefined : traceId;
 }
 
 /** Creates a generator of unique ids: a random prefix per process and a counter, which is cheaper than random ids. */

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { type KeyDetails, type KeyJson, keyJson } from '../../catalog/operator/json.ts';
 import type { ChangeContext } from '../../catalog/operator/key-changes.ts';
-import { onceIdOf } from '../../http/operations/idempotency.ts';
+import { onceIdOf } from '../../http/operations/conditional.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { API_BASE, type ApiContext } from './operation.ts';
 
