@@ -36,7 +36,7 @@ export interface NewPet {
   readonly name: string;
   /** The category of the pet; whole, from 1 */
   readonly categoryId: number;
-  /** How the pet stands in the store; a pending one is reserved; default available */
+  /** How the pet stands in the store; a pending one is reserved; `available` if not given */
   readonly status?: PetStatus | undefined;
 }
 

@@ -27,7 +27,11 @@ export const NewPet = {
   title: 'NewPet',
   type: 'object',
   required: ['name', 'categoryId'],
-  properties: { ...fields, status: { ...PetStatus, default: 'available' } },
+  properties: {
+    ...fields,
+    // In words: openapi-typescript makes a member required that has a `default`.
+    status: { ...PetStatus, description: `${PetStatus.description}; \`available\` if not given` },
+  },
   description: 'A pet to be created',
 } as const;
 

@@ -87,8 +87,7 @@ const { GET, POST, PATCH } = createClient<paths>({ baseUrl, headers: { authoriza
 void story({
   listCategories: () => GET('/categories'),
   createCategory: (body, key) => POST('/categories', { body, params: { header: { 'Idempotency-Key': key } } }),
-  createPet: (body, key) =>
-    POST('/pets', { body: { status: 'available', ...body }, params: { header: { 'Idempotency-Key': key } } }),
+  createPet: (body, key) => POST('/pets', { body, params: { header: { 'Idempotency-Key': key } } }),
   listPets: (query) => GET('/pets', { params: { query } }),
   getInventory: (petId) => GET('/inventory/{petId}', { params: { path: { petId } } }),
   updateInventory: (petId, body, tag) =>
