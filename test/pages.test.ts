@@ -166,6 +166,7 @@ test('every page is there as Markdown, whose links lead to Markdown, and llms.tx
     assert.equal(response.headers.get('content-type'), 'text/markdown; charset=utf-8', path);
     const text = await response.text();
     assert.match(text, /^# \w/);
+    assert.doesNotMatch(text, /127\.0\.0\.1:8080/, path);
     assert.ok(list.includes(`](${path}.md)`), `llms.txt does not list ${path}`);
     for (const [, target = ''] of text.matchAll(/\]\((?!https:)([^)#]+)/g)) {
       assert.equal((await get(service, target)).status, 200, `${path}.md links to ${target}`);

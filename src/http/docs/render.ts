@@ -13,8 +13,8 @@ import { referenceText } from './reference/text.ts';
 import { searchIndex } from './search.ts';
 import { layout } from './site.ts';
 
-/** The address that the texts name; readers see that of the service. */
-const WRITTEN_URL = 'http://127.0.0.1:8080/v1';
+/** The origin that the texts name; readers see that of the service. */
+const WRITTEN_ORIGIN = 'http://127.0.0.1:8080';
 const API_KEY = { noun: 'key', label: 'API key', prefix: 'petcat_', variable: 'PET_CATALOG_KEY' } as const;
 const REFERENCE = {
   path: '/docs/reference',
@@ -35,7 +35,7 @@ type Documents = ReadonlyMap<string, () => string>;
 export function documentation({ operations: served, servers, banAfterRefusals }: DocsOptions): Documents {
   const described = publicApi(served, servers);
   const operations = operationsOf(described);
-  const baseUrl = servers[0]?.url ?? WRITTEN_URL;
+  const baseUrl = servers[0]?.url ?? `${WRITTEN_ORIGIN}/v1`;
   const { title } = REFERENCE;
   const about = { basePath: '/v1', credential: API_KEY, hasScopes: true, hasGuide: true };
   const api: ReferenceApi = { title, described, operations, baseUrl, ...about };
@@ -81,7 +81,8 @@ interface Source {
 
 /** The Markdown of a page, with what this service knows. */
 function finished(file: string, { operations, baseUrl, banAfterRefusals }: Source): string {
-  const written = shippedFile(`http/docs/pages/${file}.md`).toString().replaceAll(WRITTEN_URL, baseUrl);
+  const origin = baseUrl.slice(0, -'/v1'.length);
+  const written = shippedFile(`http/docs/pages/${file}.md`).toString().replaceAll(WRITTEN_ORIGIN, origin);
   if (file === 'deprecations') return `${written}\n${deprecatedOperations(operations)}`;
   if (file !== 'limits') return written;
   if (banAfterRefusals === 0) return written.replace(/^## Bans\n[\s\S]*?(?=^## )/m, '');
