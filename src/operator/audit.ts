@@ -73,7 +73,7 @@ async function exportAudit(context: ConsoleContext): Promise<Answer> {
 
 /** A table of audit entries with their changes. */
 export function auditTable(entries: readonly AuditEntry[], { withTarget }: { withTarget: boolean }): Html {
-  if (entries.length === 0) return html`<p class="soft">No operator made such a change in this time.</p>`;
+  if (entries.length === 0) return html`<p class="soft">No change found.</p>`;
   const rows = entries.map(({ at, operator, action, target, before, after }) => [
     utcMoment(at),
     operatorLink(operator),
@@ -129,7 +129,7 @@ function fieldsOf(value: unknown): Record<string, unknown> {
 
 function format(name: string, value: unknown): string {
   if (value === null || value === undefined) return 'none';
-  if (typeof value === 'number' && /At$/.test(name)) return utc(value);
+  if (typeof value === 'number' && /^at$|At$/.test(name)) return utc(value);
   if (Array.isArray(value)) return value.join(', ');
   if (typeof value === 'object') {
     return Object.entries(value)

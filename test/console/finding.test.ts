@@ -14,6 +14,8 @@ test('a category has its history, and the audit is searched for an old name', as
   await renameCategory(context, 1, 'Straße "5"');
   await renameCategory(context, 2, 'Cats');
   const operator = await signIn(service);
+  await storage.categories.insert({ name: 'Eel' }, { keyId: key.id });
+  assert.match(await operator.page('/categories/3'), /No change found\./);
   const history = await operator.page('/categories/1');
   assert.match(history, /<h2 id="history-heading">History/);
   assert.match(history, /id="history-heading"[\s\S]*<del>.*Dog.*<\/del> <ins>.*Straße &quot;5&quot;/);

@@ -82,6 +82,8 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
     await storage.orders.insert({ petId: resource.id, quantity: 1, shipDate: '2026-02-01T08:00:00Z' }, origin);
   }
   await storage.categories.rename(2, 'Cats', BY);
+  const made = { file: `/srv/${'pet-catalog-'.repeat(9)}.db`, at: now - 60, bytes: 9, durationMs: 9 };
+  await storage.audit.addEvent({ at: now - 60, event: 'backup_made', members: made }, { actor: 'a', via: 'service' });
   return { busyKey, bannedKey, category: 2, secrets };
 }
 
@@ -135,6 +137,7 @@ export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string
     ['orders-of-pet', '/orders?pet=1'],
     ['audit', '/audit'],
     ['audit-filtered', '/audit?action=key.create&since=all'],
+    ['audit-events', '/audit?target=service&since=all'],
     ['settings', '/settings'],
     ['sessions', '/sessions'],
     ['tokens', '/tokens'],

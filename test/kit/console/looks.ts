@@ -15,6 +15,14 @@ export async function assertLooks(browser: Browser, colorScheme: 'light' | 'dark
     await page.goto(`${service.operatorUrl}/console${path}`);
     await draw(page, `${name}-${colorScheme}-${DESKTOP.width}`);
     assert.deepEqual(await faults(page), [], path);
+    const cut = await page
+      .locator('.cards')
+      .evaluateAll((all) => all.map((each) => each.scrollWidth - each.clientWidth));
+    assert.deepEqual(
+      cut.filter((width) => width > 0),
+      [],
+      `a table of ${path} is cut off`,
+    );
     await page.setViewportSize(PHONE);
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, `${path} is too wide`);
     await draw(page, `${name}-${colorScheme}-${PHONE.width}`);
