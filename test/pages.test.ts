@@ -229,6 +229,7 @@ test('a page has its chapters, its neighbours and a description', async () => {
   assert.match(text, /<meta property="og:title" content="Limits">/);
   assert.match(text, /On this page[\s\S]*<a href="#bans">Bans<\/a>/);
   assert.match(text, /rel="prev">Previous: Authentication<[\s\S]*rel="next">Next: Errors</);
+  assert.match(await page(service, '/docs/deprecations'), /<a href="\/docs\/reference" rel="next">Next: Reference</);
 });
 
 test('the reference has each operation with its fields, bounds, scope and errors', async () => {

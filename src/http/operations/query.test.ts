@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkQuery, readId, readIdParameter, readIdsParameter, readParameter } from './query.ts';
+import { checkQuery, momentOf, readId, readIdParameter, readIdsParameter, readParameter } from './query.ts';
 
 const query = (text: string) => new URLSearchParams(text);
 const invalid = (message: string) => ({ code: 'validation_failed', message });
@@ -64,4 +64,9 @@ test('ids in a query are counted once each, up to the most', () => {
   assert.deepEqual(readIdsParameter(query('a=3,1,3,3'), 'a', 2), [3, 1]);
   assert.deepEqual(readIdsParameter(query('a=3&a=1,2&a=3'), 'a', 3), [3, 1, 2]);
   assert.throws(() => readIdsParameter(query('a=1,2,3'), 'a', 2), invalid('a has 3 ids; send 1 to 2'));
+});
+
+test('a moment is the second that it lies in', () => {
+  assert.equal(momentOf('1970-01-01T00:00:01.999Z', 'since'), 1);
+  assert.equal(momentOf('1970-01-01t01:00:02+01:00', 'since'), 2);
 });

@@ -326,6 +326,13 @@ test('what a request holds before its key is known goes to the key', (t) => {
   assert.deepEqual([ledger.isFull(KEY.id), account.heldBytes, exchange.heldBytes], [true, heldBytes, heldBytes]);
   exchange.release();
   assert.deepEqual([ledger.isFull(KEY.id), account.heldBytes, exchange.heldBytes], [false, 0, 0]);
+  account.cutOff = () => assert.fail('it holds nothing more');
+  const cutOff: string[] = [];
+  for (const keyId of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
+    const other = { heldBytes: 0, cutOff: () => cutOff.push(keyId) };
+    ledger.hold({ heldBytes: 0, account: other, keyId }, 7 * 1024 * 1024);
+  }
+  assert.deepEqual(cutOff, ['a'], 'of those that hold anything the first is cut off');
 });
 
 test('what the system does not take is held: the request, and a body that is the answer’s own', (t) => {
