@@ -173,8 +173,10 @@ function createHttpServer(
   });
   server.on('clientError', (error: ParserError, socket) => {
     const connection = connections.get(socket);
-    if (!isUnreadable(error) || !socket.writable) socket.destroy();
-    else if (error.code === TIMED_OUT) connection?.timeOut(unreadable(error));
+    const isLate = error.code === TIMED_OUT;
+    // Any error but the parser's or a timeout means that the peer is gone.
+    if (!socket.writable || !(isLate || error.code?.startsWith('HPE_'))) socket.destroy();
+    else if (isLate) connection?.timeOut(unreadable(error));
     else connection?.fail(unreadable(error));
   });
   return server;
@@ -184,19 +186,17 @@ async function closeConnections(
   server: Server,
   { closed, deadline, sockets }: { closed: Promise<void>; deadline: AbortSignal; sockets: ReadonlySet<Socket> },
 ): Promise<void> {
-  let isClosed = false;
-  closed.then(() => {
-    isClosed = true;
-  });
-  await Promise.race([closed, wait(IDLE_ON_STOP_MS)]);
-  while (!isClosed) {
+  for (
+    let waitMs = IDLE_ON_STOP_MS;
+    await Promise.race([closed, wait(waitMs, true)]);
+    waitMs = STOP_CHECK_INTERVAL_MS
+  ) {
     if (deadline.aborted) {
       server.closeAllConnections();
       for (const socket of sockets) socket.destroy();
     } else {
       server.closeIdleConnections();
     }
-    await Promise.race([closed, wait(STOP_CHECK_INTERVAL_MS)]);
   }
 }
 
@@ -231,44 +231,29 @@ interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-/** True if the error is the parser's or a timeout. Any other one means that the peer is gone. */
-function isUnreadable({ code }: ParserError): boolean {
-  return code === TIMED_OUT || code?.startsWith('HPE_') === true;
-}
-
 /** Maps an error of the parser (llhttp) to one for the client. */
 function unreadable(error: ParserError): CatalogError {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new CatalogError(
-        'headers_too_large',
-        `The request line and headers exceed ${HEAD_BYTES_MAX} bytes or 1,000 headers; send less`,
-      );
-    case TIMED_OUT:
-      return new CatalogError('request_timeout', 'The request did not arrive in time; send it without pausing');
-    case 'HPE_INVALID_VERSION':
-      // The version itself was valid, but for example a bare line feed followed.
-      if (error.reason === 'Expected CRLF after version') break;
-      return unsupportedVersion();
-    case 'HPE_PAUSED_H2_UPGRADE':
-      return unsupportedVersion();
-    case 'HPE_INVALID_METHOD':
-      if (startsWithToken(error)) return unknownMethod();
-      break;
-    case 'HPE_INVALID_CONSTANT':
-      // Methods of other protocols that the parser knows.
-      if (error.reason === 'Invalid method for HTTP/x.x request') return unknownMethod();
-      break;
+  const { code, reason } = error;
+  if (code === TIMED_OUT) {
+    return new CatalogError('request_timeout', 'The request did not arrive in time; send it without pausing');
+  }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new CatalogError(
+      'headers_too_large',
+      `The request line and headers exceed ${HEAD_BYTES_MAX} bytes or 1,000 headers; send less`,
+    );
+  }
+  // With that reason the version itself was valid, but for example a bare line feed followed.
+  const isOtherVersion = code === 'HPE_INVALID_VERSION' && reason !== 'Expected CRLF after version';
+  if (isOtherVersion || code === 'HPE_PAUSED_H2_UPGRADE') {
+    return new CatalogError('http_version_not_supported', 'Only HTTP/1.1 and HTTP/1.0 are supported');
+  }
+  // Methods of other protocols that the parser knows.
+  const isForeign = code === 'HPE_INVALID_CONSTANT' && reason === 'Invalid method for HTTP/x.x request';
+  if (isForeign || (code === 'HPE_INVALID_METHOD' && startsWithToken(error))) {
+    return new CatalogError('not_implemented', 'The method is not supported');
   }
   return new CatalogError('malformed_request', 'The request is not valid HTTP');
-}
-
-function unsupportedVersion(): CatalogError {
-  return new CatalogError('http_version_not_supported', 'Only HTTP/1.1 and HTTP/1.0 are supported');
-}
-
-function unknownMethod(): CatalogError {
-  return new CatalogError('not_implemented', 'The method is not supported');
 }
 
 /** True if the line at which the parser stopped begins with a token and a space, as a request line does. */
