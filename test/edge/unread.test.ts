@@ -3,6 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exchange, Serve } from '../../src/http/transport/exchange.ts';
+import { Input } from '../../src/http/transport/input.ts';
+import { type Holding, Ledger } from '../../src/http/transport/ledger.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { AUTHORIZATION, assertAnswer, get, HOST, request } from '../kit/edge/corpus.ts';
@@ -58,6 +60,30 @@ describe('a connection that is not read from', () => {
     const bytesRead = () => [...sockets].reduce((sum, socket) => sum + socket.bytesRead, 0);
     await untilQuiet(bytesRead);
     assert.ok(bytesRead() > 0 && bytesRead() < MEBIBYTE / 2, `${bytesRead()} bytes were read`);
+    await raw.reset();
+    await sending;
+  });
+
+  test('what waits to be parsed is one read of the system, however many answers are sent', async () => {
+    let waitingMax = 0;
+    const ledger = new (class extends Ledger {
+      override hold(holding: Holding, bytes: number): void {
+        if (holding instanceof Input) waitingMax = Math.max(waitingMax, bytes);
+        super.hold(holding, bytes);
+      }
+    })();
+    let answered = 0;
+    const shared = [Buffer.alloc(100_000, 'x')];
+    const serve = (exchange: Exchange) => {
+      answered += 1;
+      exchange.answer({ status: 200, body: shared });
+    };
+    await using listener = await listenWith(serve, recordedEvents(), ledger);
+    await using raw = await openRaw(listener.url);
+    raw.pause();
+    const sending = raw.send(get().repeat(100_000)).catch(() => {});
+    await untilQuiet(() => answered);
+    assert.ok(waitingMax > 0 && waitingMax < 17 * 1024, `${waitingMax} bytes waited`);
     await raw.reset();
     await sending;
   });
@@ -212,8 +238,9 @@ describe('keys whose answers are not read', () => {
 async function listenWith(
   serve: Serve,
   events = recordedEvents(),
+  ledger = new Ledger(),
 ): Promise<AsyncDisposable & { readonly url: string }> {
-  const context = { time: manualClock(), events };
+  const context = { time: manualClock(), events, ledger };
   const listener = await openListener(serve, context, { host: '127.0.0.1', port: 0 });
   return { url: `http://127.0.0.1:${listener.port}/v1`, [Symbol.asyncDispose]: () => listener.stop(0) };
 }

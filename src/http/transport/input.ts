@@ -25,6 +25,13 @@ const [BUFFER, ON_READ] = [onread.buffer, onread.callback].map((value) =>
   Object.getOwnPropertySymbols(example).find((place) => Reflect.get(example, place) === value),
 );
 
+/** The part of a socket that reads. */
+interface Handle {
+  reading: boolean;
+  readStart(): number;
+  useUserBuffer(buffer: Buffer): void;
+}
+
 /** The connection of an input. */
 export interface Reader extends Account {
   /** True if it takes more requests. */
@@ -69,7 +76,7 @@ export class Input implements Holding {
     socket.on('data', () => {});
     socket.push = (chunk: Buffer | null) => this.#receive(chunk);
     socket.on('resume', this.continue);
-    const { _handle: handle } = socket as { _handle?: { useUserBuffer(buffer: Buffer): void } };
+    const { _handle: handle } = socket as { _handle?: Handle };
     if (!handle || !BUFFER || !ON_READ) return;
     let read = NOTHING;
     const receive = (bytes: number) => {
@@ -79,13 +86,20 @@ export class Input implements Holding {
     };
     Object.assign(socket, { [BUFFER]: READ, [ON_READ]: receive });
     handle.useUserBuffer(READ);
+    const { readStart } = handle;
+    // Node resumes a socket whenever answers were sent, and would read once more each time.
+    handle.readStart = () => {
+      if (!this.isStopped) return readStart.call(handle);
+      handle.reading = false;
+      return 0;
+    };
   }
 
   /** Goes on, in a turn to come, if it stopped and its connection takes more. */
   readonly continue = (): void => {
     if (!this.isStopped || !this.#mayParse || !this.#turns.take(this.continue)) return;
-    this.isStopped = false;
     if (this.#unparsed.length > 0 && !this.#parseSlices()) return;
+    this.isStopped = false;
     if (this.#hasEnded) this.#end();
     else this.#socket._read(0);
   };
@@ -95,6 +109,7 @@ export class Input implements Holding {
     if (this.#discardable !== undefined) return;
     this.#discardable = DISCARDED_BYTES_MAX - this.#unparsed.length;
     this.#unparsed = NOTHING;
+    this.isStopped = false;
     this.#ledger.hold(this, 0);
     this.#socket.resume();
     if (this.#hasEnded) this.#end();
