@@ -281,7 +281,7 @@ export class Exchange implements Holding {
     if (socket.destroyed) return;
     // Bytes that answers share are no memory of this one, unless they are encrypted for it.
     const { writableLength } = this.#response;
-    this.hold(method === 'HEAD' ? 0 : Math.max(ownBytes, 'encrypted' in socket ? writableLength : 0));
+    this.hold(method === 'HEAD' ? 0 : Math.max(ownBytes, 'encrypted' in socket ? 2 * writableLength : 0));
     if (this.#response.socket) this.#limitSendTime(bytes);
     else this.#response.once('socket', () => this.#limitSendTime(bytes));
   }
