@@ -130,9 +130,10 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     asked: 'what to do about a leaked key',
-    async path(operator, { leaked }) {
+    async path(operator, { leaked, page }) {
       await operator.enter('Request id or key', leaked.secret);
       await operator.click('Rotate');
+      await page.getByText('A key that leaked: not at all.').waitFor();
       await operator.choose('How long the old key still works', 'Not at all: the old key stops at once');
       await operator.click('Create the new key');
     },
@@ -167,7 +168,7 @@ const QUESTIONS: readonly Question[] = [
     path: (operator) => operator.click('Lift the ban'),
     answer: [
       ['.notice', /^The ban was lifted/],
-      ['#spent p', /^The windows refuse the key until /],
+      ['#spent p', /^Its limit is used up: requests are refused until /],
     ],
   },
 ];

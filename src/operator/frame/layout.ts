@@ -51,7 +51,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
     changed: 'The key was changed. The change takes effect within a second.',
     unchanged: 'Nothing was changed.',
     revoked: 'The key was revoked. Requests with it are refused.',
-    unbanned: 'The ban was lifted, on every instance within a second. The windows of the key stay as they are.',
+    unbanned: 'The ban was lifted, on every instance within a second. The counts of the key were not reset.',
     'not-banned': 'The key was no longer banned.',
     renamed: 'The category was renamed.',
     deleted: 'The category was deleted.',

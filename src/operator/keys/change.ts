@@ -89,7 +89,7 @@ async function rotatePage(context: ConsoleContext): Promise<Answer> {
 ${post(
   context,
   `/keys/${key.id}/rotate`,
-  html`<div class="fields"><div><label for="grace">How long the old key still works</label><select id="grace" name="grace">${optionList(GRACES, `${DAY_SECONDS}`)}</select></div>
+  html`<div class="fields"><div><label for="grace">How long the old key still works</label><select id="grace" name="grace">${optionList(GRACES, `${DAY_SECONDS}`)}</select><p class="hint">A key that leaked: not at all.</p></div>
 <div class="row"><button class="primary">Create the new key</button><a class="button" href="/console/keys/${key.id}">Cancel</a></div></div>`,
 )}`;
   return page(context, { section: '/keys', title: `Rotate ${key.name}`, content });
