@@ -92,6 +92,16 @@ const QUESTIONS: readonly Question[] = [
     ],
   },
   {
+    asked: 'is there a newer release, and how is it installed',
+    path: async () => {},
+    answer: [
+      [
+        '#health dt:text("Version") + dd',
+        /^0\.2\.0\. It does not look .*upgrade is a chapter of docs\/operations\.md\.$/,
+      ],
+    ],
+  },
+  {
     asked: 'did the upgrade happen',
     path: (operator) => operator.click('events', '#health'),
     answer: [['#timeline li >> nth=0', /Started, version 0\.2\.0; it was 0\.1\.0 before$/]],

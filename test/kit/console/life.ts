@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { newApiKey, secretRecord } from '../../../src/catalog/api-key.ts';
 import { ALL_KEYS, type RouteUsage, type UsageCounts } from '../../../src/catalog/usage.ts';
 import { storeBan } from '../bans.ts';
@@ -83,7 +84,10 @@ export async function fillWithHistory(service: TestService): Promise<Life & { se
   }
   await storage.categories.rename(2, 'Cats', BY);
   const made = { file: `/srv/${'pet-catalog-'.repeat(9)}.db`, at: now - 60, bytes: 9, durationMs: 9 };
-  await storage.audit.addEvent({ at: now - 60, event: 'backup_made', members: made }, { actor: 'a', via: 'service' });
+  await storage.audit.addEvent(
+    { at: now - 60, event: 'backup_made', members: made },
+    { actor: hostname(), via: 'service' },
+  );
   return { busyKey, bannedKey, category: 2, secrets };
 }
 
