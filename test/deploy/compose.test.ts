@@ -119,6 +119,20 @@ test('several instances have settings that the service takes, and count as many 
   }
 });
 
+test('each file tells a link to the console, made in one of its instances and for its operator listener', () => {
+  for (const { file, compose, host } of [
+    { file: 'compose.yaml', compose: single, host: 'localhost' },
+    { file: 'compose.scaled.yaml', compose: scaled, host: '$address' },
+  ]) {
+    const text = readFileSync(join(FOLDER, file), 'utf8');
+    const [, service = '', url] = / exec ([\w-]+) pet-catalog console login --url (\S+)$/m.exec(text) ?? [];
+    assert.equal(url, `http://${host}:${SETTINGS.OPERATOR_PORT.default}`);
+    assert.equal(compose.services[service]?.environment?.OPERATOR_HOST, '0.0.0.0');
+    const told = [...text.matchAll(/docker compose -f deploy\/(\S+)/g)];
+    assert.deepEqual([...new Set(told.map(([, name]) => name))], [file]);
+  }
+});
+
 test('no password is in the files, and a missing one is reported by name', () => {
   for (const text of ['compose.yaml', 'compose.scaled.yaml'].map((file) => readFileSync(join(FOLDER, file), 'utf8')))
     for (const [, value = ''] of text.matchAll(/^\s*\w*PASSWORD\w*: (.*)$/gm))
