@@ -185,7 +185,16 @@ test('the search finds pages, operations, fields and errors', needsBrowser, asyn
   await isFirst('stability', '/docs/versions#stability');
   await page.fill('#ui-search', 'retry after');
   await page.waitForSelector('#ui-results mark:has-text("Retry-After")');
-  await page.fill('#ui-search', 'zebra crossing');
+  await isFirst('pagination', '/docs/paging');
+  await isFirst('filter pets by category', '/docs/paging#filter');
+  await isFirst('sandbox', '/docs/rehearse');
+  await isFirst('idempotency', '/docs/errors#idempotency_key_reused');
+  const places = await page
+    .locator('#ui-results a')
+    .evaluateAll((links) => links.map(({ href }) => new URL(href).pathname));
+  assert.equal(places.filter((path) => path === '/docs/reference').length, 1, 'equal fields are one result');
+  assert.ok(places.slice(0, 4).includes('/docs/retries'));
+  await page.fill('#ui-search', 'zebra webhooks');
   await page.waitForSelector('#ui-results:has-text("Nothing found")');
   await page.press('#ui-search', 'Escape');
   assert.ok(await page.isVisible('.side nav'));

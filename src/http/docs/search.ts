@@ -12,16 +12,15 @@ interface Entry {
 
 /** Pages, their sections, operations and fields, for the script that searches. */
 export function searchIndex(
-  pages: readonly { readonly title: string; readonly path: string; readonly text: string }[],
+  pages: readonly { readonly title: string; readonly about: string; readonly path: string; readonly text: string }[],
   operations: readonly ReferenceOperation[],
 ): Entry[] {
-  const sections = pages.flatMap(({ title, path, text }) =>
-    sectionsOf(text).map((section) => ({
-      title: section.depth === 1 ? title : section.title,
-      place: section.depth === 1 ? 'Page' : title,
-      path: section.depth === 1 ? path : `${path}#${section.id}`,
-      text: section.text.replaceAll(/\s+/g, ' '),
-    })),
+  const sections = pages.flatMap(({ title, about, path, text }) =>
+    sectionsOf(text).map((section) => {
+      const said = section.text.replaceAll(/\s+/g, ' ');
+      if (section.depth === 1) return { title, place: 'Page', path, text: `${said} ${about}` };
+      return { title: section.title, place: title, path: `${path}#${section.id}`, text: said };
+    }),
   );
   return [...operations.flatMap(entriesOf), ...sections];
 }
@@ -36,19 +35,18 @@ function entriesOf(operation: ReferenceOperation): Entry[] {
   ];
   const at = `/docs/reference#${id}`;
   return [
-    {
-      title: summary,
-      place: `${method} ${path}`,
-      path: at,
-      text: `${description} (${id})`,
-    },
+    { title: summary, place: `${method} ${path}`, path: at, text: plain(`${description} (${id})`) },
     ...lists.flatMap(([place, fields]) =>
       fields.map(({ name, description: about }) => ({
         title: name,
         place: `${summary}, ${place}`,
         path: `${at}.${place}.${name}`,
-        text: about,
+        text: plain(about),
       })),
     ),
   ];
+}
+
+function plain(markdown: string): string {
+  return markdown.replaceAll('`', '');
 }

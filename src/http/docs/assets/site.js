@@ -4,6 +4,8 @@
 const KEY_STORAGE = 'pet-catalog-key';
 const LANGUAGE_STORAGE = 'pet-catalog-language';
 const RESULTS_MAX = 12;
+const STEM_MIN = 5;
+const DENSE = 100;
 const EXCERPT_BEFORE = 30;
 const EXCERPT_AFTER = 60;
 
@@ -113,13 +115,14 @@ function startSearch() {
   const search = async () => {
     entries ??= fetch('/docs/search.json').then((response) => response.json());
     const index = await entries;
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const asked = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = asked.map((word) => knownWord(index, word)).filter(Boolean);
     const ranked = words.length === 0 ? [] : rank(index, words).slice(0, RESULTS_MAX);
     results.replaceChildren(...ranked.map((entry) => resultOf(entry, words)));
-    results.hidden = words.length === 0;
-    navigation.hidden = words.length > 0;
-    found.textContent = words.length === 0 ? '' : `${ranked.length || 'No'} results`;
-    if (words.length > 0 && ranked.length === 0) results.append(nothing());
+    results.hidden = asked.length === 0;
+    navigation.hidden = asked.length > 0;
+    found.textContent = asked.length === 0 ? '' : `${ranked.length || 'No'} results`;
+    if (asked.length > 0 && ranked.length === 0) results.append(nothing());
   };
   input.addEventListener('input', () => {
     search().catch(() => {
@@ -155,16 +158,43 @@ function startSearch() {
   });
 }
 
-/** Entries with all the words: in the title first, then in a row, as “retry after” is in `Retry-After`, then elsewhere. */
+/**
+ * Entries with the most of the words: those in the title first, then in a row, as “retry after” is in `Retry-After`, then
+ * the denser. Of fields that say the same, the first alone.
+ */
 function rank(index, words) {
-  const scored = index.flatMap((entry) => {
+  const scored = index.map((entry) => {
     const title = entry.title.toLowerCase();
-    const all = `${title} ${entry.place} ${entry.text}`.toLowerCase();
-    if (!words.every((word) => all.includes(word))) return [];
+    const all = textOf(entry);
+    const counts = words.map((word) => all.split(word).length - 1);
     const inTitle = words.filter((word) => title.includes(word)).length;
-    return [{ entry, score: inTitle * 2 + (title.startsWith(words[0]) ? 1 : 0) + (inRow(words).test(all) ? 1 : 0) }];
+    const often = counts.reduce((sum, count) => sum + count, 0) * (DENSE / all.length);
+    return {
+      entry,
+      found: counts.filter((count) => count > 0).length,
+      score: inTitle * 2 + (title.startsWith(words[0]) ? 1 : 0) + (inRow(words).test(all) ? 1 : 0) + Math.min(often, 2),
+    };
   });
-  return scored.sort((one, other) => other.score - one.score).map(({ entry }) => entry);
+  const most = Math.max(...scored.map(({ found }) => found));
+  const ranked = scored
+    .filter(({ found }) => found > 0 && found === most)
+    .sort((one, other) => other.score - one.score)
+    .map(({ entry }) => entry);
+  const said = ranked.map(({ title, text }) => `${title} ${text}`);
+  return ranked.filter((_entry, at) => said.indexOf(said[at]) === at);
+}
+
+/** The word, or the longest beginning of it that some entry has, as “pagin” of pagination; undefined without one. */
+function knownWord(index, word) {
+  for (let length = word.length; length >= Math.min(word.length, STEM_MIN); length -= 1) {
+    const stem = word.slice(0, length);
+    if (index.some((entry) => textOf(entry).includes(stem))) return stem;
+  }
+  return undefined;
+}
+
+function textOf({ title, place, text }) {
+  return `${title} ${place} ${text}`.toLowerCase();
 }
 
 /** The words one after the other, whatever punctuation is between them. */
