@@ -1,12 +1,14 @@
+import type { ApiKey } from '../../catalog/api-key.ts';
 import { ERROR_CODES } from '../../catalog/error.ts';
 import { STATUS_OF } from '../../http/errors.ts';
 import { type Html, html } from '../../http/html.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
 import { counted, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { ANY, addressOf, optionList } from '../frame/list.ts';
+import { ANY, addressOf, choiceField, type ListQuery, optionList, textField } from '../frame/list.ts';
 import { keyNames } from '../usage/sums.ts';
 import { keysLike, whichKey, withoutSecret } from './look-up.ts';
 import { ownInstance, requestTable } from './row.ts';
@@ -31,73 +33,58 @@ async function listRequests(context: ConsoleContext): Promise<Answer> {
   const { query } = context.exchange;
   const text = withoutSecret(searchText(query, 'key'));
   const kind = KINDS.find(({ value }) => value === query.get('status'));
-  const exact = STATUSES.find((value) => value === query.get('status'));
-  const filters = {
-    key: text,
-    status: kind?.value ?? exact ?? '',
-    route: ROUTES.find((each) => each === query.get('route')) ?? '',
-  };
+  const status = STATUSES.find((value) => value === query.get('status'));
+  const route = ROUTES.find((each) => each === query.get('route'));
+  const filters = { key: text, status: kind?.value ?? status, route };
   const keys = text === '' ? [] : await keysLike(context, text);
   const isPaused = query.get('paused') === '1';
+  const found = () => {
+    if (keys.length > 1) return whichKey(keys, (id) => addressFor({ ...filters, key: id }, isPaused));
+    const [key] = keys;
+    if (text !== '' && !key)
+      return empty('No key has this name, id or prefix.', html`<a href="/console/keys">Show all keys</a>`);
+    const wanted = { limit: SHOWN_MAX, keyId: key?.id, status, outcome: kind?.outcome, route };
+    return requestsFound(context, context.recent.list(wanted), {
+      key,
+      isFiltered: Object.values(filters).some(Boolean),
+    });
+  };
   const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(filters, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
 <p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(filters, false)}">Reload</a> to see newer ones.`}</span></p>
 ${filterForm(filters)}
-${keys.length > 1 ? whichKey(keys, (id) => addressFor({ ...filters, key: id }, isPaused)) : await found(context, { ...filters, exact, kind, keyId: keys[0]?.id, name: keys[0]?.name })}
+${await found()}
 <p class="scope">${ownInstance(context)}</p>`;
   return page(context, { section: '/requests', title: 'Requests', content });
 }
 
-interface Filters {
-  readonly key: string;
-  readonly status: string;
-  readonly route: string;
-}
-
-interface Wanted extends Filters {
-  readonly exact: string | undefined;
-  readonly kind: (typeof KINDS)[number] | undefined;
-  readonly keyId: string | undefined;
-  readonly name: string | undefined;
-}
-
-async function found(context: ConsoleContext, wanted: Wanted): Promise<Html> {
-  const { key, route, exact, kind, keyId, name } = wanted;
-  if (key !== '' && keyId === undefined) {
-    return empty('No key has this name, id or prefix.', html`<a href="/console/keys">Show all keys</a>`);
-  }
-  const requests = context.recent.list({
-    limit: SHOWN_MAX,
-    keyId,
-    status: exact,
-    outcome: kind?.outcome,
-    route: route === '' ? undefined : route,
-  });
+async function requestsFound(
+  context: ConsoleContext,
+  requests: readonly RecentRequest[],
+  { key, isFiltered }: { key: ApiKey | undefined; isFiltered: boolean },
+): Promise<Html> {
   const names = await keyNames(
     context,
-    requests.map((request) => request.keyId),
+    requests.map(({ keyId }) => keyId),
   );
-  const isFiltered = key !== '' || route !== '' || wanted.status !== '';
   const none = isFiltered
     ? html`No kept request fits these filters. <a href="/console/requests">Show all</a>`
     : html`No requests yet. Each request with a key appears here.`;
-  const shown =
-    requests.length === 0
-      ? none
-      : html`${counted(requests.length, requests.length === SHOWN_MAX ? 'newest request' : 'request')}${name === undefined ? '' : html` of <a href="/console/keys/${keyId ?? ''}">${foreign(name)}</a>`}`;
-  return html`<p class="soft" id="shown" data-live>${shown}</p>
+  const number = counted(requests.length, requests.length === SHOWN_MAX ? 'newest request' : 'request');
+  const shown = html`${number}${key ? html` of <a href="/console/keys/${key.id}">${foreign(key.name)}</a>` : ''}`;
+  return html`<p class="soft" id="shown" data-live>${requests.length === 0 ? none : shown}</p>
 ${requestTable('Requests', requests, { names, id: 'requests-rows' })}`;
 }
 
-function addressFor({ key, status, route }: Filters, isPaused: boolean): string {
-  return `/console${addressOf('/requests', { key, status, route, paused: isPaused ? '1' : '' })}`;
+function addressFor(filters: ListQuery, isPaused: boolean): string {
+  return `/console${addressOf('/requests', { ...filters, paused: isPaused ? '1' : '' })}`;
 }
 
-function filterForm({ key, status, route }: Filters): Html {
+function filterForm({ key, status, route }: ListQuery): Html {
   const statuses = STATUSES.map((each) => ({ value: each, label: each }));
   const routes = ROUTES.map((each) => ({ value: each, label: each === 'unmatched' ? 'no such address' : each }));
   return html`<form class="filters" action="/console/requests">
-<div><label for="key">Key: name, owner, id or prefix</label><input id="key" name="key" type="search" value="${key}" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></div>
+${textField('key', 'Key: name, owner, id or prefix', key, { max: SEARCH_CHARACTERS_MAX })}
 <div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select></div>
-<div><label for="route">Route</label><select id="route" name="route">${optionList([ANY, ...routes], route)}</select></div>
+${choiceField('route', 'Route', [ANY, ...routes], route)}
 <button>Show</button></form>`;
 }
