@@ -82,6 +82,8 @@ test('an owner has a page with its keys, its routes, and its usage by month', as
   assert.match(text, /2 keys of this owner/);
   assert.match(text, />57 served<|>61 served</);
   assert.deepEqual(headsIn(text, 'keys'), ['site', 'app']);
+  assert.doesNotMatch(text, /data-column="Owner"/);
+  assert.match(await operator.page('?range=24h'), /data-column="Owner"/);
   assert.deepEqual(headsIn(text, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);
   const inHour = await operator.page('/owner?owner=cus_1&range=1h');
   assert.deepEqual(headsIn(inHour, 'routes'), ['GET /v1/categories', 'POST /v1/categories']);

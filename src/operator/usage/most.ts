@@ -47,7 +47,7 @@ export async function mostSection(context: ConsoleContext, range: Range): Promis
   return html`<section id="busiest" data-live aria-labelledby="busiest-heading">
 <h2 id="busiest-heading">${heading(group, sort)} <small>in ${range.words}</small></h2>
 ${links}
-${found === undefined ? html`<p class="soft">Being added up; this takes a while with many keys.</p>` : found.length === 0 ? await nothing(context, range, sort) : sumsTable(group, found)}
+${found === undefined ? html`<p class="soft">Being added up; this takes a while with many keys.</p>` : found.length === 0 ? await nothing(context, range, sort) : sumsTable(group, found, { withOwner: group === 'key' })}
 </section>`;
 }
 

@@ -67,11 +67,11 @@ ${group === 'route' ? html`<p class="scope">Requests with a key, of all instance
 </section>`;
 }
 
-/** Keys, owners or routes with their usage. */
-export function sumsTable(group: UsageGroup, sums: readonly UsageSum[]): Html {
+/** Keys, owners or routes with their usage; keys of several owners with these. */
+export function sumsTable(group: UsageGroup, sums: readonly UsageSum[], { withOwner = false } = {}): Html {
   const columns = [
     { name: { key: 'Key', owner: 'Owner', route: 'Route' }[group] },
-    ...(group === 'key' ? [{ name: 'Owner' }] : []),
+    ...(withOwner ? [{ name: 'Owner' }] : []),
     ...COUNTED,
     { name: 'Last request' },
   ];
@@ -81,7 +81,7 @@ export function sumsTable(group: UsageGroup, sums: readonly UsageSum[]): Html {
       owner: ownerLink(sum.id),
       route: routeName(sum.id),
     }[group],
-    ...(group === 'key' ? [ownerLink(sum.owner)] : []),
+    ...(withOwner ? [ownerLink(sum.owner)] : []),
     ...countsOf(sum),
     moment(sum.last),
   ]);
