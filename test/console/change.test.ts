@@ -176,9 +176,19 @@ test('after a rotation both keys work until the grace ends; after a revocation n
   operator = await signIn(service);
   assert.equal((await operator.post(`/keys/${key.id}/rotate`, { grace: '5' })).status, 400);
 
+  const newest = shownSecret(await (await operator.post(`/keys/${key.id}/rotate`, { grace: '86400' })).text());
+  const button = new RegExp(`action="/console/keys/${key.id}/end-graces">.*>End it now<`);
+  assert.match(await operator.page(`/keys/${key.id}`), button);
+  assert.doesNotMatch(await (await signIn(service, 'viewer')).page(`/keys/${key.id}`), button);
+  assert.deepEqual([await status(secret), await status(newest)], [200, 200]);
+  const ended = await operator.post(`/keys/${key.id}/end-graces`);
+  assert.match(ended.headers.get('location') ?? '', /done=graces-ended$/);
+  await untilEqual(() => status(secret), 401);
+  assert.equal(await status(newest), 200);
+
   assert.match(await operator.page(`/keys/${key.id}/revoke`), /made no requests/);
   assert.match((await operator.post(`/keys/${key.id}/revoke`)).headers.get('location') ?? '', /done=revoked$/);
-  await untilEqual(() => status(secret), 401);
+  await untilEqual(() => status(newest), 401);
   for (const action of ['edit', 'rotate', 'revoke']) {
     assert.equal((await operator.get(`/keys/${key.id}/${action}`)).status, 409);
   }

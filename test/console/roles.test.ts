@@ -14,6 +14,7 @@ const actionsOn = ({ busyKey, bannedKey, category }: Life): [string, Role][] => 
   [`/keys/${busyKey}/rotate`, 'keys'],
   [`/keys/${busyKey}/revoke`, 'keys'],
   [`/keys/${bannedKey}/unban`, 'keys'],
+  [`/keys/${bannedKey}/end-graces`, 'keys'],
   [`/categories/${category}`, 'admin'],
   [`/categories/${category}/delete`, 'admin'],
   ['/categories/import', 'admin'],

@@ -53,6 +53,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
     revoked: 'The key was revoked. Requests with it are refused.',
     unbanned: 'The ban was lifted, on every instance within a second. The counts of the key were not reset.',
     'not-banned': 'The key was no longer banned.',
+    'graces-ended': 'Only the newest secret of the key works, on every instance within a second.',
     renamed: 'The category was renamed.',
     deleted: 'The category was deleted.',
     ended: 'The session was ended.',

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type ApiKey, keyRevoked, ROTATION_GRACE_MAX_SECONDS } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { changeKey, liftBan, revokeKey, rotateKey } from '../../catalog/operator/key-changes.ts';
+import { changeKey, endGraces, liftBan, revokeKey, rotateKey } from '../../catalog/operator/key-changes.ts';
 import { html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
@@ -35,6 +35,16 @@ export const keyChangeRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys/:id/revoke', role: 'keys', handle: revokePage },
   { method: 'POST', path: '/keys/:id/revoke', role: 'keys', handle: revoke },
   { method: 'POST', path: '/keys/:id/unban', role: 'keys', handle: unban },
+  {
+    method: 'POST',
+    path: '/keys/:id/end-graces',
+    role: 'keys',
+    async handle(context) {
+      const { id = '' } = context.exchange.params;
+      await endGraces(context, id);
+      return seeOther(`/keys/${id}`, 'graces-ended');
+    },
+  },
 ];
 
 interface EditedKey {

@@ -39,8 +39,8 @@ async function showKey(context: ConsoleContext): Promise<Answer> {
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a></p>
 <div class="heading"><h1>${foreign(key.name)} <span id="state" data-live>${stateBadge(key, now)}</span></h1>${keyActions(context, key)}</div>
 <div id="ban" data-live>${ban ? banPanel(context, key, ban) : ''}</div>
-<div id="graces" data-live>${((await storage.keys.graces([key.id], now)).get(key.id) ?? []).map((grace) => gracePanel(grace, now))}</div>
-${facts(key, { lastUsedAt, creation })}
+<div id="graces" data-live>${((await storage.keys.graces([key.id], now)).get(key.id) ?? []).map((grace) => gracePanel(context, key, grace))}</div>
+${facts(key, lastUsedAt, creation)}
 <p><a href="/console/requests?key=${key.id}">Recent requests</a> · <a href="/console/requests/why?q=${key.id}">Why was it refused?</a></p>
 ${windows(context, key, counts)}
 ${lastUsedAt === undefined ? noRequests(context) : await charts(context, key)}
@@ -68,9 +68,10 @@ function noRequests({ url }: ConsoleContext): Html {
 }
 
 /** A rotated secret that still works. */
-function gracePanel({ prefix, endsAt }: Grace, now: number): Html {
-  return html`<div class="panel warning"><div><p><strong>The old secret ends ${moment(endsAt)}</strong>, in ${duration(endsAt - now)}</p>
-<p>The key was rotated. <code>${prefix}…</code> works until then, and both secrets share one quota.</p></div></div>`;
+function gracePanel(context: ConsoleContext, { id }: ApiKey, { prefix, endsAt }: Grace): Html {
+  return html`<div class="panel warning"><div><p><strong>The old secret ends ${moment(endsAt)}</strong>, in ${duration(endsAt - context.now)}</p>
+<p>The key was rotated. <code>${prefix}…</code> works until then, and both secrets share one quota.</p></div>
+${onlyFor(context, 'keys', post(context, `/keys/${id}/end-graces`, html`<button>End it now</button>`))}</div>`;
 }
 
 /** The ban that is on, with the button that lifts it. */
@@ -87,12 +88,7 @@ export function keyActions(context: ConsoleContext, { id, revokedAt }: ApiKey): 
   return html`<div class="row"><a class="button" href="/console/keys/${id}/edit">Change</a><a class="button" href="/console/keys/${id}/rotate">Rotate</a><a class="button danger" href="/console/keys/${id}/revoke">Revoke</a></div>`;
 }
 
-interface KeyHistory {
-  readonly lastUsedAt: number | undefined;
-  readonly creation: AuditEntry | undefined;
-}
-
-function facts(key: ApiKey, { lastUsedAt, creation }: KeyHistory): Html {
+function facts(key: ApiKey, lastUsedAt: number | undefined, creation: AuditEntry | undefined): Html {
   return html`<dl class="facts">
 <dt>Key</dt><dd><code>${key.prefix}…</code></dd>
 <dt>Id</dt><dd><code>${key.id}</code></dd>
