@@ -10,6 +10,7 @@ export const DESKTOP = { width: 1280, height: 860 };
 /** Ends a test that hangs, and times nothing. */
 const PATIENCE_MS = 10_000;
 const { CONSOLE_SHOTS: shots } = process.env;
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 export interface Browsing extends AsyncDisposable {
   readonly page: Page;
@@ -68,8 +69,9 @@ export const ABOUT_WIDTH = ['scrollable-region-focusable', 'target-size'];
 
 /** Accessibility violations on the page, as found by axe; of all rules, or of those named. */
 export async function faults(page: Page, ...rules: string[]): Promise<string[]> {
-  await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
-  const options = rules.length > 0 ? { runOnly: rules } : {};
+  if (await page.evaluate("typeof axe === 'undefined'")) await page.evaluate(AXE);
+  // Selectors of elements, and elements that are right, take time and are not told.
+  const options = { resultTypes: ['violations'], selectors: false, ...(rules.length > 0 && { runOnly: rules }) };
   const found = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as {
     violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
   };
