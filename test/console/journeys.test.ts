@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { untilEqual, untilTrue } from '../kit/clock.ts';
 import { browse, browseSignedIn, DESKTOP, draw, faults, openConsole } from '../kit/console/browsing.ts';
-import { fillWithLife, pagesOf } from '../kit/console/life.ts';
+import { fillWithLife, onePerAddress } from '../kit/console/life.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
@@ -134,7 +134,7 @@ test('everything works with scripts off', needsBrowser, async () => {
   const life = await fillWithLife(service);
   await using browsing = await browseSignedIn(browser(), service, { javaScriptEnabled: false });
   const { page } = browsing;
-  for (const [name, path] of pagesOf(life)) {
+  for (const [name, path] of onePerAddress(life)) {
     await page.goto(`${service.operatorUrl}/console${path}`);
     assert.ok(await page.isVisible('h1'), name);
     assert.doesNotMatch(await page.title(), /broken in$/);

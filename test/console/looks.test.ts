@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { browseSignedIn, DESKTOP, draw, faults } from '../kit/console/browsing.ts';
+import { onePerAddress } from '../kit/console/life.ts';
 import { assertLooks } from '../kit/console/looks.ts';
 import { testService } from '../kit/service.ts';
 
@@ -9,8 +10,8 @@ import { testService } from '../kit/service.ts';
 
 const { needsBrowser, browser } = suiteBrowser();
 
-test('every page is accessible, fits a phone and runs only its own scripts, light', needsBrowser, () =>
-  assertLooks(browser(), 'light'),
+test('a page of each address is accessible, fits a phone and runs only its own scripts', needsBrowser, () =>
+  assertLooks(browser(), { pages: onePerAddress, inTheDark: false }),
 );
 
 test('an empty console says what to do next', needsBrowser, async () => {

@@ -147,17 +147,23 @@ export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string
     ['tokens', '/tokens'],
     ['requests', '/requests'],
     ['requests-filtered', `/requests?key=${busyKey}&status=4xx&paused=1`],
+    ['why-refused', '/requests/why?q=call-5'],
     ['why-none', '/requests/why?q=unmatched'],
     ['why', '/requests/why'],
     ['why-key', `/requests/why?q=${bannedKey}`],
     ['why-several', '/requests/why?q=a'],
-    ['why-refused', '/requests/why?q=call-5'],
     ['why-wrong', '/requests/why?q=call-4'],
     ['why-served', '/requests/why?q=call-0'],
     ['login', '/login?token=x'],
     ['login-none', '/login'],
     ['nothing', '/nothing-here'],
   ];
+}
+
+/** Of the pages at one address, which a query tells apart, the first. */
+export function onePerAddress(life: Life): [string, string][] {
+  const byAddress = Map.groupBy(pagesOf(life), ([, path]) => path.split('?')[0]);
+  return [...byAddress.values()].flatMap((pages) => pages.slice(0, 1));
 }
 
 async function addUsage(

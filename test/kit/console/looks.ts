@@ -1,19 +1,25 @@
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import { testService } from '../service.ts';
-import { browseSignedIn, DESKTOP, draw, faults, PHONE } from './browsing.ts';
-import { fillWithLife, pagesOf } from './life.ts';
+import { ABOUT_COLOURS, browseSignedIn, DESKTOP, draw, faults, PHONE } from './browsing.ts';
+import { fillWithLife, type Life } from './life.ts';
 
-/** Asserts that every page is accessible, fits a phone and runs only its own scripts. */
-export async function assertLooks(browser: Browser, colorScheme: 'light' | 'dark'): Promise<void> {
+/** The pages to look at, by a name for each, and the themes. */
+export interface Looks {
+  readonly pages: (life: Life) => [string, string][];
+  readonly inTheDark: boolean;
+}
+
+/** Asserts that pages are accessible, fit a phone and run only their own scripts. */
+export async function assertLooks(browser: Browser, { pages, inTheDark }: Looks): Promise<void> {
   await using service = await testService();
   const life = await fillWithLife(service);
-  await using browsing = await browseSignedIn(browser, service, { colorScheme });
+  await using browsing = await browseSignedIn(browser, service, { colorScheme: 'light' });
   const { page, complaints } = browsing;
-  for (const [name, path] of pagesOf(life)) {
+  for (const [name, path] of pages(life)) {
     await page.setViewportSize(DESKTOP);
     await page.goto(`${service.operatorUrl}/console${path}`);
-    await draw(page, `${name}-${colorScheme}-${DESKTOP.width}`);
+    await draw(page, `${name}-light-${DESKTOP.width}`);
     assert.deepEqual(await faults(page), [], path);
     const cut = await page
       .locator('.cards')
@@ -23,9 +29,15 @@ export async function assertLooks(browser: Browser, colorScheme: 'light' | 'dark
       [],
       `a table of ${path} is cut off`,
     );
+    if (inTheDark) {
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await draw(page, `${name}-dark-${DESKTOP.width}`);
+      assert.deepEqual(await faults(page, ...ABOUT_COLOURS), [], `${path} in the dark`);
+      await page.emulateMedia({ colorScheme: 'light' });
+    }
     await page.setViewportSize(PHONE);
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, `${path} is too wide`);
-    await draw(page, `${name}-${colorScheme}-${PHONE.width}`);
+    await draw(page, `${name}-light-${PHONE.width}`);
     assert.doesNotMatch(await page.title(), /broken in$/);
   }
   for (const path of ['', `/keys/${life.bannedKey}`]) {
