@@ -3,32 +3,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, test } from 'node:test';
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { suiteBrowser } from '../kit/chromium.ts';
-import { ABOUT_COLOURS, ABOUT_WIDTH, draw, faults } from '../kit/console/browsing.ts';
+import { ABOUT_COLOURS, faults } from '../kit/console/browsing.ts';
+import { assertLegible, PHONE, tryOut, watchedPage } from '../kit/docs/looks.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
 /** The documentation, and the API called by a script of another site, in a real browser. */
-
-const PAGES = [
-  '',
-  ...[
-    'authentication',
-    'limits',
-    'errors',
-    'paging',
-    'conditional',
-    'retries',
-    'recipes',
-    'rehearse',
-    'versions',
-    'deprecations',
-    'reference',
-  ],
-];
-
-const PHONE = { width: 390, height: 844 };
-const DESKTOP = { width: 1280, height: 900 };
 
 const { needsBrowser, browser } = suiteBrowser();
 /** For tests that need neither settings nor an empty catalog of their own, so that it renders the pages once. */
@@ -51,7 +32,7 @@ after(() => service[Symbol.asyncDispose]());
 test('a newcomer pastes a key, and tries operations that read, write and fail', needsBrowser, async () => {
   await using service = await testService();
   const { secret } = await service.issue();
-  const { page, requests, complaints } = await watchedPage();
+  const { page, requests, complaints } = await watchedPage(browser());
   await page.goto(`${origin(service)}/docs/reference`);
   await page.fill('.key input', secret);
   assert.match((await page.textContent('[data-key-state]')) ?? '', /use this key/);
@@ -96,7 +77,7 @@ test(
   needsBrowser,
   async () => {
     const { secret } = await service.issue();
-    const { page } = await watchedPage();
+    const { page } = await watchedPage(browser());
     await page.goto(`${origin(service)}/docs/reference`);
     await page.fill('.key input', secret);
     for (const language of ['sh', 'ts', 'js', 'py', 'go']) {
@@ -113,7 +94,7 @@ test(
     await page.goto(`${origin(service)}/docs/reference`);
     await page.fill('.key input', staging);
     assert.ok((await page.textContent('#createCategory'))?.includes(`Bearer ${staging}`));
-    const { page: other } = await watchedPage();
+    const { page: other } = await watchedPage(browser());
     await other.goto(`${origin(service)}/docs`);
     assert.ok(!(await other.textContent('main'))?.includes(secret));
   },
@@ -121,7 +102,7 @@ test(
 
 test('a chosen language holds for every sample, and does not move what is read', needsBrowser, async () => {
   // Samples stand between the texts there, so their heights count.
-  const { page } = await watchedPage({ viewport: PHONE });
+  const { page } = await watchedPage(browser(), { viewport: PHONE });
   await page.goto(`${origin(service)}/docs/reference`);
   await page.locator('#placeOrder .tabs').scrollIntoViewIfNeeded();
   const top = () => page.evaluate('document.querySelector("#placeOrder .tabs").getBoundingClientRect().top');
@@ -137,7 +118,7 @@ test('a chosen language holds for every sample, and does not move what is read',
 });
 
 test('without scripts everything can be read, and nothing is shown that would not work', needsBrowser, async () => {
-  const { page } = await watchedPage({ javaScriptEnabled: false });
+  const { page } = await watchedPage(browser(), { javaScriptEnabled: false });
   await page.goto(`${origin(service)}/docs/reference`);
   assert.ok(await page.isVisible('#createCategory [data-language="sh"]'));
   await page.check('#createCategory [value="py"]', { force: true });
@@ -151,7 +132,7 @@ test('without scripts everything can be read, and nothing is shown that would no
 });
 
 test('an open page follows a changed hash, to an operation, a field or an error', needsBrowser, async () => {
-  const { page } = await watchedPage();
+  const { page } = await watchedPage(browser());
   const inView = (id: string) => {
     const top = `document.getElementById(${JSON.stringify(id)}).getBoundingClientRect().top`;
     return page.waitForFunction(`${top} >= 0 && ${top} < 200`);
@@ -173,7 +154,7 @@ test('an open page follows a changed hash, to an operation, a field or an error'
 });
 
 test('the search finds pages, operations, fields and errors', needsBrowser, async () => {
-  const { page } = await watchedPage();
+  const { page } = await watchedPage(browser());
   await page.goto(`${origin(service)}/docs/limits`);
   const isFirst = async (words: string, path: string) => {
     await page.fill('#ui-search', words);
@@ -205,7 +186,7 @@ test('the search finds pages, operations, fields and errors', needsBrowser, asyn
 });
 
 test('the reference marks what is beta or deprecated, and when it ends', needsBrowser, async () => {
-  const { page } = await watchedPage();
+  const { page } = await watchedPage(browser());
   await page.goto(`${origin(service)}/docs/reference`);
   const badges = (id: string) => page.locator(`#${id} .badge`).allTextContents();
   assert.deepEqual(await badges('updateInventory'), ['beta']);
@@ -214,33 +195,13 @@ test('the reference marks what is beta or deprecated, and when it ends', needsBr
   assert.deepEqual(await badges('listCategories'), []);
 });
 
-for (const [colorScheme, size, rules] of [
-  ['light', DESKTOP, []],
-  ['light', PHONE, ABOUT_WIDTH],
-  ['dark', DESKTOP, ABOUT_COLOURS],
-] as const) {
-  const where = `${colorScheme}-${size.width}`;
-  test(`every page is accessible and shows everything that it holds, ${where}`, needsBrowser, async () => {
-    const { secret } = await service.issue();
-    const { page, complaints } = await watchedPage({ colorScheme, viewport: size });
-    for (const name of PAGES) {
-      await page.goto(`${origin(service)}/docs${name && '/'}${name}`);
-      if (name === 'reference') {
-        await page.fill('.key input', secret);
-        assert.equal((await tryOut(page, 'createCategory')).status, '201');
-      }
-      await draw(page, `docs-${name || 'guide'}-${where}`);
-      assert.deepEqual(await faults(page, ...rules), [], name);
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), size.width, `${name} is too wide`);
-      assert.deepEqual(await page.evaluate(CUT), [], name);
-    }
-    assert.deepEqual(complaints, []);
-  });
-}
+test('every page is accessible and shows everything that it holds, and the first one in the dark', needsBrowser, () =>
+  assertLegible(browser(), service, { isDark: (name) => name === '' }),
+);
 
 test('on a phone the open menu is accessible, in the light and in the dark', needsBrowser, async () => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const { page } = await watchedPage({ colorScheme, viewport: PHONE });
+    const { page } = await watchedPage(browser(), { colorScheme, viewport: PHONE });
     await page.goto(`${origin(service)}/docs/limits`);
     await page.click('.menu');
     assert.deepEqual(await faults(page, ...(colorScheme === 'dark' ? ABOUT_COLOURS : [])), [], colorScheme);
@@ -287,55 +248,6 @@ test(
     }
   },
 );
-
-interface WatchedPage {
-  readonly page: Page;
-  /** Every address that the page asked for. */
-  readonly requests: string[];
-  /** Errors and warnings on the console, violations of the policy among them, and exceptions. */
-  readonly complaints: string[];
-}
-
-async function watchedPage(options: BrowserContextOptions = {}): Promise<WatchedPage> {
-  const page = await browser().newPage({ viewport: DESKTOP, ...options });
-  const requests: string[] = [];
-  const complaints: string[] = [];
-  page.on('request', (request) => {
-    if (!request.url().startsWith('data:')) requests.push(request.url());
-  });
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-  });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  return { page, requests, complaints };
-}
-
-/** Elements, other than form fields, that hold more than they show. */
-const CUT = `[...document.querySelectorAll('main *, .side *')]
-  .filter((each) => each.checkVisibility() && !each.closest('.unseen') && !/^(INPUT|SELECT|TEXTAREA|METER)$/.test(each.tagName))
-  .filter((each) => each.clientWidth > 0 && each.scrollWidth > each.clientWidth + 1)
-  .map((each) => each.outerHTML.slice(0, 100))`;
-
-/** Opens an operation's form, sends it as it is, and reads what is shown of the answer. */
-async function tryOut(page: Page, id: string) {
-  const form = page.locator(`#try-${id}`);
-  if (!(await form.locator('form').isVisible())) await form.locator('> summary').click();
-  // The last outcome stays until the next one is there.
-  await form.locator('.outcome h4').evaluateAll((all) => {
-    for (const each of all) each.classList.add('last');
-  });
-  const answered = page.waitForResponse((response) => new URL(response.url()).pathname.startsWith('/v1/'));
-  await form.locator('button[type="submit"]').click();
-  const status = String((await answered).status());
-  await form.locator(`.outcome h4:not(.last):has-text("${status}")`).waitFor();
-  const texts = async (selector: string) => (await form.locator(selector).allTextContents()).join('\n');
-  return {
-    status,
-    body: await texts('.outcome > .sample pre'),
-    gauges: await texts('.outcome .gauges'),
-    folded: await texts('.outcome details pre'),
-  };
-}
 
 /** A call made by a script of the page that is open. */
 function callFrom(page: Page, url: string, secret: string, body?: object) {
