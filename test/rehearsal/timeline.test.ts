@@ -107,9 +107,9 @@ test('the pages are accessible and fit a phone', needsBrowser, async () => {
   await using browsing = await browseSignedIn(browser(), service);
   const { page, complaints } = browsing;
   for (const [name, path] of Object.entries({ list: '', form: '/new', report: '/report', timeline: `/${key.id}` })) {
+    await page.goto(`${service.operatorUrl}/console/rehearsals${path}`);
     for (const size of [DESKTOP, PHONE]) {
       await page.setViewportSize(size);
-      await page.goto(`${service.operatorUrl}/console/rehearsals${path}`);
       await draw(page, `rehearsals-${name}-${size.width}`);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), size.width, `${name} is too wide`);
       assert.deepEqual(await faults(page), [], name);
