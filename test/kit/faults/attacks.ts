@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { type MannerName, soakBesideHostile } from './hostile.ts';
+
+const MEMORY_BYTES_MAX = 400_000_000;
+const SECONDS = 4;
+
+/** Attacks on a service with little memory: it stays up, within its bounds, and serves another key. */
+export const ATTACKS: readonly (readonly [what: string, manner: MannerName])[] = [
+  ['pipelined requests of 990 headers behind unread answers, without a key', 'heads'],
+  ['heads of 990 headers that are never finished', 'halfHeads'],
+  ['packets of thousands of the smallest requests', 'tiny'],
+  ['bodies in chunks of one byte', 'chunks'],
+  ['headers that took the square of their length to read', 'spaces'],
+];
+
+/** Asserts that a service endures some attacks at once. */
+export async function assertEndured(manners: readonly MannerName[], t: TestContext): Promise<void> {
+  const figures = await soakBesideHostile({ seconds: SECONDS, manners });
+  t.diagnostic(JSON.stringify(figures));
+  assert.equal(figures.unexplained, 0);
+  assert.ok(figures.memoryBytesMax < MEMORY_BYTES_MAX, `${figures.memoryBytesMax} bytes`);
+}
