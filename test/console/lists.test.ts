@@ -44,6 +44,11 @@ test('keys are found by name, owner, id and prefix, filtered, sorted and paged',
     'key 1',
     'key 0',
   ]);
+  assert.doesNotMatch(first, /rel="prev"/);
+  const second = await operator.page('/keys?q=key&page=2');
+  assert.match(second, /51 to 59 of 59 keys/);
+  assert.match(second, /rel="prev" href="\/console\/keys\?q=key"/);
+  assert.equal(nextOf(second), '');
   assert.deepEqual(await shown('/keys?q=KEY+17'), ['key 17']);
   for (const text of [ending.key.id, ending.key.prefix, 'US_7&state=active']) {
     assert.deepEqual(await shown(`/keys?q=${text}`), ['ending']);

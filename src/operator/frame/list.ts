@@ -1,7 +1,6 @@
 import { type Html, html } from '../../http/html.ts';
-import { count } from './element.ts';
 
-/** Parts that lists have in common: filters, columns that become cards on a phone, numbered pages. */
+/** Parts that lists have in common: filters, columns that become cards on a phone. */
 
 /** The parameters of a list, in the address of each of its pages. */
 export type ListQuery = Readonly<Record<string, string | undefined>>;
@@ -90,37 +89,6 @@ export function choiceLinks({ path, query, name, label, options, chosen }: Choic
     return html`<li><a href="/console${address}#${name}-links"${value === chosen ? html` aria-current="true"` : ''}>${text}</a></li>`;
   });
   return html`<nav class="ranges" id="${name}-links" aria-label="${label}"><ul>${links}</ul></nav>`;
-}
-
-interface NumberedPages {
-  readonly path: string;
-  readonly query: ListQuery;
-  readonly page: number;
-  readonly pages: number;
-}
-
-/** The number of page numbers on either side of the current one. */
-const NEIGHBOURS = 1;
-
-/** Links to the pages of a list by number, and a form that jumps to one; empty for a single page. */
-export function numberedPages({ path, query, page, pages }: NumberedPages): Html {
-  if (pages <= 1) return html``;
-  const address = (to: number) => `/console${addressOf(path, { ...query, page: to > 1 ? `${to}` : '' })}`;
-  const numbers = Array.from({ length: pages }, (_, index) => index + 1).filter(
-    (number) => number === 1 || number === pages || Math.abs(number - page) <= NEIGHBOURS,
-  );
-  const links = numbers.map((number, index) => {
-    const gap = number > (numbers[index - 1] ?? 0) + 1 ? html`<li class="soft" aria-hidden="true">…</li>` : '';
-    const current = number === page ? html` aria-current="page"` : '';
-    return html`${gap}<li><a href="${address(number)}" aria-label="Page ${count(number)}"${current}>${count(number)}</a></li>`;
-  });
-  const step = (to: number, rel: string, text: string) =>
-    to < 1 || to > pages ? '' : html`<a class="button" rel="${rel}" href="${address(to)}">${text}</a>`;
-  const kept = Object.entries(query).map(([name, value]) =>
-    value ? html`<input type="hidden" name="${name}" value="${value}">` : '',
-  );
-  return html`<nav class="pages" aria-label="Pages">${step(page - 1, 'prev', 'Back')}<ul>${links}</ul>${step(page + 1, 'next', 'Next')}
-<form action="/console${path}">${kept}<label for="page">Go to page</label><input id="page" name="page" inputmode="numeric" pattern="[0-9]{1,9}" required value="${page}" autocomplete="off"><button>Go</button></form></nav>`;
 }
 
 /** A link that downloads a list as CSV: all of it that the filters select. */

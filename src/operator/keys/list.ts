@@ -14,19 +14,9 @@ import {
   SEARCH_CHARACTERS_MAX,
   searchText,
 } from '../frame/context.ts';
-import { count, counted, empty, foreign, moment, onlyFor, post, secretBox, utcDay } from '../frame/element.ts';
+import { count, counted, empty, foreign, moment, onlyFor, pager, post, secretBox, utcDay } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import {
-  ANY,
-  addressOf,
-  cardTable,
-  choiceField,
-  csvLink,
-  filters,
-  type ListQuery,
-  numberedPages,
-  textField,
-} from '../frame/list.ts';
+import { ANY, addressOf, cardTable, choiceField, csvLink, filters, type ListQuery, textField } from '../frame/list.ts';
 import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { ownerLink } from '../usage/sums.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
@@ -95,10 +85,11 @@ async function listKeys(context: ConsoleContext): Promise<Answer> {
   });
   const { sort: _, ...filter } = wanted.query;
   const isFiltered = Object.values(filter).some(Boolean);
-  const pages = Math.ceil(found / KEYS_PER_PAGE);
-  const listed = html`<div class="heading"><p class="soft">${count(offset + 1)} to ${count(offset + keys.length)} of ${counted(found, 'key')}</p>${csvLink('/keys/export', filter)}</div>
+  const at = (to: number) => addressOf('/keys', { ...wanted.query, page: to > 1 ? `${to}` : '' });
+  const end = offset + keys.length;
+  const listed = html`<div class="heading"><p class="soft">${count(offset + 1)} to ${count(end)} of ${counted(found, 'key')}</p>${csvLink('/keys/export', filter)}</div>
 ${cardTable('Keys', columnsFor(wanted), await keyRows(context, keys))}
-${numberedPages({ path: '/keys', query: wanted.query, page: number, pages })}`;
+${pager(number > 1 ? at(number - 1) : undefined, end < found ? at(number + 1) : undefined)}`;
   const content = html`<div class="heading"><h1>Keys</h1>${onlyFor(context, 'keys', html`<a class="button primary" href="/console/keys/new">New key</a>`)}</div>
 ${found > 0 || isFiltered ? filterForm(wanted, isFiltered) : ''}
 ${keys.length === 0 ? noKeys(context, { isFiltered, found }) : listed}`;
