@@ -64,10 +64,14 @@ test('there is no route at another address, with an empty parameter, or with a f
   assert.deepEqual(route('/v1/pets/7%00'), NOTHING, 'PostgreSQL stores no NUL');
 });
 
-test('a path that is not there has the collection that it most probably means', () => {
+test('a path that is not there is told the one that it most probably means', () => {
   for (const [path, near] of [
     ['/orders', '/store/orders'],
-    ['/orders/7', '/store/orders'],
+    ['/orders/7', '/store/orders/7'],
+    ['/pets/7/', '/pets/7'],
+    ['/pets/7/orders', '/store/orders'],
+    ['/categories/dogs/', '/categories'],
+    ['/rate_limits/7', '/rate_limit'],
     ['/store/order', '/store/orders'],
     ['/store/inventory', '/inventory'],
     ['/category', '/categories'],

@@ -114,13 +114,18 @@ interface Route<O = unknown> {
 
 type Routed = Pick<Described, 'method' | 'path'>;
 
-/** The collection that a path below the base most probably means, such as `/store/orders` for `/orders/7`. */
+/** The path that one below the base most probably means, such as `/store/orders/7` for `/orders/7`. */
 function nearestPath(path: string, operations: readonly Routed[]): string | undefined {
+  const paths = operations.map((operation) => operation.path);
   const collections = new Map(
-    operations.filter((each) => !each.path.includes('{')).map((each) => [each.path.replace(/^.*\//, ''), each.path]),
+    paths.filter((each) => !each.includes('{')).map((each) => [each.replace(/^.*\//, ''), each]),
   );
-  const names = path.split('/').map((segment) => nearest(segment, [...collections.keys()]));
-  return collections.get(names.find((name) => name !== undefined) ?? '');
+  const segments = path.split('/');
+  const names = segments.map((segment) => nearest(segment, [...collections.keys()]));
+  const at = names.findLastIndex((name) => name !== undefined);
+  const near = collections.get(names[at] ?? '');
+  const id = /^\d+$/.exec(segments[at + 1] ?? '');
+  return id && paths.some((each) => each.startsWith(`${near}/{`)) ? `${near}/${id}` : near;
 }
 
 /** Creates a router for paths below a base. A path is one route for all methods, which distinguishes 405 from 404. */
