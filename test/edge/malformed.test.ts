@@ -1,4 +1,7 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { AUTHORIZATION, describeCorpus, get, HOST, post, type Row, request } from '../kit/edge/corpus.ts';
+import { json, testService } from '../kit/service.ts';
 
 const BODY = '{"name":"Dog"}';
 const SIZE = BODY.length.toString(16);
@@ -328,3 +331,9 @@ describeCorpus('request lines', requestLines);
 describeCorpus('methods', methods);
 describeCorpus('targets', targets);
 describeCorpus('headers', headers);
+
+test('a script that says patch to fetch, which sends it as it is, is told of capitals', async () => {
+  await using service = await testService();
+  const { message } = await json<{ message: string }>(fetch(`${service.url}/pets/1`, { method: 'patch' }));
+  assert.equal(message, 'The method is not supported; methods are in capitals, such as PATCH');
+});

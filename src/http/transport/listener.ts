@@ -251,7 +251,7 @@ function unreadable(error: ParserError): CatalogError {
   // Methods of other protocols that the parser knows.
   const isForeign = code === 'HPE_INVALID_CONSTANT' && reason === 'Invalid method for HTTP/x.x request';
   if (isForeign || (code === 'HPE_INVALID_METHOD' && startsWithToken(error))) {
-    return new CatalogError('not_implemented', 'The method is not supported');
+    return new CatalogError('not_implemented', 'The method is not supported; methods are in capitals, such as PATCH');
   }
   return new CatalogError('malformed_request', 'The request is not valid HTTP');
 }
