@@ -88,6 +88,18 @@ test('a file that cannot be parsed is reported with the line of the error', asyn
   assert.match((await readText('name\n"Dog\n', 'csv')).mistakes[0]?.message ?? '', /^A quote is not closed/);
 });
 
+test('a mistyped column is refused before its texts are lost, any other one is ignored', async () => {
+  for (const column of ['descripton', 'Description', 'desciption ']) {
+    const { categories, mistakes } = await readText(`name,${column}\nDog,Loyal\n`, 'csv');
+    const message = `The header has the column ${JSON.stringify(column)}; did you mean description?`;
+    assert.deepEqual([categories, mistakes], [[], [{ line: 1, message }]]);
+  }
+  const others = await readText('id,name,colour\n7,Dog,brown\n', 'csv');
+  assert.deepEqual(others, { categories: [{ name: 'Dog' }], mistakes: [] });
+  const both = await readText('name,description,Description\nDog,Loyal,x\n', 'csv');
+  assert.deepEqual(both.categories, [{ name: 'Dog', description: 'Loyal' }]);
+});
+
 test('a foreign file is read only as far as needed to reject it', async () => {
   const many = 20_000;
   const files = {

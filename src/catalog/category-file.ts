@@ -4,6 +4,7 @@ import { stringify } from 'csv-stringify/sync';
 import { Category, type NewCategory, newCategory } from './category.ts';
 import { CatalogError } from './error.ts';
 import { asText, fromText } from './operator/csv.ts';
+import { nearest, quote } from './validate.ts';
 
 export const FILE_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
@@ -63,8 +64,9 @@ export function formatOf(fileName: string): FileFormat | undefined {
 
 /**
  * Reads categories from a file in UTF-8: a JSON array, a JSON object per line, or CSV with the columns `name` and
- * `description`. Ignores ids and other members: an import assigns new ids. Yields to the event loop after every
- * 64 KiB, however hostile the file. Throws `validation_failed` if it is not UTF-8.
+ * `description`. Ignores ids and other members: an import assigns new ids. Refuses a column that is nearly
+ * `description`. Yields to the event loop after every 64 KiB, however hostile the file. Throws `validation_failed` if
+ * it is not UTF-8.
  */
 export async function readCategories(file: Uint8Array, format: FileFormat): Promise<ReadCategories> {
   if (!isUtf8(file)) throw new CatalogError('validation_failed', 'The file is not UTF-8 text; save it as UTF-8');
@@ -199,6 +201,9 @@ function* csvRecords(bytes: Buffer, cursor: Cursor): Generator<Found> {
       header = row.map(({ text }) => text);
       if (!header.includes('name'))
         return yield { line, message: 'The header has no column `name`; write `name,description`' };
+      const odd = header.includes('description') ? undefined : header.find((name) => nearest(name, ['description']));
+      if (odd !== undefined)
+        return yield { line, message: `The header has the column ${quote(odd)}; did you mean description?` };
     } else if (row.length !== header.length) {
       yield { line, message: `The row has another number of cells (${row.length}) than the header (${header.length})` };
     } else yield { line, value: Object.fromEntries(row.map((cell, index) => [header?.[index], cellValue(cell)])) };
