@@ -34,7 +34,7 @@ function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
   const [actor, target, text] = ['actor', 'target', 'q'].map((name) => searchText(query, name));
   const action = AUDIT_ACTIONS.find((each) => each === query.get('action'));
   const address: ListQuery = { since: span === DEFAULT_SPAN ? '' : span.value, q: text, actor, action, target };
-  const filter: Omit<AuditQuery, 'limit'> = {
+  const filter: Omit<AuditQuery, 'limit' | 'before' | 'after'> = {
     since: Math.max(0, now - span.seconds),
     ...(actor && { actor }),
     ...(action && { action }),

@@ -50,10 +50,10 @@ export async function keysCsv(
 /** The entries of the audit that a query selects as CSV, newest first. */
 export async function auditCsv(
   { storage }: { storage: Pick<Storage, 'audit'> },
-  query: Omit<AuditQuery, 'limit'>,
+  query: Omit<AuditQuery, 'limit' | 'before' | 'after'>,
 ): Promise<string> {
   const parts = [headerOf(AUDIT_COLUMNS)];
-  for (let before = query.before; ; ) {
+  for (let before: number | undefined; ; ) {
     const entries = await storage.audit.list({
       ...query,
       limit: ROWS_AT_ONCE,
