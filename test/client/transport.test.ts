@@ -76,6 +76,20 @@ test('where there is no environment, as in browsers, the key is missing', () => 
 test('the key is masked where a failure quotes it', async () => {
   const failure = await failureBy(new TypeError('sent Bearer secret'));
   assert.equal(failure.message, 'getCategory: sent Bearer [API key]');
+  const { cause } = await failureBy(Object.assign(new Error('x'), { code: 'no-secret' }));
+  assert.deepEqual(Object.getOwnPropertyDescriptor(cause, 'code')?.value, 'no-[API key]');
+});
+
+test('the pages of any list are as long as is asked for, and else as long as possible', async () => {
+  const { catalog, sent } = bench();
+  for (const list of [catalog.categories, catalog.pets, catalog.orders, catalog.inventory]) {
+    void list.pages({ limit: 7 }).next();
+    void list.pages().next();
+    await settled();
+    for (const each of sent.slice(-2)) await each.answer(Response.json([]));
+  }
+  const limits = sent.map(({ url }) => new URL(url).searchParams.get('limit'));
+  assert.deepEqual(limits, ['7', '1000', '7', '100', '7', '100', '7', '100']);
 });
 
 test('an operation that is going away is told to the console', async (t) => {
