@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
-import { turnTime } from '../../src/rehearsal/clock-turns.ts';
+import { isTaken, turnTime } from '../../src/rehearsal/clock-turns.ts';
 import { openRehearsal } from '../../src/rehearsal/rehearsal.ts';
 import { TurnedTime } from '../../src/rehearsal/turned-time.ts';
 import { startService } from '../../src/service.ts';
@@ -246,6 +246,8 @@ test('a turn that comes while the service starts is taken', async () => {
   const parts = { storage, limiter, rehearsal, time: turned, events };
   await using _service = await startService(config, { ...parts, metrics: createMetrics() });
   assert.equal(turned.shown.turnedBy, HOUR);
+  const taken = await Promise.all([HOUR - 1, HOUR, HOUR + 1].map((by) => isTaken(storage.transactions, by)));
+  assert.deepEqual(taken, [true, true, false], 'the service may have gone further');
 });
 
 test('the contract of the operator API has the clock in rehearsal, and the committed one does not', async () => {

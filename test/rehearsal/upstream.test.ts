@@ -59,6 +59,7 @@ test('an ok is the upstream’s own answer, with what a proxy must change and no
     seen = incoming;
     response.writeHead(201, [
       ['Location', `${upstream.url}/api/pets/7?a=b`],
+      ['Content-Location', `${upstream.url}/api/pets/7`],
       ['Link', `<${upstream.url}/api/pets?page=2>; rel="next", <https://other.example/>; rel="help"`],
       ['Set-Cookie', 'a=1'],
       ['Set-Cookie', 'b=2'],
@@ -77,6 +78,7 @@ test('an ok is the upstream’s own answer, with what a proxy must change and no
   assert.equal(await text(answer), 'made');
   const { origin } = new URL(proxy.url);
   assert.deepEqual([answer.statusCode, answer.headers.location], [201, `${origin}/api/pets/7?a=b`]);
+  assert.equal(answer.headers['content-location'], `${origin}/api/pets/7`);
   assert.equal(answer.headers.link, `<${origin}/api/pets?page=2>; rel="next", <https://other.example/>; rel="help"`);
   assert.deepEqual(
     [answer.headers['set-cookie'], answer.headers['x-own'], answer.headers.etag],
@@ -175,7 +177,7 @@ test('an upstream that does not answer is 502, spends no step, and tells nothing
     if (count === 1) incoming.socket.destroy();
     else json(response, {});
   });
-  const report = await rehearsed({ upstream: upstream.url, script: 'error*3,ok' }, async (url) => {
+  const report = await rehearsed({ upstream: upstream.url, script: 'error*3,ok*2' }, async (url) => {
     for (let call = 0; call < 3; call += 1) assert.equal((await fetch(url)).status, 500);
     const none = await fetch(url);
     assert.deepEqual([none.status, ((await none.json()) as { code: string }).code], [502, 'bad_gateway']);
@@ -184,7 +186,7 @@ test('an upstream that does not answer is 502, spends no step, and tells nothing
   assert.equal(report.reached, 4);
   assert.match(
     report.failure ?? '',
-    /^The upstream http:\/\/127\.0\.0\.1:\d+ did not answer one request under error\*3,ok$/,
+    /^The upstream http:\/\/127\.0\.0\.1:\d+ did not answer one request under error\*3,ok\*2$/,
   );
   assert.equal(verdicts(report), '');
 });
@@ -328,9 +330,12 @@ test('an upstream outside private networks, and an address that is none, are ref
     ['ftp://127.0.0.1/', /--upstream is "ftp:/],
     ['http://127.0.0.1/?a', /write a base address/],
     ['http://no-such-host.invalid/', /The upstream cannot be found/],
+    ['http://172.32.0.1/', /is at 172\.32\.0\.1, which is no private address/],
   ] as const) {
     await assert.rejects(openProxy({ upstream, script: 'ok' }), message);
   }
+  const own = ['10.255.0.1', '172.31.255.255', '192.168.255.1', '169.254.1.1', '127.255.0.1', '[::1]', '[fdff::1]'];
+  for (const host of own) await openProxy({ upstream: `http://${host}/`, script: 'ok' }).then((proxy) => proxy.end());
   await using far = await openProxy({ upstream: 'http://192.0.2.1/', script: 'ok', isRemote: true });
   assert.ok(far.url);
 });

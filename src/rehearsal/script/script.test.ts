@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Progress } from './progress.ts';
 import { parseScript, stepText } from './script.ts';
+import { dateIn } from './script-time.ts';
 
 test('a script is its steps, each as often as it says, and white space around them is nothing', () => {
   const steps = parseScript('ok, limit:2 ,lost*3,slow:60,grease,unavailable:1*2,revoked');
@@ -27,6 +28,11 @@ test('a limit holds for its seconds, and until the whole second that a date can 
     assert.equal(progress.look(1_000 + heldMs - 101)?.isEarly, true);
     assert.equal(progress.look(1_000 + heldMs - 100)?.isEarly, undefined, 'what is left is tolerated');
   }
+});
+
+test('a date is that of the nearest second, whatever was rounded before', () => {
+  const time = { unixMs: () => 1_400.4 } as Parameters<typeof dateIn>[1];
+  for (const ms of [1_599, 1_600]) assert.equal(dateIn(ms, time), 'Thu, 01 Jan 1970 00:00:03 GMT');
 });
 
 test('a step that could not be played is given back, unless a later one was taken', () => {
