@@ -72,7 +72,7 @@ test('a database is opened with a log, full syncs and foreign keys, and waits fo
   using place = openPlace();
   const { connection, pragma } = place;
   const settings = () => ['journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout'].map(pragma);
-  assert.deepEqual(settings(), ['wal', 2, 1, 5_000]);
+  assert.deepEqual([...settings(), pragma('journal_size_limit')], ['wal', 2, 1, 5_000, 64 * 1024 * 1024]);
   connection.waitNoMore();
   assert.deepEqual(settings(), ['wal', 2, 1, 0]);
   assert.equal(connection.isTransaction, false);

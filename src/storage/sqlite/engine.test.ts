@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
+import sql from 'sql-template-tag';
 import { manualClock, untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { insert, onSqlite } from '../../../test/kit/storage/bench.ts';
 import { engineContract } from '../../../test/kit/storage-contract.ts';
 import type { Change } from '../../catalog/storage.ts';
+import type { Connection } from '../engine.ts';
 import { openStorage } from '../open.ts';
+import { openSqlite } from './engine.ts';
 
 engineContract(onSqlite);
 
@@ -102,4 +106,24 @@ test('reads are answered while an import runs, as of before it, and after it as 
     [0, false],
     [10_000, true],
   ]);
+});
+
+test('after a large transaction that failed the log is moved into the file as before, and gone at the end', async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'test.db');
+  const engine = await openSqlite(file);
+  const pages = async (on: Connection) =>
+    (await on.all<{ wal_autocheckpoint: number }>(sql`PRAGMA wal_autocheckpoint`))[0]?.wal_autocheckpoint;
+  const large = engine.db.transaction(async (trx) => {
+    engine.startLarge?.();
+    await trx.run(sql`create table large as select zeroblob(9000000) as content`);
+    await engine.finishLarge(trx);
+    assert.equal(await pages(trx), 0);
+    throw new Error('wanted');
+  });
+  await assert.rejects(large, { message: 'wanted' });
+  assert.equal(await pages(engine.db), 1_000);
+  assert.equal(existsSync(`${file}-wal`), true);
+  await engine.db.close();
+  assert.equal(existsSync(`${file}-wal`), false);
 });

@@ -174,6 +174,8 @@ export function keysContract(check: Check): void {
     assert.deepEqual(entries[2]?.before, { plan: 'free', limits: PLANS.free, expiresAt: null });
     assert.deepEqual(entries[2]?.after, { plan: 'pro', limits: PLANS.pro, expiresAt: NOW + 9 });
     assert.ok(!JSON.stringify(entries).includes(secret));
+    const since = (at: number) => storage.audit.list({ since: at, limit: 9, target: key.id });
+    assert.deepEqual([await since(NOW + 2), await since(NOW + 3)], [entries.slice(0, 1), []]);
     const ids = entries.map(({ id }) => id);
     assert.deepEqual(await storage.audit.list({ since: 0, limit: 2, before: ids[1] ?? 0 }), entries.slice(2));
     const [, lift, update] = entries;

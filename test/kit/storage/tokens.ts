@@ -11,6 +11,8 @@ export function tokensContract(check: Check): void {
   check('a token is found by its hash until it is revoked, and the audit tells of both', async (bench) => {
     const context = { storage: bench.storage, now: NOW, by: OPERATOR };
     const { token, secret } = await issueToken(context, { name: 'billing', role: 'keys', expiresAt: NOW + 60 });
+    const over = issueToken(context, { name: 'over', role: 'keys', expiresAt: NOW });
+    await assert.rejects(over, { message: 'The expiry of a token must be in the future' });
     await bench.reopen();
     const { storage } = bench;
     assert.deepEqual(await storage.tokens.find(hashSecret(secret)), token);

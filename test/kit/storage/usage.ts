@@ -173,6 +173,11 @@ export function usageContract(check: Check): void {
       ]);
       assert.deepEqual((await most(period, 'refused'))[0], ['key_7', null, null, 1, 32]);
       assert.deepEqual((await most(period, 'errors'))[0], ['key_9', null, null, 4, 4]);
+      const equal = await storage.usage.most({ period, since: NOW, group: 'key', sort: 'requests', limit: 3 });
+      assert.deepEqual(
+        equal.map(({ id }) => id),
+        [key.id, 'key_0', 'key_1'],
+      );
       const owners = await most(period, 'requests', 'owner');
       assert.deepEqual(owners, [
         ['', null, null, 2_103, 4_232],
