@@ -91,6 +91,10 @@ test('a change keeps the limits that its plan goes with, and passes the rules fo
     'categories:read',
     'pets:read',
   ]);
+  const { key: free } = newApiKey({ name: 'x', environment: 'production', plan: 'free' }, 1);
+  assert.throws(() => checkedChanges(free, { plan: 'enterprise' }, 2), {
+    message: /^The enterprise plan needs limits/,
+  });
   const wrong = [{ name: ' ' }, { expiresAt: 2 }, { scopes: [] }, { plan: 'free', limits: own }] as const;
   for (const changes of wrong) assert.throws(() => checkedChanges(key, changes, 2), { code: 'validation_failed' });
   assert.deepEqual(checkedChanges({ ...key, expiresAt: 2 }, { expiresAt: 2 }, 3), { expiresAt: 2 }, 'it stays');

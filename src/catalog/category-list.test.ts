@@ -132,6 +132,7 @@ test('a category that is renamed before it was read is shown only behind all sma
   await list.change([{ id: 3, category: renamed }]);
   assert.equal(bodyOf(list), JSON.stringify(stored.slice(0, 1)));
   assert.deepEqual(list.page({ after: 1, limit: 9 }), { body: '[]', moreAfter: undefined });
+  assert.equal(list.page({ after: 0, limit: 1 }).moreAfter, undefined, 'a full page may be the last');
   await list.catchUp(async (after) => [...stored.slice(0, 2), renamed].filter(({ id }) => id > after));
   assert.equal(bodyOf(list), JSON.stringify([...stored.slice(0, 2), renamed]));
 });
