@@ -18,6 +18,13 @@ for (const [check, body, message] of [
   [newOrder, { petId: 1, quantity: null }, 'quantity is null; send a whole number from 1 to 1,000'],
   [newOrder, { petId: 0, quantity: 1 }, 'petId is 0; send a whole number from 1'],
   [newOrder, { quantity: 1 }, 'petId is missing; add it to the body'],
+  [newOrder, {}, 'petId and quantity are missing; add them to the body'],
+  [newOrder, { pet: 1, qty: 1 }, 'petId and quantity are missing; "pet" is no member of the body, did you mean petId?'],
+  [
+    newOrder,
+    { petId: 1, quantity: 1, shipDate: 4_102_444_800 },
+    'shipDate is 4102444800; send a string such as 2099-12-31T12:00:00Z',
+  ],
   [
     newOrder,
     { petId: 1, quantity: 1, shipDate: 'soon' },
@@ -49,6 +56,7 @@ for (const [check, body, message] of [
     { name, category_id: 1 },
     'categoryId is missing; "category_id" is no member of the body, did you mean categoryId?',
   ],
+  [newPet, { stauts: 'sold' }, 'name and categoryId are missing; add them to the body'],
   [newPet, { name, stauts: 'sold' }, 'categoryId is missing; add it to the body'],
   [
     newQuantity,

@@ -72,10 +72,13 @@ function explain(error: ErrorObject): string {
   }
 }
 
-function missingMember({ params, data, parentSchema }: ErrorObject, field: string): string {
-  const name = `${field ? `${field}.` : ''}${params.missingProperty}`;
-  const known = Object.keys(parentSchema?.properties ?? {});
-  return `${name} is missing; ${mistyped(data as object, known, [params.missingProperty]) ?? 'add it to the body'}`;
+function missingMember({ data, parentSchema }: ErrorObject, field: string): string {
+  const { required, properties = {} } = parentSchema as { required: readonly string[]; properties?: object };
+  const missing = required.filter((name) => (data as Record<string, unknown>)[name] === undefined);
+  const names = missing.map((name) => (field ? `${field}.${name}` : name)).join(' and ');
+  const [verb, them] = missing.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const advice = mistyped(data as object, Object.keys(properties), missing) ?? `add ${them} to the body`;
+  return `${names} ${verb} missing; ${advice}`;
 }
 
 /** Asks about the first unknown member of a body that is near one of those meant; undefined if none is. */
@@ -97,10 +100,11 @@ function unknownMember({ params, parentSchema }: ErrorObject, field: string): st
 
 /** The values that a schema admits, in words; the same for every rule of it that may be broken. */
 function wanted(schema: Bounds, type: string): string {
-  const { enum: values, minimum, maximum, minLength = 0, maxLength } = schema;
+  const { enum: values, minimum, maximum, minLength = 0, maxLength, example } = schema;
   if (values) return `one of ${values.join(', ')}`;
   if (minimum !== undefined) return wholeNumber(minimum, maximum);
   if (maxLength !== undefined) return `a string of ${minLength} to ${inWords(maxLength)} characters`;
+  if (type === 'string' && example) return `a string such as ${example}`;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
@@ -110,6 +114,7 @@ interface Bounds {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly example?: unknown;
 }
 
 /** A whole number within bounds, in words; the largest exact integer goes without saying. */
