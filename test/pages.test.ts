@@ -246,6 +246,12 @@ test('the reference has each operation with its fields, bounds, scope and errors
     for (const code of errors) assert.ok(section.includes(`href="/docs/errors#${code}"`), `${id} lacks ${code}`);
     assert.equal(section.match(/<div data-language="\w+"><pre><code>[^<\s]*\S/g)?.length, 5, `${id} lacks samples`);
   }
+  const one = /<section id="getCategory"[\s\S]*?<\/section>/.exec(text)?.[0] ?? '';
+  assert.match(
+    one,
+    /<strong>200<\/strong>[\s\S]*id="getCategory\.response\.id"[\s\S]*<strong>304<\/strong>/,
+    'fields are of the 200',
+  );
   const name = /<li id="createCategory\.body\.name">[\s\S]*?<\/li>/.exec(text)?.[0] ?? '';
   assert.match(name, /string<\/span>.*required/);
   assert.match(name, /1 to 255 characters; at least one character that is not white space/);

@@ -89,8 +89,8 @@ function response({ id, success, conditional }: ReferenceOperation): Html {
   );
   return html`<h4>Response</h4>
 <p><strong>${status}</strong> ${ended(description)}${type}</p>
-${conditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-Match</code> holds the current <code>ETag</code>.</p>` : ''}
-${items.length + named.length > 0 ? html`<ul class="fields">${items}${named}</ul>` : ''}`;
+${items.length + named.length > 0 ? html`<ul class="fields">${items}${named}</ul>` : ''}
+${conditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-Match</code> holds the current <code>ETag</code>.</p>` : ''}`;
 }
 
 function errors(operation: ReferenceOperation, api: ReferenceApi): Html {
