@@ -51,7 +51,16 @@ test('text has a line for each group, failures of one cause together, and the re
     textOf(SUITE, { words }),
     /\n {2}BROKEN list\.all, .*\n1 kept, 2 broken, 1 untried, 1 not met of 5 rules$/s,
   );
-  assert.ok(textOf(SUITE, { style: COLOURED }).includes('\x1b[31mFAILED\x1b[39m list.all'));
+  const coloured = textOf(SUITE, { style: COLOURED });
+  assert.ok(coloured.includes('\x1b[31mFAILED\x1b[39m list.all'));
+  assert.ok(coloured.includes('\x1b[2m      a 1\x1b[22m\n'));
+});
+
+test('a sentence that several rules share is said once', () => {
+  const twice = SUITE.verdicts
+    .filter(({ id }) => id === 'list.all')
+    .flatMap((one) => [one, { ...one, id: 'list.too' }]);
+  assert.equal(textOf({ name: '', verdicts: twice }).match(/A list has all\./g)?.length, 1);
 });
 
 test('JUnit counts each kind, and escapes', () => {
@@ -59,6 +68,7 @@ test('JUnit counts each kind, and escapes', () => {
   assert.match(xml, /<testsuite name="http:\/\/a\/v1" tests="5" failures="2" errors="1" skipped="1">/);
   assert.match(xml, /name="list\.all"><failure message="one &lt;is> missing">A list has all\.\na 1<\/failure>/);
   assert.match(xml, /name="script"><error message="1 of 2">/);
+  assert.match(junitOf([{ name: '"a" & b', verdicts: [] }]), /<testsuite name="&quot;a&quot; &amp; b" /);
   assert.match(
     xml,
     /<testsuite name="b" tests="0" failures="0" errors="0" skipped="0">\n<\/testsuite>\n<\/testsuites>$/,
