@@ -8,6 +8,7 @@ const lateness = () => new Error('late');
 test('work within its time settles unchanged', async () => {
   assert.equal(await within(Promise.resolve(7), { ms: 60_000, lateness, time }), 7);
   await assert.rejects(within(Promise.reject(new Error('failed')), { ms: 60_000, lateness, time }), /failed/);
+  assert.ok(!process.getActiveResourcesInfo().includes('Timeout'), 'no timer outlives the work');
 });
 
 test('work that takes too long is not waited for', async () => {
