@@ -71,7 +71,8 @@ const TROUBLE: Record<string, Record<string, Series>> = {
   PetCatalogRedisDown: { [`pet_catalog_limiter_degraded{${AT}}`]: gauge(0, 1) },
   PetCatalogRedisLate: { [`pet_catalog_redis_deadlines_total{${AT}}`]: counter(0.01, 0.2) },
   PetCatalogGuessing: {
-    [`pet_catalog_failed_authentications_total{${AT},${PUBLIC},reason="invalid_api_key"}`]: counter(1, 11),
+    [`pet_catalog_failed_authentications_total{${AT},${PUBLIC},reason="invalid_api_key"}`]: counter(1, 6),
+    [`pet_catalog_failed_authentications_total{${AT},${OPERATOR},reason="invalid_token"}`]: counter(1, 5),
     [`pet_catalog_failed_authentications_total{${AT},${PUBLIC},reason="missing_api_key"}`]: counter(99, 99),
   },
   PetCatalogBans: { [`pet_catalog_bans_total{${AT},plan="pro"}`]: counter(0, 0.1) },
@@ -119,9 +120,39 @@ const ENDS_LATE: Record<string, number> = { PetCatalogRestarting: 300 };
 interface Rule {
   readonly alert: string;
   readonly for?: string;
+  readonly labels: { readonly severity: string };
 }
 const { groups } = parse(readFileSync(RULES, 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
+
+/** Whom each alert is for, and how long its trouble lasts before. */
+const TOLD: Record<string, string> = {
+  PetCatalogDown: 'page 1m',
+  PetCatalogErrors: 'page 2m',
+  PetCatalogSlow: 'ticket 5m',
+  PetCatalogStorageFailing: 'page 1m',
+  PetCatalogDamagedRows: 'page 0m',
+  PetCatalogWritesWaiting: 'page 1m',
+  PetCatalogCountsNotSaved: 'ticket 2m',
+  PetCatalogRedisDown: 'ticket 2m',
+  PetCatalogRedisLate: 'ticket 0m',
+  PetCatalogGuessing: 'ticket 5m',
+  PetCatalogBans: 'ticket 0m',
+  PetCatalogBusy: 'ticket 2m',
+  PetCatalogConnections: 'ticket 2m',
+  PetCatalogNoDescriptors: 'page 0m',
+  PetCatalogBackupOld: 'ticket 10m',
+  PetCatalogRestarting: 'ticket 0m',
+  PetCatalogNearlyFull: 'ticket 5m',
+  PetCatalogDiskLow: 'ticket 5m',
+  PetCatalogLogLarge: 'ticket 10m',
+  PetCatalogCertificate: 'ticket 5m',
+};
+
+test('an alert wakes whom it should, once its trouble has lasted', () => {
+  const told = rules.map(({ alert, labels, for: pending = '0m' }) => [alert, `${labels.severity} ${pending}`]);
+  assert.deepEqual(Object.fromEntries(told), TOLD);
+});
 
 /** Runs promtool over unit tests of the rules; returns what it complains of. */
 function complaints(...units: readonly object[]): string {

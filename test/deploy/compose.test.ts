@@ -26,6 +26,7 @@ interface Compose {
 interface Service {
   readonly image: string;
   readonly build?: { readonly context: string; readonly dockerfile: string };
+  readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
@@ -117,6 +118,19 @@ test('several instances have settings that the service takes, and count as many 
     assert.ok(new URL(redis?.url ?? '').hostname in scaled.services);
     assert.ok(new URL((database as { url: string }).url).hostname in scaled.services);
   }
+});
+
+test('Redis holds every count until its window ends, and none on disk', () => {
+  const [program, ...options] = scaled.services.redis?.command ?? [];
+  const pairs = Array.from({ length: options.length / 2 }, (_, index) => options.slice(2 * index, 2 * index + 2));
+  assert.equal(program, 'redis-server');
+  assert.deepEqual(Object.fromEntries(pairs), {
+    '--save': '',
+    '--appendonly': 'no',
+    '--maxmemory': '256mb',
+    '--maxmemory-policy': 'noeviction',
+    '--requirepass': `\${REDIS_PASSWORD:?set it in deploy/.env}`,
+  });
 });
 
 test('each file tells a link to the console, made in one of its instances and for its operator listener', () => {

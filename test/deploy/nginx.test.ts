@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, type IncomingHttpHeaders } from 'node:http';
 import { Agent } from 'node:https';
 import { after, before, suite, test } from 'node:test';
@@ -132,6 +133,10 @@ suite('the nginx of deploy/nginx', { skip }, () => {
       headers: { ...bearer(secret), 'content-length': '17000000' },
     });
     assertOwnError(large, 413, 'payload_too_large');
+    const address = await proxied(`/v1/categories?${'x'.repeat(40_000)}`);
+    assertOwnError(address, 414, 'uri_too_long');
+    const head = await proxied('/v1/categories', { headers: { 'x-long': 'x'.repeat(40_000) } });
+    assertOwnError(head, 431, 'headers_too_large');
 
     const socket = connect({ host: '127.0.0.1', port: nginx.port, ca: nginx.ca });
     socket.end('this is not HTTP\r\n\r\n');
@@ -145,6 +150,11 @@ suite('the nginx of deploy/nginx', { skip }, () => {
     assert.equal(gone.headers['retry-after'], '1');
     service = await testService();
   });
+});
+
+test('what may have been executed is not asked of the next instance', () => {
+  const site = readFileSync(new URL('../../deploy/nginx/pet-catalog.conf', import.meta.url), 'utf8');
+  assert.deepEqual(site.match(/^ *proxy_next_upstream .*$/gm), ['        proxy_next_upstream error timeout;']);
 });
 
 function assertOwnError({ status, headers, body }: Answer, wanted: number, code: string): void {
