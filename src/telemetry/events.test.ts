@@ -272,6 +272,13 @@ test('the access log has all answers, or those that took a second, or none; a 5x
   ]);
 });
 
+test('of the service events that cannot be stored the latest fifty wait', () => {
+  const { events } = bench();
+  for (let count = 1; count <= 51; count += 1) events.backupFailed(`attempt ${count}`);
+  const reasons = events.waiting.map(({ members }) => members.reason);
+  assert.deepEqual([reasons.length, reasons[0], reasons.at(-1)], [50, 'attempt 2', 'attempt 51']);
+});
+
 test('a certificate is told of 14 days before its end, and as an error once it has ended', {
   skip: missingPrograms('openssl'),
 }, async () => {
