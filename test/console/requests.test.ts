@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { rotateKey } from '../../src/catalog/operator/key-changes.ts';
 import { utc } from '../../src/stdx/time.ts';
 import { storeBan } from '../kit/bans.ts';
 import { signIn } from '../kit/console/visitor.ts';
@@ -163,6 +164,21 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
       /<form class="look-up"[^>]*action="\/console\/requests\/why">\s*<input name="q"/,
     );
   }
+});
+
+test('the beginning of a secret that was rotated leads to its key through the audit', async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue();
+  const { storage, clock } = service;
+  const context = { storage, environment: 'production', now: clock.now().unix, by: OPERATOR } as const;
+  const rotated = await rotateKey(context, key.id, 0);
+  assert.notEqual(rotated.key.prefix, key.prefix);
+  const operator = await signIn(service);
+  const unknown = await operator.page(`/requests/why?q=${secret}`);
+  const [, link = ''] = /href="\/console(\/audit[^"]*)">in the audit</.exec(unknown) ?? [];
+  assert.equal(link, `/audit?q=${key.prefix}&amp;since=all`);
+  const found = await operator.page(link.replaceAll('&amp;', '&'));
+  assert.match(found, new RegExp(`<code>key\\.rotate</code>.*href="/console/keys/${key.id}"`, 's'));
 });
 
 test('the minutes in which a key was refused have their reason, also of what is no longer kept', async () => {

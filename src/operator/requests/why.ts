@@ -7,6 +7,7 @@ import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
 import { count, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
+import { addressOf } from '../frame/list.ts';
 import { banHistory, banPanel, keyActions, windows } from '../keys/key.ts';
 import { stateBadge } from '../keys/list.ts';
 import { answerTo } from './answer.ts';
@@ -51,7 +52,7 @@ async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
 function unknown({ usesRedis }: ConsoleContext, text: string): Html {
   return html`<section aria-labelledby="unknown-heading"><h2 id="unknown-heading">Neither a kept request nor a key</h2>
 <p role="status">This instance keeps no request with the id <code>${text}</code>, and no key has it in its name, owner, id or prefix.</p>
-<ul><li>A request without a valid key gets 401 and is not kept: ask for the beginning of the key and look it up here.</li>
+<ul><li>A request without a valid key gets 401 and is not kept: ask for the beginning of the key and look it up here. That of a secret that was rotated is <a href="/console${addressOf('/audit', { q: text, since: 'all' })}">in the audit</a>.</li>
 <li>An old request is no longer kept, nor every refusal of a key that met many in a minute: look its key up here for what was counted in each minute of the last two days.</li>
 ${usesRedis ? html`<li>Another instance may have answered it: look in its console, or in the logs.</li>` : ''}
 <li>The log has a line with its <code>requestId</code> for a 5xx, and for every request where <code>ACCESS_LOG</code> is <code>all</code>.</li></ul></section>`;
