@@ -180,8 +180,8 @@ export class Transport {
     if (call.query !== undefined) checkPart(query, 'query');
     if ('body' in call) checkPart(body, 'body');
     const url = new URL(this.#baseUrl + path);
-    if (!url.href.startsWith(`${this.#baseUrl}/`) || url.search || url.hash) {
-      throw new TypeError(`${operation}: the path must begin with / and have neither dots nor a query`);
+    if (!url.href.startsWith(`${this.#baseUrl}/`) || path.startsWith('/v1/') || url.search || url.hash) {
+      throw new TypeError(`${operation}: the path must begin with /, without /v1, and have neither dots nor a query`);
     }
     if ('id' in call) {
       // Without it the call would be another operation, such as one on the whole list.

@@ -326,7 +326,7 @@ describe('the client', () => {
       code: 'not_found',
     });
     const count = requests.length;
-    for (const wrong of ['/../x', '/a?b=1', '/a#b', 'a', '/%2e%2e/x'] as `/${string}`[]) {
+    for (const wrong of ['/../x', '/a?b=1', '/a#b', 'a', '/%2e%2e/x', '/v1/pets'] as `/${string}`[]) {
       const { message } = await catalog.request('GET', wrong).then(
         () => assert.fail(wrong),
         (error) => error,
