@@ -60,6 +60,8 @@ test('a preflight is answered free of charge, before any key is asked for', asyn
   for (const name of [...inContract, 'Authorization', 'Content-Type', 'User-Agent', 'X-Request-Id', 'traceparent']) {
     assert.ok(allowed.includes(name), name);
   }
+  const guide = await (await fetch(new URL('/docs/browsers.md', service.url))).text();
+  for (const name of allowed) if (name !== 'User-Agent') assert.ok(guide.includes(`\`${name}\``), `the guide: ${name}`);
   const state = await json<{ minute: { remaining: number } }>(service.call(secret, '/rate_limit'));
   assert.equal(state.minute.remaining, 60);
 });
