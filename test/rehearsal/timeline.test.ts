@@ -35,6 +35,16 @@ test('the form writes a script, and its key follows it', async () => {
   assert.match(await operator.page(path), /1 of 3 steps were reached/);
 });
 
+test('rehearsals are listed newest first, also those of one second', async () => {
+  const { service } = rehearsed;
+  const first = await rehearsed.follow('ok');
+  service.clock.advance(1);
+  const [second, third] = [await rehearsed.follow('ok'), await rehearsed.follow('ok')];
+  const list = await (await signIn(service)).page('/rehearsals');
+  const ids = [...list.matchAll(/href="\/console\/rehearsals\/(key_\w+)"/g)].map(([, id]) => id);
+  assert.deepEqual(ids.slice(0, 3), [third.id, second.id, first.id]);
+});
+
 test('the form comes back with what is wrong, and no key is made', async () => {
   const { service } = rehearsed;
   const operator = await signIn(service);

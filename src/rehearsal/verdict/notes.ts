@@ -42,7 +42,7 @@ export function listRehearsed(transactions: Transactions, limit: number): Promis
       select rehearsed_keys.key_id as "keyId", api_keys.name, rehearsed_keys.script, rehearsed_keys.position as reached
       from rehearsed_keys
       join api_keys on api_keys.id = rehearsed_keys.key_id
-      order by api_keys.created_at desc, rehearsed_keys.key_id
+      order by api_keys.created_at desc, rehearsed_keys.key_id desc
       limit ${limit}`),
   );
 }
