@@ -246,6 +246,8 @@ test('a turn that comes while the service starts is taken', async () => {
   const parts = { storage, limiter, rehearsal, time: turned, events };
   await using _service = await startService(config, { ...parts, metrics: createMetrics() });
   assert.equal(turned.shown.turnedBy, HOUR);
+  turned.turn(HOUR - 1);
+  assert.equal(turned.shown.turnedBy, HOUR, 'time never goes back');
   const taken = await Promise.all([HOUR - 1, HOUR, HOUR + 1].map((by) => isTaken(storage.transactions, by)));
   assert.deepEqual(taken, [true, true, false], 'the service may have gone further');
 });

@@ -13,6 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { openProxy, type ProxyOptions } from '../../src/rehearsal/upstream/proxy.ts';
 import { type Report, reportOf } from '../../src/rehearsal/verdict/report.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
+import { HOST, request as headOf } from '../kit/edge/corpus.ts';
+import { openRaw } from '../kit/edge/raw.ts';
 import { runProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
@@ -93,6 +95,31 @@ test('an ok is the upstream’s own answer, with what a proxy must change and no
   assert.deepEqual(
     [keyId, requests[0]?.route, requests[0]?.status, requests[0]?.hasCreated],
     [null, '/api/pets', 201, true],
+  );
+});
+
+test('a request without a body has none at the upstream, and says so by methods that have one', async () => {
+  const seen: (string | undefined)[][] = [];
+  await using upstream = await upstreamOf(({ method, headers }, response) => {
+    seen.push([method, headers['content-length'], headers['transfer-encoding']]);
+    response.writeHead(204).end();
+  });
+  await using proxy = await openProxy({ upstream: upstream.url, script: 'ok' });
+  await using raw = await openRaw(proxy.url);
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH']) {
+    await raw.send(headOf(`${method} / HTTP/1.1`, HOST));
+    assert.equal((await raw.answer()).status, 204);
+  }
+  assert.deepEqual(seen, [
+    ['GET', undefined, undefined],
+    ['POST', '0', undefined],
+    ['PUT', '0', undefined],
+    ['PATCH', '0', undefined],
+  ]);
+  const { notes } = await proxy.end();
+  assert.deepEqual(
+    notes.map(({ body }) => body),
+    [null, null, null, null],
   );
 });
 
