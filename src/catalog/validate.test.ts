@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newCategory } from './category.ts';
 import { newOrder } from './order.ts';
 import { newPet, newQuantity, petUpdate } from './pet.ts';
-import { nearest } from './validate.ts';
+import { nearest, quote } from './validate.ts';
 
 /** The messages of what is refused, word by word: one form for the bounds of each kind of value. */
 
@@ -93,4 +93,8 @@ test('the nearest name is at most three letters away, and less than half of its 
   ] as const) {
     assert.equal(nearest(text, known), meant, text);
   }
+});
+
+test('a long text is quoted up to a whole character', () => {
+  assert.equal(quote(`${'x'.repeat(39)}😀`), `"${'x'.repeat(39)}\u{FFFD}…"`);
 });
