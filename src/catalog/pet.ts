@@ -29,7 +29,6 @@ export const NewPet = {
   required: ['name', 'categoryId'],
   properties: {
     ...fields,
-    // In words: openapi-typescript makes a member required that has a `default`.
     status: { ...PetStatus, description: `${PetStatus.description}; \`available\` if not given` },
   },
   description: 'A pet to be created',

@@ -19,21 +19,9 @@ const PREFLIGHT_SECONDS = DAY_SECONDS;
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS';
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, User-Agent, X-Request-Id, traceparent';
-const EXPOSED_HEADERS = [
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'RateLimit-Policy',
-  'RateLimit',
-  'Retry-After',
-  'X-Request-Id',
-  'Link',
-  'Location',
-  'ETag',
-  'Deprecation',
-  'Sunset',
-  'Idempotency-Replayed',
-].join(', ');
+const LIMIT_HEADERS =
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit-Policy, RateLimit, Retry-After';
+const EXPOSED_HEADERS = `${LIMIT_HEADERS}, X-Request-Id, Link, Location, ETag, Deprecation, Sunset, Idempotency-Replayed`;
 
 export interface AppOptions {
   readonly operations: readonly Operation[];

@@ -34,15 +34,13 @@ const BARE_KEY = missingKey('The Authorization header has a key without the word
 const OTHER_SCHEME = missingKey('The Authorization header has another scheme than Bearer');
 const IN_OTHER_HEADER = missingKey('The API key was sent as X-API-Key, which is not read');
 const IN_ADDRESS = missingKey('A key in the address is not read, and may be in logs by now');
+const UNFILLED = "A variable or placeholder was sent instead of the key (a shell expands none within '…')";
 /** Mistakes that stand after the word Bearer instead of a key, each with its answer. */
 const AFTER_BEARER: readonly (readonly [RegExp, Authentication])[] = [
   [/^$/, missingKey('There is no key after the word Bearer, as when a variable is empty')],
   [/^(undefined|null|none|nil)$/i, missingKey('The word for a variable without a value was sent instead of the key')],
   // The dots of an elided key may be the character “…”, whose UTF-8 Node reads as Latin-1.
-  [
-    /[$%<{]|\.\.\.|\xe2\x80\xa6|^your/i,
-    missingKey("A variable or placeholder was sent instead of the key (a shell expands none within '…')"),
-  ],
+  [/[$%<{]|\.\.\.|\xe2\x80\xa6|^your/i, missingKey(UNFILLED)],
   [/["'`“”‘’]/, missingKey('The key was sent with quotes around it')],
   [/\s/, missingKey('The key was sent with white space in it, or with more than the key')],
 ];

@@ -117,9 +117,8 @@ type Routed = Pick<Described, 'method' | 'path'>;
 /** The path that one below the base most probably means, such as `/store/orders/7` for `/orders/7`. */
 function nearestPath(path: string, operations: readonly Routed[]): string | undefined {
   const paths = operations.map((operation) => operation.path);
-  const collections = new Map(
-    paths.filter((each) => !each.includes('{')).map((each) => [each.replace(/^.*\//, ''), each]),
-  );
+  const lists = paths.filter((each) => !each.includes('{'));
+  const collections = new Map(lists.map((each) => [each.replace(/^.*\//, ''), each]));
   const segments = path.split('/');
   const names = segments.map((segment) => nearest(segment, [...collections.keys()]));
   const at = names.findLastIndex((name) => name !== undefined);

@@ -81,8 +81,7 @@ interface Source {
 
 /** The Markdown of a page, with what this service knows. */
 function finished(file: string, { operations, baseUrl, banAfterRefusals }: Source): string {
-  const origin = baseUrl.slice(0, -'/v1'.length);
-  const written = shippedFile(`http/docs/pages/${file}.md`).toString().replaceAll(WRITTEN_ORIGIN, origin);
+  const written = shippedFile(`http/docs/pages/${file}.md`).toString().replaceAll(WRITTEN_ORIGIN, baseUrl.slice(0, -3));
   if (file === 'deprecations') return `${written}\n${deprecatedOperations(operations)}`;
   if (file !== 'limits') return written;
   if (banAfterRefusals === 0) return written.replace(/^## Bans\n[\s\S]*?(?=^## )/m, '');

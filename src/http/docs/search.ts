@@ -1,5 +1,5 @@
 import { sectionsOf } from './guide/markdown.ts';
-import type { Field, ReferenceOperation } from './reference/contract.ts';
+import type { ReferenceOperation } from './reference/contract.ts';
 
 interface Entry {
   readonly title: string;
@@ -27,16 +27,11 @@ export function searchIndex(
 
 function entriesOf(operation: ReferenceOperation): Entry[] {
   const { id, method, path, summary, description, inPath, inQuery, inHeader, body } = operation;
-  const lists: [string, readonly Field[]][] = [
-    ['path', inPath],
-    ['query', inQuery],
-    ['header', inHeader],
-    ['body', body?.fields ?? []],
-  ];
+  const lists = { path: inPath, query: inQuery, header: inHeader, body: body?.fields ?? [] };
   const at = `/docs/reference#${id}`;
   return [
     { title: summary, place: `${method} ${path}`, path: at, text: plain(`${description} (${id})`) },
-    ...lists.flatMap(([place, fields]) =>
+    ...Object.entries(lists).flatMap(([place, fields]) =>
       fields.map(({ name, description: about }) => ({
         title: name,
         place: `${summary}, ${place}`,
