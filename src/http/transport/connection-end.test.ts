@@ -126,27 +126,6 @@ test('it is answered after the requests before it, those that wait among them', 
   assert.deepEqual([written.length, socket.writableEnded], [1, true]);
 });
 
-test('a request that was being read gets the error itself, and the connection none', async () => {
-  const { connection, written, socket, begin, sent, failures } = played();
-  begin('POST', { isRead: false });
-  connection.fail(FAILURE);
-  sent.shift()?.();
-  await settled();
-  assert.deepEqual([failures, written, socket.writableEnded], [[FAILURE], [], true]);
-  const other = played();
-  other.begin('POST');
-  other.connection.fail(FAILURE);
-  assert.deepEqual(other.failures, [], 'one that was read has nothing to do with it');
-});
-
-test('once a connection has ended nothing is answered', async () => {
-  const { connection, written, socket } = played();
-  socket.destroySoon();
-  connection.fail(FAILURE);
-  await settled();
-  assert.deepEqual([written, socket.writableEnded], [[], true]);
-});
-
 test('the end that Node asks for waits until unparsed input was answered', () => {
   for (const [hasFailed, isLast, isEnded] of [
     [false, false, true],
@@ -175,15 +154,6 @@ test('input after the last answer goes to no parser, and ends the connection bey
   socket.push('x');
   await settled();
   assert.deepEqual([parsed.length, socket.destroyed], [0, true]);
-});
-
-test('a paused connection discards its input too once it ends', async () => {
-  const { socket, connection, parsed } = played();
-  socket.pause();
-  connection.fail(FAILURE);
-  socket.push('x');
-  await settled();
-  assert.deepEqual([parsed.length, socket.readableLength], [0, 0]);
 });
 
 test('the peer has two seconds to read the last answer, or until it ends as well', async (t) => {
