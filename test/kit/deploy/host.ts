@@ -47,7 +47,7 @@ export async function openMachine({
   writeFileSync(join(home, '.env'), lines(Object.entries(env).map(([name, value]) => `${name}=${value}`)));
   const place = join(folder.path, 'bin');
   mkdirSync(place);
-  const command = installed ? join(place, 'pet-catalog') : `node ${COMMAND}`;
+  const command = installed ? join(place, 'pet-catalog') : `node '${COMMAND}'`;
   const programs = join(folder.path, 'programs');
   mkdirSync(programs);
   const program = (name: string, text: readonly string[]) => {
