@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { Suite } from '../verdict/verdict.ts';
-import { junitOf, tapOf } from '../verdict/writer.ts';
+import { junitOf, type Suite, tapOf } from '../verdict/writer.ts';
 import { UsageError } from './invocation.ts';
 
 /** The form in which verdicts are written; text unless another one is asked for. */

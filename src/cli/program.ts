@@ -20,10 +20,10 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['clock'], load: async () => (await import('./rehearsal/clock.ts')).addClockCommand },
   { names: ['rehearse'], load: async () => (await import('./rehearsal/rehearse.ts')).addRehearseCommand },
   { names: ['migrate', 'backup', 'restore'], load: async () => (await import('./database.ts')).addDatabaseCommands },
-  { names: ['transfer'], load: async () => (await import('./transfer.ts')).addTransferCommand },
+  { names: ['transfer'], load: async () => (await import('./database.ts')).addTransferCommand },
   { names: ['doctor'], load: async () => (await import('./doctor.ts')).addDoctorCommand },
   { names: ['conformance'], load: async () => (await import('./conformance/judge.ts')).addConformanceCommand },
-  { names: ['defects'], load: async () => (await import('./conformance/defects.ts')).addDefectsCommand },
+  { names: ['defects'], load: async () => (await import('./conformance/judge.ts')).addDefectsCommand },
   { names: ['completion'], load: async () => (await import('./completion.ts')).addCompletionCommand },
   {
     names: ['config', 'openapi', 'version', 'licenses'],

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Suite } from './verdict.ts';
-import { COLOURED, junitOf, printable, tapOf, textOf } from './writer.ts';
+import { COLOURED, junitOf, printable, type Suite, tapOf, textOf } from './writer.ts';
 
 const SUITE: Suite = {
   name: 'http://a/v1',

@@ -6,9 +6,11 @@ import { listOf, suiteOf, worstOf } from '../../conformance/report.ts';
 import { LEVELS, type Level, type Report } from '../../conformance/rule.ts';
 import { RULES } from '../../conformance/rules.ts';
 import type { Pace } from '../../conformance/trial.ts';
+import { DEFECTS } from '../../rehearsal/defects/defects.ts';
 import { COLOURED, PLAIN, textOf } from '../../verdict/writer.ts';
 import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, UsageError } from '../invocation.ts';
+import { table } from '../table.ts';
 
 const CONCURRENCY_MAX = 200;
 const REPEAT_MAX = 100;
@@ -154,4 +156,20 @@ function readCount(text: string, option: string, { min, max }: { min: number; ma
   if (!(count >= min && count <= max))
     throw new UsageError(`${option} is "${text}"; write a number from ${min} to ${max}`);
   return count;
+}
+
+/** Adds `defects`. */
+export function addDefectsCommand(program: Command, invocation: Invocation): void {
+  program
+    .command('defects')
+    .description('List the defects that `serve --defect` gives a service in rehearsal, with the rule that each breaks')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: true }) => {
+      const waiting = new Set(RULES.filter(({ place }) => place === 'waits').map(({ id }) => id));
+      const defects = DEFECTS.map(({ name, rule, description }) => {
+        return { name, rule, description, waits: waiting.has(rule) };
+      });
+      const rows = defects.map(({ name, rule, description }) => [name, rule, description]);
+      invocation.print(json ? JSON.stringify(defects) : table(['NAME', 'RULE', 'WHAT IT DOES'], rows));
+    });
 }

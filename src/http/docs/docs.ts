@@ -1,10 +1,11 @@
+import { DAY_SECONDS } from '../../stdx/duration.ts';
+import type { Time } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import { fixedPage, keptOnceMade } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { openApiDocument } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
 import { CACHED, leadToDocs, SITE_ASSETS, sitePage } from './site.ts';
-import { type WellKnownOptions, wellKnownPages } from './well-known.ts';
 
 const PAGES = ['/docs/reference', ...GUIDE.map(({ file }) => pathOf(file))];
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -51,4 +52,72 @@ function docsPages(options: DocsOptions): [string, PageHandler][] {
     [MISSING_DOCS, sitePage(() => contentOf(MISSING_DOCS), 404)],
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
   ];
+}
+
+const YEAR_SECONDS = 365 * DAY_SECONDS;
+
+interface WellKnownOptions {
+  /** The public address of this environment, including `/v1`. */
+  readonly baseUrl: string;
+  /** URI for vulnerability reports; without it there is no security.txt. */
+  readonly securityContact: string | undefined;
+  readonly time: Time;
+}
+
+/** Pages at well-known addresses: `/`, the API catalog (RFC 9727) and security.txt (RFC 9116). */
+function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [string, PageHandler][] {
+  const at = (path: string) => baseUrl.replace(/\/v1$/, path);
+  const root = {
+    openapi: at('/openapi.json'),
+    docs: at('/docs'),
+    reference: at('/docs/reference'),
+    errors: at('/docs/errors'),
+    limits: at('/docs/limits'),
+    deprecations: at('/docs/deprecations'),
+    llms: at('/llms.txt'),
+    health: at('/readyz'),
+    api: baseUrl,
+  };
+  const catalog = {
+    linkset: [
+      {
+        anchor: baseUrl,
+        'service-desc': [
+          { href: at('/openapi.json'), type: 'application/json' },
+          { href: at('/openapi.yaml'), type: 'application/yaml' },
+        ],
+        'service-doc': [{ href: at('/docs'), type: 'text/html' }],
+        status: [{ href: at('/readyz'), type: 'application/json' }],
+      },
+    ],
+  };
+  const vary = ['Vary', 'Accept'];
+  const rootBody = JSON.stringify(root);
+  const catalogAnswer = {
+    status: 200,
+    contentType: 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+    headers: ['Link', `<${at('/.well-known/api-catalog')}>; rel="api-catalog"`],
+    cacheControl: CACHED,
+    body: JSON.stringify(catalog),
+  };
+  const pages: [string, PageHandler][] = [
+    [
+      '/',
+      ({ request }) =>
+        request.headers.accept?.includes('text/html')
+          ? { status: 303, headers: ['Location', '/docs', ...vary], cacheControl: CACHED }
+          : { status: 200, headers: vary, cacheControl: CACHED, body: rootBody },
+    ],
+    ['/.well-known/api-catalog', () => catalogAnswer],
+  ];
+  if (securityContact === undefined) return pages;
+  const securityTxt: PageHandler = () => {
+    const expires = new Date((time.now().unix + YEAR_SECONDS) * 1000).toISOString().replace('.000Z', 'Z');
+    const lines = [`Contact: ${securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
+    // RFC 9116 requires https for web addresses.
+    if (baseUrl.startsWith('https:')) lines.push(`Canonical: ${at('/.well-known/security.txt')}`);
+    const body = `${lines.join('\n')}\n`;
+    return { status: 200, contentType: 'text/plain; charset=utf-8', cacheControl: 'public, max-age=86400', body };
+  };
+  return [...pages, ['/.well-known/security.txt', securityTxt]];
 }

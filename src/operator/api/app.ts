@@ -1,10 +1,14 @@
-import { includesRole } from '../../catalog/operator/token.ts';
+import { hashSecret } from '../../catalog/api-key.ts';
+import { couldBeToken, includesRole, isTokenUsable } from '../../catalog/operator/token.ts';
+import { bearerToken, usesBearer } from '../../http/authenticate.ts';
+import { refusal } from '../../http/errors.ts';
 import { createApi } from '../../http/gates.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { ConsoleOptions } from '../frame/context.ts';
-import { authenticateToken, insufficientRole } from './authenticate.ts';
 import { API_BASE } from './operation.ts';
 import { API_OPERATIONS } from './operations.ts';
+
+const REALM = 'Bearer realm="pet-catalog-operator"';
 
 type OperatorApiOptions = Pick<
   ConsoleOptions,
@@ -21,10 +25,28 @@ export function createOperatorApi(options: OperatorApiOptions): (exchange: Excha
       includesRole(token.role, role) ? undefined : insufficientRole(role, token.role),
   });
   return async (exchange) => {
+    const { authorization = '' } = exchange.request.headers;
+    const secret = bearerToken(authorization);
+    if (secret === undefined && !usesBearer(authorization)) {
+      const message = 'No token was sent; send it as `Authorization: Bearer <TOKEN>`';
+      return refusal('missing_token', message, ['WWW-Authenticate', REALM]);
+    }
+    // Read from storage each time, so that a revoked one ends at once.
+    const token = secret !== undefined && couldBeToken(secret) && (await storage.tokens.find(hashSecret(secret)));
+    if (!token || !isTokenUsable(token, time.machine.now().unix)) {
+      const message = 'The token is not valid; check it, or issue another with `pet-catalog operators create`';
+      return refusal('invalid_token', message, ['WWW-Authenticate', `${REALM}, error="invalid_token"`]);
+    }
     const { unix: now } = time.now();
-    const { token, secret, refused } = await authenticateToken(storage, exchange.request, time.machine.now().unix);
-    if (refused) return refused;
     const by = { actor: token.name, via: 'api' } as const;
     return operate(find(exchange), { storage, recent, flushUsage, token, secret, environment, now, by });
   };
+}
+
+/** The 403 for a token whose role does not suffice (RFC 6750, section 3.1). */
+function insufficientRole(needed: string, role: string): Answer {
+  return refusal('insufficient_role', `This needs the role ${needed}; the token has the role ${role}`, [
+    'WWW-Authenticate',
+    `${REALM}, error="insufficient_scope", scope="${needed}"`,
+  ]);
 }

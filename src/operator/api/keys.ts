@@ -1,6 +1,7 @@
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
 import { type ApiKey, KEY_STATES, type KeyChanges } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
-import { keyDetails, keysJson } from '../../catalog/operator/json.ts';
+import { type KeyDetails, type KeyJson, keyDetails, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import {
   type ChangeContext,
   changeKey,
@@ -12,7 +13,7 @@ import {
 } from '../../catalog/operator/key-changes.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { quote, validator } from '../../catalog/validate.ts';
-import { etagOf, preconditionOf } from '../../http/operations/conditional.ts';
+import { etagOf, onceIdOf, preconditionOf } from '../../http/operations/conditional.ts';
 import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import {
   choice,
@@ -25,8 +26,7 @@ import {
 } from '../../http/operations/query.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { parseDuration } from '../../stdx/duration.ts';
-import { type ChangedKey, changedKeyAnswer } from './changed-key.ts';
-import type { ApiContext, ApiOperation } from './operation.ts';
+import { API_BASE, type ApiContext, type ApiOperation } from './operation.ts';
 import { IssuedKey, Key, KeyChange, NewKey, Revocation, Rotation } from './schema.ts';
 
 const GRACE = '24h';
@@ -279,4 +279,62 @@ function readWanted({ name, plan, limits, scopes, expiresAt, owner }: ReturnType
     ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : momentOf(expiresAt, 'expiresAt') }),
     ...(owner !== undefined && { owner }),
   };
+}
+
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** The outcome kept for a repeat. The secret is sealed with the token, which is stored nowhere. */
+interface Kept {
+  readonly key: KeyJson;
+  readonly sealed: string | undefined;
+}
+
+/** A key after a change, with its secret if it got a new one. */
+interface ChangedKey {
+  readonly key: ApiKey;
+  readonly secret?: string;
+}
+
+interface Change {
+  readonly status: 200 | 201;
+  readonly details: KeyDetails;
+  make(context: ChangeContext): Promise<ChangedKey>;
+}
+
+/** Changes a key, and answers with it; a repeat with its `Idempotency-Key` gets the same answer and changes nothing. */
+async function changedKeyAnswer(
+  context: ApiContext,
+  exchange: Exchange,
+  { status, details, make }: Change,
+): Promise<Answer> {
+  const { token, secret: sealedWith, storage } = context;
+  const { resource, isReplay } = await storage.keys.once(onceIdOf(exchange, token.id), async (keys): Promise<Kept> => {
+    const { key, secret } = await make({ ...context, storage: { keys } });
+    return { key: keyJson(key, details), sealed: secret && seal(secret, sealedWith) };
+  });
+  const { key, sealed } = resource;
+  const headers = status === 201 ? ['Location', `${API_BASE}/keys/${key.id}`] : [];
+  if (isReplay) headers.push('Idempotency-Replayed', 'true');
+  return { status, headers, body: JSON.stringify(sealed ? { ...key, key: unseal(sealed, sealedWith) } : key) };
+}
+
+function seal(text: string, secret: string): string {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, cipherKey(secret), iv);
+  const bytes = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), bytes]).toString('base64url');
+}
+
+function unseal(sealed: string, secret: string): string {
+  const bytes = Buffer.from(sealed, 'base64url');
+  const decipher = createDecipheriv(CIPHER, cipherKey(secret), bytes.subarray(0, IV_BYTES));
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+}
+
+/** Not the hash that is stored of the token. */
+function cipherKey(secret: string): Buffer {
+  return hash('sha256', `seal ${secret}`, 'buffer');
 }

@@ -2,6 +2,10 @@ import { type AnyErrorCode, ERROR_CODES, OPERATOR_ERROR_CODES } from '../../cata
 import { TOKEN_PATTERN } from '../../catalog/operator/token.ts';
 import type { DescribedApi } from '../../http/docs/described.ts';
 import { contractOf } from '../../http/docs/openapi.ts';
+import type { ReferenceApi } from '../../http/docs/reference/api.ts';
+import { operationsOf } from '../../http/docs/reference/contract.ts';
+import { operationLinks, referenceContent } from '../../http/docs/reference/reference.ts';
+import { layout } from '../../http/docs/site.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';
 import { API_OPERATIONS } from './operations.ts';
 
@@ -24,7 +28,7 @@ export function operatorOpenApiDocument(added: readonly ApiOperation[] = []): ob
 }
 
 /** The description that contract and reference give of the operator API. */
-export function operatorApi(added: readonly ApiOperation[]): DescribedApi {
+function operatorApi(added: readonly ApiOperation[]): DescribedApi {
   const operations = [...API_OPERATIONS, ...added];
   return {
     info: {
@@ -49,4 +53,37 @@ export function operatorApi(added: readonly ApiOperation[]): DescribedApi {
     statusTexts: { 401: 'The token is missing or invalid', 403: 'The role of the token does not suffice' },
     isLimited: false,
   };
+}
+
+const TITLE = 'Operator API';
+const PATH = '/docs';
+const LISTENER = {
+  title: 'Operator listener',
+  links: [
+    { path: '/console', title: 'Console' },
+    { path: PATH, title: 'API reference' },
+  ],
+};
+
+/** The reference of the operator API, as the page of an operator listener at `origin`. */
+export function operatorReference(origin: string, added: readonly ApiOperation[]): string {
+  const described = operatorApi(added);
+  const api: ReferenceApi = {
+    title: TITLE,
+    described,
+    operations: operationsOf(described),
+    baseUrl: `${origin}${API_BASE}`,
+    basePath: API_BASE,
+    credential: { noun: 'token', label: 'Operator token', prefix: 'petcat_op_', variable: 'PET_CATALOG_TOKEN' },
+    hasScopes: false,
+    hasGuide: false,
+  };
+  return layout({
+    path: PATH,
+    title: TITLE,
+    content: referenceContent(api),
+    navigation: [LISTENER, ...operationLinks(api, PATH)],
+    isReference: true,
+    isAlone: true,
+  });
 }

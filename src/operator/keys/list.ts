@@ -3,6 +3,7 @@ import { banAt } from '../../catalog/ban.ts';
 import { keysCsv } from '../../catalog/operator/csv.ts';
 import { issueKey } from '../../catalog/operator/key-changes.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
+import type { UsagePoint } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
@@ -20,7 +21,6 @@ import { ANY, addressOf, cardTable, choiceField, csvLink, filters, type ListQuer
 import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { ownerLink } from '../usage/sums.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
-import { trend, trendSteps } from './trend.ts';
 
 const KEYS_PER_PAGE = 50;
 const OWNER_CHARACTERS_MAX = 255;
@@ -209,4 +209,58 @@ export function stateBadge(key: ApiKey, now: number): Html {
   if (key.expiresAt !== null && key.expiresAt <= now) return html`<span class="badge">expired</span>`;
   if (banAt(key, now)) return html`<span class="badge danger">banned</span>`;
   return html`<span class="badge good">active</span>`;
+}
+
+/** The bars of a trend: the last hour, by five minutes. */
+const STEP_SECONDS = 300;
+const STEPS = 12;
+const BAR_WIDTH = 6;
+const BAR_DISTANCE = 8;
+const WIDTH = STEPS * BAR_DISTANCE - (BAR_DISTANCE - BAR_WIDTH);
+const HEIGHT = 22;
+
+/** The steps of a trend that ends now. */
+function trendSteps(now: number) {
+  return { since: now - (now % STEP_SECONDS) - (STEPS - 1) * STEP_SECONDS, step: STEP_SECONDS };
+}
+
+/** The last hour of a key: how many requests, and bars by their outcome, drawn to the key's own scale. */
+function trend(points: readonly UsagePoint[], since: number): Html {
+  const all = points.reduce((sum, point) => sum + totalOf(point), 0);
+  if (all === 0) return html`<span class="soft">none</span>`;
+  const scale = HEIGHT / Math.max(...points.map(totalOf));
+  const layers = [
+    { name: 'served', path: '', of: (point: UsagePoint) => point.served },
+    { name: 'failed', path: '', of: (point: UsagePoint) => point.clientErrors + point.serverErrors },
+    { name: 'refused', path: '', of: (point: UsagePoint) => point.refused },
+  ];
+  for (const point of points) {
+    const x = Math.floor((point.at - since) / STEP_SECONDS) * BAR_DISTANCE;
+    let y = HEIGHT;
+    for (const layer of layers) {
+      // What there is can be seen, however little.
+      const height = layer.of(point) === 0 ? 0 : Math.max(1, Math.round(layer.of(point) * scale));
+      if (height > 0) layer.path += `M${x} ${y}h${BAR_WIDTH}v${-height}h${-BAR_WIDTH}z`;
+      y -= height;
+    }
+  }
+  const paths = layers.map(({ name, path }) => (path ? html`<path class="${name}" d="${path}"/>` : ''));
+  return html`<span class="trend"><svg role="img" viewBox="0 -2 ${WIDTH} ${HEIGHT + 2}" width="${WIDTH}" height="${HEIGHT + 2}"><title>${outcomes(points)}</title>${paths}</svg> ${count(all)}</span>`;
+}
+
+/** The counts of a trend in words, without those that are zero. */
+function outcomes(points: readonly UsagePoint[]): string {
+  const sum = (of: (point: UsagePoint) => number) => points.reduce((total, point) => total + of(point), 0);
+  const parts: [number, string][] = [
+    [sum(({ served }) => served), 'served'],
+    [sum(({ clientErrors }) => clientErrors), 'client errors (4xx)'],
+    [sum(({ serverErrors }) => serverErrors), 'server errors (5xx)'],
+    [sum(({ refused }) => refused), 'refused (429)'],
+  ];
+  const words = parts.filter(([number]) => number > 0).map(([number, name]) => `${count(number)} ${name}`);
+  return `The last hour, by five minutes: ${words.join(', ')}`;
+}
+
+function totalOf({ served, clientErrors, serverErrors, refused }: UsagePoint): number {
+  return served + clientErrors + serverErrors + refused;
 }

@@ -1,18 +1,20 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
+import type { ErrorCode } from '../../catalog/error.ts';
+import { USAGE_PERIODS } from '../../catalog/usage.ts';
+import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
+import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
-import { count, foreign } from '../frame/element.ts';
+import { clock, count, counted, foreign, moment } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { addressOf } from '../frame/list.ts';
+import { addressOf, cardTable } from '../frame/list.ts';
 import { banHistory, banPanel, keyActions, windows } from '../keys/key.ts';
 import { stateBadge } from '../keys/list.ts';
-import { answerTo } from './answer.ts';
 import { keysLike, whichKey, withoutSecret } from './look-up.ts';
-import { refusalsByMinute } from './refusals.ts';
 import { ownInstance, requestTable, routeOf, secondOf, statusBadge } from './row.ts';
 
 const FAILURES_MAX = 20;
@@ -141,4 +143,121 @@ function left(name: string, remaining: number | undefined, limit: number): Html 
       ? html`<span class="soft">not counted</span>`
       : html`${count(remaining)} left ${remaining <= limit ? html`<span class="soft">of ${count(limit)}</span>` : ''}`;
   return html`<dt>${name}, then</dt><dd>${words}</dd>`;
+}
+
+/** Why a request was answered as it was, in plain words. */
+interface AnswerInWords {
+  readonly sentence: Html;
+  readonly details: readonly Html[];
+}
+
+/** Says why a request was refused or failed, and what its caller can do; the key is undefined if it is gone. */
+function answerTo(request: RecentRequest, key: ApiKey | undefined): AnswerInWords {
+  const { code, status } = request;
+  if (status < 400) return { sentence: html`It was not refused: it was answered with ${status}.`, details: [] };
+  const about = overLimit(request, key);
+  if (about) return about;
+  const guide = ERROR_GUIDE[code as ErrorCode] as (typeof ERROR_GUIDE)[ErrorCode] | undefined;
+  if (!guide) return { sentence: html`It was answered with ${status}.`, details: [] };
+  const whose = status >= 500 ? 'The service failed, not the caller.' : 'The caller can correct this.';
+  const log = status >= 500 ? [html`The log has a line with this request id.`] : [];
+  return {
+    sentence: html`${status} ${code ?? ''}: ${guide.meaning}`,
+    details: [html`${guide.cause}`, html`${whose} ${guide.action}`, ...log],
+  };
+}
+
+function overLimit(request: RecentRequest, key: ApiKey | undefined): AnswerInWords | undefined {
+  const { code, limit = 0, reason = '' } = request;
+  if (code === 'rate_limit_exceeded') {
+    return {
+      sentence: html`Over the limit of the minute: the key had used its ${counted(limit, 'request')}.`,
+      details: [
+        html`A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as <code>Retry-After</code> says. If it regularly needs more, a larger plan helps.`,
+        ...changedSince(limit, key?.limits.minute),
+      ],
+    };
+  }
+  if (code === 'daily_quota_exceeded') {
+    return {
+      sentence: html`Over the quota of the day: the key had used its ${counted(limit, 'request')}.`,
+      details: [
+        html`The day begins at 00:00 UTC; until then every request is refused. A larger plan helps at once.`,
+        ...changedSince(limit, key?.limits.day),
+      ],
+    };
+  }
+  if (code !== 'key_banned') return undefined;
+  return {
+    sentence: html`Banned: the key went on after a refusal; it was ${reason}.`,
+    details: [
+      html`A ban refuses every request until it ends, and each lasts longer than the one before. The client must wait after a 429 as long as <code>Retry-After</code> says. Lifting the ban helps at once, and only until the client goes on in the same way.`,
+    ],
+  };
+}
+
+function changedSince(then: number, now: number | undefined): Html[] {
+  return now === undefined || now === then ? [] : [html`The limit was changed since: it is ${count(now)} now.`];
+}
+
+const TIMES_MAX = 60;
+const BANS_MAX = 100;
+const COLUMNS = [
+  { name: 'When' },
+  { name: 'Why' },
+  { name: 'Refused', isNumber: true },
+  { name: 'Served', isNumber: true },
+];
+const WHY: Readonly<Record<string, string>> = {
+  rate_limit_exceeded: 'over the limit of its minute',
+  daily_quota_exceeded: 'over the quota of its day',
+  key_banned: 'banned',
+};
+
+/**
+ * The times of the last days in which a key was refused, newest first, with the reason: that kept with a request, else
+ * what the bans and the usage of the day suggest. Minutes that follow each other for the same reason are one.
+ */
+async function refusalsByMinute(
+  { storage, now }: ConsoleContext,
+  key: ApiKey,
+  failures: readonly RecentRequest[],
+): Promise<Html> {
+  const ofKey = { keyId: key.id, group: 'all', since: now - USAGE_PERIODS.minute.keptSeconds } as const;
+  const points = await storage.usage.sums({ ...ofKey, period: 'minute', step: MINUTE_SECONDS });
+  const refused = points.filter((point) => point.refused > 0).reverse();
+  const bans = await storage.keys.banHistory(key.id, BANS_MAX);
+  const days = await storage.usage.sums({ ...ofKey, period: 'day', step: DAY_SECONDS });
+  const spentDays = new Set(days.filter(({ served }) => served >= key.limits.day).map(({ at }) => at));
+  const byMinute = Map.groupBy(failures, ({ at }) => at - (at % MINUTE_SECONDS));
+  const reasons = (at: number): string => {
+    const known = (byMinute.get(at) ?? []).flatMap(({ code }) => WHY[code ?? ''] ?? []);
+    if (known.length > 0) return [...new Set(known)].join(', ');
+    const isBanned = bans.some((ban) => ban.startedAt < at + MINUTE_SECONDS && (ban.liftedAt ?? ban.endsAt) > at);
+    if (isBanned) return 'banned in this minute';
+    return spentDays.has(at - (at % DAY_SECONDS))
+      ? 'probably over the quota of its day'
+      : 'probably over the limit of its minute';
+  };
+  const times: { from: number; to: number; reason: string; refused: number; served: number }[] = [];
+  for (const { at, served, refused: refusals } of refused) {
+    const [reason, later] = [reasons(at), times.at(-1)];
+    if (later?.reason === reason && later.from === at + MINUTE_SECONDS) {
+      times[times.length - 1] = {
+        ...later,
+        from: at,
+        refused: later.refused + refusals,
+        served: later.served + served,
+      };
+    } else times.push({ from: at, to: at, reason, refused: refusals, served });
+  }
+  const rows = times.slice(0, TIMES_MAX).map(({ from, to, reason, refused, served }) => {
+    const when = html`${moment(from)}${from < to ? html` to ${clock(to)}` : ''}`;
+    return [when, html`${reason}`, html`${count(refused)}`, html`${count(served)}`];
+  });
+  const more = times.length - TIMES_MAX;
+  return html`<section aria-labelledby="refusals-heading"><h2 id="refusals-heading">When it was refused <small>by minute, in the last 2 days, on all instances</small></h2>
+${rows.length === 0 ? html`<p class="soft">No limit and no ban refused the key in the last 2 days.</p>` : cardTable('Refusals by minute', COLUMNS, rows)}
+${more > 0 ? html`<p class="soft">And at ${count(more)} earlier times; the <a href="/console/keys/${key.id}?range=24h">chart of the key</a> shows them.</p>` : ''}
+</section>`;
 }

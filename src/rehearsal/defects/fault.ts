@@ -1,8 +1,10 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ApiKey } from '../../catalog/api-key.ts';
 import type { AppOptions, createApp } from '../../http/app.ts';
 import type { Operation } from '../../http/operations/operation.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
+import type { Decision } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
 import { interceptAnswers } from '../answers.ts';
 
@@ -187,4 +189,38 @@ function isAt(where: Where, answer: Pick<Answer, 'status' | 'code'>, exchange: E
 
 function isLike(text: string, wanted: string | RegExp = text): boolean {
   return typeof wanted === 'string' ? text === wanted : wanted.test(text);
+}
+
+export type Limiter = AppOptions['limiter'];
+
+/** Replaces parts of the limiter. */
+export function limiting(change: (limiter: Limiter) => Partial<Limiter>): Fault {
+  return {
+    parts: (options) => {
+      const { limiter } = options;
+      const unchanged: Limiter = {
+        charge: (key) => limiter.charge(key),
+        peek: (key) => limiter.peek(key),
+        current: (key, decision) => limiter.current(key, decision),
+      };
+      return { ...options, limiter: { ...unchanged, ...change(limiter) } };
+    },
+  };
+}
+
+/** Changes what headers say, and nothing that is counted. */
+export function telling(change: (decision: Decision) => Decision): Fault {
+  return limiting((limiter) => ({ current: (key, decision) => change(limiter.current(key, decision)) }));
+}
+
+/** Changes decisions as they are made; they are not restated. `look` changes those that count nothing. */
+export function deciding(
+  change: (decision: Decision, key: ApiKey) => Decision,
+  look = (decision: Decision) => decision,
+): Fault {
+  return limiting((limiter) => ({
+    charge: async (key) => change(await limiter.charge(key), key),
+    peek: async (key) => look(await limiter.peek(key)),
+    current: (_, decision) => decision,
+  }));
 }

@@ -4,6 +4,7 @@ import {
   answering,
   type Change,
   type DefectTable,
+  deciding,
   errorStatus,
   type Fault,
   header,
@@ -11,11 +12,13 @@ import {
   heading,
   json,
   jsonIn,
+  type Limiter,
+  limiting,
   type Members,
   members,
   status,
+  telling,
 } from './fault.ts';
-import { deciding, type Limiter, limiting, telling } from './limiter-fault.ts';
 
 const MINUTE_SECONDS = 60;
 const FREE_LIMIT = 60;
