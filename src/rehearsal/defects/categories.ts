@@ -13,7 +13,9 @@ import {
   type Members,
   members,
   operating,
+  rewriting,
   status,
+  type Where,
 } from './fault.ts';
 
 const PATH = '/v1/categories';
@@ -30,31 +32,16 @@ const CATEGORY = { status: 200, path: /^.v1.categories.\d+$/ };
 export const CATEGORY_DEFECTS: DefectTable = {
   'list.200-array': {
     'list-is-206': ['a list is 206', answering(WHOLE, status(206))],
-    'list-in-an-object': [
-      'the list is a member of an object',
-      answering(
-        WHOLE,
-        json((items) => ({ items })),
-      ),
-    ],
+    'list-in-an-object': ['the list is a member of an object', rewriting(WHOLE, (items) => ({ items }))],
   },
   'list.every-category': {
     'list-capped-at-20': [
       `the list ends after ${LISTED_MAX} categories`,
-      answering(
-        LIST,
-        ofList((categories) => categories.slice(0, LISTED_MAX)),
-      ),
+      listing(LIST, (categories) => categories.slice(0, LISTED_MAX)),
     ],
   },
   'list.ascending': {
-    'list-newest-first': [
-      'the list is newest first',
-      answering(
-        WHOLE,
-        ofList((categories) => categories.toReversed()),
-      ),
-    ],
+    'list-newest-first': ['the list is newest first', listing(WHOLE, (categories) => categories.toReversed())],
   },
   'create.201-new-id': {
     'create-is-200': ['a create is 200', answering(CREATED, status(200))],
@@ -82,13 +69,10 @@ export const CATEGORY_DEFECTS: DefectTable = {
     ],
     'described-in-capitals': [
       'a create with a short description answers with its name in capitals',
-      answering(
-        CREATED,
-        json(({ name, ...rest }) => {
-          const isShort = /^.{1,20}$/.test(`${rest.description ?? ''}`);
-          return { ...rest, name: isShort ? `${name}`.toUpperCase() : name };
-        }),
-      ),
+      rewriting(CREATED, ({ name, ...rest }) => {
+        const isShort = /^.{1,20}$/.test(`${rest.description ?? ''}`);
+        return { ...rest, name: isShort ? `${name}`.toUpperCase() : name };
+      }),
     ],
     'han-letters-lost': [
       'Chinese letters become question marks',
@@ -109,10 +93,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
   'create.id-by-service': {
     'id-of-the-client': [
       'an id in the body of a create is taken',
-      answering(
-        CREATED,
-        json((category, exchange) => ({ ...category, id: bodyOf(exchange).id ?? category.id })),
-      ),
+      rewriting(CREATED, (category, exchange) => ({ ...category, id: bodyOf(exchange).id ?? category.id })),
     ],
   },
   'create.refused-creates-nothing': {
@@ -154,10 +135,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
     ],
     'listed-with-a-link': [
       'the categories of the list have a link to themselves',
-      answering(
-        LIST,
-        each((category) => ({ ...category, href: `${PATH}/${category.id}` })),
-      ),
+      listing(LIST, (all) => all.map((category) => ({ ...category, href: `${PATH}/${category.id}` }))),
     ],
   },
   'create.strings-unchanged': {
@@ -225,10 +203,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
     ],
     'listed-twice': [
       'the first category is twice in the list',
-      answering(
-        WHOLE,
-        ofList((categories) => [...categories.slice(0, 1), ...categories]),
-      ),
+      listing(WHOLE, (categories) => [...categories.slice(0, 1), ...categories]),
     ],
     'description-refused-by-a-word': [
       'a description that begins with "The" is 400',
@@ -321,6 +296,11 @@ function changing(name: 'name' | 'description', change: (text: string) => string
     const text = category[name];
     return typeof text === 'string' ? { ...category, [name]: change(text) } : category;
   });
+}
+
+/** Changes the categories of some answers. */
+function listing(where: Where, change: (categories: readonly Members[]) => readonly Members[]): Fault {
+  return rewriting(where, change);
 }
 
 /** The body of a create; without members if it is no object. */

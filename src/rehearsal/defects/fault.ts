@@ -85,6 +85,11 @@ export function answering(where: Where, change: Change): Fault {
   return { answer: (answer, exchange) => (isAt(where, answer, exchange) ? change(answer, exchange) : answer) };
 }
 
+/** Changes the JSON value of some answers. */
+export function rewriting<T = Members>(where: Where, change: (value: T, exchange: Exchange) => unknown): Fault {
+  return answering(where, json(change));
+}
+
 /** Changes a header of some answers as it is sent; an empty text is none. */
 export function heading(
   where: Where,

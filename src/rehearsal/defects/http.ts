@@ -6,8 +6,8 @@ import {
   errorStatus,
   header,
   heading,
-  json,
   type Members,
+  rewriting,
   targeting,
 } from './fault.ts';
 
@@ -67,13 +67,7 @@ export const HTTP_DEFECTS: DefectTable = {
   'http.pages': {
     'page-limit-ignored': ['the parameter limit is ignored', targeting(/([?&])limit=[1-9]\d*/, '$1limit=1000')],
     'page-is-404': ['a page is 404', answering(PAGE, () => refusal('not_found', 'There are no pages'))],
-    'page-in-an-object': [
-      'a page is an object',
-      answering(
-        PAGE,
-        json((items) => ({ items })),
-      ),
-    ],
+    'page-in-an-object': ['a page is an object', rewriting(PAGE, (items) => ({ items }))],
     'next-loops': [
       'the next page is the same one',
       answering(PAGE, (answer, exchange) => header('Link', `<${exchange.request.url}>; rel="next"`)(answer, exchange)),
@@ -85,10 +79,7 @@ export const HTTP_DEFECTS: DefectTable = {
     ],
     'pages-of-others': [
       'the pages have other ids than the list',
-      answering(
-        PAGE,
-        json<Members[]>((all) => all.map((each) => ({ ...each, id: Number(each.id) + 100_000 }))),
-      ),
+      rewriting<Members[]>(PAGE, (all) => all.map((each) => ({ ...each, id: Number(each.id) + 100_000 }))),
     ],
     'limit-of-zero': ['a limit of 0 is the usual one', targeting(/\?limit=0$/, '')],
   },
