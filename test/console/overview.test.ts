@@ -91,6 +91,11 @@ test('the last backup is shown with its age and size, and so is that it is overd
   );
   metrics.backupRestored.set(now);
   assert.match(await told(), /; one restored and compared <time datetime="2026-01-01T12:00:00Z".*; one is due/);
+  metrics.backupTime.set(now - 48 * 3_600);
+  assert.match(await told(), /^<strong>2 days old/);
+  metrics.backupTime.set(now - 48 * 3_600 - 1);
+  assert.match(await told(), /^<span class="badge danger">overdue<\/span> <strong>2 days old/);
+  metrics.backupTime.set(now - 3 * 3_600);
   service.clock.advance(50 * 3_600);
   metrics.backupFailures.inc();
   const again = await signIn(service);

@@ -63,6 +63,9 @@ test('a drawing stacks its bars, breaks its lines where nothing is, and has a ta
   assert.match(bars, /<path class="served" d="M0.11 100V50h0.78V100zM2.11 100V75h0.78V100z"\/>/);
   assert.match(bars, /<path class="refused" d="M0.11 50V0h0.78V50z"\/>/);
   assert.match(bars, /<path class="limit" d="M0 0H24"\/>/);
+  const isDrawn = (limit: number) =>
+    chart({ ...options, kind: 'bars', series: [served, refused], limit }).text.includes('<path class="limit"');
+  assert.deepEqual([isDrawn(40), isDrawn(41)], [true, false], 'a far limit would flatten the bars');
   assert.match(bars, /<div class="y"[^>]*><span>8<\/span><span>6<\/span><span>4<\/span><span>2<\/span><span>0<\/span>/);
   assert.match(
     bars,
