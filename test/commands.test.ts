@@ -182,11 +182,19 @@ test('usage and audit show what happened since the time asked for, usage also of
   const at = now - 3 * 3_600;
   assert.deepEqual(row.split(/ {2,}/), [busy, 'busy', '2', '3', '2', '4', utc(at), utc(at + 1)]);
   assert.equal((await usage('--since', '0')).code, 2);
-  const audited = await place.command('audit', '--since', '24h', '--json');
-  assert.deepEqual(
-    JSON.parse(audited.stdout).map(({ target }: { target: string }) => target),
-    [busy],
+  const audited = async (...args: string[]) =>
+    (JSON.parse((await place.command('audit', '--json', ...args)).stdout) as { target: string }[]).map(
+      ({ target }) => target,
+    );
+  assert.deepEqual(await audited('--since', '24h'), [busy]);
+  assert.deepEqual(await audited(), [busy, old], 'of a week');
+  const database = new DatabaseSync(place.database);
+  database.exec(
+    `with recursive n(i) as (select 1 union all select i + 1 from n where i < 1001) insert into audit_entries select 1000 + i, ${now}, 'a', 'cli', 'key.revoke', 'key_' || i, 'null', 'null' from n`,
   );
+  database.close();
+  const targets = await audited('--since', '24h');
+  assert.deepEqual([targets.length, targets[0], targets[1_000], targets[1_001]], [1_002, 'key_1001', 'key_1', busy]);
 });
 
 test('a killed service loses at most the last seconds of usage', async () => {

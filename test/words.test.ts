@@ -22,6 +22,7 @@ test('a wrong command line exits with 2 and says what to write, any other failur
     [[...enterprise, '--per-minute', '5'], 2, '--per-minute and --per-day go together'],
     [[...enterprise, '--per-day', '5'], 2, '--per-minute and --per-day go together'],
     [[...enterprise, '--per-minute', 'x', '--per-day', '5'], 2, '--per-minute is "x"; write a whole number'],
+    [[...enterprise, '--per-minute', '5', '--per-day', 'x'], 2, '--per-day is "x"; write a whole number'],
     [[...enterprise, '--per-minute', '5', '--per-day', '-1'], 2, '--per-day is "-1"; write a whole number'],
     [['keys', 'create', '--name', ' '], 2, 'The name of a key is 1 to 100 visible characters'],
     [
