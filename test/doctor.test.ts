@@ -199,7 +199,10 @@ test('a certificate that ends within two weeks, or is not that of the key, is to
     assert.equal(spawnSync('openssl', args, { cwd }).status, 0);
   }
   const found = async (cert: string, key: string) =>
-    (await complaints({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key }, cwd)).map(([check, status]) => [check, status]);
+    (await complaints({ HOST: '0.0.0.0', TLS_CERT_FILE: cert, TLS_KEY_FILE: key }, cwd)).map(([check, status]) => [
+      check,
+      status,
+    ]);
   assert.deepEqual(await found('good.crt', 'good.key'), []);
   assert.deepEqual(await found('late.crt', 'late.key'), [['certificate', 'warning']]);
   assert.deepEqual(await found('good.crt', 'late.key'), [['certificate', 'problem']]);
