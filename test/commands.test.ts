@@ -432,7 +432,7 @@ test('the doctor explains what is wrong and what to do, and changes nothing', as
 
 test('settings without an effect are named, and stop nothing', async () => {
   using folder = temporaryFolder();
-  writeFileSync(join(folder.path, '.env'), 'INSTANCE=2\nLOG_LEVEL=error\nCITY=Oslo\nprot=0\nREDIS_URL_FIEL=x\n');
+  writeFileSync(join(folder.path, '.env'), 'INSTNCE=2\nLOG_LEVEL=error\nCITY=Oslo\nprot=0\nREDIS_URL_FIEL=x\n');
   const told = await run(['doctor', '--json'], { cwd: folder.path, env: { THREADS: '4' } });
   const warnings = (JSON.parse(told.stdout) as Finding[]).filter(({ status }) => status === 'warning');
   assert.deepEqual(
@@ -441,7 +441,7 @@ test('settings without an effect are named, and stop nothing', async () => {
       0,
       [
         ['THREADS has no effect since 0.2.0; start more instances (from the environment)', 'remove it'],
-        ['INSTANCE is no setting; is INSTANCES meant? (from .env)', 'rename it to INSTANCES, or remove it'],
+        ['INSTNCE is no setting; is INSTANCES meant? (from .env)', 'rename it to INSTANCES, or remove it'],
         [
           'REDIS_URL_FIEL is no setting; is REDIS_URL_FILE meant? (from .env)',
           'rename it to REDIS_URL_FILE, or remove it',
@@ -454,7 +454,7 @@ test('settings without an effect are named, and stop nothing', async () => {
   assert.equal((await fetch(new URL('/livez', service.url))).status, 200);
   assert.match(
     service.output.stderr,
-    /^pet-catalog: THREADS has no effect since 0\.2\.0; start more instances \(from --threads\)\npet-catalog: INSTANCE is no .*\npet-catalog: REDIS_URL_FIEL .*\npet-catalog: prot .*\nlistening on /,
+    /^pet-catalog: THREADS has no effect since 0\.2\.0; start more instances \(from --threads\)\npet-catalog: INSTNCE is no .*\npet-catalog: REDIS_URL_FIEL .*\npet-catalog: prot .*\nlistening on /,
   );
 });
 
