@@ -196,6 +196,7 @@ const BOUNDS: readonly (readonly [rule: string, kept: Make, broken: Make, isFull
     { store: (made) => ({ ...made, id: 2n ** 64n }) },
   ],
   ['create.ids-unique', listingAlso(900, 901), listingAlso(900, 901, 900)],
+  ['list.ascending', listingAlso(0, 0), listingAlso(1, 0)],
   [
     'create.ids-unique',
     listingAlso(900),
@@ -237,6 +238,8 @@ test('a key is masked wherever it stands, and each command that sends a request 
   const sent = { method: 'POST', path: '/x', headers: { a: "it's" }, body: "'" };
   const { curl } = shown(sent, undefined, (path) => path);
   assert.equal(curl, `curl -sS -i -X POST '/x' -H 'a: it'\\''s' --data-raw ''\\'''`);
+  const long = { status: 200, headers: new Map(), body: 'x'.repeat(9_000), isCut: false, list: undefined };
+  assert.equal(shown(sent, long, (path) => path).response, `200\n${'x'.repeat(300)}… (9000)`);
 });
 
 test('no more than forty categories are created', async () => {
