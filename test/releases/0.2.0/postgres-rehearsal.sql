@@ -208,15 +208,15 @@ CREATE TABLE public.window_counts (
     day_used bigint NOT NULL
 );
 INSERT INTO public.api_key_secrets VALUES
-	('-DF9_T0A8Wiofa0z573ele7Wey0GC_sz3anNSS_n5EU', 'key_hoez0nvjz5oNJ1U2', 'petcat_test_XuPO', 1795402826, NULL, 6773783847);
+	('J125X4IAcGwodWas_IL7kWLBeATELhCxteUHuNYhG6Y', 'key_hof3163booh8AGVh', 'petcat_test_o6Nf', 1795411564, NULL, 7878771832);
 INSERT INTO public.api_keys VALUES
-	('key_hoez0nvjz5oNJ1U2', 'ci', 'staging', 'free', 60, 1000, 'categories:read categories:write pets:read pets:write store:read store:write', 1795402826, NULL, NULL, 6066008581, NULL, 0);
+	('key_hof3163booh8AGVh', 'ci', 'staging', 'free', 60, 1000, 'categories:read categories:write pets:read pets:write store:read store:write', 1795411564, NULL, NULL, 7803186631, NULL, 0);
 INSERT INTO public.audit_entries VALUES
-	(1, 1795399226, 'test', 'cli', 'operator.create', 'op_hoez0nughmRbU3cj', 'null', '{"name":"admin","role":"admin","expiresAt":null}'),
-	(2, 1795402826, 'admin', 'api', 'clock.turn', 'clock', '{"turnedBy":0}', '{"turnedBy":3600}'),
-	(3, 1795402826, 'root', 'cli', 'key.create', 'key_hoez0nvjz5oNJ1U2', 'null', '{"name":"ci","plan":"free","limits":{"minute":60,"day":1000},"scopes":["categories:read","categories:write","pets:read","pets:write","store:read","store:write"],"expiresAt":null}');
+	(1, 1795407964, 'test', 'cli', 'operator.create', 'op_hof3161xqu8J23DX', 'null', '{"name":"admin","role":"admin","expiresAt":null}'),
+	(2, 1795411564, 'admin', 'api', 'clock.turn', 'clock', '{"turnedBy":0}', '{"turnedBy":3600}'),
+	(3, 1795411564, 'root', 'cli', 'key.create', 'key_hof3163booh8AGVh', 'null', '{"name":"ci","plan":"free","limits":{"minute":60,"day":1000},"scopes":["categories:read","categories:write","pets:read","pets:write","store:read","store:write"],"expiresAt":null}');
 INSERT INTO public.categories VALUES
-	(1, 'Dog', NULL, 1795402826, 'key_hoez0nvjz5oNJ1U2', 6936624324);
+	(1, 'Dog', NULL, 1795411564, 'key_hof3163booh8AGVh', 4752282075);
 INSERT INTO public.category_counter VALUES
 	(1, 1, 22);
 INSERT INTO public.change_versions VALUES
@@ -224,57 +224,57 @@ INSERT INTO public.change_versions VALUES
 	('clock', 1),
 	('keys', 1);
 INSERT INTO public.key_changes VALUES
-	(1, 'key_hoez0nvjz5oNJ1U2');
+	(1, 'key_hof3163booh8AGVh');
 INSERT INTO public.key_route_usage VALUES
-	('hour', 1795402800, '*', 'GET /v1/categories', 0, 0, 1, 0, 1795402826, 1795402826),
-	('hour', 1795402800, '*', 'POST /v1/categories', 1, 0, 0, 0, 1795402826, 1795402826),
-	('hour', 1795402800, 'key_hoez0nvjz5oNJ1U2', 'GET /v1/categories', 0, 0, 1, 0, 1795402826, 1795402826),
-	('hour', 1795402800, 'key_hoez0nvjz5oNJ1U2', 'POST /v1/categories', 1, 0, 0, 0, 1795402826, 1795402826);
+	('hour', 1795410000, '*', 'GET /v1/categories', 0, 0, 1, 0, 1795411564, 1795411564),
+	('hour', 1795410000, '*', 'POST /v1/categories', 1, 0, 0, 0, 1795411564, 1795411564),
+	('hour', 1795410000, 'key_hof3163booh8AGVh', 'GET /v1/categories', 0, 0, 1, 0, 1795411564, 1795411564),
+	('hour', 1795410000, 'key_hof3163booh8AGVh', 'POST /v1/categories', 1, 0, 0, 0, 1795411564, 1795411564);
 INSERT INTO public.kysely_migration VALUES
-	('001-categories-keys-limits', '2026-11-23T02:00:26.798Z'),
-	('002-pets-orders-outcomes', '2026-11-23T02:00:26.807Z'),
-	('003-usage-audit-sessions', '2026-11-23T02:00:26.816Z'),
-	('004-row-checksums', '2026-11-23T02:00:26.818Z'),
-	('005-session-last-seen', '2026-11-23T02:00:26.819Z'),
-	('006-catalog-bytes', '2026-11-23T02:00:26.820Z'),
-	('007-category-changes', '2026-11-23T02:00:26.822Z'),
-	('008-attempts', '2026-11-23T02:00:26.824Z'),
-	('009-filter-indexes', '2026-11-23T02:00:26.828Z'),
-	('010-operators', '2026-11-23T02:00:26.836Z'),
-	('011-rehearsal', '2026-11-23T02:00:26.840Z'),
-	('012-route-usage', '2026-11-23T02:00:26.842Z'),
-	('013-rehearsal-turns', '2026-11-23T02:00:26.843Z'),
-	('014-outcomes-bans-usage@0.2.0', '2026-11-23T02:00:26.852Z');
+	('001-categories-keys-limits', '2026-11-23T04:26:04.550Z'),
+	('002-pets-orders-outcomes', '2026-11-23T04:26:04.550Z'),
+	('003-usage-audit-sessions', '2026-11-23T04:26:04.550Z'),
+	('004-row-checksums', '2026-11-23T04:26:04.550Z'),
+	('005-session-last-seen', '2026-11-23T04:26:04.550Z'),
+	('006-catalog-bytes', '2026-11-23T04:26:04.550Z'),
+	('007-category-changes', '2026-11-23T04:26:04.550Z'),
+	('008-attempts', '2026-11-23T04:26:04.550Z'),
+	('009-filter-indexes', '2026-11-23T04:26:04.550Z'),
+	('010-operators', '2026-11-23T04:26:04.550Z'),
+	('011-rehearsal', '2026-11-23T04:26:04.550Z'),
+	('012-route-usage', '2026-11-23T04:26:04.550Z'),
+	('013-rehearsal-turns', '2026-11-23T04:26:04.550Z'),
+	('014-outcomes-bans-usage@0.2.0', '2026-11-23T04:26:04.550Z');
 INSERT INTO public.last_ids VALUES
 	('pets', 0),
 	('orders', 0),
 	('audit_entries', 3);
 INSERT INTO public.operator_tokens VALUES
-	('op_hoez0nughmRbU3cj', 'xgrW8UdLUN4vH5dlfzlF8uz2hVivt1AbDODJRLCmFfs', 'admin', 'petcat_op_Pm0QQD', 'admin', 1795399226, NULL, NULL);
+	('op_hof3161xqu8J23DX', 'GhO-nzOc5bQobLCKl-j_HyUd_B6dNuN0zaCbyvhnd2Y', 'admin', 'petcat_op_gTGidg', 'admin', 1795407964, NULL, NULL);
 INSERT INTO public.outcomes VALUES
-	('key_hoez0nvjz5oNJ1U2', 'oukhjkbZlmsZxE5OAqoY_FAeZ92Wa8qi4BvZhVCVCfk', 'GYeY1uaYi-pR3JRnIVBGE6FjAZ91qKlxroKEW1dze-A', '{"id":1,"name":"Dog"}', 1795402826),
-	('', 'r4UzQFZA7yt1B6d9gF0USmizcKRdSxhHCZBuWRA11oc', '', '', 1795402826),
-	('', 'ruXdxWsRNfTeZOttp_ADpjJuDKmzf4YoDaGyA2axjUI', '', '', 1795402826),
-	('', 'heyocXSn_JO9mDSQB9THECgNFx9pz4C7Y-OZTYmSrvg', '', '', 1795402826);
+	('key_hof3163booh8AGVh', 'oukhjkbZlmsZxE5OAqoY_FAeZ92Wa8qi4BvZhVCVCfk', 'GYeY1uaYi-pR3JRnIVBGE6FjAZ91qKlxroKEW1dze-A', '{"id":1,"name":"Dog"}', 1795411564),
+	('', '5lmoXapLMN80cgDXDmoyphTjnTRBboCJtXfHWxsEBPs', '', '', 1795411564),
+	('', 'Yxw4bhA3yuVBdmBny1hZm8CW_iy_eTOKFJWDGkDF8Ac', '', '', 1795411564),
+	('', 'ho4Re3_ToFfx2MvvjEirq3DwFLWDmeTjpJ4UgEo-Z7o', '', '', 1795411564);
 INSERT INTO public.rehearsal VALUES
-	(3600, 1795399226, 3600);
+	(3600, 1795407964, 3600);
 INSERT INTO public.rehearsal_notes VALUES
-	('key_hoez0nvjz5oNJ1U2', 0, 1795399226000, 1795399226000, 'POST', '/v1/categories', 'tgVWg7KIT84mdKcmnwlF0y', 'jzGNp_Q91ni5T1xWy1rHyv', 'oukhjkbZlmsZxE5OAqoY_F', 'ok', 0, 201, NULL, 1, 1, 1, 3600, NULL),
-	('key_hoez0nvjz5oNJ1U2', 1, 1795399226000, 1795399226000, 'GET', '/v1/categories', 'tgVWg7KIT84mdKcmnwlF0y', NULL, NULL, 'limit:600', 0, 429, 600, 1, 0, 0, 3600, 600000);
+	('key_hof3163booh8AGVh', 0, 1795407964000, 1795407964000, 'POST', '/v1/categories', 'tgVWg7KIT84mdKcmnwlF0y', 'jzGNp_Q91ni5T1xWy1rHyv', 'oukhjkbZlmsZxE5OAqoY_F', 'ok', 0, 201, NULL, 1, 1, 1, 3600, NULL),
+	('key_hof3163booh8AGVh', 1, 1795407964000, 1795407964000, 'GET', '/v1/categories', 'tgVWg7KIT84mdKcmnwlF0y', NULL, NULL, 'limit:600', 0, 429, 600, 1, 0, 0, 3600, 600000);
 INSERT INTO public.rehearsed_keys VALUES
-	('key_hoez0nvjz5oNJ1U2', 'ok,limit:600,ok,error', 2, 1795403426000);
+	('key_hof3163booh8AGVh', 'ok,limit:600,ok,error', 2, 1795412164000);
 INSERT INTO public.route_usage VALUES
-	('minute', 1795402800, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-	('minute', 1795402800, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-	('hour', 1795402800, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-	('hour', 1795402800, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-	('day', 1795392000, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-	('day', 1795392000, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	('minute', 1795411560, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+	('minute', 1795411560, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
+	('hour', 1795410000, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+	('hour', 1795410000, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
+	('day', 1795392000, 'GET /v1/categories', 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+	('day', 1795392000, 'POST /v1/categories', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO public.usage VALUES
-	('minute', 1795402800, '*', 1, 0, 1, 0, 1795402826, 1795402826),
-	('minute', 1795402800, 'key_hoez0nvjz5oNJ1U2', 1, 0, 1, 0, 1795402826, 1795402826);
+	('minute', 1795411560, '*', 1, 0, 1, 0, 1795411564, 1795411564),
+	('minute', 1795411560, 'key_hof3163booh8AGVh', 1, 0, 1, 0, 1795411564, 1795411564);
 INSERT INTO public.window_counts VALUES
-	('key_hoez0nvjz5oNJ1U2', 1795402886, 1, 20780, 1);
+	('key_hof3163booh8AGVh', 1795411624, 1, 20780, 1);
 ALTER TABLE ONLY public.api_key_secrets
     ADD CONSTRAINT api_key_secrets_pkey PRIMARY KEY (hash);
 ALTER TABLE ONLY public.api_keys
