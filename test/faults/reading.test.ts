@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { send } from '../kit/faults/creating.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, serveProcess } from '../kit/process.ts';
@@ -58,11 +58,12 @@ test('commands that only read change no byte and leave no file, at rest, beside 
 test('on tables of an earlier release every command but `migrate` and `serve` says what to run, and changes nothing', async () => {
   using folder = temporaryFolder();
   const cwd = folder.path;
-  await issueKey(cwd);
-  {
-    using database = new DatabaseSync(join(cwd, 'data/pet-catalog.db'));
-    database.exec(`DELETE FROM kysely_migration WHERE name = '012-route-usage'; DROP TABLE route_usage`);
-  }
+  mkdirSync(join(cwd, 'data'), { mode: 0o700 });
+  writeFileSync(
+    join(cwd, 'data/pet-catalog.db'),
+    gunzipSync(readFileSync(new URL('../releases/0.1.0/sqlite-production.db.gz', import.meta.url))),
+    { mode: 0o600 },
+  );
   const before = contentsOf(join(cwd, 'data'));
   const writing = ['keys create --name late', 'categories delete 1', 'console login'];
   for (const command of [...READING.map(([each]) => each), ...writing].filter((each) => each !== 'doctor')) {
@@ -78,8 +79,8 @@ test('on tables of an earlier release every command but `migrate` and `serve` sa
     assert.deepEqual(contentsOf(join(cwd, 'data')), before, command);
   }
   const doctor = await run(['doctor'], { cwd });
-  assert.match(doctor.stdout, /warning +tables: The tables lack 1 migrations\n +→ run `pet-catalog migrate`/);
+  assert.match(doctor.stdout, /warning +tables: The tables lack 2 migrations\n +→ run `pet-catalog migrate`/);
   assert.deepEqual(contentsOf(join(cwd, 'data')), before);
   assert.equal((await run(['migrate'], { cwd })).code, 0);
-  assert.match((await run(['keys', 'list'], { cwd })).stdout, /load/);
+  assert.match((await run(['keys', 'list'], { cwd })).stdout, /enterprise/);
 });
