@@ -75,7 +75,10 @@ function explain(error: ErrorObject): string {
 function missingMember({ data, parentSchema }: ErrorObject, field: string): string {
   const { required, properties = {} } = parentSchema as { required: readonly string[]; properties?: object };
   const missing = required.filter((name) => (data as Record<string, unknown>)[name] === undefined);
-  const names = missing.map((name) => (field ? `${field}.${name}` : name)).join(' and ');
+  const names = missing
+    .map((name) => (field ? `${field}.${name}` : name))
+    .join(', ')
+    .replace(/, ([^,]+)$/, ' and $1');
   const [verb, them] = missing.length === 1 ? ['is', 'it'] : ['are', 'them'];
   const advice = mistyped(data as object, Object.keys(properties), missing) ?? `add ${them} to the body`;
   return `${names} ${verb} missing; ${advice}`;

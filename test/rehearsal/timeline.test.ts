@@ -184,8 +184,8 @@ test('a report of a run is shown as a timeline, before a service or any other AP
   assert.equal((await send(report))[0], 200);
   for (const [file, wrong] of [
     ['{', /This is no report of a rehearsal: the file is not JSON/],
-    [[{ script: 'ok' }], /keyId is missing/],
-    [[{ ...report, requests: [{ at: 'x' }] }], /is missing|send a number/],
+    [[{ script: 'ok' }], /keyId, 0\.reached and 0\.requests are missing/],
+    [[{ ...report, requests: [{ at: 'x' }] }], /0\.requests\.0\.answeredAt, .* are missing|send a number/],
     [[{ ...report, script: 'okk' }], /Step 1 of the script, &quot;okk&quot;/],
   ] as const) {
     const [code, page] = await send(file);
