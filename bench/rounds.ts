@@ -19,7 +19,7 @@ const IDLE_SHARE = 0.05;
 export interface Scale {
   readonly rounds: number;
   readonly seconds: number;
-  /** V8 compiles what runs often in the background, on the same core, for more than a second. */
+  /** V8 compiles what runs often in the background, on the same core, for seconds. */
   readonly warmUpSeconds: number;
 }
 
