@@ -9,7 +9,7 @@ import { systemTime } from '../src/stdx/time.ts';
 import { openStorage } from '../src/storage/open.ts';
 
 /** Room for everything that a workload creates. */
-export const CATEGORIES_MAX = 2_000_000;
+export const CATEGORIES_MAX = 1_000_000;
 export const CATEGORIES_BYTES_MAX = 1_073_741_824;
 const CATEGORIES_AT_ONCE = 5_000;
 /** The operator recorded for the keys. */

@@ -61,7 +61,7 @@ function machineTable({ machine, scale }: Run): string {
     ['', ''],
     [
       ['machine', `${machine.processor}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}; ${cores}`],
-      ['service', `${machine.revision}, default settings but for room for two million categories`],
+      ['service', `${machine.revision}, default settings but for room for a million categories`],
       ['Node.js', machine.node],
       ['load', machine.wrk ? `wrk ${machine.wrk}` : 'autocannon'],
       [
