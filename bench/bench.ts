@@ -13,7 +13,7 @@ import type { Workshop } from './workshop.ts';
 
 /** More keys than the service remembers of either kind; `--distinct-keys 1000000` takes minutes more. */
 const FULL = { rounds: 5, seconds: 1, warmUpSeconds: 4, starts: 7, distinctKeys: 250_000 };
-const QUICK = { rounds: 2, seconds: 1, warmUpSeconds: 1, starts: 3, distinctKeys: 0 };
+const QUICK = { rounds: 2, seconds: 1, warmUpSeconds: 2, starts: 3, distinctKeys: 0 };
 /** Of a workload that finds the machine busy. */
 const TRIES_MAX = 3;
 /** How long `--wait` tries again, from the start of the run. */
