@@ -7,7 +7,7 @@ import { codeIn } from '../kit/client/project.ts';
 import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
-/** The import of the recipes, with the retries of the guide, judged as any client of others is. */
+/** The import on the page of recipes, run with the retries of the guide, keeps the rules of every rehearsal. */
 
 const SCRIPTS = ['limit:2,lost,ok,cut,ok', 'unavailable:1,error,ok,unknown,ok'];
 const LANGUAGES = [

@@ -77,7 +77,7 @@ export class Exchange implements Holding {
   readonly requestId: string;
   /** True if the path is under `/v1` of the public listener. */
   isUnderV1 = false;
-  /** True if the answer carries the limit headers, where the listener has any. */
+  /** False for a page: of a listener with limits, every other answer tells them. */
   hasLimitHeaders = true;
   path = '';
   query = NO_QUERY;
