@@ -50,46 +50,97 @@ test('text has a line for each group, failures of one cause together, and the re
     textOf(SUITE, { words }),
     /\n {2}BROKEN list\.all, .*\n1 kept, 2 broken, 1 untried, 1 not met of 5 rules$/s,
   );
-  const coloured = textOf(SUITE, { style: COLOURED });
-  assert.ok(coloured.includes('\x1b[31mFAILED\x1b[39m list.all'));
-  assert.ok(coloured.includes('\x1b[2m      a 1\x1b[22m\n'));
 });
 
-test('a sentence that several rules share is said once', () => {
-  const twice = SUITE.verdicts
-    .filter(({ id }) => id === 'list.all')
-    .flatMap((one) => [one, { ...one, id: 'list.too' }]);
-  assert.equal(textOf({ name: '', verdicts: twice }).match(/A list has all\./g)?.length, 1);
+test('marks show what is bad, what is good and what is beside the point', () => {
+  const [bad, faint] = [(text: string) => `\x1b[31m${text}\x1b[39m`, (text: string) => `\x1b[2m${text}\x1b[22m`];
+  const style = COLOURED;
+  assert.equal(
+    textOf(SUITE, { style }),
+    [
+      'http://a/v1',
+      '',
+      `  list    ${bad('1 passed, 2 failed')}`,
+      '  ban     skipped',
+      `  script  ${bad('in error')}`,
+      '',
+      `  ${bad('FAILED')} list.all, list.one`,
+      '    A list has all.',
+      '    A list has one.',
+      `    ${bad('one <is> missing')}`,
+      faint('      a 1'),
+      '',
+      `  ${bad('IN ERROR')} script`,
+      '    The script ends.',
+      `    ${bad('1 of 2')}`,
+      '',
+      faint('  skipped: ban\n    no key #1'),
+      '',
+      bad('1 passed, 2 failed, 1 in error, 1 skipped of 5 rules'),
+    ].join('\n'),
+  );
+  const [one] = SUITE.verdicts;
+  assert.ok(one);
+  assert.equal(
+    textOf({ name: 'a\x1bb', verdicts: [one] }, { style }),
+    'a b\n\n  list  passed\n\n\x1b[32m1 passed of 1 rule\x1b[39m',
+  );
+});
+
+test('one reason of several rules is said once, and so is a sentence that they share', () => {
+  const same = (id: string) =>
+    SUITE.verdicts.filter((one) => one.id === id).flatMap((one) => [one, { ...one, id: 'z' }]);
+  const text = textOf({ name: '', verdicts: [...same('list.all'), ...same('ban')] });
+  assert.equal(text.match(/A list has all\./g)?.length, 1);
+  assert.match(text, /\n {2}skipped: ban, z\n {4}no key #1\n\n2 failed, 2 skipped of 4 rules$/);
 });
 
 test('JUnit counts each kind, and escapes', () => {
-  const xml = junitOf([SUITE, { name: 'b', verdicts: [] }]);
-  assert.match(xml, /<testsuite name="http:\/\/a\/v1" tests="5" failures="2" errors="1" skipped="1">/);
-  assert.match(xml, /name="list\.all"><failure message="one &lt;is> missing">A list has all\.\na 1<\/failure>/);
-  assert.match(xml, /name="script"><error message="1 of 2">/);
-  assert.match(junitOf([{ name: '"a" & b', verdicts: [] }]), /<testsuite name="&quot;a&quot; &amp; b" /);
-  assert.match(
-    xml,
-    /<testsuite name="b" tests="0" failures="0" errors="0" skipped="0">\n<\/testsuite>\n<\/testsuites>$/,
+  const named = (name: string) => `  <testcase classname="http://a/v1" name="${name}"`;
+  assert.equal(
+    junitOf([SUITE, { name: '"a" &\uffff\ufffe\x07b', verdicts: [] }]),
+    [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      '<testsuites>',
+      '<testsuite name="http://a/v1" tests="5" failures="2" errors="1" skipped="1">',
+      `${named('list.array')}/>`,
+      `${named('list.all')}><failure message="one &lt;is> missing">A list has all.`,
+      'a 1</failure></testcase>',
+      `${named('list.one')}><failure message="one &lt;is> missing">A list has one.`,
+      'b</failure></testcase>',
+      `${named('ban')}><skipped message="no key #1"/></testcase>`,
+      `${named('script')}><error message="1 of 2">The script ends.</error></testcase>`,
+      '</testsuite>',
+      '<testsuite name="&quot;a&quot; &amp;   b" tests="0" failures="0" errors="0" skipped="0">',
+      '</testsuite>',
+      '</testsuites>',
+    ].join('\n'),
   );
 });
 
 test('TAP numbers all verdicts, and says why', () => {
-  const lines = tapOf([SUITE, SUITE]).split('\n');
-  assert.deepEqual(lines.slice(0, 10), [
-    'TAP version 14',
-    '1..10',
-    '# http://a/v1',
-    'ok 1 - list.array',
-    'not ok 2 - list.all',
-    '  ---',
-    '  message: "one <is> missing"',
-    '  severity: "fail"',
-    '  sentence: "A list has all."',
-    '  details: ["a 1"]',
-  ]);
-  assert.ok(lines.includes('ok 4 - ban # SKIP no key \\#1'));
-  assert.ok(lines.includes('not ok 10 - script'));
+  const diagnosis = (...more: string[]) => ['  ---', ...more.map((line) => `  ${line}`), '  ...'];
+  const missing = ['message: "one <is> missing"', 'severity: "fail"'];
+  const [script] = SUITE.verdicts.slice(-1);
+  assert.ok(script);
+  assert.equal(
+    tapOf([SUITE, { name: 'b\x1b', verdicts: [{ ...script, id: 'a\\#', verdict: 'skipped' }] }]),
+    [
+      'TAP version 14',
+      '1..6',
+      '# http://a/v1',
+      'ok 1 - list.array',
+      'not ok 2 - list.all',
+      ...diagnosis(...missing, 'sentence: "A list has all."', 'details: ["a 1"]'),
+      'not ok 3 - list.one',
+      ...diagnosis(...missing, 'sentence: "A list has one."', 'details: ["b"]'),
+      'ok 4 - ban # SKIP no key \\#1',
+      'not ok 5 - script',
+      ...diagnosis('message: "1 of 2"', 'severity: "error"', 'sentence: "The script ends."', 'details: []'),
+      '# b ',
+      'ok 6 - a\\\\\\# # SKIP 1 of 2',
+    ].join('\n'),
+  );
 });
 
 test('nothing that controls a terminal is printable', () => {
