@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Answer, bodyFault, limitsOf, membersOf, momentOf, retryAfterOf, shown } from './exchange.ts';
+
+const answer = (more: Partial<Answer>): Answer => {
+  return { status: 200, headers: new Map(), body: '', isCut: false, list: undefined, ...more };
+};
+const withHeaders = (headers: Readonly<Record<string, string>>) =>
+  answer({ headers: new Map(Object.entries(headers)) });
+const NOW = 'Sun, 06 Nov 1994 08:49:37 GMT';
+
+describe('what is wrong with a body is said in words:', () => {
+  for (const [name, more, fault] of [
+    ['JSON', { body: '{}' }, undefined],
+    ['null', { body: 'null' }, undefined],
+    ['a cut one', { body: '{}', isCut: true }, 'the body is larger than 8 MiB'],
+    ['none', { body: '' }, 'there is no body'],
+    ['HTML', { body: '<html>' }, 'the body is HTML or XML, not JSON'],
+    ['HTML after a line', { body: '\n <p>' }, 'the body is HTML or XML, not JSON'],
+    ['text', { body: 'No <b>' }, 'the body is no JSON'],
+    ['spaces', { body: ' ' }, 'the body is no JSON'],
+  ] as const) {
+    test(name, () => assert.equal(bodyFault(answer(more)), fault));
+  }
+});
+
+test('a limit header is a whole number of up to 15 digits, or none', () => {
+  for (const [text, value] of [
+    ['0', 0],
+    ['-1', -1],
+    ['999999999999999', 999_999_999_999_999],
+    ['1000000000000000', undefined],
+    ['1.5', undefined],
+    ['1 ', undefined],
+    ['+1', undefined],
+    ['--1', undefined],
+    ['', undefined],
+  ] as const) {
+    assert.deepEqual(
+      limitsOf(withHeaders({ 'x-ratelimit-limit': text, 'x-ratelimit-remaining': '7' })),
+      { limit: value, remaining: 7, reset: undefined },
+      text,
+    );
+  }
+  assert.equal(limitsOf(withHeaders({ 'x-ratelimit-reset': '8' })).reset, 8);
+});
+
+test('a moment is an IMF-fixdate of any weekday, and no other form of a date', () => {
+  for (let day = 0; day < 7; day += 1) {
+    const seconds = 784_111_777 + day * 86_400;
+    assert.equal(momentOf(new Date(seconds * 1_000).toUTCString()), seconds);
+  }
+  const wrong = ['Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994', NOW.slice(5), `${NOW} `, ` ${NOW}`];
+  const others = [NOW.replace('GMT', 'UTC'), NOW.replace('06', '6'), NOW.replace('Nov', 'Nox'), '1994-11-06', ''];
+  for (const text of [...wrong, ...others, undefined]) assert.equal(momentOf(text), undefined, `${text}`);
+});
+
+test('a wait is digits, or the time from Date to a date and never below zero', () => {
+  for (const [text, seconds] of [
+    ['0', 0],
+    ['61', 61],
+    ['9'.repeat(15), 999_999_999_999_999],
+    ['9'.repeat(16), undefined],
+    ['-1', undefined],
+    ['1.5', undefined],
+    ['1s', undefined],
+    ['', undefined],
+    [NOW.replace(':37', ':38'), 1],
+    [NOW, 0],
+    [NOW.replace(':37', ':36'), 0],
+  ] as const) {
+    assert.equal(retryAfterOf(withHeaders({ date: NOW, 'retry-after': text })), seconds, text);
+  }
+  assert.equal(retryAfterOf(withHeaders({ 'retry-after': NOW })), undefined, 'without a Date');
+  assert.equal(retryAfterOf(withHeaders({})), undefined);
+});
+
+test('members are those of a JSON object alone', () => {
+  for (const value of [null, undefined, 1, 'a', [1]]) assert.deepEqual(membersOf(value), {});
+  assert.deepEqual(membersOf({ a: 1 }), { a: 1 });
+});
+
+describe('an exchange is shown', () => {
+  const sent = { method: 'GET', path: '/categories', headers: {}, body: undefined };
+  const at = (path: string) => `http://a/v1${path}`;
+  const curlOf = (more: object) => shown({ ...sent, ...more }, undefined, at).curl;
+
+  test('line by line, without headers that explain nothing', () => {
+    const hidden = ['accept-encoding', 'connection', 'keep-alive', 'x-content-type-options', 'vary'];
+    const headers = { ...Object.fromEntries(hidden.map((name) => [name, 'x'])), date: NOW, 'x-a': '1\x1b' };
+    const made = shown({ ...sent, headers, body: ' {} ' }, { ...withHeaders(headers), body: ' [1]\n' }, at);
+    assert.equal(made.request, `GET /categories\ndate: ${NOW}\nx-a: 1 \n{}`);
+    assert.equal(made.response, `200\ndate: ${NOW}\nx-a: 1 \n[1]`);
+    assert.equal(shown(sent, undefined, at).response, 'no answer');
+  });
+
+  test('with no more than 300 characters of a body, and its length', () => {
+    for (const [length, line] of [
+      [300, 'x'.repeat(300)],
+      [301, `${'x'.repeat(300)}… (301)`],
+    ] as const) {
+      assert.equal(shown(sent, answer({ body: 'x'.repeat(length) }), at).response, `200\n${line}`);
+    }
+  });
+
+  test('as a command that sends it again, which fills a long body by itself', () => {
+    for (const [more, line] of [
+      [{}, `curl -sS -i -X GET 'http://a/v1/categories'`],
+      [{ method: 'HEAD' }, `curl -sS --head 'http://a/v1/categories'`],
+      [{ path: '/a?b', headers: { a: 'b' } }, `curl -sS -i -X GET 'http://a/v1/a?b' -H 'a: b'`],
+      [{ body: '' }, `curl -sS -i -X GET 'http://a/v1/categories' --data-raw ''`],
+      [
+        { body: `${' '.repeat(999)}{}` },
+        `curl -sS -i -X GET 'http://a/v1/categories' --data-raw '${' '.repeat(999)}{}'`,
+      ],
+      [
+        { body: `${' '.repeat(1_000)}{}\n` },
+        `printf '%1000s%s' '' '{}\n' | curl -sS -i -X GET 'http://a/v1/categories' --data-binary @-`,
+      ],
+    ] as const) {
+      assert.equal(curlOf(more), line);
+    }
+  });
+});
