@@ -54,7 +54,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   'client/throttle': ['test/client/throttle.test.ts', 'test/client/retries.test.ts'],
   conformance: ['test/conformance/makes.test.ts', 'test/conformance/strangers.test.ts'],
   http: ['test/interface.test.ts', 'test/conformance.test.ts'],
-  'http/docs': ['test/pages.test.ts', 'test/contract/contract.test.ts'],
+  'http/docs': ['test/docs/rendered.test.ts', 'test/pages.test.ts', 'test/contract/contract.test.ts'],
   'http/operations': [
     'test/contract/contract.test.ts',
     'test/shop.test.ts',

@@ -38,6 +38,7 @@ test('every page of the documentation is HTML with a strict policy, a lifetime a
     assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
     assert.equal(headers.get('x-content-type-options'), 'nosniff');
     assert.equal(headers.get('cache-control'), 'public, max-age=300');
+    assert.equal(headers.get('referrer-policy'), 'no-referrer');
     assert.equal(headers.get('x-ratelimit-limit'), null);
     const policy = new Map(
       (headers.get('content-security-policy') ?? '').split('; ').map((each) => splitAt(each, ' ')),
@@ -169,11 +170,19 @@ test('every page is there as Markdown, whose links lead to Markdown, and llms.tx
     const text = await response.text();
     assert.match(text, /^# \w/);
     assert.doesNotMatch(text, /127\.0\.0\.1:8080/, path);
-    assert.ok(list.includes(`](${path}.md)`), `llms.txt does not list ${path}`);
+    assert.match(
+      list,
+      new RegExp(`^- \\[\\w[\\w ]+\\]\\(${path}\\.md\\): \\w.{15}`, 'm'),
+      `llms.txt does not list ${path}`,
+    );
     for (const [, target = ''] of text.matchAll(/\]\((?!https:)([^)#]+)/g)) {
       assert.equal((await get(service, target)).status, 200, `${path}.md links to ${target}`);
     }
   }
+  assert.match(
+    list,
+    /^# Pet Catalog Service\n\n> Manages pet .*\n[\s\S]*\(\/openapi\.json\): also as \[YAML\]\(\/openapi\.yaml\)\n$/,
+  );
   const reference = await page(service, '/docs/reference.md');
   for (const { id, method, path } of OPERATIONS)
     assert.ok(reference.includes(`\`${id}\`: \`${method} /v1${path}\``), id);
@@ -226,6 +235,13 @@ test('a curl of the guide is there in every language, what is written and what i
 
 test('a page has its chapters, its neighbours and a description', async () => {
   await using service = await testService();
+  for (const path of PAGES) {
+    const text = await page(service, path);
+    const [list = ''] = /<nav class="on-page".*?<\/nav>/s.exec(text) ?? [];
+    const chapters = [...list.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    const headings = [...text.matchAll(/<h2 id="(.+)-heading">/g)].map(([, id]) => id);
+    if (path !== '/docs/reference') assert.deepEqual(chapters, headings.length < 3 ? [] : headings, path);
+  }
   const text = await page(service, '/docs/limits');
   assert.match(text, /<meta name="description" content="Plans, windows/);
   assert.match(text, /<meta property="og:title" content="Limits">/);
@@ -282,6 +298,10 @@ test('staging is named only where its address is set', async () => {
 
 test('every error code is explained at its own place, with its status and an example body', async () => {
   await using service = await testService();
+  assert.match(
+    await page(service, '/docs/errors'),
+    /<section id="codes"[\s\S]+?<\/section>\n<div class="filter scripted">/,
+  );
   const text = await page(service, '/docs/errors.md');
   for (const code of ERROR_CODES) {
     const section = new RegExp(`^### \`${code}\`\\n[^]*?(?=^###|$(?![^]))`, 'm').exec(text)?.[0] ?? '';
@@ -374,8 +394,7 @@ test('security.txt is there when there is a contact, and never out of date (RFC 
   await using service = await testService({ SECURITY_CONTACT: 'security@example.org' });
   const read = async () => (await get(service, '/.well-known/security.txt')).text();
   const expires = async () => Date.parse(/^Expires: (.+)$/m.exec(await read())?.[1] ?? '') / 1000;
-  assert.match(await read(), /^Contact: mailto:security@example\.org$/m);
-  assert.doesNotMatch(await read(), /Canonical/);
+  assert.match(await read(), /^Contact: mailto:security@example\.org\nExpires: .+Z\nPreferred-Languages: en\n$/);
   const { unix } = service.clock.now();
   assert.equal(await expires(), unix + 365 * 86_400);
   service.clock.advance(86_400);
