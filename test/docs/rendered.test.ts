@@ -51,6 +51,7 @@ const OPERATIONS: readonly Described[] = [
       { name: 'limit', description: 'How many', schema: Type.Integer({ maximum: 50, default: 20, example: 20 }) },
     ],
     success: { status: 200, description: 'The toys', schema: Type.Array(Toy), example: [EXAMPLE] },
+    errors: ['catalog_full'],
   },
   {
     id: 'createToy',
@@ -64,6 +65,18 @@ const OPERATIONS: readonly Described[] = [
     body: { schema: NewToy, example: { name: "Rex's ball", weight: 1, tags: ['new'] } },
     success: { status: 201, description: 'The toy', schema: Toy, example: EXAMPLE, headers: { Location: 'Its place' } },
     errors: ['catalog_full'],
+  },
+  {
+    id: 'getToy',
+    method: 'GET',
+    path: '/toys/{toyId}',
+    tag: 'store',
+    summary: 'Get a toy',
+    description: 'One.',
+    permission: 'store:read',
+    stability: 'experimental',
+    pathParameters: [PATH],
+    success: { status: 200, description: 'The toy', schema: Type.Object({}), example: {} },
   },
   {
     id: 'deleteToy',

@@ -13,7 +13,7 @@ export function tryIt(operation: ReferenceOperation, { basePath, credential }: R
 <form data-method="${method}" data-path="${basePath}${path}" novalidate>
 ${credentialField(credential)}
 ${inPath.map((field) => input(field, 'path', exampleOf(field)))}
-${inQuery.map((field) => input(field, 'query', field.schema.enum ? '' : (shown[field.name] ?? '')))}
+${inQuery.map((field) => input(field, 'query', shown[field.name] ?? ''))}
 ${inHeader.map((field) => input(field, 'header', ''))}
 ${body ? bodyField(body.example) : ''}
 <p class="send"><button type="submit">Send</button>${credential.noun === 'key' ? html` <span class="soft">It counts against the limits of the key.</span>` : ''}</p>
