@@ -43,6 +43,14 @@ function tries(differs: Partial<Note>, ...waits: number[]): Happened[] {
   });
 }
 
+/** Two requests, the second one so many ms after the first. */
+function pair(first: Partial<Note>, ms: number, second: Partial<Note>): Happened[] {
+  return [
+    [0, first],
+    [ms, second],
+  ];
+}
+
 function judged(happened: readonly Happened[], more: Partial<Rehearsed> = {}) {
   const notes = happened.map(([at, differs]) => ({ ...ORDINARY, at, answeredAt: at, ...differs }));
   return judge({ keyId: 'key_1', script: 'ok', reached: 0, notes, ...more });
@@ -87,78 +95,19 @@ const CASES: readonly (readonly [
       [2_001, ok],
     ],
   ],
-  [
-    'the end of a Retry-After, less what is tolerated',
-    'waits kept',
-    [
-      [0, limited],
-      [1_900, ok],
-    ],
-  ],
-  [
-    'a request before the end of a Retry-After',
-    'waits broken 2',
-    [
-      [0, limited],
-      [1_899, ok],
-    ],
-  ],
-  [
-    'another call before its end',
-    'waits broken 2, gives-up kept',
-    [
-      [0, busy],
-      [500, other],
-    ],
-  ],
-  [
-    'a request that began before the answer had ended',
-    'waits kept',
-    [
-      [0, { ...limited, answeredAt: 20 }],
-      [20, ok],
-    ],
-  ],
-  [
-    'a wait for a date',
-    'waits broken 2',
-    [
-      [0, { ...limited, retryAfter: 2.4 }],
-      [2_299, ok],
-    ],
-  ],
-  [
-    'a wait that a turn of the clock ended',
-    'waits kept',
-    [
-      [0, limited],
-      [50, { turnedBy: 2 }],
-    ],
-  ],
+  ['the end of a Retry-After, less what is tolerated', 'waits kept', pair(limited, 1_900, ok)],
+  ['a request before the end of a Retry-After', 'waits broken 2', pair(limited, 1_899, ok)],
+  ['another call before its end', 'waits broken 2, gives-up kept', pair(busy, 500, other)],
+  ['a request that began before the answer had ended', 'waits kept', pair({ ...limited, answeredAt: 20 }, 20, ok)],
+  ['a wait for a date', 'waits broken 2', pair({ ...limited, retryAfter: 2.4 }, 2_299, ok)],
+  ['a wait that a turn of the clock ended', 'waits kept', pair(limited, 50, { turnedBy: 2 })],
   [
     'a request before the end of a Retry-After of a clock that was turned before',
     'waits broken 2',
-    [
-      [0, { ...limited, turnedBy: 60 }],
-      [500, { turnedBy: 60 }],
-    ],
+    pair({ ...limited, turnedBy: 60 }, 500, { turnedBy: 60 }),
   ],
-  [
-    'a wait that a turn of the clock shortened',
-    'waits broken 2',
-    [
-      [0, limited],
-      [899, { turnedBy: 1 }],
-    ],
-  ],
-  [
-    'a Retry-After of half an answer',
-    'gives-up kept',
-    [
-      [0, { ...busy, isDelivered: false }],
-      [5, other],
-    ],
-  ],
+  ['a wait that a turn of the clock shortened', 'waits broken 2', pair(limited, 899, { turnedBy: 1 })],
+  ['a Retry-After of half an answer', 'gives-up kept', pair({ ...busy, isDelivered: false }, 5, other)],
   [
     'getRateLimit at any time',
     'waits kept',
@@ -172,11 +121,22 @@ const CASES: readonly (readonly [
   [
     'the same path of another API',
     'waits broken 2, gives-up kept',
-    [
-      [0, limited],
-      [1, { route: '/v1/rate_limit', target: 'free' }],
-    ],
+    pair(limited, 1, { route: '/v1/rate_limit', target: 'free' }),
     { keyId: null },
+  ],
+
+  [
+    'another method at the path of getRateLimit',
+    'waits broken 2, gives-up kept',
+    pair(limited, 1, { method: 'POST', route: '/v1/rate_limit', target: 'free', status: 405 }),
+  ],
+  [
+    'a request that was noted before an earlier one',
+    'waits broken 1',
+    [
+      [500, ok],
+      [0, limited],
+    ],
   ],
 
   ['two retries at once', '', [...tries(lost, 0), [0, ok]]],
@@ -185,6 +145,11 @@ const CASES: readonly (readonly [
   ['four retries within 74 ms', 'backs-off broken 5', [...tries(failed, 50, 0, 0), [74, ok]]],
   ['five retries after 25 ms each', 'backs-off kept', [...tries(failed, 25, 25, 25, 25), [125, ok]]],
   ['six retries after 29 ms each', 'backs-off broken 7', [...tries(failed, 29, 29, 29, 29, 29), [174, ok]]],
+  [
+    'retries after half a Retry-After',
+    'backs-off broken 4',
+    [...tries({ ...busy, isDelivered: false }, 5, 5), [15, ok]],
+  ],
   ['retries of full jitter', 'backs-off kept', [...tries(failed, 3, 190, 20), [700, ok]]],
   ['retries after a Retry-After', 'waits kept', [...tries(busy, 1_000, 1_000, 1_300), [4_400, ok]]],
   [
@@ -211,38 +176,20 @@ const CASES: readonly (readonly [
     ],
   ],
   [
-    'a slow answer',
-    '',
+    'another call in the moment of the answer',
+    'gives-up kept',
     [
-      [0, { step: 'slow:5', answeredAt: 5_000 }],
-      [5_010, other],
+      [0, failed],
+      [0, other],
+      [5, ok],
     ],
   ],
+  ['a slow answer', '', pair({ step: 'slow:5', answeredAt: 5_000 }, 5_010, other)],
 
-  [
-    'a 400 repeated at once',
-    'stops broken 2',
-    [
-      [0, refused],
-      [999, refused],
-    ],
-  ],
-  [
-    'a 400 asked for again later',
-    'stops kept',
-    [
-      [0, refused],
-      [1_000, refused],
-    ],
-  ],
-  [
-    'a 400 repeated with another body',
-    'stops kept',
-    [
-      [0, refused],
-      [1, { ...created, body: 'other' }],
-    ],
-  ],
+  ['a 400 repeated at once', 'stops broken 2', pair(refused, 999, refused)],
+  ['a 400 repeated in the moment of the answer', 'stops broken 2', pair(refused, 0, { ...refused, answeredAt: 9_000 })],
+  ['a 400 asked for again later', 'stops kept', pair(refused, 1_000, refused)],
+  ['a 400 repeated with another body', 'stops kept', pair(refused, 1, { ...created, body: 'other' })],
   [
     'a 400 repeated after another call',
     'stops kept',
@@ -255,76 +202,46 @@ const CASES: readonly (readonly [
   [
     'a 400 while the same was under way',
     'stops kept',
-    [
-      [0, { ...refused, answeredAt: 5 }],
-      [1, { ...refused, answeredAt: 6 }],
-    ],
+    pair({ ...refused, answeredAt: 5 }, 1, { ...refused, answeredAt: 6 }),
   ],
-  [
-    'a 400 that did not arrive',
-    'gives-up kept',
-    [
-      [0, { ...refused, isDelivered: false }],
-      [9_000, other],
-    ],
-  ],
+  ['a 400 that did not arrive', 'gives-up kept', pair({ ...refused, isDelivered: false }, 9_000, other)],
   [
     'a 401 repeated with other credentials',
     'stops kept',
-    [
-      [0, { status: 401, credentials: 'old' }],
-      [1, { credentials: 'new' }],
-    ],
+    pair({ status: 401, credentials: 'old' }, 1, { credentials: 'new' }),
   ],
   [
     'a 401 repeated with the same credentials',
     'stops broken 2',
-    [
-      [0, { status: 401, credentials: 'a' }],
-      [1, { status: 401, credentials: 'a' }],
-    ],
+    pair({ status: 401, credentials: 'a' }, 1, { status: 401, credentials: 'a' }),
   ],
   ['a 404 polled', '', tries({ status: 404 }, 5, 5, 5)],
 
-  [
-    'a POST repeated with key and body',
-    'retries-safely kept',
-    [
-      [0, { ...post, ...failed }],
-      [500, created],
-    ],
-  ],
+  ['a POST repeated with key and body', 'retries-safely kept', pair({ ...post, ...failed }, 500, created)],
   [
     'a POST repeated with another key',
     'retries-safely broken 2',
-    [
-      [0, { ...post, ...failed }],
-      [500, { ...created, idempotencyKey: 'l' }],
-    ],
+    pair({ ...post, ...failed }, 500, { ...created, idempotencyKey: 'l' }),
+  ],
+  [
+    'a POST repeated with another key in the moment of the answer',
+    'retries-safely broken 2',
+    pair({ ...post, ...failed }, 0, { ...created, idempotencyKey: 'l' }),
   ],
   [
     'a POST repeated without a key',
     'waits kept, retries-safely broken 2',
-    [
-      [0, { ...post, ...busy, idempotencyKey: null }],
-      [1_000, { ...created, idempotencyKey: null }],
-    ],
+    pair({ ...post, ...busy, idempotencyKey: null }, 1_000, { ...created, idempotencyKey: null }),
   ],
   [
     'a key with another body',
     'retries-safely broken 2, gives-up kept',
-    [
-      [0, { ...post, ...failed }],
-      [500, { ...created, body: 'cat' }],
-    ],
+    pair({ ...post, ...failed }, 500, { ...created, body: 'cat' }),
   ],
   [
     'another create after one that failed',
     'gives-up kept',
-    [
-      [0, { ...post, ...failed }],
-      [500, { ...created, idempotencyKey: 'l', body: 'cat' }],
-    ],
+    pair({ ...post, ...failed }, 500, { ...created, idempotencyKey: 'l', body: 'cat' }),
   ],
   [
     'a repetition after other calls and a long pause',
@@ -348,27 +265,18 @@ const CASES: readonly (readonly [
   [
     'a 429 repeated with another key',
     'waits kept',
-    [
-      [0, { ...post, ...limited }],
-      [2_000, { ...created, idempotencyKey: 'l' }],
-    ],
+    pair({ ...post, ...limited }, 2_000, { ...created, idempotencyKey: 'l' }),
   ],
 
   [
     'a lost create that was replayed',
     'retries-safely kept, once kept',
-    [
-      [0, lostCreate],
-      [500, { ...created, hasCreated: false }],
-    ],
+    pair(lostCreate, 500, { ...created, hasCreated: false }),
   ],
   [
     'a lost create made a second time',
     'retries-safely broken 2, once broken 2',
-    [
-      [0, lostCreate],
-      [500, { ...created, idempotencyKey: 'l' }],
-    ],
+    pair(lostCreate, 500, { ...created, idempotencyKey: 'l' }),
   ],
   [
     'a lost create made anew after a refusal',
@@ -380,13 +288,16 @@ const CASES: readonly (readonly [
     ],
   ],
   [
-    'a lost create that is not repeated',
-    'once kept, gives-up kept',
+    'a lost create made anew after two refusals',
+    'backs-off kept, retries-safely kept, once broken 4',
     [
       [0, lostCreate],
-      [1, other],
+      [500, { ...post, ...failed }],
+      [900, { ...post, ...failed }],
+      [1_900, created],
     ],
   ],
+  ['a lost create that is not repeated', 'once kept, gives-up kept', pair(lostCreate, 1, other)],
 
   ['ten tries', 'backs-off kept, gives-up kept', tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000)],
   [
@@ -416,24 +327,34 @@ const CASES: readonly (readonly [
   ],
   ['a poller', 'gives-up kept', tries(failed, ...Array(20).fill(1_100), 1_300)],
   [
+    'a poller of three requests, a second and a fifth more apart',
+    'gives-up kept',
+    [...tries(failed, 1_000), [2_200, ok]],
+  ],
+  [
     'eleven tries after almost a second each',
     'backs-off kept, gives-up broken 11',
     tries(failed, ...Array(10).fill(990)),
   ],
 
-  [
-    'another call after a greased answer',
-    'tolerates kept',
-    [
-      [0, greased],
-      [10, other],
-    ],
-  ],
+  ['another call after a greased answer', 'tolerates kept', pair(greased, 10, other)],
   ['a greased answer as the last', '', [[0, greased]]],
   [
     'a greased answer, and a command that failed',
     'tolerates broken 1',
     [[0, greased]],
+    { command: { exit: 1, timedOut: false } },
+  ],
+  [
+    'a greased answer, and a command that a signal ended',
+    'tolerates broken 1',
+    [[0, greased]],
+    { command: { exit: null, timedOut: false } },
+  ],
+  [
+    'a greased 304, and a command that failed',
+    '',
+    [[0, { ...greased, status: 304 }]],
     { command: { exit: 1, timedOut: false } },
   ],
   ['a greased answer, and a command that was stopped', '', [[0, greased]], { command: { exit: 1, timedOut: true } }],
@@ -444,14 +365,7 @@ const CASES: readonly (readonly [
     [[0, { ...greased, status: 400 }]],
     { command: { exit: 1, timedOut: false } },
   ],
-  [
-    'a greased answer repeated, and no other one',
-    'tolerates broken 2',
-    [
-      [0, greased],
-      [10, ok],
-    ],
-  ],
+  ['a greased answer repeated, and no other one', 'tolerates broken 2', pair(greased, 10, ok)],
   [
     'a greased answer repeated by a loop',
     'tolerates kept',
@@ -461,14 +375,8 @@ const CASES: readonly (readonly [
       [20, ok],
     ],
   ],
-  [
-    'a greased answer polled',
-    'tolerates kept',
-    [
-      [0, greased],
-      [1_000, ok],
-    ],
-  ],
+  ['greased answers repeated, and no plain one to compare with', '', pair(greased, 10, greased)],
+  ['a greased answer polled', 'tolerates kept', pair(greased, 1_000, ok)],
 ];
 
 for (const [name, met, happened, more] of CASES) {
@@ -502,15 +410,39 @@ test('the evidence names the requests, and what was asked for', () => {
   assert.deepEqual(evidence(...tries(lost, ...Array(11).fill(200))), [
     'Request 11 (GET /v1/categories) is try 11 of 12 of its call',
   ]);
+  assert.deepEqual(
+    evidence([0, { ...limited, retryAfter: 2.345 }], [50, { ...limited, route: '/v1/pets' }], [60, ok]),
+    [
+      'Request 2 (GET /v1/pets) came 50 ms after request 1 (GET /v1/categories), whose Retry-After was 2.345 s',
+      'Request 3 (GET /v1/categories) came 10 ms after request 2 (GET /v1/pets), whose Retry-After was 2 s',
+    ],
+  );
+  const first = { ...post, ...failed };
+  assert.deepEqual(evidence([0, first], [500, { ...created, idempotencyKey: null }]), [
+    'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) without an Idempotency-Key',
+  ]);
+  assert.deepEqual(evidence([0, first], [500, { ...created, body: 'cat' }]), [
+    'Request 2 (POST /v1/categories) repeats request 1 (POST /v1/categories) with the same Idempotency-Key, and another body',
+  ]);
+  const stopped = judged([[0, greased]], { command: { exit: 1, timedOut: false } }).rules.at(-1)?.findings;
+  assert.deepEqual(stopped, [
+    {
+      number: 1,
+      text: 'Request 1 (GET /v1/categories) had an answer with unknown members, and then the command failed',
+    },
+  ]);
   assert.deepEqual(evidence([0, greased], [5, ok]), [
     'Request 2 (GET /v1/categories) repeats request 1 (GET /v1/categories), whose answer had unknown members',
   ]);
 });
 
 test('calls that overlapped or alternated are named', () => {
-  const remarks = (...happened: Happened[]) => judged(happened).remarks.length;
-  assert.equal(remarks([0, failed], [5, failed], [9, ok], [10, other]), 0);
-  assert.equal(remarks([0, { answeredAt: 9 }], [5, other]), 1);
-  assert.equal(remarks([0, failed], [5, other], [9, ok]), 1);
-  assert.equal(remarks([0, ok], [5, other], [9, ok]), 0);
+  const remarks = (...happened: Happened[]) => judged(happened).remarks;
+  const overlapped = [
+    'Calls overlapped or alternated, so backs-off and gives-up were judged by uninterrupted runs of tries only',
+  ];
+  assert.deepEqual(remarks([0, failed], [5, failed], [9, ok], [10, other]), []);
+  assert.deepEqual(remarks([0, { answeredAt: 9 }], [5, other]), overlapped);
+  assert.deepEqual(remarks([0, failed], [5, other], [9, ok]), overlapped);
+  assert.deepEqual(remarks([0, ok], [5, other], [9, ok]), []);
 });
