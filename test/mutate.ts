@@ -52,7 +52,11 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/client/responses.test.ts',
   ],
   'client/throttle': ['test/client/throttle.test.ts', 'test/client/retries.test.ts'],
-  conformance: ['test/conformance/makes.test.ts', 'test/conformance/strangers.test.ts'],
+  conformance: [
+    'test/conformance/makes.test.ts',
+    'test/conformance/requests.test.ts',
+    'test/conformance/strangers.test.ts',
+  ],
   http: ['test/interface.test.ts', 'test/conformance.test.ts'],
   'http/docs': ['test/docs/rendered.test.ts', 'test/pages.test.ts', 'test/contract/contract.test.ts'],
   'http/operations': [
