@@ -41,11 +41,12 @@ function wantedEntries({ exchange: { query }, now }: ConsoleContext) {
     ...(target && { target }),
     ...(text && { text }),
   };
-  return { span, address, filter };
+  return { address, filter };
 }
 
 async function listAudit(context: ConsoleContext): Promise<Answer> {
-  const { span, address, filter } = wantedEntries(context);
+  const { query } = context.exchange;
+  const { address, filter } = wantedEntries(context);
   const { items, pages } = await onePage(
     context,
     { path: '/audit', filter: address, by: 'before' },
@@ -54,9 +55,9 @@ async function listAudit(context: ConsoleContext): Promise<Answer> {
   const fields = [
     textField('q', 'Changed from or to', address.q),
     textField('actor', 'Actor', address.actor),
-    choiceField('action', 'Action', ACTIONS, address.action),
+    choiceField(query, 'action', { label: 'Action', options: ACTIONS }),
     textField('target', 'Target (id)', address.target),
-    choiceField('since', 'Since', SPANS, span.value),
+    choiceField(query, 'since', { label: 'Since', options: SPANS, usual: DEFAULT_SPAN.value }),
   ];
   const isFiltered = Object.values(address).some(Boolean);
   const content = html`<div class="heading"><h1>Audit</h1>${csvLink('/audit/export', address)}</div>

@@ -225,6 +225,37 @@ test('categories are searched; pets, orders and categories lead to each other', 
   assert.equal((await operator.get('/pets/99')).status, 404);
 });
 
+test('a filter by what there is not says so, and by what no id can be finds nothing', async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue({ name: 'shop' });
+  const origin = { keyId: key.id };
+  await service.storage.categories.insert({ name: 'Dog' }, origin);
+  await service.storage.pets.insert({ name: 'Rex', categoryId: 1, status: 'available' }, origin);
+  await service.storage.orders.insert({ petId: 1, quantity: 1 }, origin);
+  await service.call(secret, '/pets');
+  const operator = await signIn(service, 'viewer');
+  const faults = async (path: string) =>
+    [...(await operator.page(path)).matchAll(/<p class="fault" role="alert">(.*?)<\/p>/g)].map(([, said]) => said);
+  const asked = { keys: ['state', 'plan', 'expires', 'sort'], audit: ['action', 'since'], pets: ['status'] };
+  for (const [list, names] of Object.entries({ ...asked, requests: ['status', 'route'] })) {
+    const wrong = await faults(`/${list}?${names.map((name) => `${name}=<x>`).join('&')}`);
+    const said = 'There is no “<bdi>&lt;x&gt;</bdi>” to select; this filter is not applied.';
+    assert.deepEqual(wrong, Array(names.length).fill(said), list);
+    assert.deepEqual(await faults(`/${list}?${names.map((name) => `${name}=`).join('&')}`), [], list);
+    assert.deepEqual(await faults(`/${list}`), [], list);
+  }
+  for (const right of ['/keys?state=active&plan=free&expires=7d&sort=newest', '/requests?status=200&route=/v1/pets'])
+    assert.deepEqual(await faults(right), [], right);
+  const selected = async (path: string) =>
+    [...(await operator.page(path)).matchAll(/<option value="([^"]*)" selected>/g)].map(([, value]) => value);
+  assert.deepEqual(await selected('/keys'), ['', '', '', 'newest']);
+  assert.deepEqual(await selected('/audit'), ['', '30d']);
+  for (const path of ['/pets?category=x', '/pets?category=0', '/orders?pet=x']) {
+    assert.match(await operator.page(path), /No (pet|order) found\./, path);
+    assert.match(await operator.page(path), new RegExp(`value="${path.split('=')[1]}" maxlength`), path);
+  }
+});
+
 /** The names in the first column of a list. */
 function namesIn(text: string): string[] {
   return [...text.matchAll(/<th scope="row"><a href="[^"]*"><bdi>([^<]*)<\/bdi>/g)].map(([, name = '']) => name);

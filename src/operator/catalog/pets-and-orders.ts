@@ -2,7 +2,7 @@ import type { Order } from '../../catalog/order.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn, searchText } from '../frame/context.ts';
 import { count, empty, foreign, moment } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { ANY, addressOf, cardTable, choiceField, filters, textField } from '../frame/list.ts';
@@ -41,8 +41,9 @@ async function listPets(context: ConsoleContext): Promise<Answer> {
   const { storage, exchange } = context;
   const { query } = exchange;
   const status = PET_STATUSES.find((each) => each === query.get('status'));
-  const categoryId = numberIn(query, 'category', 0) || undefined;
-  const filter = { status, category: categoryId === undefined ? '' : `${categoryId}` };
+  const category = searchText(query, 'category');
+  const categoryId = category ? numberIn(query, 'category', 0) : undefined;
+  const filter = { status, category };
   const { items, pages } = await onePage(context, { path: '/pets', filter }, (at) =>
     storage.pets.list({ ...at, status, categoryId }),
   );
@@ -51,8 +52,8 @@ async function listPets(context: ConsoleContext): Promise<Answer> {
     ? empty('No pet found.', html`<a href="/console/pets">Show all pets</a>`)
     : empty('There are no pets yet.', html`Create them through the API: <code>POST ${context.url()}/pets</code>`);
   const fields = [
-    choiceField('status', 'Status', STATUSES, status),
-    textField('category', 'Category (id)', filter.category),
+    choiceField(query, 'status', { label: 'Status', options: STATUSES }),
+    textField('category', 'Category (id)', category),
   ];
   const content = html`<h1>Pets</h1>
 ${items.length > 0 || isFiltered ? filters('/pets', fields, { isFiltered }) : ''}
@@ -83,8 +84,9 @@ ${pages}`;
 
 async function listOrders(context: ConsoleContext): Promise<Answer> {
   const { storage, exchange } = context;
-  const petId = numberIn(exchange.query, 'pet', 0) || undefined;
-  const filter = { pet: petId === undefined ? '' : `${petId}` };
+  const pet = searchText(exchange.query, 'pet');
+  const petId = pet ? numberIn(exchange.query, 'pet', 0) : undefined;
+  const filter = { pet };
   const { items, pages } = await onePage(context, { path: '/orders', filter }, (at) =>
     storage.orders.list({ ...at, petId }),
   );
@@ -95,7 +97,7 @@ async function listOrders(context: ConsoleContext): Promise<Answer> {
           html`Place them through the API: <code>POST ${context.url()}/store/orders</code>`,
         )
       : empty('No order found.', html`<a href="/console/orders">Show all orders</a>`);
-  const fields = [textField('pet', 'Pet (id)', filter.pet)];
+  const fields = [textField('pet', 'Pet (id)', pet)];
   const content = html`<h1>Orders</h1>
 ${items.length > 0 || petId !== undefined ? filters('/orders', fields, { isFiltered: petId !== undefined }) : ''}
 ${items.length > 0 ? cardTable('Orders', ORDER_COLUMNS, await orderRows(context, items)) : none}

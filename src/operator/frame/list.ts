@@ -1,4 +1,5 @@
 import { type Html, html } from '../../http/html.ts';
+import { foreign } from './element.ts';
 
 /** Parts that lists have in common: filters, columns that become cards on a phone. */
 
@@ -19,9 +20,23 @@ export interface Option {
 /** The default of most filters. */
 export const ANY: Option = { value: '', label: 'any' };
 
-/** A field of a filter with a closed set of values; the first one is the default. */
-export function choiceField(name: string, label: string, options: readonly Option[], chosen = ''): Html {
-  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionList(options, chosen)}</select></div>`;
+interface ChoiceField {
+  readonly label: string;
+  readonly options: readonly Option[];
+  /** The value without one in the address. */
+  readonly usual?: string;
+}
+
+/** A field of a filter with a closed set of values, and what is wrong where the address has another one. */
+export function choiceField(query: URLSearchParams, name: string, { label, options, usual = '' }: ChoiceField): Html {
+  const asked = query.get(name) || usual;
+  return html`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${optionList(options, asked)}</select>${unknownChoice(asked, options)}</div>`;
+}
+
+/** The mistake of a filter that selects by none of its values: it is left out, which must not go unnoticed. */
+export function unknownChoice(asked: string, options: readonly Option[]): Html {
+  if (options.some(({ value }) => value === asked)) return html``;
+  return html`<p class="fault" role="alert">There is no “${foreign(asked)}” to select; this filter is not applied.</p>`;
 }
 
 /** The options of a field, one of them chosen. */

@@ -39,7 +39,7 @@ const SORT_LABELS: Readonly<Record<KeySort, string>> = {
   'last-used': 'last used',
   expiry: 'next expiry',
 };
-const SORTS = KEY_SORTS.map((sort) => ({ value: sort === 'newest' ? '' : sort, label: SORT_LABELS[sort] }));
+const SORTS = KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] }));
 
 export const keyListRoutes: readonly ConsoleRoute[] = [
   { method: 'GET', path: '/keys', handle: listKeys },
@@ -91,18 +91,19 @@ async function listKeys(context: ConsoleContext): Promise<Answer> {
 ${cardTable('Keys', columnsFor(wanted), await keyRows(context, keys))}
 ${pager(number > 1 ? at(number - 1) : undefined, end < found ? at(number + 1) : undefined)}`;
   const content = html`<div class="heading"><h1>Keys</h1>${onlyFor(context, 'keys', html`<a class="button primary" href="/console/keys/new">New key</a>`)}</div>
-${found > 0 || isFiltered ? filterForm(wanted, isFiltered) : ''}
+${found > 0 || isFiltered ? filterForm(context, wanted, isFiltered) : ''}
 ${keys.length === 0 ? noKeys(context, { isFiltered, found }) : listed}`;
   return page(context, { section: '/keys', title: 'Keys', content });
 }
 
-function filterForm({ query, sort }: WantedKeys, isFiltered: boolean): Html {
+function filterForm({ exchange }: ConsoleContext, { query }: WantedKeys, isFiltered: boolean): Html {
+  const asked = exchange.query;
   const fields = [
     textField('q', 'Name, owner, id or prefix', query.q, { isWide: true, max: SEARCH_CHARACTERS_MAX }),
-    choiceField('state', 'State', STATES, query.state),
-    choiceField('plan', 'Plan', PLANS, query.plan),
-    choiceField('expires', 'Expires', EXPIRIES, query.expires),
-    choiceField('sort', 'Order', SORTS, sort),
+    choiceField(asked, 'state', { label: 'State', options: STATES }),
+    choiceField(asked, 'plan', { label: 'Plan', options: PLANS }),
+    choiceField(asked, 'expires', { label: 'Expires', options: EXPIRIES }),
+    choiceField(asked, 'sort', { label: 'Order', options: SORTS, usual: 'newest' }),
     ...(query.owner ? [textField('owner', 'Owner', query.owner)] : []),
   ];
   return filters('/keys', fields, { isFiltered });

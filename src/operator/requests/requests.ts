@@ -8,7 +8,7 @@ import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
 import { counted, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { ANY, addressOf, choiceField, type ListQuery, optionList, textField } from '../frame/list.ts';
+import { ANY, addressOf, choiceField, type ListQuery, optionList, textField, unknownChoice } from '../frame/list.ts';
 import { keyNames } from '../usage/sums.ts';
 import { keysLike, whichKey, withoutSecret } from './look-up.ts';
 import { ownInstance, requestTable } from './row.ts';
@@ -51,7 +51,7 @@ async function listRequests(context: ConsoleContext): Promise<Answer> {
   };
   const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(filters, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
 <p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(filters, false)}">Reload</a> to see newer ones.`}</span></p>
-${filterForm(filters)}
+${filterForm(filters, query)}
 ${await found()}
 <p class="scope">${ownInstance(context)}</p>`;
   return page(context, { section: '/requests', title: 'Requests', content });
@@ -79,12 +79,12 @@ function addressFor(filters: ListQuery, isPaused: boolean): string {
   return `/console${addressOf('/requests', { ...filters, paused: isPaused ? '1' : '' })}`;
 }
 
-function filterForm({ key, status, route }: ListQuery): Html {
+function filterForm({ key, status }: ListQuery, query: URLSearchParams): Html {
   const statuses = STATUSES.map((each) => ({ value: each, label: each }));
   const routes = ROUTES.map((each) => ({ value: each, label: each === 'unmatched' ? 'no such address' : each }));
   return html`<form class="filters" action="/console/requests">
 ${textField('key', 'Key: name, owner, id or prefix', key, { max: SEARCH_CHARACTERS_MAX })}
-<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select></div>
-${choiceField('route', 'Route', [ANY, ...routes], route)}
+<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select>${unknownChoice(query.get('status') ?? '', [ANY, ...KINDS, ...statuses])}</div>
+${choiceField(query, 'route', { label: 'Route', options: [ANY, ...routes] })}
 <button>Show</button></form>`;
 }
