@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sql, { raw } from 'sql-template-tag';
 import { storeBan } from '../kit/bans.ts';
-import { apiClient } from '../kit/operator.ts';
+import { apiClient, OPERATOR } from '../kit/operator.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
 /** Keys and bans through the operator API. */
@@ -150,6 +150,41 @@ test('keys are listed in pages that keep their filters, newest first', async () 
   assert.equal(service.events.failures.length, 0);
 });
 
+test('each filter of keys selects by itself, and a key has what it is given', async () => {
+  await using service = await testService();
+  const client = await apiClient(service, 'keys');
+  const now = service.clock.now().unix;
+  const at = (seconds: number) => new Date((now + seconds) * 1_000).toISOString().replace('.000', '');
+  const limits = { minute: 7, day: 70 };
+  const given = { plan: 'enterprise', limits, scopes: ['pets:read'], owner: 'cus_1', expiresAt: at(20 * 86_400) };
+  const made = await json<Key>(client.send('POST', '/keys', { name: 'given', ...given }));
+  const membersOf = (key: Key) => Object.fromEntries(Object.keys(given).map((name) => [name, key[name as keyof Key]]));
+  assert.deepEqual(membersOf(made), given);
+  const { id: banned } = (await service.issue({ name: 'banned' })).key;
+  await storeBan(service.storage, { keyId: banned, startedAt: now, endsAt: now + 60, level: 1, reason: 'r' });
+  await service.issue({ name: 'expired', plan: 'pro', expiresAt: now + 1 });
+  const { id: revoked } = (await service.issue({ name: 'revoked', expiresAt: now + 40 * 86_400 })).key;
+  await service.storage.keys.revoke(revoked, now, OPERATOR);
+  service.clock.advance(1);
+  const found = async (query: string) =>
+    (await json<Key[]>(client.send('GET', `/keys?${query}`))).map(({ name }) => name).sort();
+  for (const [query, names] of [
+    ['plan=pro', ['expired']],
+    ['owner=cus_1', ['given']],
+    ['q=BAN', ['banned']],
+    ['state=active', ['given']],
+    ['state=banned', ['banned']],
+    ['state=expired', ['expired']],
+    ['state=revoked', ['revoked']],
+    ['expiresBefore=30d', ['expired', 'given']],
+    [`expiresBefore=${at(50 * 86_400)}`, ['expired', 'given', 'revoked']],
+  ] as const)
+    assert.deepEqual(await found(query), names, query);
+  const changes = { limits: { minute: 8, day: 80 }, scopes: ['pets:write'], owner: null, expiresAt: null };
+  const changed = await json<Key>(client.send('PATCH', `/keys/${made.id}`, changes));
+  assert.deepEqual(membersOf(changed), { plan: 'enterprise', ...changes });
+});
+
 test('values that a key cannot have are refused by name, and nothing is stored', async () => {
   await using service = await testService();
   const client = await apiClient(service, 'keys');
@@ -200,6 +235,8 @@ test('a ban is listed and lifted once', async () => {
   const ids = [key.id, ...others].sort().reverse();
   for (const keyId of ids)
     await storeBan(service.storage, { keyId, startedAt: now, endsAt: now + 60, level: 2, reason: 'r' });
+  const older = (await service.issue()).key.id;
+  await storeBan(service.storage, { keyId: older, startedAt: now - 9, endsAt: now + 60, level: 1, reason: 'r' });
   await service.restart();
   assert.equal((await service.call(secret, '/categories')).status, 429);
   const [ban] = await json<object[]>(client.send('GET', '/bans?limit=1'));
@@ -211,7 +248,7 @@ test('a ban is listed and lifted once', async () => {
     seen.push(...(await json<{ keyId: string }[]>(answer)).map(({ keyId }) => keyId));
     next = /^<\/api\/v1(.*)>/.exec(answer.headers.get('link') ?? '')?.[1];
   }
-  assert.deepEqual(seen, ids);
+  assert.deepEqual(seen, [...ids, older], 'the newest first');
   const { ban: own } = await json<Key>(client.send('GET', `/keys/${key.id}`));
   assert.equal(own?.until, utc(now + 60));
   assert.equal((await client.send('DELETE', `/keys/${key.id}/ban`)).status, 204);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { storeBan } from '../kit/bans.ts';
 import { apiClient } from '../kit/operator.ts';
 import { json, testService } from '../kit/service.ts';
 
@@ -16,7 +17,11 @@ test('every answer to a request with a key is found by its id and by its key, a 
   const client = await apiClient(service, 'viewer');
   const limits = { minute: 2, day: 5 };
   const { key, secret } = await service.issue({ plan: 'enterprise', limits });
-  const other = await service.issue();
+  const [other, banned] = [await service.issue(), await service.issue()];
+  const from = service.clock.now().unix;
+  const ban = { keyId: banned.key.id, startedAt: from, endsAt: from + 60, level: 1, reason: 'hasty' };
+  await storeBan(service.storage, ban);
+  await service.restart();
   const call = (path: string, id: string, by = secret) => service.call(by, path, { headers: { 'x-request-id': id } });
   const hidden = 'petcat_live_in_the_address';
   await call(`/categories?cursor=${hidden}`, 'one');
@@ -39,6 +44,13 @@ test('every answer to a request with a key is found by its id and by its key, a 
     dayRemaining: 3,
     reason: 'the limit of 2 requests per minute was reached',
   });
+  const outcome = async (id: string) => {
+    const found = await json<Record<string, unknown>>(client.send('GET', `/requests/${id}`));
+    return ['status', 'code', 'minuteRemaining', 'dayRemaining', 'reason'].map((name) => found[name]);
+  };
+  assert.deepEqual(await outcome('of.another'), [200, null, 59, 999, null]);
+  await call('/categories', 'banned', banned.secret);
+  assert.deepEqual(await outcome('banned'), [429, 'key_banned', 0, 1_000, 'hasty']);
   const list = async (query = '') => {
     const found = await json<KeyRequest[]>(client.send('GET', `/keys/${key.id}/requests${query}`));
     return found.map(({ requestId, status }) => [requestId, status]);

@@ -199,9 +199,10 @@ test('the API tells at once what its own instance counted', async () => {
   await using service = await testService();
   const client = await apiClient(service, 'viewer');
   const { key, secret } = await service.issue();
+  await use(service, service.clock.now().unix - 5 * 60 * MINUTE, { [key.id]: 9 });
   for (const path of ['/categories', '/categories', '/pets']) await service.call(secret, path);
   const answer = await json<{ route: string; served: number }[]>(
-    client.send('GET', `/usage?group=route&key=${key.id}`),
+    client.send('GET', `/usage?group=route&key=${key.id}&since=1h`),
   );
   assert.deepEqual(
     answer.map(({ route, served }) => [route, served]),
@@ -209,6 +210,12 @@ test('the API tells at once what its own instance counted', async () => {
       [LIST, 2],
       ['GET /v1/pets', 1],
     ],
+  );
+  const series = await json<Usage[]>(client.send('GET', `/usage?by=minute&since=1h&key=${key.id}`));
+  assert.deepEqual(
+    series.map(({ at, served }) => [at, served]),
+    [['2026-01-01T12:00:00Z', 3]],
+    'the minute that began just now',
   );
 });
 
@@ -226,8 +233,15 @@ test('usage comes as CSV that no spreadsheet runs', async () => {
   assert.match(row ?? '', new RegExp(`^${key.id},'=cmd\\(\\),,3,0,0,0,`));
   const series = await client.send('GET', '/usage?by=minute', undefined, accept);
   assert.match(await series.text(), /^at,served,refused,clientErrors,serverErrors\n\d{4}.*Z,3,0,0,0\n$/);
-  const plain = await client.send('GET', '/usage', undefined, { accept: 'application/json, text/csv;q=0' });
-  assert.equal(plain.headers.get('content-type'), 'application/json');
+  for (const [wanted, type] of [
+    ['application/json, text/csv;q=0', 'application/json'],
+    ['text/csv;q=0.00, */*', 'application/json'],
+    ['*/*', 'application/json'],
+    ['text/html, TEXT/CSV;q=0.5', 'text/csv; charset=utf-8'],
+  ] as const) {
+    const given = await client.send('GET', '/usage', undefined, { accept: wanted });
+    assert.equal(given.headers.get('content-type'), type, wanted);
+  }
 });
 
 test('the audit is paged and filtered', async () => {
@@ -254,6 +268,8 @@ test('the audit is paged and filtered', async () => {
   assert.match(recent[0]?.after.revokedAt ?? '', /Z$/);
   assert.equal((await json<object[]>(client.send('GET', `/audit?target=${key.id}`))).length, 2);
   assert.deepEqual(await json(client.send('GET', '/audit?actor=none')), []);
+  service.clock.advance(400 * DAY);
+  assert.equal((await json<object[]>(client.send('GET', `/audit?target=${key.id}`))).length, 2, 'however old');
 });
 
 test('a category is renamed and deleted, unless a pet belongs to it', async () => {
