@@ -49,7 +49,7 @@ export function createdAnswer(beforeId: string, { resource, isReplay }: Once<{ r
 /** `If-Match` as a precondition, compared strongly (RFC 9110, section 13.1.1); undefined without the header. */
 export function preconditionOf({ request }: Exchange): Precondition<object> | undefined {
   const ifMatch = request.headers['if-match'];
-  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
+  if (ifMatch === undefined || ifMatch === '*') return undefined;
   const wanted = ifMatch.split(',').map((tag) => tag.trim());
   return (present) => {
     const etag = etagOf(JSON.stringify(present));

@@ -81,6 +81,9 @@ test('a place is a number and an id, and a Link to it keeps the limit that was s
   assert.deepEqual(placeAnswer(exchange, [1], undefined), { status: 200, headers: [], body });
   assert.deepEqual(readPlace(query('cursor=rs.key_a-1')), { number: 1000, id: 'key_a-1' });
   assert.equal(readPlace(query('')), undefined);
+  // An owner of 255 characters of four bytes each, in base64url.
+  const owner = Buffer.from('🐕'.repeat(255)).toString('base64url');
+  assert.deepEqual(readPlace(query(`cursor=zzzzzzzzzz.${owner}`)), { number: 36 ** 10 - 1, id: owner });
   for (const cursor of ['', 'x', '.x', '-1.x', 'after_1', '1.x y']) {
     const message = `cursor is ${JSON.stringify(cursor)}; copy it from the Link header of the previous page`;
     assert.throws(() => readPlace(new URLSearchParams({ cursor })), invalid(message));

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkQuery, momentOf, readId, readIdParameter, readIdsParameter, readParameter } from './query.ts';
+import {
+  checkQuery,
+  choiceIn,
+  momentIn,
+  momentOf,
+  readId,
+  readIdParameter,
+  readIdsParameter,
+  readParameter,
+  textIn,
+} from './query.ts';
 
 const query = (text: string) => new URLSearchParams(text);
 const invalid = (message: string) => ({ code: 'validation_failed', message });
@@ -69,4 +79,39 @@ test('ids in a query are counted once each, up to the most', () => {
 test('a moment is the second that it lies in', () => {
   assert.equal(momentOf('1970-01-01T00:00:01.999Z', 'since'), 1);
   assert.equal(momentOf('1970-01-01t01:00:02+01:00', 'since'), 2);
+  assert.equal(momentOf('1970-01-01T00:00:03.123456789-00:00', 'since'), 3);
+  for (const text of [
+    '1970-01-01T00:00:03.Z',
+    '1970-01-01T00:00:03.1234567890Z',
+    '1970-01-01T00:00:03',
+    '2030-02-30T00:00:00Z',
+  ])
+    assert.throws(
+      () => momentOf(text, 'since'),
+      invalid(`since is "${text}"; send a date and time such as 2026-01-01T12:00:00Z`),
+    );
+});
+
+test('a duration counts from now, at most back to the beginning', () => {
+  const moment = (text: string, towards: 'past' | 'future') => momentIn(query(text), 'a', { now: 100_000, towards });
+  assert.deepEqual([moment('a=1d', 'past'), moment('a=2d', 'past'), moment('a=2d', 'future')], [13_600, 0, 272_800]);
+  assert.deepEqual([moment('a=1970-01-01T00:00:07Z', 'past'), moment('b=1d', 'past')], [7, undefined]);
+});
+
+test('a text that selects has 255 characters at most, and no NUL', () => {
+  const longest = 'x'.repeat(255);
+  assert.deepEqual(
+    [textIn(query(`a=${longest}`), 'a'), textIn(query('a='), 'a'), textIn(query(''), 'a')],
+    [longest, '', undefined],
+  );
+  assert.throws(() => textIn(query('a=x%00'), 'a'), invalid('a is "x\\u0000"; send at most 255 characters'));
+  assert.throws(() => textIn(query(`a=${longest}x`), 'a'), { message: /; send at most 255 characters$/ });
+});
+
+test('a choice is one of its values', () => {
+  const chosen = (text: string) => choiceIn(query(text), 'a', ['x', 'y']);
+  assert.deepEqual([chosen('a=y'), chosen('')], ['y', undefined]);
+  for (const text of ['', 'X', 'xy']) {
+    assert.throws(() => chosen(`a=${text}`), invalid(`a is "${text}"; send one of x, y`));
+  }
 });
