@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
 import { readRehearsal, saveProgress } from '../../src/rehearsal/verdict/notes.ts';
 import { insertInto, one } from '../../src/storage/sql/statement.ts';
 import type { Tables } from '../../src/storage/sql/tables.ts';
+import { apiClient } from '../kit/operator.ts';
 import { type Followed, type RehearsedService, rehearsedService } from '../kit/rehearsal/service.ts';
 import { json } from '../kit/service.ts';
 
@@ -102,16 +106,55 @@ for (const [step, code, message, limit, window] of [
   });
 }
 
+test('a request has the turned time of its arrival, and limit-date a date by the turned time', async () => {
+  await using own = await rehearsedService();
+  const { service, time } = own;
+  const key = await own.follow('ok,limit-date:30,ok');
+  const headers = { authorization: `Bearer ${key.secret}`, expect: '100-continue', 'content-type': 'application/json' };
+  const sent = request(`${service.url}/categories`, { method: 'POST', headers, agent: false });
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  assert.equal((await (await apiClient(service, 'admin')).send('POST', '/clock', { advance: '5s' })).status, 200);
+  sent.end('{"name":"late"}');
+  const [created] = (await once(sent, 'response')) as [IncomingMessage];
+  created.resume();
+  assert.equal(created.statusCode, 201);
+
+  const until = new Date((service.clock.now().unix + 35) * 1_000).toUTCString();
+  for (const seconds of [30, 18]) {
+    const answer = await service.call(key.secret, '/categories');
+    const { code, message } = await json<{ code: string; message: string }>(answer);
+    assert.deepEqual([code, answer.headers.get('retry-after')], ['rate_limit_exceeded', until]);
+    assert.match(message, new RegExp(`^The limit of 60 requests per minute is reached; retry in ${seconds} s, at `));
+    await time.run(time.clock.sleep(12_000, new AbortController().signal));
+  }
+  const { requests } = await key.report();
+  assert.deepEqual(
+    requests.map(({ turnedBy, retryAfter }) => [turnedBy, retryAfter]),
+    [
+      [0, null],
+      [5, 30],
+      [5, 18],
+    ],
+  );
+});
+
 test('at unavailable and error nothing is done, and at unknown it is', async () => {
   const key = await rehearsed.follow('unavailable:7,error,unknown,ok');
   const answers = [await create(key, 'busy'), await create(key, 'failed'), await create(key, 'unsure')];
-  const bodies = await Promise.all(answers.map((answer) => json<{ code: string; status: number }>(answer)));
+  const bodies = await Promise.all(
+    answers.map((answer) => json<{ code: string; message: string; status: number }>(answer)),
+  );
   assert.deepEqual(
-    bodies.map(({ code, status }) => [status, code]),
+    bodies.map(({ code, status, message }) => [status, code, message]),
     [
-      [503, 'unavailable'],
-      [500, 'internal_error'],
-      [503, 'outcome_unknown'],
+      [503, 'unavailable', 'The service cannot do this now; retry in 7 s'],
+      [500, 'internal_error', 'The service failed; quote the X-Request-Id when you report it'],
+      [
+        503,
+        'outcome_unknown',
+        'It is not known whether this was stored; retry with the same Idempotency-Key, or look first',
+      ],
     ],
   );
   assert.deepEqual(
@@ -135,7 +178,7 @@ test('at unavailable and error nothing is done, and at unknown it is', async () 
 test('lost and cut carry the request out, reset does not, and no client reads an answer', async () => {
   const key = await rehearsed.follow('lost,reset,cut,lost');
   await assert.rejects(create(key, 'lost'));
-  await assert.rejects(create(key, 'reset'));
+  await assert.rejects(create(key, 'reset'), ({ cause }) => cause.code === 'ECONNRESET');
   const cut = await create(key, 'cut', { connection: 'keep-alive' });
   assert.equal(cut.status, 201);
   assert.equal(cut.headers.get('content-length'), `${JSON.stringify({ id: 99, name: 'cut' }).length - 1}`);
@@ -174,6 +217,26 @@ test('slow answers after its seconds', async () => {
   assert.equal((request?.answeredAt ?? 0) - (request?.at ?? 0), 20_000);
 });
 
+test('a slow create is carried out, and one whose client leaves has no answer', async () => {
+  const { service, time } = rehearsed;
+  const key = await rehearsed.follow('slow:20*2');
+  const init = { method: 'POST', body: '{"name":"slow"}', headers: { 'content-type': 'application/json' } };
+  const headers = { ...init.headers, authorization: `Bearer ${key.secret}` };
+  const created = await time.run(time.fetch(`${service.url}/categories`, { ...init, headers }));
+  assert.equal(created.status, 201);
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  socket.end(`GET /v1/categories HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key.secret}\r\n\r\n`);
+  await socket.resume().toArray();
+  const { requests } = await key.report();
+  assert.deepEqual(
+    requests.map(({ hasCreated, isDelivered }) => [hasCreated, isDelivered]),
+    [
+      [true, true],
+      [false, false],
+    ],
+  );
+});
+
 test('revoked is the 401 of any unknown key, for good, and getRateLimit is refused from then on', async () => {
   const { service } = rehearsed;
   const key = await rehearsed.follow('ok,revoked');
@@ -192,18 +255,20 @@ test('revoked is the 401 of any unknown key, for good, and getRateLimit is refus
 });
 
 test('a greased answer has unknown members and headers and no ETag; an error keeps its three members', async () => {
-  const key = await rehearsed.follow('ok,grease*3');
+  const key = await rehearsed.follow('ok,grease*4');
   const created = await create(key, 'greased');
   assert.equal(created.status, 201);
   const listed = await list(key);
   assert.equal(listed.headers.get('etag'), null);
   assert.ok([...listed.headers.keys()].some((name) => name.startsWith('grease-')));
-  for (const category of await json<Record<string, unknown>[]>(listed)) {
+  const listedText = listed.text();
+  for (const category of JSON.parse(await listedText) as Record<string, unknown>[]) {
     assert.equal(Object.keys(category).filter((name) => name.startsWith('grease_')).length, 1);
   }
+  assert.notEqual(await (await list(key)).text(), await listedText, 'each step has its own');
   const missing = await rehearsed.service.call(key.secret, '/nowhere');
   assert.deepEqual(Object.keys(await json<object>(missing)).sort(), ['code', 'message', 'status']);
-  assert.deepEqual([missing.status, (await key.report()).reached], [404, 3]);
+  assert.deepEqual([missing.status, (await key.report()).reached], [404, 4]);
 });
 
 test('a step meets what has no route, too, and preflights and getRateLimit spend none', async () => {
@@ -274,18 +339,22 @@ test('neither keys nor bodies are noted', async () => {
 });
 
 test('a replay creates nothing, and an answer without a body is lost rather than cut', async () => {
-  const key = await rehearsed.follow('lost,ok,cut');
+  const key = await rehearsed.follow('lost,ok,cut*2');
   const same = { 'idempotency-key': 'k' };
   await assert.rejects(create(key, 'same', same));
   assert.equal((await create(key, 'same', same)).headers.get('idempotency-replayed'), 'true');
   await assert.rejects(rehearsed.service.call(key.secret, '/categories', { method: 'HEAD' }));
+  const cut = await rehearsed.service.call(key.secret, '/pets?categoryId=999', { headers: { connection: 'close' } });
+  assert.deepEqual([cut.status, cut.headers.get('content-length')], [200, '2']);
+  await assert.rejects(cut.text());
   const { requests } = await key.report();
   assert.deepEqual(
-    requests.map(({ status, hasCreated, isDelivered }) => [status, hasCreated, isDelivered]),
+    requests.map(({ method, status, hasCreated, isDelivered }) => [method, status, hasCreated, isDelivered]),
     [
-      [null, true, false],
-      [201, false, true],
-      [null, false, false],
+      ['POST', null, true, false],
+      ['POST', 201, false, true],
+      ['HEAD', null, false, false],
+      ['GET', 200, false, false],
     ],
   );
 });
@@ -311,6 +380,14 @@ test('the same body and Idempotency-Key are known again, whatever else was answe
   const [first, second] = (await key.report()).requests;
   assert.ok(first?.body && first.idempotencyKey);
   assert.deepEqual([first.body, first.idempotencyKey], [second?.body, second?.idempotencyKey]);
+  const long = 'x'.repeat(100_000);
+  for (const [path, end] of ['ay', 'az', 'ay', 'by'])
+    await rehearsed.service.call(key.secret, `/nowhere?${path}`, { method: 'POST', body: long + end });
+  const [y, z, again, elsewhere] = (await key.report()).requests.slice(2);
+  assert.deepEqual(
+    [y?.body === again?.body, y?.body === z?.body, y?.target === elsewhere?.target],
+    [true, false, false],
+  );
 });
 
 test('a restart goes on where the script was, also while a limit holds', async () => {
@@ -340,6 +417,8 @@ test('with a seed every answer under /v1 is greased, the same for the same seed'
     const created = await own.service.call(secret, '/categories', { method: 'POST', body, headers });
     const listed = await own.service.call(secret, '/categories');
     assert.equal(listed.headers.get('etag'), null);
+    const contract = await fetch(new URL('/openapi.json', own.service.url));
+    assert.ok(contract.headers.get('etag'), 'outside /v1 nothing is');
     return [await created.text(), await listed.text()];
   };
   const [created = '', listed = ''] = await greased('one');

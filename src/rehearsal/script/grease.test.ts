@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { greased } from './grease.ts';
+import { greased, greasedJson, holdsObject, unknownHeaders } from './grease.ts';
 
 const PETS = [
   { id: 1, name: 'Rex', status: 'sold' },
@@ -17,6 +17,22 @@ test('every object has an unknown member, and the known ones keep their values',
     assert.equal(Object.keys(pet).length, 4);
   }
 });
+
+test('so has an object in an object, and one in a list', () => {
+  const { tag, kinds } = JSON.parse(greasedJson('{"tag":{"id":1},"kinds":[{"id":2}]}', 'seed'));
+  for (const each of [tag, kinds[0]]) assert.match(Object.keys(each).sort().join(), /^grease_[a-z]{6},id$/);
+});
+
+for (const [text, holds] of [
+  ['{}', true],
+  ['[1,{}]', true],
+  ['[[{}]]', false],
+  ['[null]', false],
+  ['null', false],
+  ['"{}"', false],
+] as const) {
+  test(`${text} ${holds ? 'has' : 'has not'} an object to grease`, () => assert.equal(holdsObject(text), holds));
+}
 
 test('members change their order, and the unknown ones are objects, arrays and null among others', () => {
   const orders = new Set<string>();
@@ -43,6 +59,8 @@ test('there are unknown headers, and no ETag', () => {
   assert.ok(!names.includes('ETag') && names.includes('Link'));
   assert.ok(names.some((name) => name.startsWith('Grease-')));
   assert.equal(cacheControl, undefined);
+  const counts = Array.from({ length: 50 }, (_, seed) => unknownHeaders(`${seed}`).length / 2);
+  assert.deepEqual([...new Set(counts)].sort(), [1, 2, 3]);
 });
 
 test('the same seed gives the same, another seed something else', () => {
@@ -53,8 +71,10 @@ test('the same seed gives the same, another seed something else', () => {
 
 test('an error body keeps its three members, and an answer without a body has none', () => {
   const error = { code: 'not_found', message: 'No', status: 404 } as const;
-  const { body, code } = greased({ status: 404, code: 'not_found', body: JSON.stringify(error) }, 'seed');
+  const { body, code, headers } = greased({ status: 404, code: 'not_found', body: JSON.stringify(error) }, 'seed');
   assert.deepEqual(JSON.parse(String(body)), error);
   assert.equal(code, 'not_found');
-  assert.equal(greased({ status: 204 }, 'seed').body, undefined);
+  const none = greased({ status: 204 }, 'seed');
+  assert.equal(none.body, undefined);
+  assert.deepEqual([headers, none.headers], [unknownHeaders('seed'), unknownHeaders('seed')]);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Progress } from './progress.ts';
 import { parseScript, stepText } from './script.ts';
-import { dateIn } from './script-time.ts';
+import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from './script-time.ts';
 
 test('a script is its steps, each as often as it says, and white space around them is nothing', () => {
   const steps = parseScript('ok, limit:2 ,lost*3,slow:60,grease,unavailable:1*2,revoked');
@@ -10,6 +10,8 @@ test('a script is its steps, each as often as it says, and white space around th
     steps.map(stepText).join(),
     'ok,limit:2,lost,lost,lost,slow:60,grease,unavailable:1,unavailable:1,revoked',
   );
+  const longest = 'limit:86400,limit-date:86400,quota:86400,ban:86400,unavailable:86400';
+  assert.equal(parseScript(longest).map(stepText).join(), longest);
   assert.deepEqual(parseScript('quota:86400*10000').length, 10_000);
   assert.deepEqual(parseScript('ok*1'), parseScript('ok'));
   assert.equal(parseScript(`${'ok,'.repeat(1_365)}`.slice(0, -1)).length, 1_365);
@@ -43,12 +45,35 @@ test('a step that could not be played is given back, unless a later one was take
   assert.equal(progress.reached, 2);
   progress.giveBack(second);
   assert.equal(progress.reached, 1);
+
+  const revoked = new Progress('revoked');
+  revoked.take(0, 0);
+  const later = revoked.take(0, 0);
+  assert.deepEqual([later?.isEarly, later?.isConsumed], [false, false]);
+  if (later) revoked.giveBack(later);
+  assert.equal(revoked.reached, 1, 'it is for good');
+});
+
+test('a Retry-After is read as seconds or as a date of the wall clock, and moments are told to the microsecond', () => {
+  const time = { unixMs: () => 1_400, steadyMs: () => 77, machine: { steadyMs: () => 1.2345 } } as Parameters<
+    typeof machineMs
+  >[0];
+  for (const [retryAfter, seconds] of [
+    [undefined, null],
+    ['7', 7],
+    ['Thu, 01 Jan 1970 00:00:03 GMT', 1.6],
+    ['Thu, 01 Jan 1970 00:00:01 GMT', 0],
+    ['soon', null],
+  ] as const) {
+    assert.equal(secondsOf(retryAfter, time), seconds, `${retryAfter}`);
+  }
+  assert.deepEqual([secondMs(time), turnedMs(time), machineMs(time)], [400, 77, 1.235]);
 });
 
 for (const [script, message] of [
   [
     '',
-    /^The script is empty; .*ok, limit:S, limit-date:S, quota:S, ban:S, unavailable:S, unknown, lost, reset, cut, slow:S/,
+    /^The script is empty; .*ok, limit:S, limit-date:S, quota:S, ban:S, unavailable:S, unknown, lost, reset, cut, slow:S, error, revoked, grease$/,
   ],
   ['ok,limt:2', /^Step 2 of the script, "limt:2", is none of the steps: ok, limit:S/],
   ['ok,,lost', /^Step 2 of the script, "", is none of the steps/],
@@ -63,6 +88,10 @@ for (const [script, message] of [
   ['not\nok', /is none of the steps/],
   ['error:1', /^Step 1 of the script, "error:1", takes no seconds; write error$/],
   ['limit:', /needs whole seconds/],
+  ['limit: 2', /needs whole seconds/],
+  ['ok:', /^Step 1 of the script, "ok:", takes no seconds; write ok$/],
+  ['ok*1\n2', /^Step 1 of the script, .*repeats "1.+2" times/],
+  ['ok'.padStart(4_097), /^The script has 4097 characters/],
   ['limit:1234567', /needs whole seconds/],
   ['ok,lost:3', /^Step 2 of the script, "lost:3", takes no seconds; write lost$/],
   ['ok*0', /repeats "0" times; write a whole number from 1 to 10000 after the \*$/],
