@@ -54,7 +54,9 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   'client/throttle': ['test/client/throttle.test.ts', 'test/client/retries.test.ts'],
   conformance: [
     'test/conformance/makes.test.ts',
+    'test/conformance/bounds.test.ts',
     'test/conformance/requests.test.ts',
+    'test/conformance/words.test.ts',
     'test/conformance/strangers.test.ts',
   ],
   http: ['test/interface.test.ts', 'test/conformance.test.ts'],
