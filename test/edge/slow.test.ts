@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { limitHeaders } from '../../src/http/app.ts';
@@ -236,6 +238,24 @@ describe('clients that are many or slow to read', () => {
   function openMany(count: number): Promise<RawConnection[]> {
     return Promise.all(Array.from({ length: count }, () => openRaw(service.url)));
   }
+});
+
+test('by default a head has 10 s, a request 30 s, and an idle connection 65 s', async () => {
+  let server: Partial<Server> = {};
+  const serve = (exchange: Exchange) => {
+    ({ server } = exchange.request.socket as Socket & { server: Server });
+    exchange.answer({ status: 200 });
+  };
+  const listener = await openListener(
+    serve,
+    { time: manualClock(), events: recordedEvents() },
+    { host: '127.0.0.1', port: 0 },
+  );
+  await fetch(`http://127.0.0.1:${listener.port}/`, { headers: { connection: 'close' } });
+  await listener.stop(0);
+  // Each is checked twice a second.
+  const { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections } = server;
+  assert.deepEqual([headersTimeout, requestTimeout, keepAliveTimeout, maxConnections], [9_000, 29_000, 65_000, 12_000]);
 });
 
 async function closeAll(connections: readonly RawConnection[]): Promise<void> {
