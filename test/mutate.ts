@@ -41,8 +41,8 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   catalog: ['test/shop.test.ts', 'test/operator-api/keys.test.ts', 'test/interface.test.ts'],
   cli: ['test/commands.test.ts', 'test/operator-api/commands.test.ts', 'test/console/command.test.ts'],
   'cli/doctor': ['test/doctor.test.ts', 'test/commands.test.ts'],
-  deploy: ['test/deploy/fitting.test.ts'],
-  'deploy/kubernetes': ['test/deploy/fitting.test.ts', 'test/deploy/kubernetes.test.ts'],
+  deploy: ['test/deploy/fitting.test.ts', 'test/deploy/values.test.ts'],
+  'deploy/kubernetes': ['test/deploy/fitting.test.ts', 'test/deploy/values.test.ts', 'test/deploy/kubernetes.test.ts'],
   'deploy/prometheus': ['test/deploy/fitting.test.ts', 'test/deploy/alerts.test.ts', 'test/deploy/monitoring.test.ts'],
   client: [
     'test/client/retries.test.ts',

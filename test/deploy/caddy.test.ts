@@ -34,7 +34,15 @@ suite('the Caddyfile', { skip }, () => {
     await service[Symbol.asyncDispose]();
     const gone = await get('/v1/categories');
     assert.deepEqual([gone.status, JSON.parse(gone.body.toString()).code], [503, 'unavailable']);
-    assert.deepEqual([gone.headers['content-type'], gone.headers['x-ratelimit-limit']], ['application/json', '0']);
+    const own = {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-ratelimit-limit': '0',
+      'x-ratelimit-remaining': '0',
+    };
+    const plain = { ...own, 'retry-after': '1', 'strict-transport-security': 'max-age=31536000' };
+    for (const [name, value] of Object.entries(plain)) assert.equal(gone.headers[name], value, name);
     assert.match(gone.headers['x-ratelimit-reset'] as string, /^\d{10}$/);
   });
 });

@@ -34,7 +34,13 @@ interface Dashboard {
     readonly title: string;
     readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
     readonly targets: readonly { readonly expr: string; readonly legendFormat?: string }[];
+    readonly fieldConfig: {
+      readonly defaults: { readonly unit: string; readonly thresholds?: { readonly steps: { value: number }[] } };
+    };
   }[];
+  readonly refresh: string;
+  readonly time: object;
+  readonly timezone: string;
   readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] };
 }
 
@@ -188,13 +194,97 @@ test('no panels overlap, and each has its own id', () => {
   for (const { gridPos } of panels) assert.ok(gridPos.x + gridPos.w <= 24);
 });
 
+/** The unit of each panel, and the metrics that it shows, without `pet_catalog_`. */
+const SHOWN: Record<string, string> = {
+  Instances: 'none up',
+  'Requests per second': 'reqps request_duration_seconds_count',
+  'Failing (5xx)': 'percentunit request_duration_seconds_count',
+  'Latency (p99)': 's request_duration_seconds_bucket',
+  Version: 'none build_info',
+  'Requests by status': 'reqps request_duration_seconds_count',
+  'Request duration': 's request_duration_seconds_bucket',
+  'Requests by operation': 'reqps request_duration_seconds_count',
+  'Latency (p99) by operation': 's request_duration_seconds_bucket',
+  'Refused (429)': 'reqps refusals_total refusals_from_memory_total',
+  'Without a valid key (401)': 'reqps failed_authentications_total',
+  'Bans per hour': 'none bans_total',
+  'Commit duration': 's commit_duration_seconds_bucket read_duration_seconds_bucket',
+  'Creates per commit': 'none commit_batch_size_sum commit_batch_size_count',
+  Storage: 'none waiting_writes storage_failing count_save_failures_total damaged_rows',
+  'Counting in Redis': 's redis_count_duration_seconds_bucket',
+  'Instances without Redis': 'none limiter_degraded redis_deadlines_total redis_failures_total',
+  CPU: 'percentunit process_cpu_seconds_total',
+  Memory: 'bytes process_resident_memory_bytes nodejs_heap_size_used_bytes',
+  'Event loop lag': 's nodejs_eventloop_lag_p99_seconds',
+  'Open file descriptors':
+    'none process_open_fds process_max_fds descriptor_exhaustions_total connections_cut_off_total descriptors_exhausted',
+  'Age of the newest backup': 's backup_timestamp_seconds backup_interval_seconds backup_restored_timestamp_seconds',
+  'Size of the newest backup': 'bytes backup_bytes',
+  'Failed backups': 'none backup_failures_total',
+  'How full the catalog is': 'percentunit categories categories_max list_bytes list_bytes_max',
+  'Database and disk': 'bytes database_bytes database_log_bytes disk_free_bytes',
+  'Left of the certificate': 's certificate_expires_timestamp_seconds',
+};
+
+test('a panel shows what its title says, of the chosen job, in its unit', () => {
+  const shown = dashboard.panels.map((panel) => {
+    const metrics = panel.targets.flatMap(({ expr }) => namesIn(expr).metrics);
+    const names = [...new Set(metrics)].map((metric) => metric.replace('pet_catalog_', ''));
+    return [panel.title, [panel.fieldConfig.defaults.unit, ...names].join(' ')];
+  });
+  assert.deepEqual(Object.fromEntries(shown), SHOWN);
+  for (const { title, fieldConfig, targets: each } of dashboard.panels) {
+    for (const { expr, legendFormat = '' } of each) {
+      const where = `${title}: ${expr}`;
+      assert.doesNotMatch(expr, /\b(?:up|(?:pet_catalog|process|nodejs)_\w+)\b(?!\{job="\$job"[,}])/, where);
+      assert.doesNotMatch(expr, /request_duration_seconds_\w+(?!\{job="\$job",api="true")\{/, where);
+      for (const [, range] of expr.matchAll(/\[([^\]]*)\]/g))
+        assert.equal(range, title.endsWith('per hour') ? '1h' : '$__rate_interval', where);
+      const isCounted = fieldConfig.defaults.unit === 'none' && !legendFormat.endsWith('a second');
+      for (const [, growth] of expr.matchAll(/(\w+)\(\w+_total/g))
+        assert.equal(growth, isCounted ? 'increase' : 'rate', where);
+      const by = /by \(([^)]*)\)/.exec(expr)?.[1]?.split(', ') ?? ['instance'];
+      const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label);
+      if (named.length > 0)
+        assert.deepEqual(
+          named,
+          by.filter((label) => label !== 'le'),
+          where,
+        );
+    }
+  }
+  const failing = dashboard.panels.find(({ title }) => title === 'Failing (5xx)')?.targets[0]?.expr ?? '';
+  assert.deepEqual(failing.match(/(?<=,)status[^}]*|\) \/ /g), ['status=~"5.."', ') / ']);
+});
+
+test('the numbers at the top turn red where the alerts fire, and all are of the last three hours', () => {
+  const red = dashboard.panels.map(({ title, fieldConfig: { defaults } }) => [
+    title,
+    defaults.thresholds?.steps.map(({ value }) => value),
+  ]);
+  assert.deepEqual(Object.fromEntries(red.filter(([, steps]) => steps)), {
+    Instances: [null, 1],
+    'Failing (5xx)': [null, 0.01],
+    'Latency (p99)': [null, 0.5],
+  });
+  const { refresh, time, timezone, templating } = dashboard;
+  assert.deepEqual([refresh, time, timezone], ['30s', { from: 'now-3h', to: 'now' }, 'utc']);
+  assert.deepEqual(
+    templating.list.map(({ name, query }) => [name, query]),
+    [
+      ['datasource', 'prometheus'],
+      ['job', 'label_values(pet_catalog_build_info, job)'],
+    ],
+  );
+});
+
 test('Prometheus asks the operator listener, and knows where the runbook is', () => {
   const {
     global,
     scrape_configs: [scrape],
     rule_files: files,
   } = readYaml<{
-    scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[];
+    scrape_configs: { job_name: string; static_configs: { targets: string[] }[]; metrics_path?: string }[];
     rule_files: string[];
     global: { external_labels: { pet_catalog_runbook: string } };
   }>('prometheus/prometheus.yaml');
@@ -202,7 +292,7 @@ test('Prometheus asks the operator listener, and knows where the runbook is', ()
   assert.deepEqual(scrape?.static_configs[0]?.targets, [
     `${SETTINGS.OPERATOR_HOST.default}:${SETTINGS.OPERATOR_PORT.default}`,
   ]);
-  assert.equal(scrape?.job_name, 'pet-catalog');
+  assert.deepEqual([scrape?.job_name, scrape?.metrics_path], ['pet-catalog', undefined]);
   assert.match(global.external_labels.pet_catalog_runbook, /^https:/);
 });
 

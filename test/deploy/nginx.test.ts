@@ -143,6 +143,7 @@ suite('the nginx of deploy/nginx', { skip }, () => {
     let text = '';
     for await (const chunk of socket.setEncoding('utf8')) text += chunk;
     assert.match(text, /^HTTP\/1\.1 400 [\s\S]*\{"code":"malformed_request"/);
+    assert.doesNotMatch(text, /retry-after/i);
 
     await service[Symbol.asyncDispose]();
     const gone = await proxied('/v1/categories', { headers: bearer(secret) });
@@ -165,6 +166,9 @@ function assertOwnError({ status, headers, body }: Answer, wanted: number, code:
   );
   assert.equal(headers['content-type'], 'application/json');
   assert.deepEqual([headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']], ['0', '0']);
+  assert.deepEqual([headers['cache-control'], headers['x-content-type-options']], ['no-store', 'nosniff']);
+  assert.match(headers['x-request-id'] as string, /^[0-9a-f]{32}$/);
+  assert.equal(headers.server, 'nginx');
   assert.ok(Math.abs(Number(headers['x-ratelimit-reset']) - Date.now() / 1000) < 60);
 }
 
