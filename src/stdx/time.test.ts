@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MACHINE, systemTime } from './time.ts';
+import { MACHINE, systemTime, utc } from './time.ts';
 
 /** The time of a machine whose clocks stand still until the test moves them. */
 function bench() {
@@ -43,6 +43,7 @@ test('a step of the system clock moves Unix time within a second, and durations 
     assert.equal(time.now().unix, unix);
   }
   assert.deepEqual([time.now().steady, time.steadyMs()], [1_007, 1_007_000]);
+  assert.equal(time.unixMs(), clocks.systemMs, 'every correction');
 });
 
 test('readings of one second are one object', () => {
@@ -52,4 +53,24 @@ test('readings of one second are one object', () => {
   assert.equal(time.now(), first);
   pass(1);
   assert.notEqual(time.now(), first);
+});
+
+test('a moment is written in UTC to the second, and a repeat is the same', () => {
+  for (const unix of [0, 1_767_268_799, 1_767_268_799, 4_102_444_800])
+    assert.equal(utc(unix), new Date(unix * 1_000).toISOString().replace('.000', ''));
+});
+
+test('the timers of a machine run once, or again and again, and end when they are disposed of', async () => {
+  const time = systemTime();
+  const runs: string[] = [];
+  await new Promise<void>((resolve) => {
+    using _never = time.setTimeout(() => runs.push('disposed'), 1);
+    time.setTimeout(() => runs.push('once'), 1);
+    const again = time.setInterval(() => {
+      if (runs.push('again') < 4) return;
+      again[Symbol.dispose]();
+      resolve();
+    }, 1);
+  });
+  assert.deepEqual(runs.toSorted(), ['again', 'again', 'again', 'once']);
 });
