@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from '../test/kit/service.ts';
+import { type Config, type ConfigMistakes, readConfig } from './config.ts';
+
+type Settings = Readonly<Record<string, string>>;
+const configOf = (env: Settings) => readConfig({ flags: {}, env, file: {} });
+
+test('a service without settings has the documented defaults', () => {
+  assert.deepEqual(configOf({}), {
+    host: '127.0.0.1',
+    port: 8_080,
+    operatorHost: '127.0.0.1',
+    operatorPort: 8_081,
+    operatorHosts: [],
+    environment: 'production',
+    rehearsal: false,
+    defects: [],
+    database: { engine: 'sqlite', file: './data/pet-catalog.db' },
+    redis: undefined,
+    productionBaseUrl: undefined,
+    stagingBaseUrl: undefined,
+    categoriesMax: 100_000,
+    categoriesBytesMax: 67_108_864,
+    banAfterRefusals: 60,
+    backups: undefined,
+    corsOrigins: [],
+    securityContact: undefined,
+    logLevel: 'info',
+    accessLog: 'errors',
+    tls: undefined,
+    shutdownGraceMs: 8_000,
+  });
+  assert.deepEqual(configOf({ BACKUP_DIR: 'b' }).backups, { folder: 'b', everySeconds: 86_400, keep: 14 });
+});
+
+const REDIS = { REDIS_URL: 'redis://h' };
+const BACKUP = { BACKUP_DIR: 'b' };
+const REHEARSAL = { REHEARSAL: 'on', ENVIRONMENT: 'staging' };
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
+const postgres = (mode: string) => `postgres://h/d?a=b&sslmode=${mode}&c=d`;
+/** The modes of TLS of PostgreSQL, and what each becomes. */
+const TLS_MODES = [
+  ['disable', 'disable'],
+  ['no-verify', 'no-verify'],
+  ['prefer', 'verify-full'],
+  ['require', 'verify-full'],
+  ['verify-ca', 'verify-full'],
+  ['verify-full', 'verify-full'],
+] as const;
+
+const READ: readonly (readonly [Settings, Partial<Config>])[] = [
+  [{ PORT: '0' }, { port: 0, operatorPort: 0 }],
+  [
+    { PORT: '0', OPERATOR_PORT: '9' },
+    { port: 0, operatorPort: 9 },
+  ],
+  [
+    { PORT: '65535', OPERATOR_PORT: '65535' },
+    { port: 65_535, operatorPort: 65_535 },
+  ],
+  [{ OPERATOR_HOSTS: ' ops.example,,b_1-2 ' }, { operatorHosts: ['ops.example', 'b_1-2'] }],
+  [REHEARSAL, { rehearsal: true, environment: 'staging', defects: [] }],
+  [{ ...REHEARSAL, DEFECT: 'one,two' }, { defects: ['one', 'two'] }],
+  [{ DATABASE_URL: 'sqlite:x.db' }, { database: { engine: 'sqlite', file: 'x.db' } }],
+  [{ DATABASE_URL: 'sqlite:///none/x.db' }, { database: { engine: 'sqlite', file: '/none/x.db' } }],
+  [{ DATABASE_URL: 'sqlite::memory:' }, { database: { engine: 'sqlite', file: ':memory:' } }],
+  [{ DATABASE_URL: 'postgresql://h/d' }, { database: { engine: 'postgres', url: 'postgresql://h/d' } }],
+  ...TLS_MODES.map(([mode, strict]) => {
+    const database = { engine: 'postgres', url: postgres(strict) } as const;
+    return [{ DATABASE_URL: postgres(mode) }, { database }] as const;
+  }),
+  [{ ...REDIS, INSTANCES: '1000' }, { redis: { url: 'redis://h', instances: 1_000 } }],
+  [{ REDIS_URL: 'rediss://:p@h:1/2', INSTANCES: '1' }, { redis: { url: 'rediss://:p@h:1/2', instances: 1 } }],
+  [{ INSTANCES: '1' }, { redis: undefined }],
+  [{ PRODUCTION_BASE_URL: 'https://a.example/v1/' }, { productionBaseUrl: 'https://a.example/v1' }],
+  [{ STAGING_BASE_URL: 'HTTP://a.example:1/b/v1' }, { stagingBaseUrl: 'HTTP://a.example:1/b/v1' }],
+  [
+    { CATEGORIES_MAX: '1', CATEGORIES_BYTES_MAX: '1024' },
+    { categoriesMax: 1, categoriesBytesMax: 1_024 },
+  ],
+  [
+    { CATEGORIES_MAX: '1000000', CATEGORIES_BYTES_MAX: '1073741824' },
+    { categoriesMax: 1_000_000, categoriesBytesMax: 1_073_741_824 },
+  ],
+  [{ BAN_AFTER_REFUSALS: '0' }, { banAfterRefusals: 0 }],
+  [{ BAN_AFTER_REFUSALS: '1000000000' }, { banAfterRefusals: 1_000_000_000 }],
+  [{ ...BACKUP, BACKUP_EVERY: '1s', BACKUP_KEEP: '1' }, { backups: { folder: 'b', everySeconds: 1, keep: 1 } }],
+  [
+    { ...BACKUP, BACKUP_EVERY: '366d', BACKUP_KEEP: '10000' },
+    { backups: { folder: 'b', everySeconds: 366 * 86_400, keep: 10_000 } },
+  ],
+  [{ CORS_ORIGINS: 'https://a.example:1, *,' }, { corsOrigins: ['https://a.example:1', '*'] }],
+  [{ SECURITY_CONTACT: 'a@b.example' }, { securityContact: 'mailto:a@b.example' }],
+  [{ SECURITY_CONTACT: 'mailto:a@b.example' }, { securityContact: 'mailto:a@b.example' }],
+  [{ SECURITY_CONTACT: 'https://b.example/x' }, { securityContact: 'https://b.example/x' }],
+  [{ TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }, { tls: { certFile: 'c', keyFile: 'k' } }],
+  [{ SHUTDOWN_GRACE: '0' }, { shutdownGraceMs: 0 }],
+  [{ SHUTDOWN_GRACE: '1d' }, { shutdownGraceMs: 86_400_000 }],
+  ...LOG_LEVELS.map((logLevel) => [{ LOG_LEVEL: logLevel }, { logLevel }] as const),
+  ...ACCESS_LOGS.map((accessLog) => [{ ACCESS_LOG: accessLog }, { accessLog }] as const),
+];
+
+test('each setting is read up to its bounds', () => {
+  for (const [env, wanted] of READ) {
+    const config = configOf(env);
+    const found = Object.fromEntries(Object.keys(wanted).map((name) => [name, config[name as keyof Config]]));
+    assert.deepEqual(found, wanted, JSON.stringify(env));
+  }
+});
+
+/** What a value must be, by setting, and values that are not. */
+const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = {
+  HOST: ['an address', ' '],
+  PORT: ['a whole number from 0 to 65535', '65536', '-1', '1.5', '1e3', '00000000080'],
+  OPERATOR_PORT: ['a whole number from 0 to 65535', '65536'],
+  OPERATOR_HOSTS: [
+    'names such as ops.example, without scheme and port, separated by commas',
+    'https://ops.example',
+    'ops.example:8081',
+    'a b',
+    '*',
+  ],
+  ENVIRONMENT: ['one of production, staging', 'Staging'],
+  REHEARSAL: ['one of off, on', 'yes'],
+  PRODUCTION_BASE_URL: [
+    'an http or https address that ends in /v1',
+    'https://a.example',
+    'ftp://a.example/v1',
+    'https://a.example/v1?a',
+    'https:///v1',
+    'a.example/v1',
+  ],
+  CATEGORIES_MAX: ['a whole number from 1 to 1000000', '0', '1000001'],
+  CATEGORIES_BYTES_MAX: ['a whole number from 1024 to 1073741824', '1023', '1073741825'],
+  BAN_AFTER_REFUSALS: ['a whole number from 0 to 1000000000', '1000000001', '-1'],
+  INSTANCES: ['a whole number from 1 to 1000', '0', '1001'],
+  BACKUP_EVERY: ['a duration such as 10m, 6h or 24h', '0', '367d', '400d', '5'],
+  BACKUP_KEEP: ['a whole number from 1 to 10000', '0', '10001'],
+  CORS_ORIGINS: [
+    'origins such as https://shop.example, separated by commas',
+    'https://a.example/',
+    'a.example',
+    '**',
+    'https://a.example https://b.example',
+  ],
+  SECURITY_CONTACT: [
+    'an e-mail address, or a mailto: or https: address',
+    'security',
+    'http://example.org',
+    'javascript:alert(1)',
+    'mailto:',
+    'a@b.org\nExpires: never',
+  ],
+  LOG_LEVEL: ['one of trace, debug, info, warn, error, fatal, silent', 'loud'],
+  ACCESS_LOG: ['one of all, errors, none', 'some'],
+  SHUTDOWN_GRACE: ['a duration of at most a day, such as 10s, 5m or 1h', '86401s', '5', '-1s'],
+};
+
+/** Settings that are refused together, and what is told of them. */
+const TOGETHER: readonly (readonly [Settings, string])[] = [
+  [REDIS, 'INSTANCES: it must say how many instances there are when REDIS_URL is set'],
+  [{ INSTANCES: '2' }, 'REDIS_URL: it must be set for several INSTANCES to count together'],
+  [{ TLS_CERT_FILE: 'c' }, 'TLS_KEY_FILE: it must name the private key of TLS_CERT_FILE'],
+  [{ TLS_KEY_FILE: 'k' }, 'TLS_CERT_FILE: it must name the certificate of TLS_KEY_FILE'],
+  [{ DEFECT: 'one' }, 'DEFECT: it must be empty unless REHEARSAL is on'],
+  [{ REHEARSAL: 'on' }, 'REHEARSAL: it must be off unless ENVIRONMENT is staging'],
+  [
+    { ...REHEARSAL, ...REDIS, INSTANCES: '1' },
+    'REHEARSAL: it must be off with REDIS_URL, because one instance alone can rehearse',
+  ],
+  [
+    { DATABASE_URL: 'mysql://h' },
+    'DATABASE_URL: it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)',
+  ],
+  [
+    { DATABASE_URL: 'sqlite:x?mode=ro' },
+    'DATABASE_URL: it must be sqlite:FILE, without parameters (from the environment)',
+  ],
+  [
+    { REDIS_URL: 'http://h', INSTANCES: '1' },
+    'REDIS_URL: it must be redis://:PASSWORD@HOST:PORT/NUMBER, or rediss:// for TLS (from the environment)',
+  ],
+  [
+    { REDIS_URL: 'redis://h/x', INSTANCES: '1' },
+    'REDIS_URL: it must be redis://:PASSWORD@HOST:PORT/NUMBER, with @ / ? # and % in a password written %40 %2F %3F %23 and %25 (from the environment)',
+  ],
+  [{ REDIS_URL_FILE: 'no-such' }, 'REDIS_URL_FILE: cannot read no-such'],
+];
+
+test('a value beyond a bound, or one that goes with no other, is refused by name', () => {
+  const refused = Object.entries(REFUSED).flatMap(([name, [wanted, ...values]]) =>
+    values.map((value): [Settings, string] => [
+      { [name]: value },
+      `${name}: it must be ${wanted}, not "${value}" (from the environment)`,
+    ]),
+  );
+  for (const [env, message] of [...refused, ...TOGETHER])
+    assert.throws(
+      () => configOf(env),
+      ({ mistakes }: ConfigMistakes) => {
+        assert.deepEqual(mistakes, [message]);
+        return true;
+      },
+      message,
+    );
+});
+
+test('flags come before the environment, that before `.env`, and in each a value before its file', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'level');
+  writeFileSync(path, '\n debug \n');
+  const [named, read] = [{ LOG_LEVEL: 'warn' }, { LOG_LEVEL_FILE: path }];
+  const other = { LOG_LEVEL: 'error' };
+  for (const [flags, env, file, level] of [
+    [named, other, other, 'warn'],
+    [{}, named, other, 'warn'],
+    [{}, {}, named, 'warn'],
+    [{}, { ...named, ...read }, {}, 'warn'],
+    [{ LOG_LEVEL: '' }, { LOG_LEVEL: '' }, named, 'warn'],
+    [read, named, named, 'debug'],
+    [{}, read, named, 'debug'],
+  ] as const)
+    assert.equal(readConfig({ flags, env, file }).logLevel, level);
+  const fromOf = (sources: object) => {
+    try {
+      readConfig({ flags: {}, env: {}, file: {}, ...sources });
+    } catch (error) {
+      return /\(from (.*)\)$/.exec((error as Error).message)?.[1];
+    }
+    return undefined;
+  };
+  const wrong = { SHUTDOWN_GRACE: 'x' };
+  assert.deepEqual([{ flags: wrong }, { env: wrong }, { file: wrong }, { env: { PORT_FILE: path } }].map(fromOf), [
+    '--shutdown-grace',
+    'the environment',
+    '.env',
+    `the file ${path}`,
+  ]);
+});
