@@ -6,10 +6,13 @@ import {
   isUsable,
   KEY_PATTERN,
   mintSecret,
+  type NewApiKey,
   newApiKey,
+  newId,
+  SCOPES,
   secretRecord,
 } from './api-key.ts';
-import type { Limits, PlanName } from './plan.ts';
+import { type Limits, PLAN_NAMES, PLANS, type PlanName, planNamed } from './plan.ts';
 
 test('a minted secret has the published form and the checksum of everything before it', () => {
   const seen = new Set<string>();
@@ -80,6 +83,78 @@ test('enterprise needs limits of its own, and no other plan takes any', () => {
   }
 });
 
+test('the plans are the published ones', () => {
+  assert.deepEqual(PLANS, {
+    free: { minute: 60, day: 1_000 },
+    pro: { minute: 300, day: 10_000 },
+    business: { minute: 1_000, day: 100_000 },
+  });
+  assert.deepEqual(['free', 'pro', 'business', 'enterprise'].map(planNamed), PLAN_NAMES);
+  const message = 'There is no plan "gold"; the plans are free, pro, business, enterprise';
+  assert.throws(() => planNamed('gold'), { code: 'validation_failed', message });
+});
+
+test('a key is made as it is wanted, up to each bound, and refused in words beyond', () => {
+  const now = 1_000;
+  const century = 100 * 366 * 86_400;
+  const make = (wanted: Partial<NewApiKey>) =>
+    newApiKey({ name: 'x', environment: 'staging', plan: 'free', ...wanted }, now);
+  const { key, secret } = make({});
+  assert.match(key.id, /^key_[0-9a-z]{10}[0-9A-Za-z]{6}$/);
+  assert.deepEqual(key, {
+    id: key.id,
+    name: 'x',
+    prefix: secret.slice(0, 16),
+    environment: 'staging',
+    plan: 'free',
+    limits: PLANS.free,
+    scopes: SCOPES,
+    createdAt: now,
+    expiresAt: null,
+    revokedAt: null,
+    owner: null,
+    ban: null,
+    epoch: 0,
+  });
+  const limits = (minute: number, day: number) => ({ plan: 'enterprise', limits: { minute, day } }) as const;
+  for (const wanted of [
+    { name: 'x'.repeat(100) },
+    { owner: 'x'.repeat(255) },
+    { expiresAt: now + 1 },
+    { expiresAt: now + century },
+    limits(1, 1_000_000_000),
+    limits(1_000_000_000, 1),
+  ] as const) {
+    const found = make(wanted).key;
+    for (const [name, value] of Object.entries(wanted)) assert.deepEqual(found[name as keyof typeof found], value);
+  }
+  const wrong = (length: number) => ['', ' ', 'a\u0007', 'x'.repeat(length)];
+  const name = 'The name of a key is 1 to 100 visible characters';
+  const owner = 'The owner of a key is 1 to 255 visible characters, or none';
+  const expiry = 'The expiry of a key must be in the future and within 100 years';
+  const scopes = 'the scopes are categories:read, categories:write, pets:read, pets:write, store:read, store:write';
+  for (const [wanted, message] of [
+    ...wrong(101).map((text) => [{ name: text }, name] as const),
+    ...wrong(256).map((text) => [{ owner: text }, owner] as const),
+    [{ expiresAt: now }, expiry],
+    [{ expiresAt: now + century + 1 }, expiry],
+    [limits(0, 1), 'A limit is a whole number from 1 to 1000000000, not 0'],
+    [limits(1, 1_000_000_001), 'A limit is a whole number from 1 to 1000000000, not 1000000001'],
+    [{ plan: 'enterprise' }, 'The enterprise plan needs limits per minute and per day'],
+    [{ ...limits(1, 1), plan: 'pro' }, 'The pro plan has fixed limits; only enterprise takes its own'],
+    [{ scopes: [] }, `A key needs at least one scope; ${scopes}`],
+    [{ scopes: ['x'] as never }, `There is no scope "x"; ${scopes}`],
+  ] as const)
+    assert.throws(() => make(wanted), { code: 'validation_failed', message });
+});
+
+test('ids ascend with time', () => {
+  const beginnings = Array.from({ length: 1_000 }, () => newId('x_').slice(0, 12));
+  assert.deepEqual(beginnings, beginnings.toSorted());
+  const ms = Number.parseInt(beginnings[0]?.slice(2) ?? '', 36) / 1_000;
+  assert.ok(Math.abs(ms - Date.now()) < 3_600_000, `${ms}`);
+});
+
 test('a change keeps the limits that its plan goes with, and passes the rules for a new key', () => {
   const limits = { minute: 7, day: 9 };
   const { key } = newApiKey({ name: 'x', environment: 'production', plan: 'enterprise', limits }, 1);
@@ -98,7 +173,8 @@ test('a change keeps the limits that its plan goes with, and passes the rules fo
   const wrong = [{ name: ' ' }, { expiresAt: 2 }, { scopes: [] }, { plan: 'free', limits: own }] as const;
   for (const changes of wrong) assert.throws(() => checkedChanges(key, changes, 2), { code: 'validation_failed' });
   assert.deepEqual(checkedChanges({ ...key, expiresAt: 2 }, { expiresAt: 2 }, 3), { expiresAt: 2 }, 'it stays');
-  assert.throws(() => checkedChanges({ ...key, revokedAt: 2 }, { name: 'y' }, 3), { code: 'key_revoked' });
+  const message = `The key ${key.id} is revoked; issue a new one`;
+  assert.throws(() => checkedChanges({ ...key, revokedAt: 2 }, { name: 'y' }, 3), { code: 'key_revoked', message });
 });
 
 /** CRC-32 (ISO-HDLC) bit by bit, as a reference for the library's. */

@@ -171,6 +171,41 @@ test('a hostile file is read up to the first bound that it breaks, however long 
   assert.deepEqual((await readText('\u{FEFF}[{"name":"a"}]', 'json')).categories, [{ name: 'a' }]);
 });
 
+test('a record is read up to each bound, and refused in words beyond', async () => {
+  const bytes = 64 * 1024;
+  const padded = (size: number) => `{"name":"a"${' '.repeat(size - '{"name":"a"}'.length)}}`;
+  const deep = (levels: number) => `{"name":"a","x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+  const columns = (count: number) => `name${',x'.repeat(count - 1)}\na${','.repeat(count - 1)}`;
+  const cell = (size: number) => `name,x\na,"${'x'.repeat(size)}"`;
+  const rest = 'the rest of the file was not read';
+  const quoted = 'A quote is not closed within 65536 bytes; close it, or write a quote within a cell twice';
+  for (const [format, good, bad, line, message] of [
+    ['ndjson', padded(bytes), padded(bytes + 1), 1, 'The line is longer than 65536 bytes'],
+    ['json', `[${deep(64)}]`, `[${deep(65)}]`, 1, `The record is nested deeper than 64 levels; ${rest}`],
+    ['json', `[${padded(bytes)}]`, `[${padded(bytes + 1)}]`, 1, `The record is longer than 65536 bytes; ${rest}`],
+    ['csv', columns(1_000), columns(1_001), 1, 'The row has more than 1000 columns'],
+    ['csv', cell(bytes - 4), cell(bytes), 2, quoted],
+    ['csv', cell(bytes - 4), cell(bytes - 3), 2, 'The row is longer than 65536 bytes'],
+    ['ndjson', '{"name":"a"}', '{"name":"a"', 1, 'The line is not valid JSON'],
+    ['csv', 'name\na', 'Name\na', 1, 'The header has no column `name`; write `name,description`'],
+    ['json', '[{"name":"a"}]', '{"name":"a"}', 1, 'The file is not a JSON array; write [ … ], or import it as ndjson'],
+  ] as const) {
+    assert.deepEqual(await readText(good, format), { categories: [{ name: 'a' }], mistakes: [] }, message);
+    assert.deepEqual(await readText(bad, format), { categories: [], mistakes: [{ line, message }] });
+  }
+});
+
+test('a file is written as people and other programs expect it', () => {
+  const categories = [
+    { id: 1, name: 'a', description: '' },
+    { id: 2, name: 'b,"c"' },
+  ];
+  const [one, other] = categories.map((category) => JSON.stringify(category));
+  assert.equal(writeCategories(categories, 'json'), `[\n  ${one},\n  ${other}\n]\n`);
+  assert.equal(writeCategories(categories, 'ndjson'), `${one}\n${other}\n`);
+  assert.equal(writeCategories(categories, 'csv'), 'id,name,description\n1,a,""\n2,"b,""c""",\n');
+});
+
 test('a broken record does not end the reading: every mistake is reported, in the same words for all', async () => {
   const csv = [
     'name,description',

@@ -1,9 +1,98 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { usagePeriod } from './usage.ts';
+import {
+  DURATION_BOUNDS,
+  durationWithin,
+  mostOf,
+  outcomeOf,
+  stepStart,
+  sumCounts,
+  sumDurations,
+  USAGE_PERIODS,
+  USAGE_SORTS,
+  usagePeriod,
+  weightOf,
+} from './usage.ts';
+
+const [hour, day] = [3_600, 86_400];
 
 test('six hours are read by the minute, two weeks by the hour, and more by the day', () => {
-  const [hour, day] = [3_600, 86_400];
   const ranges = [6 * hour, 6 * hour + 1, 14 * day, 14 * day + 1];
   assert.deepEqual(ranges.map(usagePeriod), ['minute', 'hour', 'hour', 'day']);
+});
+
+test('minutes are kept for 2 days, hours for 62, and days for two years', () => {
+  assert.deepEqual(USAGE_PERIODS, {
+    minute: { seconds: 60, keptSeconds: 2 * day },
+    hour: { seconds: hour, keptSeconds: 62 * day },
+    day: { seconds: day, keptSeconds: 732 * day },
+  });
+});
+
+test('answers are served, refused, errors of clients or of the service', () => {
+  const outcomes = Object.fromEntries(
+    [200, 304, 399, 400, 428, 429, 430, 499, 500, 503].map((status) => [status, outcomeOf(status)]),
+  );
+  assert.deepEqual(outcomes, {
+    200: 'served',
+    304: 'served',
+    399: 'served',
+    400: 'clientErrors',
+    428: 'clientErrors',
+    429: 'refused',
+    430: 'clientErrors',
+    499: 'clientErrors',
+    500: 'serverErrors',
+    503: 'serverErrors',
+  });
+});
+
+test('usage is added up, weighed, and sorted by most first, then by id', () => {
+  const counts = { served: 1, clientErrors: 20, refused: 300, serverErrors: 4_000 };
+  assert.deepEqual(
+    USAGE_SORTS.map((sort) => [sort, weightOf(counts, sort)]),
+    [
+      ['requests', 4_321],
+      ['refused', 300],
+      ['errors', 4_020],
+    ],
+  );
+  assert.deepEqual(sumCounts([counts, counts]), { served: 2, clientErrors: 40, refused: 600, serverErrors: 8_000 });
+  const none = sumCounts([]);
+  const all = [
+    { ...none, id: 'c', refused: 1 },
+    { ...none, id: 'b', refused: 2 },
+    { ...none, id: 'd', served: 9 },
+    { ...none, id: 'a', refused: 1 },
+  ];
+  assert.deepEqual(
+    mostOf(all, 'refused').map(({ id }) => id),
+    ['b', 'a', 'c'],
+  );
+});
+
+test('durations are counted in classes, and a share of them is found within its class', () => {
+  assert.deepEqual(DURATION_BOUNDS, [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]);
+  const classes = (counts: Readonly<Record<number, number>>) =>
+    Array.from({ length: DURATION_BOUNDS.length + 1 }, (_, index) => counts[index] ?? 0);
+  for (const [durations, share, seconds] of [
+    [{}, 0.5, undefined],
+    [{ 0: 4 }, 0.5, 0.00025],
+    [{ 9: 1, 10: 3 }, 0.25, 0.5],
+    [{ 9: 1, 10: 3 }, 0.375, 0.5 + 0.5 / 6],
+    [{ 9: 1, 10: 3 }, 1, 1],
+    [{ 12: 1, 13: 3 }, 0.5, 10],
+  ] as const)
+    assert.equal(durationWithin(classes(durations), share), seconds, JSON.stringify(durations));
+  assert.deepEqual(sumDurations([classes({ 0: 1, 13: 2 }), [5, 6]]), classes({ 0: 6, 1: 6, 13: 2 }));
+});
+
+test('steps of seven days begin on Mondays', () => {
+  const monday = Date.UTC(2026, 10, 23) / 1_000;
+  const moments = [monday - 1, monday, monday + 7 * day - 1, monday + 7 * day];
+  assert.deepEqual(
+    moments.map((moment) => stepStart(moment, 7 * day)),
+    [monday - 7 * day, monday, monday, monday + 7 * day],
+  );
+  assert.equal(stepStart(monday + 2 * hour - 1, hour), monday + hour);
 });

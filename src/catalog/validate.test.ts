@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newCategory } from './category.ts';
 import { newOrder } from './order.ts';
 import { newPet, newQuantity, petUpdate } from './pet.ts';
-import { nearest, quote } from './validate.ts';
+import { nearest, quote, shortened, validator } from './validate.ts';
 
 /** The messages of what is refused, word by word: one form for the bounds of each kind of value. */
 
@@ -87,6 +87,10 @@ test('the nearest name is at most three letters away, and less than half of its 
     ['rate-limit', 'rate_limit'],
     ['rateLimits', 'rate_limit'],
     ['inventroy', 'inventory'],
+    ['rate_limitxyz', 'rate_limit'],
+    ['rate_limitwxyz', undefined],
+    ['pe', undefined],
+    ['pex', undefined],
     ['stores', undefined],
     ['', undefined],
     ['x'.repeat(10_000), undefined],
@@ -95,6 +99,51 @@ test('the nearest name is at most three letters away, and less than half of its 
   }
 });
 
+test('a name has a character that is not white space, and up to 255 characters, whatever they take', () => {
+  const spaces = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode(unit)).filter((each) =>
+    /[\p{White_Space}\uFEFF]/u.test(each),
+  );
+  assert.equal(spaces.length, 26);
+  for (const space of spaces) {
+    assert.throws(() => newCategory({ name: space.repeat(2) }), { code: 'validation_failed' }, space);
+    if (space >= ' ') assert.equal(newCategory({ name: `${space}a${space}` }).name, `${space}a${space}`);
+  }
+  const longest = { name: '🐕'.repeat(255), description: `\t\n\r${'🐕'.repeat(1_997)}` };
+  assert.deepEqual(newCategory({ ...longest, id: 1 }), longest);
+  assert.deepEqual(newCategory({ name: 'a' }), { name: 'a' });
+  for (const [member, value] of [
+    ['name', '🐕'.repeat(256)],
+    ['description', `${longest.description}🐕`],
+  ] as const)
+    assert.throws(
+      () => newCategory({ name, [member]: value }),
+      new RegExp(`^CatalogError: ${member} is \\d+ characters`),
+    );
+  const half = 'name ("a\u{FFFD}") holds half of a surrogate pair; send whole Unicode characters';
+  assert.throws(() => newCategory({ name: 'a\uD83D' }), { code: 'validation_failed', message: half });
+});
+
+test('an unknown member is refused with the known ones, or with the one that is meant', () => {
+  const check = validator({
+    type: 'object',
+    additionalProperties: false,
+    properties: { plan: { type: 'string' }, limits: { type: 'object', additionalProperties: false, properties: {} } },
+  });
+  for (const [body, message] of [
+    [{ x: 1 }, '"x" is no member of the body; it has plan, limits'],
+    [{ plans: 1 }, '"plans" is no member of the body; did you mean plan?'],
+    [{ limits: { x: 1 } }, '"x" is no member of limits; it has '],
+    [{ plan: 7 }, 'plan is 7; send a string'],
+    [{ limits: 'x' }, 'limits is "x"; send an object'],
+  ] as const)
+    assert.throws(() => check(body), { code: 'validation_failed', message });
+});
+
 test('a long text is quoted up to a whole character', () => {
   assert.equal(quote(`${'x'.repeat(39)}😀`), `"${'x'.repeat(39)}\u{FFFD}…"`);
+  assert.deepEqual(
+    [40, 41].map((count) => shortened('x'.repeat(count))),
+    ['x'.repeat(40), `${'x'.repeat(40)}…`],
+  );
+  assert.deepEqual([null, true, 1.5, [], {}].map(quote), ['null', 'true', '1.5', 'an array', 'an object']);
 });

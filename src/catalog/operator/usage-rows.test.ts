@@ -22,3 +22,22 @@ test('a month is one of UTC, wherever the machine is', (t) => {
     );
   }
 });
+
+test('a series begins where usage is still kept, at a whole step, and ends where it is asked to', () => {
+  const now = day(6, 30) + 12 * 3_600;
+  const [since, until] = [day(1, 1) - 900 * 86_400, now - 90];
+  for (const [name, seconds, kept] of [
+    ['minute', 60, 2],
+    ['hour', 3_600, 62],
+    ['day', 86_400, 732],
+  ] as const) {
+    const steps = usageSteps(name, { since, until, now });
+    const first = now - kept * 86_400;
+    const at = first - (first % seconds);
+    const last = until - (until % seconds);
+    assert.deepEqual(steps[0], { period: name, since: at, until: at + seconds, at });
+    assert.deepEqual(steps.at(-1), { period: name, since: last, until, at: last });
+    assert.equal(steps.length, (last - at) / seconds + 1);
+  }
+  assert.deepEqual(usageSteps('hour', { since: now, until: now, now }), []);
+});
