@@ -160,12 +160,6 @@ export function pagesOf({ busyKey, bannedKey, category }: Life): [string, string
   ];
 }
 
-/** Of the pages at one address, which a query tells apart, the first. */
-export function onePerAddress(life: Life): [string, string][] {
-  const byAddress = Map.groupBy(pagesOf(life), ([, path]) => path.split('?')[0]);
-  return [...byAddress.values()].flatMap((pages) => pages.slice(0, 1));
-}
-
 async function addUsage(
   { storage }: TestService,
   at: number,

@@ -4,14 +4,8 @@ import { testService } from '../service.ts';
 import { ABOUT_COLOURS, browseSignedIn, DESKTOP, draw, faults, PHONE } from './browsing.ts';
 import { fillWithLife, type Life } from './life.ts';
 
-/** The pages to look at, by a name for each, and the themes. */
-export interface Looks {
-  readonly pages: (life: Life) => [string, string][];
-  readonly inTheDark: boolean;
-}
-
-/** Asserts that pages are accessible, fit a phone and run only their own scripts. */
-export async function assertLooks(browser: Browser, { pages, inTheDark }: Looks): Promise<void> {
+/** Asserts that pages are accessible in the light and in the dark, fit a phone and run only their own scripts. */
+export async function assertLooks(browser: Browser, pages: (life: Life) => [string, string][]): Promise<void> {
   await using service = await testService();
   const life = await fillWithLife(service);
   await using browsing = await browseSignedIn(browser, service, { colorScheme: 'light' });
@@ -29,12 +23,10 @@ export async function assertLooks(browser: Browser, { pages, inTheDark }: Looks)
       [],
       `a table of ${path} is cut off`,
     );
-    if (inTheDark) {
-      await page.emulateMedia({ colorScheme: 'dark' });
-      await draw(page, `${name}-dark-${DESKTOP.width}`);
-      assert.deepEqual(await faults(page, ...ABOUT_COLOURS), [], `${path} in the dark`);
-      await page.emulateMedia({ colorScheme: 'light' });
-    }
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await draw(page, `${name}-dark-${DESKTOP.width}`);
+    assert.deepEqual(await faults(page, ...ABOUT_COLOURS), [], `${path} in the dark`);
+    await page.emulateMedia({ colorScheme: 'light' });
     await page.setViewportSize(PHONE);
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), PHONE.width, `${path} is too wide`);
     await draw(page, `${name}-light-${PHONE.width}`);

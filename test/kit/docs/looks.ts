@@ -3,7 +3,8 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { ABOUT_COLOURS, ABOUT_WIDTH, draw, faults } from '../console/browsing.ts';
 import type { TestService } from '../service.ts';
 
-const PAGES = [
+/** Every page of the documentation, by its name in the address. */
+export const PAGES = [
   '',
   ...[
     'authentication',
@@ -23,16 +24,12 @@ const PAGES = [
 export const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
 
-/** Asserts that every page of the documentation is accessible and shows all that it holds; some in the dark too. */
-export async function assertLegible(
-  browser: Browser,
-  service: TestService,
-  { isDark }: { readonly isDark: (name: string) => boolean },
-): Promise<void> {
+/** Asserts that pages of the documentation are accessible, in the light and the dark, and show all that they hold. */
+export async function assertLegible(browser: Browser, service: TestService, pages: readonly string[]): Promise<void> {
   const { origin } = new URL(service.url);
   const { secret } = await service.issue();
   const { page, complaints } = await watchedPage(browser);
-  for (const name of PAGES) {
+  for (const name of pages) {
     await page.setViewportSize(DESKTOP);
     await page.goto(`${origin}/docs${name && '/'}${name}`);
     if (name === 'reference') {
@@ -44,7 +41,6 @@ export async function assertLegible(
       ['dark', DESKTOP, ABOUT_COLOURS],
       ['light', PHONE, ABOUT_WIDTH],
     ] as const) {
-      if (colorScheme === 'dark' && !isDark(name)) continue;
       const where = `${name || 'guide'}-${colorScheme}-${size.width}`;
       await page.setViewportSize(size);
       await page.emulateMedia({ colorScheme });
