@@ -70,6 +70,7 @@ async function played(isLater = false) {
     operations: [
       operation('one', { handle }),
       operation('create', { method: 'POST', handle, body: { schema: {}, example: {} } }),
+      operation('bare', { method: 'POST', handle, body: { schema: {}, example: {}, isOptional: true } }),
       operation('written', { permission: 'pets:write', handle }),
       operation('any', { permission: 'any', free: true, handle }),
       operation('old', { path: '/old/{id}', deprecation: DEPRECATION, handle }),
@@ -163,6 +164,15 @@ for (const isLater of [false, true]) {
     assert.deepEqual(at.asked, ['key', 'charge']);
     await at.raw.send(`${request('POST /v1/create HTTP/1.1', HOST, 'Content-Length: 7')}{"a":1}`);
     assert.deepEqual(JSON.parse((await at.raw.answer()).body), { body: { a: 1 }, params: {} });
+    for (const [sent, body] of [
+      [request('POST /v1/bare HTTP/1.1', HOST), undefined],
+      [request('POST /v1/bare HTTP/1.1', HOST, 'Content-Length: 0'), undefined],
+      [`${request('POST /v1/bare HTTP/1.1', HOST, 'Content-Length: 2')}{}`, {}],
+      [`${request('POST /v1/bare HTTP/1.1', HOST, 'Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n`, {}],
+    ] as const) {
+      await at.raw.send(sent);
+      assert.deepEqual(JSON.parse((await at.raw.answer()).body), { ...(body && { body }), params: {} }, sent);
+    }
     at.gates.onCharge = (exchange) => exchange.fail(new CatalogError('malformed_request', 'A bad chunk'));
     assert.equal((await at.ask('GET /v1/one')).seen, '400 key charge');
   });
@@ -207,6 +217,14 @@ test('a deprecated operation says so with every answer, and names its successor 
   assert.deepEqual(await told('GET /v1/old/7'), [...dates, link('/new?ids=7')]);
   assert.deepEqual(await told('HEAD /v1/old/7'), [...dates, link('/new?ids=7')]);
   assert.deepEqual(await told('GET /v1/old/x'), [...dates, link('/new')]);
+  for (const [now, status] of [
+    [DEPRECATION.sunset - 1, 200],
+    [DEPRECATION.sunset, 410],
+  ] as const) {
+    at.gates.decision = { ...ADMITTED, now };
+    assert.equal((await at.ask('GET /v1/old/7')).status, status);
+  }
+  assert.match((await at.ask('GET /v1/old/7')).body, /"old has been removed; use GET \/v1\/new\?ids=7"/);
   at.gates.authentication = { refused: refusal('missing_api_key', 'No key') };
   assert.deepEqual(await told('GET /v1/old/7'), [...dates, link('/new?ids=7')]);
   for (const line of ['PUT /v1/old/7', 'GET /v1/one'])

@@ -156,8 +156,13 @@ test('a request without a key is told what it has instead', async () => {
     [{ authorization: ['Bearer YOUR_API_KEY'] }, 'A variable or placeholder was sent instead of the key'],
     [{ authorization: ['Bearer petcat_live_...'] }, 'A variable or placeholder was sent instead of the key'],
     [{ authorization: ['Bearer petcat_live_\xe2\x80\xa6'] }, 'A variable or placeholder was sent instead of the key'],
-    [{ authorization: ['Bearer undefined'] }, 'The word for a variable without a value was sent instead of the key'],
-    [{ authorization: ['bearer None'] }, 'The word for a variable without a value was sent instead of the key'],
+    ...['undefined', 'null', 'None', 'nil'].map(
+      (word) =>
+        [
+          { authorization: [`bearer ${word}`] },
+          'The word for a variable without a value was sent instead of the key',
+        ] as const,
+    ),
     [{ authorization: [`Bearer "${secret}"`] }, 'The key was sent with quotes around it'],
     [{ authorization: [`bearer '${secret}'`] }, 'The key was sent with quotes around it'],
     [{ authorization: [`Bearer petcat_live_ab ${secret}`] }, 'The key was sent with white space in it'],
@@ -170,7 +175,9 @@ test('a request without a key is told what it has instead', async () => {
     [{ authorization: ['Token a, b'] }, 'The Authorization header has another scheme than Bearer'],
     [{ apiKey: secret }, 'The API key was sent as X-API-Key, which is not read'],
     [{ url: `/v1/pets?api_key=${secret}` }, 'A key in the address is not read'],
-    [{ url: '/v1/pets?limit=1&access_token=x' }, 'A key in the address is not read'],
+    ...['access_token', 'token', 'key', 'apikey', 'API-Key', 'authorization'].map(
+      (name) => [{ url: `/v1/pets?limit=1&${name}=x` }, 'A key in the address is not read'] as const,
+    ),
     [{ url: `/v1/pets?mine=${secret}` }, 'A key in the address is not read'],
   ] as const) {
     const { authorization, apiKey, url } = { authorization: [], apiKey: undefined, url: '/v1/pets', ...sent };
