@@ -256,6 +256,7 @@ describe('the client', () => {
       [() => pets.list({ status: null as never }), /^listPets: status is null, which cannot be sent$/],
       [() => categories.create({ name: 'x' }, { idempotencyKey: 'a\nb' }), /^createCategory: pass 1 to 255 printable/],
       [() => categories.create({ name: 'x' }, { idempotencyKey: '' }), /^createCategory: pass 1 to 255 printable/],
+      [() => categories.create({ name: 'x' }, { idempotencyKey: 'k'.repeat(256) }), /^createCategory: pass 1 to 255 /],
     ] as const) {
       async function atTheCaller() {
         await call();

@@ -92,6 +92,26 @@ test('the pages of any list are as long as is asked for, and else as long as pos
   assert.deepEqual(limits, ['7', '1000', '7', '100', '7', '100', '7', '100']);
 });
 
+test('the headers of a call replace none that the client sets itself', async () => {
+  const { catalog, sent } = bench();
+  const idempotencyKey = 'k'.repeat(255);
+  const own = { 'content-type': 'text/plain', 'idempotency-key': 'x', authorization: 'Bearer x' };
+  const headers = { ...own, 'if-match': '"x"', 'if-none-match': '"x"', accept: 'text/csv' };
+  void catalog.categories.create({ name: 'Dog' }, { idempotencyKey, headers });
+  await settled();
+  assert.deepEqual(
+    [...Object.keys(headers)].map((name) => sent[0]?.headers.get(name)),
+    ['application/json', idempotencyKey, 'Bearer secret', null, null, 'text/csv'],
+  );
+});
+
+test('a query is sent with texts, numbers, truths and lists of them, without what is undefined', async () => {
+  const { catalog, sent } = bench();
+  void catalog.request('GET', '/pets', { query: { a: 'x y', b: 0, c: false, d: [1, 'z', true], e: undefined, f: '' } });
+  await settled();
+  assert.equal(sent[0]?.url, 'http://service.example/v1/pets?a=x+y&b=0&c=false&d=1%2Cz%2Ctrue&f=');
+});
+
 test('an operation that is going away is told to the console', async (t) => {
   const warn = t.mock.method(console, 'warn', () => {});
   const { catalog, sent } = bench();
