@@ -106,7 +106,7 @@ test('a request without a body has none at the upstream, and says so by methods 
   });
   await using proxy = await openProxy({ upstream: upstream.url, script: 'ok' });
   await using raw = await openRaw(proxy.url);
-  for (const method of ['GET', 'POST', 'PUT', 'PATCH']) {
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'QUERY']) {
     await raw.send(headOf(`${method} / HTTP/1.1`, HOST));
     assert.equal((await raw.answer()).status, 204);
   }
@@ -115,11 +115,12 @@ test('a request without a body has none at the upstream, and says so by methods 
     ['POST', '0', undefined],
     ['PUT', '0', undefined],
     ['PATCH', '0', undefined],
+    ['QUERY', '0', undefined],
   ]);
   const { notes } = await proxy.end();
   assert.deepEqual(
     notes.map(({ body }) => body),
-    [null, null, null, null],
+    [null, null, null, null, null],
   );
 });
 
@@ -165,6 +166,109 @@ test('each step is played, and lost, cut and unknown let the upstream do its wor
   assert.equal(report.reached, 9);
 });
 
+for (const [step, status, code, message, retryAfter, challenge] of [
+  ['limit:7', 429, 'rate_limit_exceeded', 'Too many requests', '7', null],
+  ['limit-date:7', 429, 'rate_limit_exceeded', 'Too many requests', 'a date', null],
+  ['quota:7', 429, 'daily_quota_exceeded', 'The quota of the day is used up', '7', null],
+  ['ban:7', 429, 'key_banned', 'The key is banned', '7', null],
+  ['unavailable:7', 503, 'unavailable', 'The service cannot do this now', '7', null],
+  ['unknown', 503, 'outcome_unknown', 'It is not known whether this was done', '1', null],
+  ['error', 500, 'internal_error', 'The service failed', null, null],
+  ['revoked', 401, 'invalid_api_key', 'The key is not valid', null, 'Bearer'],
+] as const) {
+  test(`${step} before an API is ${status} ${code}, or the body that was given`, async () => {
+    await using upstream = await upstreamOf((_, response) => json(response, {}, 200, { 'content-type': 'text/plain' }));
+    for (const errorBody of [undefined, Buffer.from('{"sorry":true}')]) {
+      await using proxy = await openProxy({ upstream: upstream.url, script: step, errorBody });
+      const answer = await fetch(proxy.url);
+      const told = ['content-type', 'cache-control', 'retry-after', 'www-authenticate', 'date'];
+      assert.deepEqual(
+        told.map((name) => answer.headers.get(name)?.replace(/^\w{3}, .* GMT$/, 'a date') ?? null),
+        ['application/json', 'no-store', retryAfter, challenge, null],
+      );
+      const body = errorBody ? { sorry: true } : { code, message, status };
+      assert.deepEqual([answer.status, await answer.json()], [status, body]);
+    }
+  });
+}
+
+test('what is noted of requests tells them apart, and what the upstream answered', async () => {
+  const answers: [number, Record<string, string>][] = [
+    [301, { 'retry-after': '9' }],
+    [400, {}],
+    [503, { 'retry-after': '9' }],
+  ];
+  await using upstream = await upstreamOf((_, response) => {
+    const [status, headers] = answers.shift() ?? [200, {}];
+    response.sendDate = false;
+    response.writeHead(status, 'Word', { ...headers, 'content-length': '0' }).end();
+  });
+  const long = `/${'x'.repeat(150)}`;
+  const report = await rehearsed({ upstream: upstream.url, script: 'ok*5' }, async (url) => {
+    const get = (headers: Record<string, string>, method = 'GET') =>
+      fetch(`${url}${long}`, { method, headers, redirect: 'manual' });
+    const answer = await get({ cookie: 'a=1', 'idempotency-key': '"k"' });
+    assert.deepEqual([answer.statusText, answer.headers.get('date')], ['Word', null]);
+    await get({ cookie: 'a=2', 'idempotency-key': 'k', 'access-control-request-method': 'GET' });
+    await get({ cookie: 'a=2' }, 'OPTIONS');
+    await get({}, 'PUT');
+    await using raw = await openRaw(url);
+    await raw.send(headOf(`GET http://a.example${long} HTTP/1.1`, HOST));
+    assert.equal((await raw.answer()).status, 200);
+  });
+  const [first, second, third, fourth] = report.requests;
+  assert.deepEqual(
+    report.requests.map(({ step, route, retryAfter, isDone, hasCreated }) => [
+      step,
+      route.length,
+      retryAfter,
+      isDone,
+      hasCreated,
+    ]),
+    [
+      ['ok', 100, null, true, false],
+      ['ok', 100, null, false, false],
+      ['ok', 100, 9, false, false],
+      ['ok', 100, null, true, false],
+      ['ok', 100, null, true, false],
+    ],
+  );
+  assert.equal(first?.idempotencyKey, second?.idempotencyKey);
+  assert.equal(third?.idempotencyKey, null);
+  assert.equal(new Set([first, second, fourth].map((each) => each?.credentials)).size, 3);
+});
+
+test('a cut answer has the first half of its body', async () => {
+  await using upstream = await upstreamOf((_, response) => {
+    response.writeHead(200, { 'content-length': '11' }).end('hello world');
+  });
+  const report = await rehearsed({ upstream: upstream.url, script: 'cut' }, async (url) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.match(await text(socket), /\r\n\r\nhello$/);
+  });
+  assert.deepEqual(steps(report), ['cut 200 false']);
+});
+
+for (const [what, status, headers] of [
+  ['a part', 206, {}],
+  ['a refusal', 404, {}],
+  ['a coded answer', 200, { 'content-encoding': 'gzip' }],
+  ['a text', 200, { 'content-type': 'application/jsonl' }],
+] as const) {
+  test(`${what} is not greased, and spends no step`, async () => {
+    await using upstream = await upstreamOf((_, response) =>
+      response.writeHead(status, { 'content-type': 'application/json', 'content-length': '2', ...headers }).end('{}'),
+    );
+    const report = await rehearsed({ upstream: upstream.url, script: 'grease' }, async (url) => {
+      await using raw = await openRaw(url);
+      await raw.send(headOf('GET / HTTP/1.1', HOST));
+      assert.equal(`${(await raw.answer()).body}`, '{}');
+    });
+    assert.deepEqual([report.reached, report.requests[0]?.step], [0, null]);
+  });
+}
+
 test('what is greased has no word of the upstream’s body in its headers, and exact numbers', async () => {
   const answers = ['[]', '[1]', 'not JSON', '[{"id":12345678901234567890,"price":1.0}]'];
   let asked = '';
@@ -178,7 +282,7 @@ test('what is greased has no word of the upstream’s body in its headers, and e
     });
     response.end(answers.shift());
   });
-  const report = await rehearsed({ upstream: upstream.url, script: 'grease,ok' }, async (url) => {
+  const report = await rehearsed({ upstream: upstream.url, script: 'grease*2,ok' }, async (url) => {
     for (const body of ['[]', '[1]', 'not JSON']) {
       const plain = await fetch(url);
       assert.deepEqual([await plain.text(), plain.headers.get('etag')], [body, '"x"']);
@@ -190,10 +294,13 @@ test('what is greased has no word of the upstream’s body in its headers, and e
     assert.match(body, /"grease_/);
     for (const name of ['etag', 'content-digest', 'signature']) assert.equal(greased.headers.get(name), null);
     assert.equal(asked, 'identity');
+    const large = { list: Array(20_000).fill({ id: 1 }) };
+    answers.push(JSON.stringify(large));
+    assert.match(await (await fetch(url)).text(), /"grease_/);
   });
   assert.deepEqual(
     steps(report).map((each) => each.split(' ')[0]),
-    ['null', 'null', 'null', 'grease'],
+    ['null', 'null', 'null', 'grease', 'grease'],
   );
 });
 
@@ -298,6 +405,10 @@ test('the rules are those of any rehearsal: one create under two keys is two, an
   const same = await under('a', 'a');
   assert.equal(verdicts(same), 'retries-safely kept, once kept');
   assert.deepEqual(same.remarks, ['upstream: made twice what was sent twice with one Idempotency-Key']);
+  const other = await rehearsed({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
+    for (const body of ['pet', 'cat']) await fetch(url, { method: 'POST', body, headers: { 'idempotency-key': 'a' } });
+  });
+  assert.deepEqual(other.remarks, []);
   const renewed = await rehearsed({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
     await post(url, 'a', 'old');
     await post(url, 'a');
@@ -357,11 +468,33 @@ test('an upstream outside private networks, and an address that is none, are ref
     ['ftp://127.0.0.1/', /--upstream is "ftp:/],
     ['http://127.0.0.1/?a', /write a base address/],
     ['http://no-such-host.invalid/', /The upstream cannot be found/],
-    ['http://172.32.0.1/', /is at 172\.32\.0\.1, which is no private address/],
+    ['http://me@127.0.0.1/', /write a base address/],
+    ['http://127.0.0.1/#a', /write a base address/],
   ] as const) {
     await assert.rejects(openProxy({ upstream, script: 'ok' }), message);
   }
-  const own = ['10.255.0.1', '172.31.255.255', '192.168.255.1', '169.254.1.1', '127.255.0.1', '[::1]', '[fdff::1]'];
+  const others = [
+    '172.32.0.1',
+    '172.15.0.1',
+    '11.0.0.1',
+    '192.169.0.1',
+    '169.253.1.1',
+    '126.0.0.1',
+    '[::2]',
+    '[fe00::1]',
+  ];
+  for (const host of [...others, '[fec0::1]'])
+    await assert.rejects(openProxy({ upstream: `http://${host}/`, script: 'ok' }), /which is no private address/, host);
+  const own = [
+    '10.255.0.1',
+    '172.31.255.255',
+    '192.168.255.1',
+    '169.254.1.1',
+    '127.255.0.1',
+    '[::1]',
+    '[fdff::1]',
+    '[febf::1]',
+  ];
   for (const host of own) await openProxy({ upstream: `http://${host}/`, script: 'ok' }).then((proxy) => proxy.end());
   await using far = await openProxy({ upstream: 'http://192.0.2.1/', script: 'ok', isRemote: true });
   assert.ok(far.url);
