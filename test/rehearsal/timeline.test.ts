@@ -18,11 +18,17 @@ after(() => rehearsed[Symbol.asyncDispose]());
 test('the form writes a script, and its key follows it', async () => {
   const { service } = rehearsed;
   const operator = await signIn(service, 'keys');
-  assert.match(await operator.page('/rehearsals/new'), /<select id="step-6" name="step">/);
+  assert.match(await operator.page('/rehearsals'), /No client was rehearsed yet\./);
+  const form = await operator.page('/rehearsals/new');
+  assert.match(form, /<select id="step-6" name="step">/);
+  assert.match(
+    form,
+    /limit \(86400 at most\), limit-date \(86400 at most\), quota .*, ban .*, unavailable .*, slow \(60 at most\)\./,
+  );
   const created = await operator.post('/rehearsals', {
     name: 'ci',
     step: ['error', '', 'limit'],
-    seconds: ['', '', '2'],
+    seconds: ['', '', ' 2 '],
     times: ['2', '', ''],
   });
   const text = await created.text();
@@ -33,6 +39,12 @@ test('the form writes a script, and its key follows it', async () => {
   assert.equal((await service.call(secret, '/categories')).status, 500);
   assert.match(await operator.page('/rehearsals'), /<code>error\*2,limit:2<\/code><\/td><td>1 of 3<\/td>/);
   assert.match(await operator.page(path), /1 of 3 steps were reached/);
+  assert.deepEqual(
+    (await service.storage.keys.list()).map(({ name, plan }) => [name, plan]),
+    [['ci', 'business']],
+  );
+  const both = await operator.post('/rehearsals', { name: 'both', script: 'lost', step: ['error'] });
+  assert.match(await both.text(), /Its requests meet <code>lost<\/code>/);
 });
 
 test('rehearsals are listed newest first, also those of one second', async () => {
@@ -43,6 +55,9 @@ test('rehearsals are listed newest first, also those of one second', async () =>
   const list = await (await signIn(service)).page('/rehearsals');
   const ids = [...list.matchAll(/href="\/console\/rehearsals\/(key_\w+)"/g)].map(([, id]) => id);
   assert.deepEqual(ids.slice(0, 3), [third.id, second.id, first.id]);
+  while (ids.length < 101) ids.push((await rehearsed.follow('ok')).id);
+  const all = await (await signIn(service)).page('/rehearsals');
+  assert.equal(all.match(/href="\/console\/rehearsals\/key_/g)?.length, 100);
 });
 
 test('the form comes back with what is wrong, and no key is made', async () => {
@@ -60,6 +75,11 @@ test('the form comes back with what is wrong, and no key is made', async () => {
     assert.match(await answer.text(), wrong);
   }
   assert.equal((await service.storage.keys.list()).length, before);
+  const fields = { name: 'kept', script: 'okay', step: ['limit', ''], seconds: ['7', ''], times: ['3', ''] };
+  const text = await (await operator.post('/rehearsals', fields)).text();
+  assert.equal(text.match(/<option value="limit" selected>/g)?.length, 1);
+  for (const [id, value] of Object.entries({ name: 'kept', script: 'okay', 'seconds-1': '7', 'times-1': '3' }))
+    assert.match(text, new RegExp(`<input id="${id}" [^>]*value="${value}"`));
 });
 
 test('the timeline numbers the latest requests by all, and praises only a wait that was long enough', () => {
@@ -164,10 +184,11 @@ test('a report of a run is shown as a timeline, before a service or any other AP
   const foreign = { ...report, keyId: null, script: 'ok*2', command, remarks: ['upstream: made twice <it>'] };
   const viewer = await signIn(service, 'viewer');
   assert.match(await viewer.page('/rehearsals'), /href="\/console\/rehearsals\/report"/);
-  const send = async (file: unknown) => {
+  const send = async (file?: unknown) => {
     const body = new FormData();
     body.set('csrf', viewer.csrf);
-    body.set('file', new Blob([typeof file === 'string' ? file : JSON.stringify(file)]), 'report.json');
+    if (file !== undefined)
+      body.set('file', new Blob([typeof file === 'string' ? file : JSON.stringify(file)]), 'report.json');
     const answer = await fetch(`${service.operatorUrl}/console/rehearsals/report`, {
       method: 'POST',
       body,
@@ -184,9 +205,24 @@ test('a report of a run is shown as a timeline, before a service or any other AP
   assert.match(first, /<code>waits<\/code><\/th><td><span class="badge danger">broken[\s\S]*href="#1-request-2"/);
   assert.match(first, /<tr id="1-request-2">[\s\S]*1\.50 s/);
   assert.match(second, /<dd>exited with 1<\/dd>[\s\S]*upstream: made twice &lt;it&gt;\.[\s\S]*<tr id="2-request-1">/);
+  const ended = [
+    { ...report, command: { exit: null, timedOut: false } },
+    { ...report, command: { exit: null, timedOut: true } },
+    { ...report, failure: 'The upstream did not answer' },
+  ];
+  const [, ends] = await send(ended);
+  assert.match(ends, /<dd>ended by a signal<\/dd>[\s\S]*<dd>stopped, because it did not end in time<\/dd>/);
+  assert.match(ends, /<p class="mistake" role="alert">The upstream did not answer<\/p>/);
   assert.equal((await send(report))[0], 200);
+  const [request] = report.requests;
+  const many = (requests: number) => [{ ...report, requests: Array(requests).fill({ ...request, status: 200 }) }];
+  assert.equal((await send(many(10_000)))[0], 200);
+  assert.equal((await send(Array(50).fill(report)))[0], 200);
   for (const [file, wrong] of [
     ['{', /This is no report of a rehearsal: the file is not JSON/],
+    [undefined, /no file was chosen/],
+    [Array(51).fill(report), /50/],
+    [many(10_001), /10000/],
     [[{ script: 'ok' }], /keyId, 0\.reached and 0\.requests are missing/],
     [[{ ...report, requests: [{ at: 'x' }] }], /0\.requests\.0\.answeredAt, .* are missing|send a number/],
     [[{ ...report, script: 'okk' }], /Step 1 of the script, &quot;okk&quot;/],

@@ -198,7 +198,9 @@ test('what is noted of requests tells them apart, and what the upstream answered
     [400, {}],
     [503, { 'retry-after': '9' }],
   ];
-  await using upstream = await upstreamOf((_, response) => {
+  const urls = new Set<string | undefined>();
+  await using upstream = await upstreamOf(({ url }, response) => {
+    urls.add(url);
     const [status, headers] = answers.shift() ?? [200, {}];
     response.sendDate = false;
     response.writeHead(status, 'Word', { ...headers, 'content-length': '0' }).end();
@@ -216,6 +218,7 @@ test('what is noted of requests tells them apart, and what the upstream answered
     await raw.send(headOf(`GET http://a.example${long} HTTP/1.1`, HOST));
     assert.equal((await raw.answer()).status, 200);
   });
+  assert.deepEqual([...urls], [long]);
   const [first, second, third, fourth] = report.requests;
   assert.deepEqual(
     report.requests.map(({ step, route, retryAfter, isDone, hasCreated }) => [
