@@ -369,6 +369,9 @@ test('the wait for a date is noted to the millisecond', async () => {
   };
   await saveProgress(transactions, id, { reached: 1, holdsUntilMs: 7, number: 0, note });
   assert.deepEqual((await readRehearsal(transactions, id))?.notes, [note]);
+  await transactions.transact((trx) => trx.run(sql`update rehearsal_notes set retry_after_ms = null`));
+  const [old] = (await readRehearsal(transactions, id))?.notes ?? [];
+  assert.equal(old?.retryAfter, 3, 'notes of a service before that have whole seconds');
 });
 
 test('the same body and Idempotency-Key are known again, whatever else was answered', async () => {

@@ -4,9 +4,22 @@ import type { Note, Rehearsed } from './note.ts';
 import { rehearsalView } from './timeline.ts';
 
 const NOTE: Note = {
-  ...{ at: 0, answeredAt: 0, turnedBy: 0, method: 'GET', route: '/v1/pets', target: 'pets', body: null },
-  ...{ idempotencyKey: null, credentials: null, step: null, isEarly: false, status: 200, retryAfter: null },
-  ...{ isDelivered: true, isDone: true, hasCreated: false },
+  at: 0,
+  answeredAt: 0,
+  turnedBy: 0,
+  method: 'GET',
+  route: '/v1/pets',
+  target: 'pets',
+  body: null,
+  idempotencyKey: null,
+  credentials: null,
+  step: null,
+  isEarly: false,
+  status: 200,
+  retryAfter: null,
+  isDelivered: true,
+  isDone: true,
+  hasCreated: false,
 };
 
 function viewOf(notes: readonly Partial<Note>[], more: Partial<Rehearsed> = {}): string {
