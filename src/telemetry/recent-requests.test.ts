@@ -18,7 +18,7 @@ test('each key has its last 200 failures and its last 200 other answers, and the
     for (const [number, failed, length] of bursts) {
       for (let index = 0; index < length; index += 1) {
         const [id, key] = [`r${model.length}`, `key_${number}`];
-        recent.record(answered(id, failed ? 404 : 200), key, 1);
+        recent.record(answered(id, failed ? 400 : 399), key, 1);
         model.push({ id, key, failed });
       }
     }
