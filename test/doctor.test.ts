@@ -180,6 +180,13 @@ test('a catalog that is nearly full, and a backup that is overdue, are told as s
   assert.deepEqual(await found(), []);
   await run(['categories', 'import', 'one.json'], { cwd });
   assert.deepEqual(await found(), ['catalog: 9 of 10 categories, in 1 of 64 MiB']);
+  writeFileSync(join(cwd, 'long.json'), JSON.stringify([{ name: 'long', description: 'x'.repeat(700) }]));
+  await run(['categories', 'import', 'long.json'], { cwd });
+  const byBytes = await complaints({ CATEGORIES_BYTES_MAX: '1024' }, cwd);
+  assert.deepEqual(
+    byBytes.map(([check, status, finding]) => [check, status, finding]),
+    [['catalog', 'warning', '10 of 100000 categories, in 1 of 1 MiB']],
+  );
   const rehearsing = { ENVIRONMENT: 'staging', REHEARSAL: 'on', DEFECT: 'nonesuch' };
   assert.match((await complaints(rehearsing, cwd)).join(), /settings,problem,DEFECT: .*nonesuch/);
 });
@@ -258,6 +265,18 @@ test('listeners that others reach, and a database that others read, are told as 
       ['permissions', 'warning', 'Other users of this machine may read the database'],
     ],
   );
+  for (const [folderMode, fileMode, told] of [
+    [0o700, 0o644, []],
+    [0o755, 0o600, []],
+    [0o701, 0o604, ['permissions']],
+  ] as const) {
+    chmodSync(join(folder.path, 'data'), folderMode);
+    chmodSync(join(folder.path, 'data/pet-catalog.db'), fileMode);
+    assert.deepEqual(
+      (await complaints({}, folder.path)).map(([check]) => check),
+      told,
+    );
+  }
   for (const host of ['127.0.0.2', '::1', 'localhost'])
     assert.deepEqual(
       (await complaints({ HOST: host, OPERATOR_HOST: host }, folder.path)).map(([check]) => check),

@@ -192,6 +192,7 @@ test('only what is under /v1 is the API; the rest are pages', async () => {
     ['/a/v1%2Fone', '404'],
   ] as const) {
     assert.equal((await at.ask(`GET ${path}`)).seen, seen, path);
+    assert.equal(at.events.answered.at(-1)?.route, path === '/page' ? path : 'unmatched');
   }
 });
 

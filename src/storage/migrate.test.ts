@@ -66,9 +66,15 @@ for (const [engine, place, skip] of [
 
   test(`tables that lack the last migration alone get it, on ${engine}`, { skip }, async () => {
     await using database = await place();
-    await undo(database.address);
-    await (await openEngine(database.address)).db.close();
-    assert.deepEqual(await database.execute('select route from key_route_usage'), []);
+    for (const purpose of ['migrate', 'serve'] as const) {
+      await undo(database.address);
+      for (const other of ['read', 'change', 'create'] as const) {
+        const refused = openEngine(database.address, { purpose: other });
+        await assert.rejects(refused, /its tables are of an earlier release; run `pet-catalog migrate`/);
+      }
+      await (await openEngine(database.address, { purpose })).db.close();
+      assert.deepEqual(await database.execute('select route from key_route_usage'), []);
+    }
   });
 
   test(`tables that need a later release are refused and left alone, on ${engine}`, { skip }, async () => {
