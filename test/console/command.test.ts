@@ -69,6 +69,8 @@ test('the settings page marks what is not the default, and says where it came fr
   assert.match(changed, /redis:\/\/:\*\*\*@127\.0\.0\.1:1\/1/);
   assert.ok(!text.includes('s3cret') && !service.output.stderr.includes('s3cret'));
   assert.match(same, /<code>CATEGORIES_MAX<\/code><span.*default/s);
+  assert.doesNotMatch(changed, /CATEGORIES_MAX/);
+  assert.match(same, /<code>CORS_ORIGINS<\/code>.*?<span class="soft">not set<\/span>/s);
   assert.doesNotMatch(same, /changed<\/span>|BAN_AFTER_REFUSALS/);
   assert.equal(await service.end('SIGTERM'), 0);
 });
