@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { noteOperator } from '../src/cli/running.ts';
+import { VERSION } from '../src/version.ts';
 import { run } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
@@ -186,6 +188,94 @@ test('what a reading command prints is on one line for each row, without control
   assert.equal(statSync(join(cwd, 'kept/one.db')).mode & 0o777, 0o600);
   const { stderr } = await run(['restore', 'kept/one.db'], { cwd });
   assert.match(stderr, /^Restored the database \S+; the old one is \S+\n$/);
+});
+
+test('what each command prints, for people and for programs', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  const told = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(args, { cwd });
+    const [out = '', err = ''] = [stdout, stderr].map((text) =>
+      text
+        .replaceAll(/(key|op)_\w{16}/g, '$1_ID')
+        .replaceAll(/petcat_(live|op)_\w{4,6}…/g, 'petcat_$1_X…')
+        .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'TIME')
+        .replaceAll(userInfo().username, 'USER')
+        .replaceAll(/ {2,}/g, ' | ')
+        .trimEnd(),
+    );
+    return [code, ...out.split('\n'), ...(err ? [`! ${err}`] : [])];
+  };
+  writeFileSync(join(cwd, 'some.ndjson'), '{"name":"Dog","description":"Loyal"}\n{"name":"Cat"}\n');
+  await run(['migrate'], { cwd });
+  const none = 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one';
+  for (const [command, ...said] of [
+    ['migrate', 0, '', '! The tables are up to date'],
+    ['categories list', 0, '', '! No categories yet; `pet-catalog categories import FILE`'],
+    ['categories list --json', 0, '[]'],
+    ['operators list', 0, none],
+    ['audit --since 2h', 0, '', '! No changes in the last 2h'],
+    ['usage', 0, '', '! No requests with a key in the last 24h'],
+    ['categories import some.ndjson', 0, '', '! Imported 2 categories'],
+    ['categories list', 0, 'ID | NAME | DESCRIPTION', '1 | Dog | Loyal', '2 | Cat'],
+    ['categories rename 2 Cats', 0, '{"id":2,"name":"Cats"}'],
+    ['categories delete 2', 0, '', '! Deleted the category 2'],
+    [
+      'categories import some.ndjson --categories-max 2',
+      1,
+      '',
+      '! pet-catalog: The catalog holds 2 categories, which is its bound (CATEGORIES_MAX); of the 2 categories the first 1 would fit',
+    ],
+    ['backup one.db', 0, '', '! The backup one.db is complete and verified'],
+    ['keys unban key_none', 1, '', '! pet-catalog: There is no key key_none; the list of keys shows them all'],
+    ['doctor --backup x.db', 2, '', '! pet-catalog: --backup and --to go with --repair'],
+    [
+      'conformance http://127.0.0.1:1 --json --tap',
+      2,
+      '',
+      '! pet-catalog: --json, --junit and --tap cannot be combined',
+    ],
+  ] as const)
+    assert.deepEqual(await told(...command.split(' ')), said, command);
+  const large = '1000000000';
+  await run(['keys', 'create', '--name', 'shop', '--plan', 'enterprise', '--per-minute', '12345', '--per-day', large], {
+    cwd,
+  });
+  await run(['operators', 'create', '--name', 'billing', '--role', 'keys', '--expires', '90d'], { cwd });
+  assert.deepEqual(await told('keys', 'list'), [
+    0,
+    'ID | NAME | KEY | PLAN | LIMITS | STATE',
+    `key_ID | shop | petcat_live_X… | enterprise | 12345/min ${large}/day | active`,
+  ]);
+  assert.deepEqual(await told('operators', 'list'), [
+    0,
+    'ID | NAME | TOKEN | ROLE | CREATED | STATE',
+    'op_ID | billing | petcat_op_X… | keys | TIME | active until TIME',
+  ]);
+  const [, headings, ...rows] = await told('audit');
+  assert.equal(headings, 'AT | ACTOR | VIA | ACTION | TARGET | CHANGE');
+  assert.deepEqual(
+    rows.filter((row) => `${row}`.includes('category')),
+    [
+      'TIME | USER | cli | category.delete | 2 | {"id":2,"name":"Cats"} → null',
+      'TIME | USER | cli | category.rename | 2 | {"name":"Cat"} → {"name":"Cats"}',
+    ],
+  );
+  const { id } = JSON.parse((await run(['keys', 'list', '--json'], { cwd })).stdout)[0];
+  const rotated = JSON.parse((await run(['keys', 'rotate', id, '--json'], { cwd })).stdout);
+  assert.deepEqual([rotated.id, rotated.key.slice(0, 16)], [id, rotated.prefix]);
+  const { stdout, stderr } = await run(['transfer', '--from', 'sqlite:one.db', '--to', 'sqlite:two.db'], { cwd });
+  assert.match(stdout, /^TABLE +ROWS +CHECKSUM\n[\s\S]*^categories +1 +[0-9a-f]{16}$/m);
+  assert.equal(stderr, 'Copied everything to sqlite:two.db; sqlite:one.db is unchanged\n');
+  const about = JSON.parse((await run(['version', '--json'], { cwd })).stdout);
+  assert.deepEqual(about, { version: VERSION, interface: '1.0.0', node: process.versions.node });
+  const titles = [];
+  for (const flags of [[], ['--operator'], ['--yaml']])
+    titles.push(/title"?: "?([^"\n]*)/.exec((await run(['openapi', ...flags], { cwd })).stdout)?.[1]);
+  assert.deepEqual(titles, ['Pet Catalog Service', 'Pet Catalog Service: operator API', 'Pet Catalog Service']);
+  const licenses = await run(['licenses'], { cwd });
+  assert.equal(licenses.code, 1);
+  assert.equal(new URL((await run(['console', 'login', '--url', 'http://ops'], { cwd })).stdout).origin, 'http://ops');
 });
 
 test('the help of a command has the default of each setting, and the note of an address is private', async () => {
