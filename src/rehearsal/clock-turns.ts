@@ -76,6 +76,10 @@ export function turnTime(
       const now = targetOf(turn, present);
       const turnedBy = now - unix;
       await trx.run(sql`update rehearsal set turned_by = ${turnedBy}, turned_at = ${unix}`);
+      // A turn of a day or more would otherwise end the time in which its own repeat is known.
+      await trx.run(
+        sql`update outcomes set created_at = ${now} where key_id = ${id.keyId} and created_at = ${present}`,
+      );
       const change = { before: { turnedBy: before }, after: { turnedBy } };
       await recordAudit(trx, { at: now, by, action: 'clock.turn', target: 'clock', ...change });
       return { now, turnedBy };

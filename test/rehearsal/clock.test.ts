@@ -4,7 +4,15 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { openLimiter } from '../../src/limits/open.ts';
-import { isTaken, turnTime } from '../../src/rehearsal/clock-turns.ts';
+import {
+  isTaken,
+  markRehearsed,
+  type ShownTime,
+  type Turn,
+  takeTurn,
+  timeJson,
+  turnTime,
+} from '../../src/rehearsal/clock-turns.ts';
 import { openRehearsal } from '../../src/rehearsal/rehearsal.ts';
 import { TurnedTime } from '../../src/rehearsal/turned-time.ts';
 import { startService } from '../../src/service.ts';
@@ -78,12 +86,18 @@ test('time goes on from where it was put, forward only, at its usual pace', asyn
 });
 
 test('a turn is made once for each idempotency key, by an admin', async () => {
-  const send = () => admin.send('POST', '/clock', { advance: '1h' }, { 'idempotency-key': 'an hour' });
-  const first = await json<Time>(send());
+  const send = (by = admin) => by.send('POST', '/clock', { advance: '25h' }, { 'idempotency-key': 'a day' });
+  const made = await send();
+  assert.equal(made.headers.get('idempotency-replayed'), null);
+  const first = await json<Time>(made);
   const again = await send();
   assert.equal(again.headers.get('idempotency-replayed'), 'true');
   assert.deepEqual(await json(again), first);
   assert.equal((await json<Time>(admin.send('GET', '/clock'))).turnedBy, first.turnedBy);
+  const other = await json<Time>(send(await apiClient(service, 'admin', 'other')));
+  assert.equal(other.turnedBy, first.turnedBy + 25 * HOUR);
+  await turn({ advance: '24h' });
+  assert.equal((await send()).headers.get('idempotency-replayed'), null, 'as every key it is free a day later');
   const viewer = await apiClient(service, 'keys');
   for (const method of ['GET', 'POST']) {
     assert.deepEqual(await codeOf(viewer.send(method, '/clock', method === 'POST' ? { advance: '1h' } : undefined)), [
@@ -180,12 +194,14 @@ test('an order ships, and the audit is written, in turned time', async () => {
   const isComplete = async () =>
     (await json<{ complete: boolean }>(service.call(secret, `/store/orders/${id}`))).complete;
   assert.equal(await isComplete(), false);
-  const { now: turned } = await turn({ advance: '3d' });
+  const { now: turned, turnedBy } = await turn({ advance: '3d' });
   assert.equal(await isComplete(), true);
-  const [entry] = await json<{ at: string; action: string; actor: string; after: Time }[]>(
-    admin.send('GET', '/audit?limit=1'),
+  type Entry = Record<'at' | 'action' | 'actor' | 'target', string> & Record<'before' | 'after', unknown>;
+  const [entry] = await json<Entry[]>(admin.send('GET', '/audit?limit=1'));
+  assert.deepEqual(
+    [entry?.at, entry?.action, entry?.actor, entry?.target, entry?.before, entry?.after],
+    [turned, 'clock.turn', 'admin', 'clock', { turnedBy: turnedBy - 3 * DAY }, { turnedBy }],
   );
-  assert.deepEqual([entry?.at, entry?.action, entry?.actor], [turned, 'clock.turn', 'admin']);
 });
 
 test('every answer has a Date by the turned time, also one to a request that cannot be read', async () => {
@@ -248,8 +264,32 @@ test('a turn that comes while the service starts is taken', async () => {
   assert.equal(turned.shown.turnedBy, HOUR);
   turned.turn(HOUR - 1);
   assert.equal(turned.shown.turnedBy, HOUR, 'time never goes back');
+  const { unixMs, steadyMs } = { ...machine, unixMs: () => 1_500, steadyMs: () => 2_500 };
+  const still = new TurnedTime({ ...machine, unixMs, steadyMs }, 7);
+  assert.deepEqual([still.unixMs(), still.steadyMs(), still.now().unix - machine.now().unix], [8_500, 9_500, 7]);
   const taken = await Promise.all([HOUR - 1, HOUR, HOUR + 1].map((by) => isTaken(storage.transactions, by)));
   assert.deepEqual(taken, [true, true, false], 'the service may have gone further');
+});
+
+test('a turn may go nowhere, and to the last second of 8999; a command whose clock is ahead is believed', async () => {
+  using folder = temporaryFolder();
+  const machine = manualClock();
+  const time = new TurnedTime(machine);
+  const flags = { DATABASE_URL: `sqlite:${folder.path}/x.db` };
+  const config = readConfig({ flags, env: {}, file: {} });
+  await using storage = await openStorage(config.database, { ...config, time });
+  const { transactions } = storage;
+  await markRehearsed(transactions);
+  const turned = async (by: Turn, ahead = 0) => {
+    const own = manualClock(machine.now().unix + ahead);
+    return timeJson((await turnTime(transactions, by, { machine: own, by: OPERATOR })).resource as ShownTime);
+  };
+  const start = '2026-01-01T12:00:00Z';
+  assert.deepEqual(await turned({ set: start }), { now: start, turnedBy: 0 });
+  assert.deepEqual(await turned({ advance: '10s' }, 1), { now: '2026-01-01T12:00:11Z', turnedBy: 10 });
+  assert.equal(await takeTurn(transactions, machine), 11);
+  assert.equal((await turned({ set: '8999-12-31T23:59:59Z' })).now, '8999-12-31T23:59:59Z');
+  await assert.rejects(turned({ advance: '1s' }), { message: 'The time can be put forward to the year 8999' });
 });
 
 test('the contract of the operator API has the clock in rehearsal, and the committed one does not', async () => {
