@@ -46,6 +46,27 @@ test('the time is put forward in the console, and the page is accessible and fit
   );
 });
 
+test('the page tells the time and the machine’s, and takes seconds, or says what is wrong', async () => {
+  await using own = await testService({ ENVIRONMENT: 'staging', REHEARSAL: 'on' });
+  const operator = await signIn(own);
+  const facts = (text: string) => [...text.matchAll(/<dd[^>]*>([^<]*)<\/dd>/g)].map(([, fact]) => fact);
+  const untouched = await operator.page('/clock');
+  const machine = '2026-01-01T12:00:00Z';
+  assert.deepEqual(facts(untouched), [machine, 'nothing', machine]);
+  assert.match(untouched, /<input id="advance" name="advance" value="1h"/);
+  const set = await operator.post('/clock/set', { set: '2026-02-01T10:30:05' });
+  assert.deepEqual([set.status, set.headers.get('location')], [303, '/console/clock']);
+  const turned = await operator.page('/clock');
+  assert.deepEqual(facts(turned), ['2026-02-01T10:30:05Z', '31 days (2,673,005 s)', machine]);
+  assert.match(turned, /<input id="set" [^>]*value="2026-02-01T10:30:05"/);
+  const wrong = await operator.post('/clock/advance', { advance: 'soon' });
+  assert.equal(wrong.status, 400);
+  const text = await wrong.text();
+  assert.match(text, /role="alert">advance is &quot;soon&quot;; write a duration such as 90s, 10m, 24h or 30d</);
+  assert.match(text, /<input id="advance" name="advance" value="soon"/);
+  assert.doesNotMatch(await (await signIn(own, 'keys')).page('/clock'), /action="\/console\/clock/);
+});
+
 test('a viewer sees the time, and cannot turn it; a plain service has no clock', async () => {
   const viewer = await signIn(service, 'viewer');
   const page = await viewer.page('/clock');
