@@ -59,6 +59,8 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/conformance/words.test.ts',
     'test/conformance/strangers.test.ts',
   ],
+  'conformance/client': ['src/conformance/client.test.ts', 'test/conformance/makes.test.ts'],
+  'conformance/trial': ['src/conformance/trial.test.ts', 'test/conformance/makes.test.ts'],
   http: ['test/interface.test.ts', 'test/conformance.test.ts'],
   'http/docs': ['test/docs/rendered.test.ts', 'test/pages.test.ts', 'test/contract/contract.test.ts'],
   'http/operations': [
