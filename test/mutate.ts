@@ -60,6 +60,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/conformance/strangers.test.ts',
   ],
   'conformance/client': ['src/conformance/client.test.ts', 'test/conformance/makes.test.ts'],
+  'conformance/referee': ['src/conformance/referee.test.ts', 'test/conformance/makes.test.ts'],
   'conformance/trial': ['src/conformance/trial.test.ts', 'test/conformance/makes.test.ts'],
   http: ['test/interface.test.ts', 'test/conformance.test.ts'],
   'http/docs': ['test/docs/rendered.test.ts', 'test/pages.test.ts', 'test/contract/contract.test.ts'],
