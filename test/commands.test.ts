@@ -153,7 +153,7 @@ test('usage and audit show what happened since the time asked for, usage also of
   {
     await using storage = await place.open();
     for (const [name, hoursAgo] of [
-      ['old', 50],
+      ['old', 30],
       ['busy', 3],
     ] as const) {
       const at = now - hoursAgo * 3_600;

@@ -52,6 +52,8 @@ test('PostgreSQL that is unsafe, a standby, off the time or damaged is told as s
   ]);
   await run(['migrate'], { cwd: folder.path, env });
   assert.deepEqual(await found(), []);
+  const { stdout } = await run(['doctor'], { cwd: folder.path, env });
+  assert.match(stdout, /^ok {6}instances: PostgreSQL without REDIS_URL supports one instance, which counts alone$/m);
   for (const [schema, definition] of Object.entries(SHADOWS))
     await query(database.url, `create schema ${schema}; create function ${schema}.${definition}`);
   const unsafe = (setting: string) => [
@@ -193,7 +195,7 @@ test('a catalog that is nearly full, and a backup that is overdue, are told as s
 
 test('a certificate that ends within two weeks, or is not that of the key, is told as such', {
   skip: missingPrograms('openssl'),
-}, async () => {
+}, async (t) => {
   using folder = temporaryFolder();
   const cwd = folder.path;
   await run(['migrate'], { cwd });
@@ -212,7 +214,19 @@ test('a certificate that ends within two weeks, or is not that of the key, is to
     ]);
   assert.deepEqual(await found('good.crt', 'good.key'), []);
   assert.deepEqual(await found('late.crt', 'late.key'), [['certificate', 'warning']]);
-  assert.deepEqual(await found('good.crt', 'late.key'), [['certificate', 'problem']]);
+  for (const [cert, key] of [
+    ['good.crt', 'late.key'],
+    ['none.crt', 'good.key'],
+  ] as const)
+    assert.deepEqual(await found(cert, key), [['certificate', 'problem']], cert);
+  const { stdout } = await run(['doctor'], { cwd, env: { TLS_CERT_FILE: 'late.crt', TLS_KEY_FILE: 'late.key' } });
+  assert.match(
+    stdout,
+    /^warning certificate: late\.crt is valid until \S+Z\n {8}→ renew it, and send the service SIGHUP$/m,
+  );
+  assert.match(stdout, /^ok {6}settings: Every setting is valid\n\S/m);
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 17 * 86_400_000 });
+  assert.deepEqual(await found('good.crt', 'good.key'), [['certificate', 'problem']], 'it ended yesterday');
 });
 
 test('clocks may be two seconds apart, either way', () => {
