@@ -201,7 +201,7 @@ async function mutate(module: string) {
   const stryker = new Stryker({
     mutate: [fileOf(module)],
     testRunner: 'tap',
-    tap: { testFiles, nodeArgs: ['--import', './test/compile-cache.js', '--test-reporter=tap', '{{testFile}}'] },
+    tap: { testFiles, nodeArgs: ['--import', './test/preload.js', '--test-reporter=tap', '{{testFile}}'] },
     coverageAnalysis: 'perTest',
     checkers: [],
     disableTypeChecks: false,
@@ -248,7 +248,7 @@ async function mutateOurselves(module: string): Promise<{ status: string }[]> {
 /** Runs tests one after the other until one fails. */
 async function statusOf(cwd: string, tests: readonly string[]): Promise<'Killed' | 'Timeout' | 'Survived'> {
   for (const file of tests) {
-    const args = ['--import', './test/compile-cache.js', '--test', file];
+    const args = ['--import', './test/preload.js', '--test', file];
     const child = spawn(process.execPath, args, { cwd, stdio: 'ignore', timeout: OWN_MS_MAX, killSignal: 'SIGKILL' });
     const [code] = await once(child, 'exit');
     if (code !== 0) return code === null ? 'Timeout' : 'Killed';
