@@ -66,7 +66,11 @@ test('the page of an import shows its progress while it runs', async () => {
   body.set('file', new File([lines], 'many.ndjson'));
   const begun = await send(service, '/categories/import', { body, headers: { cookie } });
   const job = begun.headers.get('location')?.slice('/console'.length) ?? '';
-  const [, inserted = ''] = /<label for="progress">([\d,]+) of 20,000<\/label>/.exec(await page(job)) ?? [];
+  const running = await page(job);
+  const [, inserted = ''] = /<label for="progress">([\d,]+) of 20,000<\/label>/.exec(running) ?? [];
   assert.match(inserted, /^[1-9]/);
+  const reload = '<noscript><meta http-equiv="refresh" content="1"></noscript>';
+  assert.ok(running.includes(reload), 'without scripts it follows all the same');
   await untilTrue(async () => /20,000 categories were imported/.test(await page(job)));
+  assert.ok(!(await page(job)).includes(reload));
 });

@@ -10,6 +10,7 @@ import type { Finding } from '../../src/telemetry/finding.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { type SignedIn, signIn } from '../kit/console/visitor.ts';
 import { run, serveProcess } from '../kit/process.ts';
+import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** What the overview says of traffic, backups and findings, as HTTP alone shows it. */
@@ -236,6 +237,26 @@ test('a running service shows the findings of the command doctor, found in a thr
   });
   if (complaints.length === 0) assert.match(told, new RegExp(`nothing to do</span> ${findings.length} checks? passed`));
   else assert.match(told, new RegExp(`${complaints.length} of ${findings.length} checks complain`));
+});
+
+test('with Redis the overview says that it is up, or that this instance counts alone', {
+  skip: redisServerMissing(),
+}, async () => {
+  await using redis = await startRedis();
+  await using service = await testService({ REDIS_URL: redis.url, INSTANCES: '1' });
+  const { secret } = await service.issue();
+  const operator = await signIn(service);
+  const told = async () => /<dt>Redis<\/dt><dd>(.*?)<\/dd>/s.exec(await operator.page(''))?.[1];
+  assert.equal(await told(), '<span class="badge good">up</span>');
+  assert.match(await operator.page('/requests'), / Other instances keep their own; the log of each has the same/);
+  await redis.kill();
+  await untilTrue(async () => {
+    await service.call(secret, '/categories');
+    return (await told())?.includes('down') === true;
+  });
+  const alone = 'This instance counts by itself and admits its share of each limit.';
+  assert.equal(await told(), `<span class="badge danger">down</span> ${alone}`);
+  assert.match(await operator.page(''), /role="alert">Redis does not respond, so this instance counts by itself/);
 });
 
 test('without its database the overview shows what this instance knows by itself', async () => {
