@@ -147,8 +147,10 @@ test('a fault of the transport fails one rule, and is the reason why others are 
 });
 
 test('after a server went away, only what looks back is judged', async () => {
+  let last = 0;
   const leaving: Make = {
     instead({ state: { requests } }, response) {
+      last = requests;
       if (requests < 5) return false;
       response.socket?.destroy();
       return true;
@@ -159,6 +161,8 @@ test('after a server went away, only what looks back is judged', async () => {
     await verdictsOf(leaving, { only: ['list.200-array', 'auth.401-missing', 'limits.reset-unix-time'] }),
     ['list.200-array passed: null', `auth.401-missing skipped: ${gone}`, 'limits.reset-unix-time passed: null', gone],
   );
+  // Four answers, five tries and one on another connection, and five to see whether it is still there.
+  assert.equal(last, 15);
 });
 
 test('a failure of the referee itself names the rule, and the others are judged', async () => {
