@@ -476,3 +476,77 @@ describe('what is just beyond the bound of a rule is blamed, and the bound is no
     });
   }
 });
+
+test('each method that is not known is asked for, and each message that two servers read differently', async () => {
+  const notFor = (method: string): Make =>
+    changing((made, asked) => Object.assign(made, { status: asked.method === method ? 404 : 501 }));
+  const twice: Make = {
+    instead({ method, body }, response) {
+      if (method === 'GET' && body !== '') response.socket?.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      return false;
+    },
+  };
+  for (const [rule, make, seen] of [
+    ['errors.any-method', notFor('QUERY'), 'the status is 404, not 405 or 501'],
+    ['errors.any-method', notFor('PROPFIND'), 'the status is 404, not 405 or 501'],
+    ['errors.any-method', allowing(405), 'Allow is missing'],
+    // Node.js refuses CONFORM itself.
+    ['errors.any-method', allowing(405, 'GET'), 'the status is 400, not 405 or 501'],
+    ['http.one-answer', {}, null],
+    ['http.one-answer', twice, 'a GET whose body is another request: 3 answers, 200, 200, 200'],
+  ] as const) {
+    const { report } = await judgeMake(make, { only: [rule] });
+    assert.deepEqual(
+      report.rules.map(({ seen }) => seen),
+      [seen],
+    );
+  }
+});
+
+test('a list is filled to more than 20, by 8 creates at least', async () => {
+  for (const [listed, creates] of [
+    [0, 21],
+    [12, 9],
+    [13, 8],
+    [30, 8],
+  ] as const) {
+    let created = 0;
+    const make: Make = {
+      ...listingAlso(...Array.from({ length: listed }, (_, index) => index + 900)),
+      changes: ({ status }) => {
+        created += status === 201 ? 1 : 0;
+      },
+    };
+    const { report } = await judgeMake(make, { only: ['create.ids-unique'] });
+    assert.deepEqual([report.passed, created], [1, creates]);
+  }
+});
+
+test('a limited key is spent anew if its window ends meanwhile, once', async () => {
+  const began = 1_767_268_800;
+  const ending = (ends: number): Make => {
+    let [asked, window] = [0, 0];
+    const limiter: Make['limiter'] = (key, limit) => {
+      if (key !== MAIN_KEY) asked += 1;
+      window = Math.min(Math.floor((asked - 1) / 30), ends);
+      const left = limit - asked + 30 * window;
+      const told = { limit, remaining: Math.max(0, left), reset: began + 60 * (window + 1) };
+      return key !== MAIN_KEY && left < 0 ? { ...told, wait: 55 } : told;
+    };
+    const changes: Make['changes'] = ({ headers }, { key }) => {
+      if (key !== MAIN_KEY) headers.date = new Date((began + 60 * window + 5) * 1_000).toUTCString();
+    };
+    return { limiter, changes };
+  };
+  for (const [ends, verdict] of [
+    [0, null],
+    [1, null],
+    [2, 'the window of the limited key ended twice meanwhile'],
+  ] as const) {
+    const { report } = await judgeMake(ending(ends), { only: ['limits.429-over-limit'] });
+    assert.deepEqual(
+      report.rules.map(({ seen, reason }) => seen ?? reason),
+      [verdict],
+    );
+  }
+});

@@ -10,7 +10,7 @@ import { Client } from '../../src/conformance/client.ts';
 import { shown } from '../../src/conformance/exchange.ts';
 import { Trial } from '../../src/conformance/trial.ts';
 import { HONEST } from '../kit/conformance/honest.ts';
-import { judgeMake, MAIN_KEY, type Make, openMake } from '../kit/conformance/stranger.ts';
+import { judgeMake, LIMITED_KEY, MAIN_KEY, type Make, openMake } from '../kit/conformance/stranger.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -152,6 +152,22 @@ describe('the command ends with', () => {
     assert.equal((await conformance(server.url, '--strict', ...only)).code, 3);
     const { code, stdout } = await conformance(server.url, '--strict', ...only, '--skip', 'limits.429-over-limit');
     assert.deepEqual([code, /\n1 passed of 1 rule\n$/.test(stdout)], [0, true], stdout);
+  });
+
+  test("1 for a limit that is neither the minute's nor the day's of the plan", async () => {
+    for (const [limit, plan, seen] of [
+      [60, 'free', undefined],
+      [1_000, 'free', undefined],
+      [10_000, 'pro', undefined],
+      [100_000, 'business', undefined],
+      [60, 'pro', 'Limit is 60, not 300 or 10000'],
+      [60, 'business', 'Limit is 60, not 1000 or 100000'],
+    ] as const) {
+      await using server = await openMake({ limit });
+      const options = ['--limited-key', LIMITED_KEY, '--plan', plan, '--only', 'limits.plan'];
+      const { code, stdout } = await conformance(server.url, ...options);
+      assert.deepEqual([code, /Limit is.*/.exec(stdout)?.[0]], [seen ? 1 : 0, seen], stdout);
+    }
   });
 
   test('1 for the worst of several runs', async () => {
