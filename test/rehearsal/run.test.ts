@@ -25,6 +25,11 @@ const file = (name: string, text: string) => {
   return path;
 };
 
+const ERROR_BODY = file('sorry.txt', 'sorry');
+/** Succeeds if it is answered "sorry". */
+const SORRY = `fetch(process.env.PET_CATALOG_URL).then((answer) => answer.text())
+  .then((body) => process.exit(body === 'sorry' ? 0 : 1))`;
+
 interface Rehearsed {
   readonly keyId: string;
   readonly script: string;
@@ -91,6 +96,27 @@ for (const [what, args, exit, told] of [
     2,
     /--empty and --upstream cannot be combined/,
   ],
+  ['a certificate before no upstream', ['--ca', 'x', '--', 'true'], 2, /--ca needs --upstream$/m],
+  ['a body before no upstream', ['--error-body', 'x', '--', 'true'], 2, /--error-body needs --upstream$/m],
+  ['a place elsewhere before no upstream', ['--remote', '--', 'true'], 2, /--remote needs --upstream$/m],
+  [
+    'a body that cannot be read',
+    ['--error-body', 'none', '--upstream', 'http://127.0.0.1:1', '--', 'true'],
+    2,
+    /--error-body cannot be read: ENOENT/,
+  ],
+  [
+    'an upstream elsewhere',
+    ['ok', '--upstream', 'http://192.0.2.1', '--', 'true'],
+    2,
+    /^pet-catalog: The upstream is at 192\.0\.2\.1, which is no private address/m,
+  ],
+  [
+    'a body for the errors of an upstream',
+    ['error', '--error-body', ERROR_BODY, '--upstream', 'http://127.0.0.1:1', '--', node, '-e', SORRY],
+    0,
+    /./,
+  ],
   ['two formats', ['--json', '--tap', '--', 'true'], 2, /cannot be combined/],
   ['an output that cannot be written', ['--output', 'none/x', '--', 'true'], 2, /--output cannot be written/],
   ['a command that fails', ['ok', '--', 'false'], 4, /./],
@@ -136,23 +162,29 @@ test('a command that does not end is stopped with all that it started, and judge
   }
 });
 
-test('an interrupt ends both', async () => {
-  const pidFile = join(folder.path, 'interrupted');
-  const words = [
-    'rehearse',
-    'run',
-    'ok',
-    '--',
-    'sh',
-    '-c',
-    `echo $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; sleep 1000`,
-  ];
-  const child = spawn(node, [COMMAND, ...words], { cwd: folder.path, stdio: 'ignore' });
-  const ended = once(child, 'exit');
-  await untilTrue(() => existsSync(pidFile));
-  child.kill('SIGINT');
-  assert.deepEqual(await ended, [130, null]);
-  await untilTrue(() => !isRunning(Number(readFileSync(pidFile, 'utf8'))));
+for (const [signal, exit, atEnd] of [
+  ['SIGINT', 130, 'echo told >> $0; exit'],
+  ['SIGTERM', 143, ''],
+] as const) {
+  test(`${signal} ends both, with ${atEnd ? 'time for the command to end' : 'a command that will not'}`, async () => {
+    const pidFile = join(folder.path, `interrupted-${signal}`);
+    const script = `trap '${atEnd}' TERM; echo $$ > $0.new; mv $0.new $0; sleep 1000 & wait; sleep 1000`;
+    const words = ['rehearse', 'run', 'ok', '--', 'sh', '-c', script, pidFile];
+    const child = spawn(node, [COMMAND, ...words], { cwd: folder.path, stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    await untilTrue(() => existsSync(pidFile));
+    child.kill(signal);
+    assert.deepEqual(await ended, [exit, null]);
+    const [pid, told] = readFileSync(pidFile, 'utf8').split('\n');
+    assert.equal(told, atEnd && 'told');
+    await untilTrue(() => !isRunning(Number(pid)));
+  });
+}
+
+test('of a command that ends, nothing is left that it started', async () => {
+  const left = join(folder.path, 'left');
+  assert.equal((await rehearse(['ok', '--partial', '--', 'sh', '-c', 'sleep 1000 & echo $! > $0', left])).code, 0);
+  await untilTrue(() => !isRunning(Number(readFileSync(left, 'utf8'))));
 });
 
 function isRunning(pid: number): boolean {
@@ -165,9 +197,11 @@ function isRunning(pid: number): boolean {
 
 test('address and key are put where they are asked for', async () => {
   const script =
-    'echo "$1 $2 $BASE $TOKEN $API_URL $(printenv PET_CATALOG_URL || echo none) $PET_CATALOG_KEY" > variables';
-  const { code } = await rehearse([
+    'echo "$1 $2 $BASE $TOKEN $API_URL $(printenv PET_CATALOG_URL || echo none) $PET_CATALOG_KEY $(printenv EMPTY > /dev/null && echo empty) $OURS" > variables';
+  const words = [
     'ok',
+    '--env',
+    'EMPTY=',
     '--partial',
     '--env',
     'BASE={url}/',
@@ -182,11 +216,12 @@ test('address and key are put where they are asked for', async () => {
     'sh',
     '{url}',
     '{key}',
-  ]);
+  ];
+  const { code } = await run(['rehearse', 'run', ...words], { cwd: folder.path, env: { OURS: 'kept' } });
   assert.equal(code, 0);
   assert.match(
     readFileSync(join(folder.path, 'variables'), 'utf8'),
-    /^(http:\/\/127\.0\.0\.1:\d+\/v1) (petcat_test_\w+) \1\/ Bearer \2 \1 none \2\n$/,
+    /^(http:\/\/127\.0\.0\.1:\d+\/v1) (petcat_test_\w+) \1\/ Bearer \2 \1 none \2 empty kept\n$/,
   );
 });
 
@@ -227,4 +262,5 @@ test('the format goes to a file, and the text to stdout', async () => {
   const junit = readFileSync(join(folder.path, 'junit.xml'), 'utf8');
   assert.match(junit, /<testsuite name="rehearsal ok" tests="9" failures="0" errors="0" skipped="7">/);
   assert.match(junit, /name="command"\/>/);
+  assert.match(junit, />\n$/);
 });

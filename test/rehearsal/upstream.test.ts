@@ -15,7 +15,7 @@ import { type Report, reportOf } from '../../src/rehearsal/verdict/report.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { HOST, request as headOf } from '../kit/edge/corpus.ts';
 import { openRaw } from '../kit/edge/raw.ts';
-import { runProcess } from '../kit/process.ts';
+import { run, runProcess } from '../kit/process.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** Scripts before any HTTP API, played by a proxy. */
@@ -463,6 +463,18 @@ test('an https upstream is verified, by a certificate of its own where one is gi
     assert.equal(await get(url), 200),
   );
   assert.equal(passed.failure, undefined);
+  const words = [
+    '--upstream',
+    upstream.url,
+    '--ca',
+    cert ?? '',
+    '--',
+    process.execPath,
+    '-e',
+    'fetch(process.env.PET_CATALOG_URL)',
+  ];
+  const { code, stderr } = await run(['rehearse', 'run', 'ok', ...words], { cwd: folder.path });
+  assert.equal(code, 0, stderr);
 });
 
 test('an upstream outside private networks, and an address that is none, are refused', async () => {

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { temporaryFolder } from '../../../test/kit/service.ts';
+import type { Rehearsed } from '../../rehearsal/verdict/note.ts';
+import { reportOf } from '../../rehearsal/verdict/report.ts';
+import { ExpectedFailures } from './expected.ts';
+
+const folder = temporaryFolder();
+after(() => folder[Symbol.dispose]());
+const file = join(folder.path, 'known.txt');
+const read = (text: string) => {
+  writeFileSync(file, text);
+  return ExpectedFailures.read(file);
+};
+const report = (script: string, more: Partial<Rehearsed> = {}) =>
+  reportOf({ keyId: null, script, reached: 0, notes: [], ...more });
+
+test('a script and a rule in each line, whatever its end, with comments beside and between', () => {
+  const expected = read('# ours\r\nlost,ok*2   once\r\n\r\nlost,ok,ok stops # both\nlimit:2 waits');
+  assert.deepEqual([...expected.known('lost,ok,ok')], ['once', 'stops']);
+  assert.deepEqual([...expected.known(' limit:2*1')], ['waits']);
+  assert.deepEqual([...expected.known('ok')], []);
+  assert.deepEqual([...ExpectedFailures.none.known('ok')], []);
+});
+
+test('a line is stale if its script was tried, and its own rule was not broken', () => {
+  const expected = read('limit:2 waits\nlimit:2 once\nlost once\nerror once\n');
+  const note = { method: 'GET', route: '/pets', target: 'pets', body: null, idempotencyKey: null, credentials: null };
+  const limited = { ...note, turnedBy: 0, step: null, isEarly: false, status: 429, retryAfter: 2, isDelivered: true };
+  const notes = [0, 5].map((at) => ({ ...limited, at, answeredAt: at, isDone: false, hasCreated: false }));
+  const reports = [report('limit:2', { notes }), report('error', { failure: 'no answer' })];
+  assert.deepEqual(expected.stale(reports), [
+    `${file}:2: "limit:2 once" is stale: once was not broken; remove the line`,
+  ]);
+});
+
+for (const [line, message] of [
+  ['lost', ' is no script and rule, such as "lost,ok retries-safely"'],
+  ['lost once twice', ' is no script and rule, such as "lost,ok retries-safely"'],
+  ['lost never', ' is no script and rule, such as "lost,ok retries-safely"'],
+] as const) {
+  test(`the line "${line}" is refused with its place`, () =>
+    assert.throws(() => read(`\n${line}`), { message: `${file}:2: "${line}"${message}` }));
+}
