@@ -13,5 +13,13 @@ test('work within its time settles unchanged', async () => {
 
 test('work that takes too long is not waited for', async () => {
   const { promise } = Promise.withResolvers<void>();
-  await assert.rejects(within(promise, { ms: 1, lateness, time }), /late/);
+  const waits: number[] = [];
+  const recorded = {
+    setTimeout: (run: () => void, ms: number) => {
+      waits.push(ms);
+      return time.setTimeout(run, 1);
+    },
+  };
+  await assert.rejects(within(promise, { ms: 7_000, lateness, time: recorded }), /late/);
+  assert.deepEqual(waits, [7_000]);
 });
