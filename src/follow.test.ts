@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Category, CategoryChanges } from './catalog/category.ts';
+import { CategoryList } from './catalog/category-list.ts';
+import type { OnChange } from './catalog/storage.ts';
+import { follow } from './follow.ts';
+
+/** What memory follows, on a storage that the test plays. */
+async function bench() {
+  const stored: Category[] = Array.from({ length: 600 }, (_, index) => ({ id: index + 1, name: 'x' }));
+  const asked: unknown[] = [];
+  const played = {
+    version: 7,
+    changed: undefined as CategoryChanges['changed'],
+    failure: undefined as Error | undefined,
+  };
+  const failures: unknown[] = [];
+  const categories = new CategoryList();
+  let onChange: OnChange | undefined;
+  const storage = {
+    watch: async (called: OnChange) => {
+      onChange = called;
+    },
+    categories: {
+      list: async ({ after, limit }: { after: number; limit: number }) => {
+        asked.push([after, limit]);
+        return stored.filter(({ id }) => id > after).slice(0, limit);
+      },
+      changesSince: async (version: number | undefined): Promise<CategoryChanges> => {
+        asked.push(version);
+        if (played.failure) throw played.failure;
+        return played;
+      },
+    },
+  };
+  const catchUp = await follow({
+    storage,
+    categories,
+    authenticator: { forget: (ids: unknown) => asked.push(['keys', ids]) },
+    events: { changeNotRead: (error: unknown) => failures.push(error) },
+    rehearsal: { takeTurn: async () => void asked.push('turn') },
+  } as never);
+  return {
+    stored,
+    played,
+    failures,
+    catchUp,
+    list: () => JSON.parse(Buffer.concat([categories.body].flat().map((part) => Buffer.from(part))).toString()),
+    change: (...change: Parameters<OnChange>) => onChange?.(...change),
+    asked: () => asked.splice(0),
+  };
+}
+
+test('all is read at the start in pages of 250, and then only what a change is about', async () => {
+  const { stored, played, list, change, asked, catchUp } = await bench();
+  assert.deepEqual(asked(), [undefined, [0, 250], [250, 250], [500, 250], [600, 250], [600, 250], 'turn']);
+  assert.deepEqual(list(), stored);
+
+  stored.push({ id: 601, name: 'new' });
+  await change('new-categories');
+  assert.deepEqual(
+    [list().length, asked()],
+    [
+      601,
+      [
+        [600, 250],
+        [601, 250],
+      ],
+    ],
+  );
+  stored.push({ id: 602, name: 'newer' });
+  await catchUp();
+  assert.deepEqual(
+    [list().length, asked()],
+    [
+      602,
+      [
+        [601, 250],
+        [602, 250],
+      ],
+    ],
+  );
+
+  Object.assign(played, { version: 8, changed: [{ id: 1, category: { id: 1, name: 'renamed' } }] });
+  await change('categories');
+  assert.deepEqual([list()[0].name, asked()], ['renamed', [7, [602, 250]]]);
+  played.changed = [];
+  await change('categories');
+  assert.deepEqual(asked(), [8, [602, 250]]);
+
+  await change('keys', ['key_1']);
+  await change('clock');
+  assert.deepEqual(asked(), [['keys', ['key_1']], 'turn']);
+});
+
+test('a change that could not be read is told, and read by the next, as much as was left', async () => {
+  const { played, failures, change, asked } = await bench();
+  asked();
+  for (const [first, next, versions] of [
+    ['categories', 'new-categories', [7, 7]],
+    ['restored', 'categories', [undefined, undefined]],
+    ['categories', 'restored', [7, undefined]],
+  ] as const) {
+    played.failure = new Error('no');
+    played.changed = [];
+    await assert.rejects(async () => change(first), played.failure);
+    assert.deepEqual(failures.splice(0), [played.failure]);
+    played.failure = undefined;
+    await change(next);
+    assert.deepEqual(
+      asked().filter((each) => !Array.isArray(each)),
+      versions,
+      `${first}, ${next}`,
+    );
+    await change('new-categories');
+    assert.deepEqual(asked(), [[600, 250]], 'once');
+  }
+});
