@@ -207,3 +207,20 @@ test('a kill between the request and the answer leaves nothing stuck, and a retr
     for (const name of names) assert.equal(list.filter((category) => category.name === name).length, 1, name);
   }
 });
+
+test('outcomes that are over are deleted every minute', async ({ mock }) => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  await using service = await testService();
+  let purges = 0;
+  service.storage.purgeOutcomes = async () => {
+    purges += 1;
+  };
+  for (const [ms, count] of [
+    [59_999, 0],
+    [1, 1],
+    [60_000, 2],
+  ] as const) {
+    mock.timers.tick(ms);
+    assert.equal(purges, count);
+  }
+});

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { missingPrograms } from './kit/deploy/programs.ts';
-import { COMMAND, runProcess } from './kit/process.ts';
+import { COMMAND, run, runProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
 
 /** What a person at a terminal sees; `script` of util-linux is the terminal. */
@@ -36,4 +41,37 @@ test('nothing is red in a pipe', async () => {
   using folder = temporaryFolder();
   const { stdout, stderr } = await runProcess(['doctor', '--port', 'nowhere'], { cwd: folder.path });
   assert.ok(!`${stdout}${stderr}`.includes('\x1b'));
+});
+
+test('an import shows on a terminal how far it is, and in a pipe nothing', { skip }, async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  writeFileSync(join(cwd, 'names.ndjson'), '{"name":"c"}\n'.repeat(150));
+  await run(['migrate'], { cwd });
+  const importing = `${process.execPath} ${COMMAND} categories import names.ndjson`;
+  const shown = await runProcess([], {
+    cwd,
+    env: { TERM: 'xterm' },
+    command: ['script', '--quiet', '--return', '--command', importing, '/dev/null'],
+  });
+  const line = (full: number, share: number) =>
+    `\rImporting ${'█'.repeat(full)}${'░'.repeat(30 - full)} ${share} %\x1b[K`;
+  assert.equal(shown.stdout, `${line(20, 66)}${line(30, 100)}\r\nImported 150 categories\r\n`);
+  const { stderr } = await runProcess(['categories', 'import', 'names.ndjson'], { cwd });
+  assert.equal(stderr, 'Imported 150 categories\n');
+});
+
+test('a reader that closes a pipe early, as `head` does, is no failure', async () => {
+  using folder = temporaryFolder();
+  const child = spawn(process.execPath, [COMMAND, 'openapi'], { cwd: folder.path, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [told, ended] = [text(child.stderr), once(child, 'close')];
+  child.stdout.destroy();
+  assert.deepEqual([await ended, await told], [[0, null], '']);
+});
+
+test('an unreadable .env is told as a mistake in the settings', async () => {
+  using folder = temporaryFolder();
+  mkdirSync(join(folder.path, '.env'));
+  const { code, stderr } = await runProcess(['config'], { cwd: folder.path });
+  assert.deepEqual([code, /^pet-catalog: \.env: cannot read it: EISDIR: /.test(stderr)], [2, true], stderr);
 });

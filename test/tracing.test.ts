@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { json as readJson } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { issueKey } from './kit/faults/kills.ts';
@@ -61,10 +63,10 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   using folder = temporaryFolder();
   using collected = await collector();
   const secret = await issueKey(folder.path);
-  const env = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: collected.url,
-    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-  };
+  // The environment comes before the file.
+  const named = 'OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=file';
+  writeFileSync(join(folder.path, '.env'), `OTEL_EXPORTER_OTLP_ENDPOINT=${collected.url}\n${named}\n`);
+  const env = { OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' };
   await using service = await serveProcess(['--access-log', 'all'], { cwd: folder.path, env });
   const call = (path: string, init: RequestInit = {}, traceparent?: string) =>
     fetch(service.url + path, {

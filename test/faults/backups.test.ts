@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ConfigMistakes, readConfig } from '../../src/config.ts';
 import { ScheduledBackups } from '../../src/storage/backups.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
@@ -273,22 +272,7 @@ test('the service makes its backups beside the requests, tells of them, and `res
   assert.match((await run(['keys', 'list'], { cwd: folder.path })).stdout, /bootstrap/);
 });
 
-test('wrong settings of backups are reported', async () => {
-  const wrong: [Record<string, string>, RegExp][] = [
-    [{ BACKUP_EVERY: '0' }, /BACKUP_EVERY: it must be a duration/],
-    [{ BACKUP_EVERY: '400d' }, /BACKUP_EVERY: /],
-    [{ BACKUP_KEEP: '0' }, /BACKUP_KEEP: /],
-  ];
-  for (const [flags, message] of wrong) {
-    assert.throws(
-      () => readConfig({ flags, env: {}, file: {} }),
-      (error) => {
-        assert.ok(error instanceof ConfigMistakes);
-        return message.test(error.message);
-      },
-    );
-  }
-  assert.equal(readConfig({ flags: {}, env: {}, file: {} }).backups, undefined);
+test('scheduled backups go with no PostgreSQL', async () => {
   using folder = temporaryFolder();
   const serve = ['serve', '--database-url', 'postgres://u@127.0.0.1:1/d', '--backup-dir', 'x'];
   const { code, stderr } = await run(serve, { cwd: folder.path });
