@@ -53,7 +53,7 @@ const TROUBLE: Record<string, Record<string, Series>> = {
   },
   PetCatalogErrors: {
     [requests(`${PUBLIC},status="200"`)]: counter(10, 10),
-    [requests(`${PUBLIC},status="504"`)]: counter(0.1, 0.102),
+    [requests(`${PUBLIC},status="511"`)]: counter(0.1, 0.102),
     [requests(`${OPERATOR},status="500"`)]: counter(10, 10),
   },
   PetCatalogSlow: {

@@ -35,8 +35,15 @@ interface Dashboard {
     readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
     readonly targets: readonly { readonly expr: string; readonly legendFormat?: string }[];
     readonly fieldConfig: {
-      readonly defaults: { readonly unit: string; readonly thresholds?: { readonly steps: { value: number }[] } };
+      readonly defaults: {
+        readonly unit: string;
+        readonly min: number;
+        readonly thresholds?: { readonly steps: { value: number; color: string }[] };
+        readonly custom?: { readonly stacking: { readonly mode: string } };
+      };
     };
+    readonly type: string;
+    readonly options?: { readonly reduceOptions: { readonly calcs: readonly string[] } };
   }[];
   readonly refresh: string;
   readonly time: object;
@@ -260,13 +267,20 @@ test('a panel shows what its title says, of the chosen job, in its unit', () => 
 test('the numbers at the top turn red where the alerts fire, and all are of the last three hours', () => {
   const red = dashboard.panels.map(({ title, fieldConfig: { defaults } }) => [
     title,
-    defaults.thresholds?.steps.map(({ value }) => value),
+    defaults.thresholds?.steps.flatMap(({ color, value }) => [color, value]),
   ]);
   assert.deepEqual(Object.fromEntries(red.filter(([, steps]) => steps)), {
-    Instances: [null, 1],
-    'Failing (5xx)': [null, 0.01],
-    'Latency (p99)': [null, 0.5],
+    Instances: ['red', null, 'green', 1],
+    'Failing (5xx)': ['green', null, 'red', 0.01],
+    'Latency (p99)': ['green', null, 'red', 0.5],
   });
+  for (const { title, type, options, fieldConfig } of dashboard.panels) {
+    const { min, custom } = fieldConfig.defaults;
+    const shape = [type, min, custom?.stacking.mode, options?.reduceOptions.calcs];
+    const stacked = title === 'Requests by status' ? 'normal' : 'none';
+    const ofOne = ['stat', 0, undefined, ['lastNotNull']];
+    assert.deepEqual(shape, type === 'stat' ? ofOne : ['timeseries', 0, stacked, undefined], title);
+  }
   const { refresh, time, timezone, templating } = dashboard;
   assert.deepEqual([refresh, time, timezone], ['30s', { from: 'now-3h', to: 'now' }, 'utc']);
   assert.deepEqual(

@@ -138,6 +138,8 @@ suite('the nginx of deploy/nginx', { skip }, () => {
     const head = await proxied('/v1/categories', { headers: { 'x-long': 'x'.repeat(40_000) } });
     assertOwnError(head, 431, 'headers_too_large');
 
+    assert.equal((await proxied('/pet-catalog-error')).status, 404, 'no page of its own');
+
     const socket = connect({ host: '127.0.0.1', port: nginx.port, ca: nginx.ca });
     socket.end('this is not HTTP\r\n\r\n');
     let text = '';

@@ -15,7 +15,7 @@ const yaml = (file: string): any => parse(text(file), { merge: true });
 
 /** The values of a directive of nginx or Caddy, in their order. */
 function directives(file: string, name: string): string[] {
-  return [...text(file).matchAll(new RegExp(`^\\s*${name} (.*?) ?[;{]?$`, 'gm'))].map(([, value = '']) => value);
+  return [...text(file).matchAll(new RegExp(`^\\s*${name} (.*?) ?[;{]?$`, 'gm'))].map(([, value = '']) => value.trim());
 }
 
 const PROXIES: Record<string, Record<string, readonly string[]>> = {
@@ -55,6 +55,16 @@ const PROXIES: Record<string, Record<string, readonly string[]>> = {
       '502 503 504 =503 /pet-catalog-error',
     ],
     return: ['200 $pet_catalog_error'],
+    405: [`'{"code":"method_not_allowed","message":"This method is not allowed","status":405}'`],
+    408: [`'{"code":"request_timeout","message":"The request took too long to arrive","status":408}'`],
+    413: [`'{"code":"payload_too_large","message":"The body is too large; send at most 262144 bytes","status":413}'`],
+    414: [`'{"code":"uri_too_long","message":"The address is too long; send at most 8192 characters","status":414}'`],
+    431: [`'{"code":"headers_too_large","message":"The headers are too large; send at most 16 KiB","status":431}'`],
+    500: [`'{"code":"internal_error","message":"The request failed","status":500}'`],
+    501: [`'{"code":"not_implemented","message":"This is not implemented","status":501}'`],
+    503: [`'{"code":"unavailable","message":"The service does not answer; try again","status":503}'`, '1'],
+    505: [`'{"code":"http_version_not_supported","message":"Send HTTP/1.1","status":505}'`],
+    default: [`'{"code":"malformed_request","message":"The request is not HTTP over TLS","status":400}'`],
   },
   'nginx/upstream.conf': { server: ['127.0.0.1:8080 max_fails=0'], keepalive: ['64'], keepalive_timeout: ['60s'] },
   'nginx/upstream.scaled.conf': {
@@ -136,7 +146,15 @@ const BOUNDS = {
 test('Compose bounds memory, processes and logs, and keeps what a database needs', () => {
   const { services: single, volumes } = yaml('compose.yaml');
   const scaled = yaml('compose.scaled.yaml');
-  const { build, image, ports, environment, volumes: mounts, ...bounds } = single['pet-catalog'];
+  const {
+    build: _build,
+    image: _image,
+    ports: _ports,
+    environment,
+    volumes: mounts,
+    ...bounds
+  } = single['pet-catalog'];
+  assert.deepEqual(environment, { OPERATOR_HOST: '0.0.0.0', BACKUP_DIR: '/backups' });
   assert.deepEqual(
     [bounds, mounts, volumes],
     [BOUNDS, ['data:/data', 'backups:/backups'], { data: null, backups: null }],
@@ -278,7 +296,18 @@ test('a migration has ten minutes, two more attempts, and the database alone', (
   assert.equal(enableServiceLinks, false);
   const [{ image, env, resources }] = containers;
   assert.equal(image, yaml('kubernetes/deployment.yaml').spec.template.spec.containers[0].image);
-  assert.match(image, /^pet-catalog:\d+\.\d+\.\d+$/);
+  assert.equal(image, `pet-catalog:${JSON.parse(text('../package.json')).version}`);
+  const { type, stringData } = yaml('kubernetes/secret.example.yaml');
+  assert.deepEqual(
+    [type, stringData],
+    [
+      'Opaque',
+      {
+        DATABASE_URL: 'postgres://petcatalog:PASSWORD@postgres.example.internal:5432/petcatalog?sslmode=verify-full',
+        REDIS_URL: 'rediss://:PASSWORD@redis.example.internal:6379',
+      },
+    ],
+  );
   const key = 'DATABASE_URL';
   assert.deepEqual(env, [{ name: key, valueFrom: { secretKeyRef: { name: NAME, key } } }]);
   assert.deepEqual(resources, { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '256Mi' } });
