@@ -228,7 +228,7 @@ export const LIMIT_DEFECTS: DefectTable = {
       banning(({ ban, ...rest }) => (ban ? { ...rest, refusal: 'rate_limit_exceeded' } : rest)),
     ],
     'ban-at-once': [
-      'a key is banned after twenty refusals',
+      'a key is banned after forty refusals',
       () => {
         let [refusals, until] = [0, 0];
         const look = (decision: Decision) => (decision.now < until ? banned(decision, until) : decision);
