@@ -34,6 +34,7 @@ const REFUSED = '/categories?limit=none';
 const report = (id: string, ...flags: string[]) => run(['rehearse', 'report', id, ...flags], options);
 
 test('a report exits with 3 until every step was reached, then with 0, and with 1 once a rule is broken', async () => {
+  assert.match((await run(['clock', 'show'], options)).stdout, /^20\S+Z, not turned\n$/);
   const { id, get } = await follow('ok*2');
   assert.equal((await get()).status, 200);
   const begun = await report(id);
@@ -64,6 +65,8 @@ test('time that is turned takes a limit to its end, and the client has waited', 
   assert.equal((await get()).headers.get('retry-after'), '3600');
   const before = Date.now();
   assert.equal((await run(['clock', 'advance', '1h'], options)).code, 0);
+  assert.match((await run(['clock', 'show'], options)).stdout, /^20\S+Z, turned by 3600 s\n$/);
+  assert.equal(JSON.parse((await run(['clock', 'show', '--json'], options)).stdout).turnedBy, 3_600);
   const made = JSON.parse((await run(['keys', 'create', '--name', 'later', '--json'], options)).stdout);
   assert.ok(Date.parse(made.createdAt) >= before - 1_000 + 3_600_000, 'commands go by the turned time');
   assert.equal((await get()).status, 200);
@@ -106,11 +109,32 @@ test('what is wrong is said: a script, a key without one, rehearsal that is off,
   assert.equal(off.code, 2);
   assert.match(off.stderr, /--rehearse needs ENVIRONMENT=staging and REHEARSAL=on/);
   const unknown = await report('key_none');
-  assert.deepEqual([unknown.code, unknown.stdout], [2, '']);
+  assert.deepEqual(
+    [unknown.code, unknown.stdout, unknown.stderr],
+    [
+      2,
+      '',
+      'pet-catalog: The key key_none follows no script; `pet-catalog keys create --rehearse SCRIPT` issues one that does\n',
+    ],
+  );
   assert.equal((await report('key_none', '--json', '--junit')).code, 2);
   const greased = await run(['serve', '--grease', 'x', '--rehearsal', 'off'], options);
   assert.equal(greased.code, 2);
   assert.match(greased.stderr, /--grease needs REHEARSAL=on/);
+});
+
+test('the time of a service that is not in rehearsal cannot be turned', async () => {
+  const env = { ENVIRONMENT: 'staging', DATABASE_URL: `sqlite:${join(folder.path, 'plain.db')}` };
+  const plain = { cwd: folder.path, env };
+  await using _ = await serveProcess([], plain);
+  const advice = 'start it with ENVIRONMENT=staging and REHEARSAL=on, and give this command the same\n';
+  for (const [rehearsal, reason] of [
+    ['off', 'The service of this database is not in rehearsal'],
+    ['on', 'The service that runs on this database is not in rehearsal'],
+  ] as const) {
+    const { code, stderr } = await run(['clock', 'advance', '1h'], { ...plain, env: { ...env, REHEARSAL: rehearsal } });
+    assert.deepEqual([code, stderr], [1, `pet-catalog: ${reason}; ${advice}`]);
+  }
 });
 
 test('a service that is killed goes on where the script was', async () => {
