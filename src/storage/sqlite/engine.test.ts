@@ -46,6 +46,21 @@ test('a read error while polling for changes is survived, and the changes are fo
   await untilTrue(async () => seen.includes('new-categories'));
 });
 
+test('the codes of SQLite are classified by their lowest byte', async () => {
+  const { db, classify } = await openSqlite(':memory:');
+  await db.close();
+  for (const [failure, codes] of [
+    ['busy', [5, 6, 261, 262, 517]],
+    ['full', [13]],
+    ['unavailable', [8, 14, 15, 264, 270]],
+    [undefined, [1, 7, 9, 11, 19, 26, 2067]],
+  ] as const) {
+    for (const errcode of codes)
+      assert.equal(classify(Object.assign(new Error('No'), { errcode })), failure, `${errcode}`);
+  }
+  assert.equal(classify(new Error('No')), undefined);
+});
+
 test('an I/O error says whether the transaction may have been stored', async (t) => {
   using folder = temporaryFolder();
   await using storage = await openStorage(

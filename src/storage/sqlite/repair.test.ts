@@ -23,9 +23,11 @@ import { OPERATOR } from '../../../test/kit/operator.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { insert, issue } from '../../../test/kit/storage/bench.ts';
 import { add, use } from '../../../test/kit/storage/files.ts';
+import { MIGRATION_NAMES } from '../migrate.ts';
 import { openStorage } from '../open.ts';
 import { claimFile } from './claim.ts';
 import { salvage } from './repair.ts';
+import { readSoundRows } from './rescue.ts';
 
 const OPTIONS = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
 const MADE_AT = new Date('2030-01-02T03:04:05Z');
@@ -107,6 +109,30 @@ test('of damaged pages every other row is saved, and those that are lost are nam
   const all = counted.prepare('SELECT id, name FROM categories').all();
   const bytes = all.reduce((sum, row) => sum + JSON.stringify(row).length + 1, 0);
   assert.deepEqual({ ...counter }, { count: kept + 1, bytes });
+});
+
+test('counters whose rows are lost count what is there, and no id is given again', async (t) => {
+  const { file, folder } = await databases(t);
+  const into = join(folder, 'into.db');
+  {
+    using database = new DatabaseSync(file);
+    database.exec(`DELETE FROM categories WHERE id = 3; DELETE FROM last_ids; DELETE FROM change_versions;
+      DELETE FROM kysely_migration`);
+  }
+  assert.deepEqual(readSoundRows(file, into), []);
+  using read = new DatabaseSync(into);
+  const all = (statement: string) =>
+    read
+      .prepare(statement)
+      .all()
+      .map((row) => Object.values(row).join(' '));
+  assert.deepEqual(all('SELECT last_id, count, bytes FROM category_counter'), ['3 1 22']);
+  const [audited] = all('SELECT max(id) FROM audit_entries');
+  assert.equal(audited, '2');
+  assert.deepEqual(all('SELECT kind, last_id FROM last_ids ORDER BY kind'), ['audit_entries 2', 'orders 0', 'pets 0']);
+  const versions = ['categories 0', 'clock 0', 'keys 0'];
+  assert.deepEqual(all('SELECT kind, version FROM change_versions ORDER BY kind'), versions);
+  assert.deepEqual(all('SELECT name FROM kysely_migration ORDER BY name'), MIGRATION_NAMES);
 });
 
 test('nothing is written of a file whose list of tables is damaged', async (t) => {

@@ -20,7 +20,7 @@ import { contentsOf, databasePlace, flip, leaveKilled, says } from '../../../tes
 import { DatabaseNotOpened } from '../engine.ts';
 import { createPrivately } from './disk.ts';
 import { DatabaseDamaged, notOpened } from './failure.ts';
-import { openToWrite } from './write.ts';
+import { movedAside, openToWrite } from './write.ts';
 
 test('a file with several names is not written to, and one that is missing is made only on purpose', async () => {
   using place = await databasePlace();
@@ -143,5 +143,18 @@ test('an earlier SQLite, a setting that is not taken and a read-only file system
   assert.equal(
     message,
     `The file system of the database ${file} is mounted read-only: find the reason in the system's log (dmesg), and mount it for writing again`,
+  );
+});
+
+test('what restores replaced is told by number, the newest first', () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, 'x.db');
+  assert.deepEqual(movedAside(join(folder.path, 'none/x.db')), []);
+  for (const name of ['replaced-9', 'replaced-10', 'replaced-2', 'replaced-9-wal', 'replaced-', 'other']) {
+    writeFileSync(`${file}.${name}`, '');
+  }
+  assert.deepEqual(
+    movedAside(file),
+    [10, 9, 2].map((number) => `${file}.replaced-${number}`),
   );
 });
