@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import pg from 'pg';
+import sql from 'sql-template-tag';
+import { noPostgres, temporaryDatabase } from '../../../test/kit/postgres.ts';
+import { openEngine } from '../open.ts';
+import { awaitServer, connect, notOpened } from './connection.ts';
+
+/** A server that does with each connection, once it has asked to begin, what the test says. */
+async function serverThat(answers: (socket: Socket) => void) {
+  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => answers(socket)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `postgres://u@127.0.0.1:${port}/d`, [Symbol.dispose]: () => server.close() };
+}
+
+/** The ErrorResponse of PostgreSQL's protocol. */
+function refusal(code: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0C${code}\0MNo\0\0`);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(fields.length + 4);
+  return Buffer.concat([Buffer.from('E'), length, fields]);
+}
+
+test('a server is waited for while what it says may pass', async () => {
+  for (const [code, isAwaited] of [
+    ['57P01', true],
+    ['57P02', true],
+    ['57P03', true],
+    ['53300', true],
+    ['57P04', false],
+    ['53200', false],
+    ['28P01', false],
+    ['3D000', false],
+  ] as const) {
+    using server = await serverThat((socket) => socket.end(refusal(code)));
+    const stop = new AbortController();
+    let isTold = false;
+    const waiting = awaitServer(server.url, {
+      onWait: ({ error, seconds }) => {
+        isTold = true;
+        assert.deepEqual([(error as { code: string }).code, seconds], [code, 30]);
+        stop.abort();
+      },
+      stop: stop.signal,
+    });
+    if (isAwaited) await waiting;
+    else await assert.rejects(waiting, { message: /^Cannot open the database postgres:.*: No/ });
+    assert.equal(isTold, isAwaited, code);
+  }
+});
+
+test('a server that accepts a connection and says nothing is given up after two seconds', {
+  timeout: 15_000,
+}, async () => {
+  using server = await serverThat(() => {});
+  await assert.rejects(connect(server.url, 'test'), /timeout expired/);
+});
+
+test('an error says what to do about it', () => {
+  const [authority, correct] = [
+    'name the certificate of its authority in DATABASE_URL with',
+    'or correct DATABASE_URL',
+  ];
+  for (const [code, advice] of [
+    ['3D000', `; create it, ${correct}`],
+    ['28P01', '; correct the password in DATABASE_URL'],
+    ['ECONNREFUSED', `; start the server, ${correct}`],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', `; ${authority} sslrootcert=FILE`],
+    ['SELF_SIGNED_CERT_IN_CHAIN', `; ${authority} sslrootcert=FILE`],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', `; ${authority} sslrootcert=FILE`],
+    ['EPIPE', ''],
+  ] as const) {
+    const error = Object.assign(new Error('No'), { code });
+    for (const thrown of [error, new AggregateError([error, new Error('other')])]) {
+      const message = `Cannot open the database postgres://u:***@h/d: No; waited${advice}`;
+      assert.throws(() => notOpened('postgres://u:secret@h/d', '; waited')(thrown), { message });
+    }
+  }
+});
+
+test('the server drops a dead client within half a minute, and gives up what takes long', {
+  skip: noPostgres,
+}, async () => {
+  await using database = await temporaryDatabase();
+  const client = await connect(database.url, 'probe');
+  const names = ['application_name', 'tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count'];
+  const settings = names.map((name) => `current_setting('${name}') as ${name}`);
+  const { rows } = await client.query(`select ${settings}`);
+  await client.end();
+  assert.deepEqual(Object.values(rows[0]), ['pet-catalog probe', '10', '5', '3']);
+  for (const [patient, deadlines] of [
+    [false, ['5s', '900ms', '6s']],
+    [true, ['0', '0', '0']],
+  ] as const) {
+    const { db } = await openEngine({ engine: 'postgres', url: database.url }, { patient });
+    const [found] = await db.all<object>(sql`select current_setting('statement_timeout') as a,
+      current_setting('lock_timeout') as b, current_setting('idle_in_transaction_session_timeout') as c`);
+    await db.close();
+    assert.deepEqual(Object.values(found ?? {}), deadlines);
+  }
+});
+
+test('the codes of the server are classified', { skip: noPostgres }, async () => {
+  await using database = await temporaryDatabase();
+  const { db, classify } = await openEngine({ engine: 'postgres', url: database.url });
+  await db.close();
+  for (const [failure, codes] of [
+    ['busy', ['40001', '40P01', '55P03']],
+    ['full', ['53100']],
+    [
+      'unavailable',
+      ['25006', '25P03', '25P04', '08006', '28P01', '3D000', '53200', '53300', '57P01', '57014', '58030'],
+    ],
+    [undefined, ['23505', '42P01', '22021', 'XX000', '25001', '40002']],
+  ] as const) {
+    for (const code of codes) {
+      const error = Object.assign(new pg.DatabaseError('No', 2, 'error'), { code });
+      assert.equal(classify(error), failure, code);
+    }
+  }
+});
