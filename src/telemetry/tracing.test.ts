@@ -88,3 +88,31 @@ test('a span is an error if the answer is a 5xx or there is none, and what fails
     ],
   );
 });
+
+test('the last spans are waited for a second at most, where the collector does not answer', {
+  timeout: 25_000,
+}, async () => {
+  const server = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  process.env.OTEL_EXPORTER_OTLP_TIMEOUT = '60000';
+  try {
+    const asked = once(server, 'request');
+    const tracing = await startTracing('1.2.3');
+    const request = { method: 'GET', headers: {} };
+    await tracing.requests(() => {})({
+      request,
+      requestId: 'one',
+      route: 'x',
+      keyId: undefined,
+      status: 200,
+      traceId: undefined,
+    });
+    await Promise.all([tracing[Symbol.asyncDispose](), asked]);
+  } finally {
+    delete process.env.OTEL_EXPORTER_OTLP_TIMEOUT;
+    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+    server.closeAllConnections();
+    server.close();
+  }
+});
