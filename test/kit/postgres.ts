@@ -21,9 +21,9 @@ async function findServer(): Promise<string | false> {
 }
 
 /** A database that is dropped with the test. */
-export async function temporaryDatabase(): Promise<AsyncDisposable & { readonly url: string }> {
+export async function temporaryDatabase(encoding = 'UTF8'): Promise<AsyncDisposable & { readonly url: string }> {
   const name = `pet_catalog_test_${randomBytes(8).toString('hex')}`;
-  await administer(`create database ${name} template template0 encoding 'UTF8'`);
+  await administer(`create database ${name} template template0 encoding '${encoding}'`);
   const url = new URL(ADMIN_URL);
   url.pathname = `/${name}`;
   return {

@@ -103,6 +103,12 @@ test('the server drops a dead client within half a minute, and gives up what tak
   }
 });
 
+test('a database that holds no UTF-8 is refused', { skip: noPostgres }, async () => {
+  await using database = await temporaryDatabase(`SQL_ASCII' locale 'C`);
+  const opening = openEngine({ engine: 'postgres', url: database.url });
+  await assert.rejects(opening, /: the encoding of the database is SQL_ASCII; create it with UTF8$/);
+});
+
 test('the codes of the server are classified', { skip: noPostgres }, async () => {
   await using database = await temporaryDatabase();
   const { db, classify } = await openEngine({ engine: 'postgres', url: database.url });
