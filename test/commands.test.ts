@@ -178,7 +178,9 @@ test('usage and audit show what happened since the time asked for, usage also of
     shown.stderr,
     'Usage is stored every five seconds, and for ranges above 2 days every minute; a kill may lose the latest\n',
   );
-  const [, row = ''] = shown.stdout.trim().split('\n');
+  const [headings = '', row = ''] = shown.stdout.trim().split('\n');
+  const names = ['ID', 'NAME', 'SERVED', 'REFUSED', 'CLIENT ERRORS', 'SERVER ERRORS', 'FIRST', 'LAST'];
+  assert.deepEqual(headings.split(/ {2,}/), names);
   const at = now - 3 * 3_600;
   assert.deepEqual(row.split(/ {2,}/), [busy, 'busy', '2', '3', '2', '4', utc(at), utc(at + 1)]);
   assert.equal((await usage('--since', '0')).code, 2);

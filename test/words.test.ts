@@ -147,7 +147,7 @@ test('tokens are listed with their state, and a login has the role of an adminis
   await run(['migrate'], { cwd });
   const create = (name: string, ...args: string[]) =>
     json('operators', 'create', '--name', name, '--role', 'viewer', ...args);
-  await create('lasting');
+  const { createdAt } = await create('lasting');
   const short = await create('short', '--expires', '1h');
   const { id } = await create('gone');
   const { revokedAt } = await json('operators', 'revoke', id);
@@ -156,6 +156,10 @@ test('tokens are listed with their state, and a login has the role of an adminis
     const rows = (await run(['operators', 'list'], { cwd })).stdout.trim().split('\n').slice(1);
     return Object.fromEntries(rows.map((row) => [row.split(/ {2,}/)[1], row.split(/ {2,}/)[5]]));
   };
+  assert.match(
+    (await run(['operators', 'list'], { cwd })).stdout,
+    new RegExp(` lasting .* viewer  ${createdAt}  active`),
+  );
   assert.deepEqual(await states(), {
     lasting: 'active',
     short: `active until ${short.expiresAt}`,
