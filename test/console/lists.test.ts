@@ -218,6 +218,8 @@ test('categories are searched; pets, orders and categories lead to each other', 
   assert.deepEqual(await shown('/pets?category=2'), ['Minka']);
   assert.deepEqual(await shown('/pets?status=sold'), ['Rex'], 'the order took the last one');
   assert.match(await operator.page('/pets'), /<span class="badge warning">pending<\/span>/);
+  assert.match(await operator.page('/pets'), /<span class="badge">sold<\/span>/);
+  assert.match(await operator.page('/audit'), /name="actor" type="search" value="" maxlength="255"/);
   const pet = await operator.page(`/pets/${rex.id}`);
   assert.match(pet, /href="\/console\/categories\/1">.*<th scope="row">no. 1<\/th>.*<span class="badge warning">open/s);
   assert.match(await operator.page(`/orders?pet=${rex.id}`), /href="\/console\/pets\/1"><bdi>Rex/);

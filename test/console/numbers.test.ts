@@ -155,15 +155,15 @@ test('the list and the page of a key have the usage of that key alone, with ever
   const today = { keyId: key.id, minuteEnds: now + 9, minuteUsed: 49, day: Math.floor(now / DAY), dayUsed: 321 };
   const shown = async (path: string) => {
     const text = await operator.page(path);
-    return [...text.matchAll(/<dd>(\S+) <span class="soft">(of [^<]*)<\/span> <meter[^>]* low="([\d.]+)"/g)].map(
-      ([, ...said]) => said.join(' '),
-    );
+    return [
+      ...text.matchAll(/<dd>(\S+) <span class="soft">(of [^<]*)<\/span> <meter[^>]* low="([\d.]+)" high="([\d.]+)"/g),
+    ].map(([, ...said]) => said.join(' '));
   };
   await service.storage.limits.saveCounts([{ ...today, day: today.day - 1, minuteEnds: now }]);
-  assert.deepEqual(await shown(`/keys/${key.id}`), ['0 of 60 48', '0 of 1,000 800'], 'neither is of now');
+  assert.deepEqual(await shown(`/keys/${key.id}`), ['0 of 60 48 59.94', '0 of 1,000 800 999'], 'neither is of now');
   await service.storage.limits.saveCounts([today]);
   for (const path of [`/keys/${key.id}`, `/requests/why?q=${key.id}`])
-    assert.deepEqual(await shown(path), ['49 of 60 48', '321 of 1,000 800'], path);
+    assert.deepEqual(await shown(path), ['49 of 60 48 59.94', '321 of 1,000 800 999'], path);
   const page = await operator.page(`/keys/${key.id}?range=1h`);
   assert.deepEqual(rowsOf(page, 'requests-rows'), [
     ['2026-01-01 11:59 UTC', '8', '4', '2', '1'],
