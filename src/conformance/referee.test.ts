@@ -55,6 +55,16 @@ test('a rule is skipped for what it needs', async () => {
   ]);
 });
 
+test('an id in the answer to a create that is no success is not judged', async () => {
+  for (const [status, why] of [
+    [299, 'passed: null'],
+    [300, 'skipped: a create was answered with 300 and no category'],
+  ] as const) {
+    const make: Make = { changes: (made) => Object.assign(made, made.status === 201 && { status }) };
+    assert.equal((await verdictsOf(make, { only: ['create.id-integer'] }))[0], `create.id-integer ${why}`);
+  }
+});
+
 test('rules are selected by level, by name even of another level, and never against --skip', () => {
   const ids = (options: Parameters<typeof selected>[0]) => selected(options).map(({ id }) => id);
   const [plan, own] = ['limits.plan', 'errors.404'];
