@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiKey, type NewApiKey, newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
@@ -89,8 +89,8 @@ export function recordedEvents(): RecordedEvents {
 }
 
 /** A folder that is removed with the test. */
-export function temporaryFolder(): Disposable & { readonly path: string } {
-  const path = mkdtempSync(join(tmpdir(), 'pet-catalog-'));
+export function temporaryFolder(above = tmpdir()): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(above, 'pet-catalog-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
@@ -122,9 +122,21 @@ function answeredTo(events: RecordedEvents, metrics: Metrics): Events['requestAn
 /** What the service under test stands on unless a test says otherwise: the embedded database if it is not set. */
 const TEST_ON = process.env.TEST_ON ?? '';
 
+/** Where databases outlive no process: syncing them to a disk took a sixth of the processor time of a test. */
+const IN_MEMORY = inMemory();
+
+function inMemory(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    return bavail * bsize > 1e9 ? '/dev/shm' : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
 /** The settings for a database, and where TEST_ON asks for it a Redis, that go with the test. */
 async function place(): Promise<AsyncDisposable & { readonly settings: Record<string, string> }> {
-  const folder = temporaryFolder();
+  const folder = temporaryFolder(IN_MEMORY);
   const settings: Record<string, string> = { DATABASE_URL: `sqlite:${join(folder.path, 'test.db')}` };
   await using stack = new AsyncDisposableStack();
   stack.use(folder);
