@@ -73,8 +73,8 @@ test('config shows addresses without passwords, and without a user name that sta
     ['postgres://u:S3cret@x@db.example/d', 'postgres://u:***@db.example/d'],
     ['postgres://S3cret@db.example/d', 'postgres://***@db.example/d'],
     [
-      'postgres://u@db.example/d?sslmode=verify-full&sslpassword=S3cret&sslkey=f',
-      'postgres://***@db.example/d?sslmode=verify-full&sslpassword=***&sslkey=f',
+      'postgres://u@db.example/d?sslmode=verify-full&sslpassword=S3cret&passphrase=S3cret&sslkey=f',
+      'postgres://***@db.example/d?sslmode=verify-full&sslpassword=***&passphrase=***&sslkey=f',
     ],
     ['postgres://db.example/d?user=u&passwor%64=S3cret', 'postgres://db.example/d?user=u&passwor%64=***'],
     ['postgres://u:p@[fd00::1]/d?password=S3cret', 'postgres://u:***@[fd00::1]/d?password=***'],

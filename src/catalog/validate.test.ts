@@ -97,6 +97,7 @@ test('the nearest name is at most three letters away, and less than half of its 
   ] as const) {
     assert.equal(nearest(text, known), meant, text);
   }
+  assert.equal(nearest('statuz', ['state', 'status']), 'status', 'the nearer of two');
 });
 
 test('a name has a character that is not white space, and up to 255 characters, whatever they take', () => {
