@@ -108,7 +108,9 @@ test('the last spans are waited for a second at most, where the collector does n
       status: 200,
       traceId: undefined,
     });
-    await Promise.all([tracing[Symbol.asyncDispose](), asked]);
+    const [[, response]] = await Promise.all([asked, tracing[Symbol.asyncDispose]()]);
+    // Not to be sent again.
+    response.writeHead(400).end();
   } finally {
     delete process.env.OTEL_EXPORTER_OTLP_TIMEOUT;
     delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
