@@ -42,7 +42,9 @@ test('each table ends where it should, and says what is beyond', async () => {
   });
   for (const first of [now - MINUTE, now - 2 * MINUTE])
     await addUsage(storage, first, [{ keyId: key.id, ...counts, first, last: first }]);
-  await times(101, (index) => service.call(secret, index < 21 ? '/nothing' : '/rate_limit'));
+  await times(101, (index) =>
+    service.call(secret, index < 21 ? '/nothing' : '/rate_limit', { headers: { 'x-request-id': `call-${index}` } }),
+  );
   const operator = await signIn(service);
   const why = await operator.page(`/requests/why?q=${key.id}`);
   const page = await operator.page(`/keys/${key.id}`);
@@ -59,6 +61,7 @@ test('each table ends where it should, and says what is beyond', async () => {
     [20, 20, 20, 60, 20, 100],
   );
   assert.match(why, /11:58 UTC<\/time> to <time[^>]*>11:59<.*>2<.*>2</s);
+  assert.match(why, /The latest error, <a href="[^"]*=call-20">/);
   assert.match(why, /And at 2 earlier times; the /);
   assert.match(requests, />100 newest requests</);
   assert.match(requests, /<td class="number">\d+\.\d ms<\/td>/);
