@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { untilTrue } from './clock.ts';
 import { missingPrograms } from './deploy/programs.ts';
@@ -53,6 +65,8 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     port: `${port}`,
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
+    // What the tests kill are processes, never the machine.
+    fsync: 'off',
     ...(options.tls ? { ssl: 'on' } : {}),
     ...options.settings,
   };
@@ -122,16 +136,14 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** The data folders of new servers by their password: to make one takes ten times as long as to copy it. */
-const blank = new Map<string, string>();
+/** The data folders of new servers, also for later runs: to make one takes ten times as long as to copy it. */
+const BLANK = fileURLToPath(new URL('../../node_modules/.cache/postgres', import.meta.url));
 
 function initialise(
   data: string,
   { owner, options: { password = '', tls } }: { owner: Owner; options: PostgresServerOptions },
 ): void {
-  if (!blank.has(password)) blank.set(password, makeBlank(password));
-  const copied = spawnSync('cp', ['-a', blank.get(password) ?? '', data], { encoding: 'utf8' });
-  assert.equal(copied.status, 0, copied.stderr);
+  copy(blank(password), data);
   for (const [name, pem] of [
     ['server.crt', tls?.cert],
     ['server.key', tls?.key],
@@ -144,10 +156,12 @@ function initialise(
   }
 }
 
-/** Makes the data folder of a new server, which is removed with the process. */
-function makeBlank(password: string): string {
-  const folder = temporaryFolder();
-  process.once('exit', () => folder[Symbol.dispose]());
+/** The data folder of a new server of this version, of which nothing but its password is set. */
+function blank(password: string): string {
+  const version = spawnSync(join(programs ?? '', 'initdb'), ['--version'], { encoding: 'utf8' }).stdout;
+  const kept = join(BLANK, createHash('sha256').update(`${version}${password}`).digest('hex').slice(0, 16));
+  if (existsSync(kept)) return kept;
+  using folder = temporaryFolder();
   const owner = giveAway(folder.path);
   const [data, passwordFile] = [join(folder.path, 'data'), join(folder.path, 'password')];
   const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '--locale', 'C', '--no-sync'];
@@ -158,7 +172,22 @@ function makeBlank(password: string): string {
   args.push(...(password ? ['-A', 'scram-sha-256', `--pwfile=${passwordFile}`] : ['-A', 'trust']));
   const made = spawnSync(join(programs ?? '', 'initdb'), args, { ...owner, cwd: folder.path, encoding: 'utf8' });
   assert.equal(made.status, 0, made.stderr);
-  return data;
+  mkdirSync(BLANK, { recursive: true });
+  const whole = mkdtempSync(`${kept}-`);
+  copy(data, join(whole, 'data'));
+  try {
+    renameSync(join(whole, 'data'), kept);
+  } catch (error) {
+    // Another process has made the same meanwhile.
+    if (!existsSync(kept)) throw error;
+  }
+  rmSync(whole, { recursive: true });
+  return kept;
+}
+
+function copy(from: string, to: string): void {
+  const copied = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' });
+  assert.equal(copied.status, 0, copied.stderr);
 }
 
 interface Owner {
