@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import pg from 'pg';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { noPostgres } from '../kit/postgres.ts';
@@ -13,7 +13,7 @@ import { type Database, readRecorded, restored, VERSIONS } from '../kit/releases
 import { assertCreates, assertKeys, assertLimits, assertPrinted, assertRead } from '../kit/releases/meaning.ts';
 import { laterRelease, type Program } from '../kit/releases/programs.ts';
 import { printedBy, type Recorded, SETTINGS } from '../kit/releases/recorded.ts';
-import { testService } from '../kit/service.ts';
+import { temporaryFolder, testService } from '../kit/service.ts';
 
 /**
  * The upgrade to a later release is killed in the middle of its migrations. The release before finds everything as it
@@ -33,39 +33,38 @@ const FILLED_BYTES = 4_000_000;
 const COUNT_FOR_LONG =
   'create table counted as with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000000) select count(*) as count from n';
 
+const programs = temporaryFolder();
+after(() => programs[Symbol.dispose]());
+const later = (name: string, statements: string[]) =>
+  laterRelease(programs.path, '98.0.0', [
+    { name: '901-adds', statements: ADDS },
+    { name, statements },
+  ]);
+const STUCK = later('902-fills', [FILL, COUNT_FOR_LONG]);
+const FILLS = later('902-fills', [FILL]);
+const ALTERS = later('902-alters', ['alter table bans add column later text']);
+
 for (const version of VERSIONS) {
   test(`an upgrade of ${version} that is killed changes nothing, and the next one completes it, on SQLite`, async () => {
     await using database = await restored({ version, engine: 'sqlite', life: 'production' });
-    const stuck = laterRelease(database.folder, '98.0.0', [
-      { name: '901-adds', statements: ADDS },
-      { name: '902-fills', statements: [FILL, COUNT_FOR_LONG] },
-    ]);
     const log = `${database.file}-wal`;
-    await killed(stuck, database, async () => existsSync(log) && statSync(log).size > FILLED_BYTES);
-    const program = laterRelease(database.folder, '98.0.0', [
-      { name: '901-adds', statements: ADDS },
-      { name: '902-fills', statements: [FILL] },
-    ]);
-    await completes(program, database, version);
+    await killed(STUCK, database, async () => existsSync(log) && statSync(log).size > FILLED_BYTES);
+    await completes(FILLS, database, version);
   });
 
   test(`an upgrade of ${version} that is killed changes nothing, and the next one completes it, on PostgreSQL`, {
     skip: noPostgres,
   }, async () => {
     await using database = await restored({ version, engine: 'postgres', life: 'production' });
-    const program = laterRelease(database.folder, '98.0.0', [
-      { name: '901-adds', statements: ADDS },
-      { name: '902-alters', statements: ['alter table bans add column later text'] },
-    ]);
     const reader = new pg.Client({ connectionString: database.url });
     reader.on('error', () => {});
     await reader.connect();
     // The second migration waits for a reader, in the transaction of the first.
     await reader.query('begin; lock table bans in access share mode');
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await killed(program, database, async () => (await query(database.url, waiting)).length === 1);
+    await killed(ALTERS, database, async () => (await query(database.url, waiting)).length === 1);
     await reader.end();
-    await completes(program, database, version);
+    await completes(ALTERS, database, version);
   });
 }
 
