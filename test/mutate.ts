@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, existsSync, globSync, mkdtempDisposableSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,18 +8,22 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
+import { Instrumenter } from '@stryker-mutator/instrumenter';
 import { accepted, unfitting } from './mutation/known.ts';
 import { changed, type Mutant, mutantsOf } from './mutation/mutators.ts';
 
 /**
- * Mutation tests: `npm run mutate -- [--force] [name …]`. Changes a module by one expression at a time, and runs the
- * tests that belong to it; a change that no test notices lives. A name is a module (`limits/window`), a folder
- * (`storage/sql`) or one of deploy/ (`deploy/prometheus`); none means all. Stryker.js changes expressions, and
+ * Mutation tests: `npm run mutate -- [--force | --sample N] [name …]`. Changes a module by one expression at a time,
+ * and runs the tests that belong to it; a change that no test notices lives. A name is a module (`limits/window`), a
+ * folder (`storage/sql`) or one of deploy/ (`deploy/prometheus`); none means all. Stryker.js changes expressions, and
  * `mutation/mutators.ts` what it never does. Writes the score of each module into docs/reliability.md as soon as it is
  * known, and lists what lives unless `mutants.md` does.
  *
  * A stopped run resumes with the next module. A mutant that a test noticed is not run again until its module or that
  * test changes, unless `--force` is given: give it after a change of another module that these tests use.
+ *
+ * A whole run takes many hours. With `--sample N`, N mutants of each room are tried, drawn anew each day from all of
+ * its modules, and its score is written into a table of rooms.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -26,7 +31,9 @@ const PAGE = join(ROOT, 'docs/reliability.md');
 const TABLE = /(<!-- mutants -->\n)[\s\S]*(<!-- \/mutants -->)/;
 /** Results and copies of the source; ignored by git. */
 const CACHE = '.mutation';
+const SAMPLES = /(<!-- sampled mutants -->\n)[\s\S]*(<!-- \/sampled mutants -->)/;
 const HEADINGS = ['module', 'mutants', 'killed', 'by timeout', 'lived', 'score', 'run'];
+const SAMPLE_HEADINGS = ['room', 'modules', 'mutants', 'tried', 'killed', 'by timeout', 'score', 'run'];
 /** A mutant that hangs is stopped after twice the time of its tests and this, which leaves room on a busy machine. */
 const HANGING_MS = 15_000;
 /** A run of one test file against a mutant of our own. */
@@ -156,13 +163,32 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   'telemetry/tracing': ['src/telemetry/tracing.test.ts', 'src/http/transport/exchange.test.ts'],
 };
 
-const { values, positionals } = parseArgs({ options: { force: { type: 'boolean' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { force: { type: 'boolean' }, sample: { type: 'string' } },
+  allowPositionals: true,
+});
 const selected = select(positionals);
 const listed = readFileSync(join(ROOT, 'test/mutants.md'), 'utf8');
+/** Takes what the instrumenter would log. */
+const SILENT = {
+  ...{ isTraceEnabled: no, isDebugEnabled: no, isInfoEnabled: no, isWarnEnabled: no, isErrorEnabled: no },
+  ...{ isFatalEnabled: no, trace: no, debug: no, info: no, warn: no, error: no, fatal: no },
+};
+const today = new Date().toISOString().slice(0, 10);
 for (const problem of unfitting(listed, (module) => sourceOf(module))) process.stderr.write(`${problem}\n`);
-for (const module of selected) {
-  const mutants = [...(fileOf(module).endsWith('.ts') ? await mutate(module) : []), ...(await mutateOurselves(module))];
-  if (mutants.length > 0) record(module, mutants);
+if (values.sample !== undefined) {
+  const rooms = Map.groupBy(selected, (module) => (module.includes('/') ? (module.split('/')[0] ?? '') : 'the top'));
+  for (const [room, modules] of rooms) await sample(room, modules, Number(values.sample));
+} else {
+  for (const module of selected) {
+    const expressions = fileOf(module).endsWith('.ts') ? await mutate(module) : [];
+    const mutants = [...expressions, ...(await mutateOurselves(module))];
+    if (mutants.length > 0) record(module, mutants);
+  }
+}
+
+function no(): boolean {
+  return false;
 }
 
 /** The text of a module; undefined if there is none. */
@@ -227,10 +253,7 @@ async function mutateOurselves(module: string): Promise<{ status: string }[]> {
   const [file, tests] = [fileOf(module), testsOf(module)];
   const source = sourceOf(module) ?? '';
   using folder = mkdtempDisposableSync(join(tmpdir(), 'mutants-'));
-  const copy = folder.path;
-  const isCopied = (path: string) => !/\/(?:node_modules|\.git|\.mutation|dist)$/.test(path);
-  cpSync(ROOT, copy, { recursive: true, filter: isCopied });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  const copy = copyInto(folder.path);
   if (tests.length === 0 || (await statusOf(copy, tests)) !== 'Survived') {
     process.stderr.write(`${module}: its tests fail without a change, or there are none\n`);
     return [];
@@ -245,6 +268,58 @@ async function mutateOurselves(module: string): Promise<{ status: string }[]> {
   return tried;
 }
 
+/** Copies the checkout, to change it there. */
+function copyInto(folder: string): string {
+  const isCopied = (path: string) => !/\/(?:node_modules|\.git|\.mutation|dist)$/.test(path);
+  cpSync(ROOT, folder, { recursive: true, filter: isCopied });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Tries some of the mutants of a room, lists those that live, and records its score. */
+async function sample(room: string, modules: readonly string[], count: number): Promise<void> {
+  using folder = mkdtempDisposableSync(join(tmpdir(), 'mutants-'));
+  const copy = copyInto(folder.path);
+  const all = (await Promise.all(modules.map(everyMutantOf))).flat();
+  const order = ({ module, mutant }: Sampled) => hash('sha1', `${today} ${module} ${JSON.stringify(mutant)}`);
+  const drawn = all.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)).slice(0, count);
+  const tried: { status: string }[] = [];
+  for (const { module, mutant } of drawn) {
+    const source = sourceOf(module) ?? '';
+    const file = join(copy, fileOf(module));
+    writeFileSync(file, changed(source, mutant));
+    const status = await statusOf(copy, testsOf(module));
+    writeFileSync(file, source);
+    if (status !== 'Survived' || tell(module, source, mutant)) tried.push({ status });
+  }
+  const { killed, timedOut, score } = scoreOf(tried);
+  const row = [room, modules.length, all.length, tried.length, killed, timedOut, score, today].map(String);
+  writeRow(SAMPLES, SAMPLE_HEADINGS, row);
+  process.stderr.write(`${room}: ${killed} of ${tried.length} killed, ${score}\n`);
+}
+
+interface Sampled {
+  readonly module: string;
+  readonly mutant: Mutant;
+}
+
+/** The mutants of a module: those of Stryker.js, and our own. */
+async function everyMutantOf(module: string): Promise<Sampled[]> {
+  const [file, content] = [fileOf(module), sourceOf(module) ?? ''];
+  const ours = mutantsOf(file, content);
+  if (!file.endsWith('.ts')) return ours.map((mutant) => ({ module, mutant }));
+  const options = { plugins: null, ignorers: [], excludedMutations: [] };
+  const { mutants } = await new Instrumenter(SILENT).instrument([{ name: file, content, mutate: true }], options);
+  const lines = content.split('\n');
+  const offset = ({ line, column }: { line: number; column: number }) =>
+    lines.slice(0, line).reduce((sum, each) => sum + each.length + 1, 0) + column;
+  const theirs = mutants.map(({ location: { start, end }, replacement }) => {
+    const at = offset(start);
+    return { at, from: content.slice(at, offset(end)), to: replacement };
+  });
+  return [...theirs, ...ours].map((mutant) => ({ module, mutant }));
+}
+
 /** Runs tests one after the other until one fails. */
 async function statusOf(cwd: string, tests: readonly string[]): Promise<'Killed' | 'Timeout' | 'Survived'> {
   for (const file of tests) {
@@ -256,14 +331,16 @@ async function statusOf(cwd: string, tests: readonly string[]): Promise<'Killed'
   return 'Survived';
 }
 
-function tell(module: string, source: string, mutant: Mutant): void {
+/** Lists a mutant that lives, unless it may; returns whether it was listed. */
+function tell(module: string, source: string, mutant: Mutant): boolean {
   const start = source.lastIndexOf('\n', mutant.at) + 1;
   const line = source.slice(start, source.indexOf('\n', mutant.at + mutant.from.length));
-  if (accepted(listed, module, line)) return;
+  if (accepted(listed, module, line)) return false;
   const number = source.slice(0, mutant.at).split('\n').length;
   process.stderr.write(
     `lived: ${fileOf(module)}:${number}\n- ${line}\n+ ${changed(line, { ...mutant, at: mutant.at - start })}\n`,
   );
+  return true;
 }
 
 /** Has them run again: the test that notices one may be in a suite that the test file only imports. */
@@ -276,29 +353,44 @@ function forgetThoseThatLived(incrementalFile: string): void {
   writeFileSync(incrementalFile, JSON.stringify(last));
 }
 
-/** Replaces the module's row in the page, and leaves those of other modules. */
+/** Writes the row of a module. */
 function record(module: string, mutants: readonly { status: string }[]): void {
+  const { killed, timedOut, lived, score } = scoreOf(mutants);
+  const row = [`\`${fileOf(module)}\``, killed + lived, killed, timedOut, lived, score, today].map(String);
+  writeRow(TABLE, HEADINGS, row);
+  process.stderr.write(`${module}: ${killed} of ${killed + lived} killed, ${score}\n`);
+}
+
+function scoreOf(mutants: readonly { status: string }[]) {
   const count = (...statuses: string[]) => mutants.filter(({ status }) => statuses.includes(status)).length;
   const [killed, timedOut, lived] = [count('Killed', 'Timeout'), count('Timeout'), count('Survived', 'NoCoverage')];
-  const score = `${Math.floor((100 * killed) / (killed + lived))} %`;
-  const date = new Date().toISOString().slice(0, 10);
-  const row = [`\`${fileOf(module)}\``, killed + lived, killed, timedOut, lived, score, date].map(String);
+  return { killed, timedOut, lived, score: `${Math.floor((100 * killed) / (killed + lived))} %` };
+}
+
+/** Replaces the row that begins alike in a table of the page, and leaves the others. */
+function writeRow(table: RegExp, headings: readonly string[], row: readonly string[]): void {
   const page = readFileSync(PAGE, 'utf8');
-  const others = [...page.matchAll(/^\| `[\w./-]+` +\|.*$/gm)]
-    .map(([line]) => line.split('|').slice(1, -1))
-    .map((cells) => cells.map((cell) => cell.trim()))
+  const others = (table.exec(page)?.[0] ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(2)
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
     .filter(([name]) => name !== row[0]);
-  const rows = [HEADINGS, HEADINGS.map(() => ''), ...[...others, row].sort(([a = ''], [b = '']) => (a < b ? -1 : 1))];
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
+  const rows = [headings, headings.map(() => ''), ...[...others, row].sort(([a = ''], [b = '']) => (a < b ? -1 : 1))];
+  const widths = headings.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
   const lines = rows.map((cells, index) =>
     cells.map((cell, column) => cell.padEnd(widths[column] ?? 0, index === 1 ? '-' : ' ')).join(' | '),
   );
-  const table = lines.map((line) => `| ${line} |\n`).join('');
+  const text = lines.map((line) => `| ${line} |\n`).join('');
   writeFileSync(
     PAGE,
-    page.replace(TABLE, (_, start, end) => `${start}\n${table}\n${end}`),
+    page.replace(table, (_, start, end) => `${start}\n${text}\n${end}`),
   );
-  process.stderr.write(`${module}: ${killed} of ${killed + lived} killed, ${score}\n`);
 }
 
 function testsOf(module: string): string[] {

@@ -15,6 +15,7 @@ test('a new entry beyond the bound evicts the oldest, also after deletes and rep
   map.set('e', 4).set('f', 5);
   assert.deepEqual([...map.keys()], ['d', 'e', 'f']);
   map.clear();
+  assert.deepEqual([map.size, map.get('d')], [0, undefined]);
   for (let i = 0; i < 100; i += 1) map.set(`${i}`, i);
   assert.deepEqual([...map.keys()], ['97', '98', '99']);
 });
