@@ -244,6 +244,7 @@ test('if another ban runs in storage, it is told, and of two the later end is en
     assert.equal((await at.charge()).ban?.until, NOON + 60);
     const other = { startedAt: NOON - 10, endsAt: NOON + left, level: 2, reason: 'other' };
     const ban = enforced(other, at.clock.now());
+    assert.equal((await at.charge({ ...at.key, ban })).ban?.until, NOON + enforcedFor, 'before storage takes it');
     Object.assign(at.played, { failure: undefined, outcome: () => ({ ban, isNew: false }) });
     await at.time.pass(500);
     assert.equal((await at.charge({ ...at.key, ban })).ban?.until, NOON + enforcedFor);
