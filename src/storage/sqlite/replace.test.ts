@@ -206,7 +206,9 @@ test('a damaged database is moved aside with its log, and an interrupted restore
   );
   await restore(from, file, NOW);
   overwrite(file);
+  chmodSync(file, 0o644);
   assert.equal(await restore(from, file, NOW), `${file}.replaced-${NOW + 1}`);
+  assert.equal(statSync(`${file}.replaced-${NOW + 1}`).mode & 0o777, 0o600, 'what is kept is private, too');
   assert.deepEqual(namesIn(file), ['Dog']);
 });
 
