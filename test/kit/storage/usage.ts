@@ -157,7 +157,7 @@ export function usageContract(check: Check): void {
       return { keyId, served, clientErrors: 1, refused: 2, serverErrors: 3, first: at, last: at };
     };
     const { key } = await issue(storage, { name: 'shop', owner: 'cus_1' });
-    const many = Array.from({ length: 2_100 }, (_, index) => used(`key_${index}`, 1, NOW));
+    const many = Array.from({ length: 2_100 }, (_, index) => used(`key_${index}`, 1, NOW + 6 - (index % 7)));
     await addUsage(storage, NOW, [used('*', 9_999, NOW), ...many, used(key.id, 9, NOW)]);
     await addUsage(storage, NOW - 60, [{ ...used('key_7', 0, NOW - 60), refused: 30 }]);
     await addUsage(storage, NOW - 120, [{ ...used('key_9', 3, NOW - 120), clientErrors: 40 }]);
@@ -183,6 +183,14 @@ export function usageContract(check: Check): void {
         ['', null, null, 2_103, 4_232],
         ['cus_1', 'shop', 'cus_1', 9, 2],
       ]);
+      const [unowned] = await storage.usage.most({
+        period: 'minute',
+        since: NOW,
+        group: 'owner',
+        sort: 'requests',
+        limit: 1,
+      });
+      assert.deepEqual([unowned?.first, unowned?.last], [NOW, NOW + 6]);
     }
   });
 
