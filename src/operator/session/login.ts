@@ -1,15 +1,19 @@
 import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
+import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { type ConsoleContext, type ConsoleRoute, field, insufficientRole, may, seeOther } from '../frame/context.ts';
 import { count, empty, foreign, moment, post } from '../frame/element.ts';
 import { readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
 import { cardTable } from '../frame/list.ts';
 import { checkOrigin } from './csrf.ts';
-import { isSecure, LoginAttempts, noSessionCookie, openSession } from './session.ts';
+import { isSecure, noSessionCookie, openSession } from './session.ts';
 
 const FORM_BYTES_MAX = 4 * 1024;
+const ATTEMPTS_MAX = 10;
+const ATTEMPTS_SECONDS = 60;
+const ADDRESSES_MAX = 1_000;
 
 /**
  * Creates the handler of the login page. GET does not use up the link, so link previews and scanners cannot; the POST
@@ -33,6 +37,19 @@ export function createLogin({
     const seconds = attempts.fail(request.socket.remoteAddress ?? '', steady);
     return seconds > 0 ? tooManyAttempts(seconds) : invalidLinkPage();
   };
+}
+
+/** Counts failed logins per address. It never refuses a valid one, or anyone could lock operators out. */
+class LoginAttempts {
+  readonly #failed = new BoundedMap<{ readonly endsAt: number; readonly count: number }>(ADDRESSES_MAX);
+
+  /** Counts a failure. Returns 0, or the seconds until the count starts over. `now` is steady. */
+  fail(address: string, now: number): number {
+    const known = this.#failed.get(address);
+    const { endsAt, count } = known && now < known.endsAt ? known : { endsAt: now + ATTEMPTS_SECONDS, count: 0 };
+    this.#failed.set(address, { endsAt, count: count + 1 });
+    return count < ATTEMPTS_MAX ? 0 : endsAt - now;
+  }
 }
 
 function loginPage(token: string): Answer {

@@ -4,7 +4,6 @@ import { hashSecret } from '../../catalog/api-key.ts';
 import type { ConsoleSession } from '../../catalog/operator/session.ts';
 import type { Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
-import { BoundedMap } from '../../stdx/bounded-map.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
 import { csrfToken } from './csrf.ts';
 import { signLogin, type UnstoredSessions } from './unstored.ts';
@@ -16,9 +15,6 @@ const SIGNED_LOGIN = /^[A-Za-z0-9_-]{1,1000}\.[A-Za-z0-9_-]{43}$/;
 const LOGIN_SECONDS = 600;
 const SESSION_SECONDS = 12 * HOUR_SECONDS;
 const SEEN_SECONDS = 60;
-const ATTEMPTS_MAX = 10;
-const ATTEMPTS_SECONDS = 60;
-const ADDRESSES_MAX = 1_000;
 
 interface OfferedLogin {
   readonly actor: string;
@@ -86,19 +82,6 @@ export async function findSession(
 /** True if a proxy reports HTTPS. A client that fakes the header only loses its own cookie. */
 export function isSecure(request: IncomingMessage): boolean {
   return request.headers['x-forwarded-proto'] === 'https';
-}
-
-/** Counts failed logins per address. It never refuses a valid one, or anyone could lock operators out. */
-export class LoginAttempts {
-  readonly #failed = new BoundedMap<{ readonly endsAt: number; readonly count: number }>(ADDRESSES_MAX);
-
-  /** Counts a failure. Returns 0, or the seconds until the count starts over. `now` is steady. */
-  fail(address: string, now: number): number {
-    const known = this.#failed.get(address);
-    const { endsAt, count } = known && now < known.endsAt ? known : { endsAt: now + ATTEMPTS_SECONDS, count: 0 };
-    this.#failed.set(address, { endsAt, count: count + 1 });
-    return count < ATTEMPTS_MAX ? 0 : endsAt - now;
-  }
 }
 
 function mintToken(): string {
