@@ -139,7 +139,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'src/rehearsal/verdict/report.test.ts',
     'test/rehearsal/timeline.test.ts',
   ],
-  'rehearsal/verdict/calls': ['src/rehearsal/verdict/judge.test.ts'],
+  'rehearsal/verdict/tries': ['src/rehearsal/verdict/judge.test.ts'],
   storage: ['src/storage/sqlite/engine.test.ts'],
   'storage/inspection': ['test/doctor.test.ts', 'test/commands.test.ts'],
   'storage/postgres': ['src/storage/postgres/engine.test.ts', 'test/faults/postgres.test.ts'],

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { parseScript } from '../../rehearsal/script/script.ts';
-import { insertScript, readRehearsal } from '../../rehearsal/verdict/notes.ts';
 import { EXIT_CODES, outcomeOf, reportOf, reportText, suiteOf } from '../../rehearsal/verdict/report.ts';
+import { insertScript, readRehearsal } from '../../rehearsal/verdict/stored-notes.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
 import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, settings, UsageError, withSettings } from '../invocation.ts';

@@ -1,5 +1,5 @@
-import { nextOf, type Request, type Run, repeatOf, requestsOf, runsOf } from './calls.ts';
 import { type CommandEnd, type Note, type Rehearsed, TOLERANCE_MS } from './note.ts';
+import { nextOf, type Request, type Run, repeatOf, requestsOf, runsOf } from './tries.ts';
 
 /** Tries of one call, the first included. */
 const TRIES_MAX = 10;

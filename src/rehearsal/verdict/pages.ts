@@ -8,9 +8,9 @@ import { page } from '../../operator/frame/layout.ts';
 import { secretPage } from '../../operator/keys/list.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import { parseScript, STEP_SECONDS_MAX } from '../script/script.ts';
-import { insertScript, listRehearsed, type RehearsedKey, readRehearsal } from './notes.ts';
 import { reachedText } from './report.ts';
 import { reportRoutes } from './report-page.ts';
+import { insertScript, listRehearsed, type RehearsedKey, readRehearsal } from './stored-notes.ts';
 import { rehearsalView } from './timeline.ts';
 
 const SHOWN_MAX = 100;
