@@ -183,13 +183,7 @@ export function usageContract(check: Check): void {
         ['', null, null, 2_103, 4_232],
         ['cus_1', 'shop', 'cus_1', 9, 2],
       ]);
-      const [unowned] = await storage.usage.most({
-        period: 'minute',
-        since: NOW,
-        group: 'owner',
-        sort: 'requests',
-        limit: 1,
-      });
+      const [unowned] = await storage.usage.most({ period, since: NOW, group: 'owner', sort: 'requests', limit: 1 });
       assert.deepEqual([unowned?.first, unowned?.last], [NOW, NOW + 6]);
     }
   });
