@@ -180,19 +180,20 @@ for (const isLater of [false, true]) {
 
 test('only what is under /v1 is the API; the rest are pages', async () => {
   await using at = await played();
-  for (const [path, seen] of [
-    ['/page', '200 page'],
-    ['/v1', '404 key charge'],
-    ['/v1/', '404 key charge'],
-    ['/v1%2Fone', '404 key charge'],
-    ['/v1%2fone', '404 key charge'],
-    ['/v10', '404'],
-    ['/v10/one', '404'],
-    ['/a/v1/one', '404'],
-    ['/a/v1%2Fone', '404'],
+  for (const [request, seen] of [
+    ['GET /page', '200 page'],
+    ['POST /page', '405'],
+    ['GET /v1', '404 key charge'],
+    ['GET /v1/', '404 key charge'],
+    ['GET /v1%2Fone', '404 key charge'],
+    ['GET /v1%2fone', '404 key charge'],
+    ['GET /v10', '404'],
+    ['GET /v10/one', '404'],
+    ['GET /a/v1/one', '404'],
+    ['GET /a/v1%2Fone', '404'],
   ] as const) {
-    assert.equal((await at.ask(`GET ${path}`)).seen, seen, path);
-    assert.equal(at.events.answered.at(-1)?.route, path === '/page' ? path : 'unmatched');
+    assert.equal((await at.ask(request)).seen, seen, request);
+    assert.equal(at.events.answered.at(-1)?.route, request.endsWith(' /page') ? '/page' : 'unmatched');
   }
 });
 
