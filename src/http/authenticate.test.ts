@@ -89,6 +89,21 @@ test('after a change no request is answered from a look-up that began before it'
   assert.ok(isRefused(await authenticate()));
 });
 
+test('of the keys that a look-up in flight finds, those that changed meanwhile are not kept', async () => {
+  for (const [isOwn, asked] of [
+    [true, 2],
+    [false, 1],
+  ] as const) {
+    const { key, lookUps, authenticator, authenticate } = bench();
+    const before = authenticate();
+    authenticator.forget([isOwn ? key.id : 'key_other']);
+    lookUps[0]?.resolve({ key, endsAt: null });
+    assert.equal((await before).key, key);
+    void authenticate();
+    assert.equal(lookUps.length, asked);
+  }
+});
+
 test('a cached key is refused from the second on in which it expires, or the grace of its old secret ends', async () => {
   for (const lasts of [{ expiresAt: NOW + 10 }, { endsAt: NOW + 10 }]) {
     const { key, clock, lookUps, authenticate } = bench();
