@@ -222,6 +222,19 @@ test('pages are slices of the list, out of its own bytes, and unsent ones do not
   );
 });
 
+test('a list whose only chunk was split has the same pages, before the cut or behind it', async () => {
+  const stored = Array.from({ length: 8 }, (_, index) => ({ id: index + 1, name: 'short' }));
+  const list = new CategoryList(stored);
+  for (const category of stored) {
+    category.name = 'x'.repeat(400_000);
+    await list.change([{ id: category.id, category }]);
+    for (const each of stored) {
+      const { body } = list.page({ after: each.id - 1, limit: 1 });
+      assert.ok(textOf(body) === JSON.stringify([each]), `${each.id}, after the change of ${category.id}`);
+    }
+  }
+});
+
 test('a long page shares the memory of the list', () => {
   const list = new CategoryList(Array.from({ length: 1_000 }, (_, id) => ({ id: id + 1, name: 'x'.repeat(9_000) })));
   const shared = new Set((list.body as readonly Uint8Array[]).map(({ buffer }) => buffer));
