@@ -77,6 +77,7 @@ test('config shows addresses without passwords, and without a user name that sta
       'postgres://***@db.example/d?sslmode=verify-full&sslpassword=***&passphrase=***&sslkey=f',
     ],
     ['postgres://db.example/d?user=u&passwor%64=S3cret', 'postgres://db.example/d?user=u&passwor%64=***'],
+    ['postgres://db.example/d?user=u&PASSWORD=S3cret', 'postgres://db.example/d?user=u&PASSWORD=***'],
     ['postgres://u:p@[fd00::1]/d?password=S3cret', 'postgres://u:***@[fd00::1]/d?password=***'],
   ];
   for (const [DATABASE_URL = '', expected] of shown) {
