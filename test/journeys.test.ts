@@ -51,6 +51,11 @@ test('the demo fills an empty catalog', async () => {
   const secret = /petcat_live_[0-9A-Za-z]{36}/.exec(service.output.stdout)?.[0] ?? '';
   const list = await json<{ name: string }[]>(get(`${service.url}/categories`, secret));
   assert.ok(list.length >= 5 && list.some(({ name }) => name === 'Dog'));
+  const orders = await json<{ complete: boolean; shipDate?: string }[]>(get(`${service.url}/store/orders`, secret));
+  assert.deepEqual(
+    orders.map(({ complete, shipDate }) => (complete ? 'complete' : shipDate ? 'to ship' : 'open')),
+    ['complete', 'to ship', 'to ship', 'to ship', 'open', 'complete'],
+  );
 });
 
 test('an operator looks after keys while the service runs, and no secret is left anywhere', async () => {
