@@ -69,6 +69,8 @@ test('time that is turned takes a limit to its end, and the client has waited', 
   assert.equal(JSON.parse((await run(['clock', 'show', '--json'], options)).stdout).turnedBy, 3_600);
   const made = JSON.parse((await run(['keys', 'create', '--name', 'later', '--json'], options)).stdout);
   assert.ok(Date.parse(made.createdAt) >= before - 1_000 + 3_600_000, 'commands go by the turned time');
+  const issued = await run(['operators', 'create', '--name', 'ops', '--role', 'viewer', '--json'], options);
+  assert.ok(Date.parse(JSON.parse(issued.stdout).createdAt) <= Date.now(), 'tokens keep the time of the machine');
   assert.equal((await get()).status, 200);
   const { code, stdout } = await report(id);
   assert.equal(code, 0);
