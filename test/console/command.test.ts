@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
 import { run, serveProcess } from '../kit/process.ts';
@@ -31,6 +33,15 @@ test('`console login` says what to do where it cannot know the port', async () =
   assert.deepEqual([free.code, free.stdout, wrong.code, wrong.stdout], [2, '', 2, '']);
   assert.match(free.stderr, /--url http:/);
   assert.match(wrong.stderr, /--url is "somewhere"/);
+});
+
+test('a failure of the system is told in one line', async () => {
+  using folder = temporaryFolder();
+  await run(['migrate'], { cwd: folder.path });
+  mkdirSync(join(folder.path, 'data/pet-catalog.db.operator'));
+  const { code, stdout, stderr } = await run(['console', 'login'], { cwd: folder.path });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^pet-catalog: EISDIR: .*\n$/);
 });
 
 test('`console login` prints the port of the running service, from whichever setting it came', async () => {
