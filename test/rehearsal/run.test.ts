@@ -258,9 +258,11 @@ test('failures that are known pass, and a line that is stale fails', async () =>
 });
 
 test('the format goes to a file, and the text to stdout', async () => {
+  file('junit.xml', 'what an earlier run wrote');
   const { stdout } = await rehearse(['ok', '--junit', '--output', 'junit.xml', ...client()]);
   assert.match(stdout, /^Rehearsed under one script\n/);
   const junit = readFileSync(join(folder.path, 'junit.xml'), 'utf8');
+  assert.match(junit, /^<\?xml /);
   assert.match(junit, /<testsuite name="rehearsal ok" tests="9" failures="0" errors="0" skipped="7">/);
   assert.match(junit, /name="command"\/>/);
   assert.match(junit, />\n$/);
