@@ -22,6 +22,7 @@ import {
   naming,
   onAll,
   PLAIN,
+  paging,
   pair,
   refusal,
   refusing,
@@ -432,6 +433,13 @@ const BOUNDS: readonly Bound[] = [
     'the id is xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
     naming('x'.repeat(128)),
     naming('x'.repeat(129)),
+  ],
+  [
+    'http.pages',
+    'the pages end after 1 of 3',
+    // A token needs no quotes (RFC 8288, section 3).
+    paging((target) => `<${target}>; rel=next`),
+    paging((target) => `<${target}>; rel=prev`),
   ],
   ['http.request-id', 'the id is a b', naming('A.z_9-'), naming('a b')],
   ['deprecation.headers', 'Sunset is not after Deprecation', ending(1_752_000_001), ending(1_752_000_000)],

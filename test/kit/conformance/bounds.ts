@@ -143,6 +143,19 @@ export const located = (location: (id: unknown, host: string) => string) =>
     if (id) Object.assign(made, { status: 200, body: state.categories.find((each) => each.id === id) });
     if (made.status === 201) made.headers.location = location((made.body as Category).id, `${headers.host}`);
   });
+/** Three categories in pages of one, each with a link to the next. */
+export const paging = (link: (target: string) => string): Make => ({
+  listed: (_, { path }) => {
+    const after = Number(/after=(\d)/.exec(path)?.[1] ?? 0);
+    const all = [1, 2, 3].map((id) => ({ id, name: 'old' }));
+    return path.includes('limit=') ? all.slice(after, after + 1) : all;
+  },
+  changes: (made, { path }) => {
+    if (path.includes('limit=0')) Object.assign(made, { status: 400 });
+    const after = Number(/after=(\d)/.exec(path)?.[1] ?? 0) + 1;
+    if (path.includes('limit=1') && after < 3) made.headers.link = link(`/v1/categories?limit=1&after=${after}`);
+  },
+});
 export const storing = (change: (category: Category) => object): Make => ({
   store: (category) => ({ ...category, ...change(category) }),
 });
