@@ -68,7 +68,7 @@ export async function spend(trial: Trial): Promise<Spent> {
     groups.push(group);
     if (isLast) volley = group;
     const [refused] = group.refused;
-    const isOver = countAdmitted(groups) + countUnknown(groups) > limitOf(groups) + BEYOND;
+    const isOver = countAdmitted(groups) + countUnknown(groups) > limitOf(groups) + refilledIn(groups) + BEYOND;
     const { other } = group;
     if (other && used === 0) throw new Skipped(`the limited key is answered with ${other.answer.status}`);
     if (refused || other || isOver) {
