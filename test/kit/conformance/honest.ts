@@ -145,7 +145,7 @@ export const HONEST: Readonly<Record<string, Make>> = {
         Object.assign(made, { status: 403, body: { code: 'x', message: 'y', status: 403 } });
     },
   },
-  '50 ms, and a bucket that gives 220 a minute': { latencySeconds: 0.05, limit: 220, limiter: bucket },
+  '90 ms, and a bucket that gives 180 a minute': { latencySeconds: 0.09, limit: 180, limiter: bucket },
   '50 ms for each answer': { latencySeconds: 0.05 },
   '250 ms for each answer': { latencySeconds: 0.25 },
   '2 s for each answer': { latencySeconds: 2 },
