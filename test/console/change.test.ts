@@ -117,6 +117,13 @@ test('plan, limits, name, scopes and expiry of a key are changed, each only if i
   );
   assert.match((await late.post(path, { ...kept, expires: '' })).headers.get('location') ?? '', /done=changed$/);
   assert.equal((await service.storage.keys.find(key.id))?.expiresAt, null);
+  for (const [minute, day] of [
+    [8, 70],
+    [8, 80],
+  ]) {
+    await late.post(path, { ...kept, expires: '', perMinute: `${minute}`, perDay: `${day}` });
+    assert.deepEqual((await service.storage.keys.find(key.id))?.limits, { minute, day }, 'one limit alone');
+  }
 });
 
 test('when two operators change a key at once, the second is shown the first one’s change', async () => {
