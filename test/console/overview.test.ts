@@ -150,6 +150,15 @@ test('the overview has a timeline of what failed, recovered, was backed up and s
     'good: Stopped',
   ];
   assert.deepEqual(await timeline(operator), [...afterwards, ...first]);
+  const elsewhere = { actor: 'other', via: 'service' } as const;
+  const at = service.clock.now().unix;
+  for (const version of ['1.1.0', '1.2.0'])
+    await service.storage.audit.addEvent({ at, event: 'started', members: { version } }, elsewhere);
+  assert.deepEqual(
+    (await timeline(operator)).flatMap((told) => /(.*) <span.*<bdi>other</.exec(told)?.[1] ?? []),
+    ['good: Started, version 1.2.0; it was 1.1.0 before; it had not been stopped', 'good: Started, version 1.1.0'],
+    'each machine has its own version',
+  );
   assert.deepEqual(await service.storage.audit.list({ since: 0, limit: 9, action: 'started' }), []);
   assert.match(await operator.page('/audit?target=service&since=all'), /<code>stopping<\/code>.*version: .*1\.2\.3/s);
   const told = await operator.page('/audit?target=service&since=all');
