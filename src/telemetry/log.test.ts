@@ -41,7 +41,8 @@ test('keys of both environments are redacted, wherever they are in a line', () =
       log.error({ event: 'a', text: 'x' + key + 'y', err: new Error(key) }, key);
       write(JSON.stringify({ level: 30, time: 0, event: 'b', [key]: key }) + '\\n');
     }
-    await close();`;
+    await close();
+    process.exit();`;
   const { stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
     encoding: 'utf8',
   });

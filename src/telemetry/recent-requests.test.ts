@@ -69,6 +69,17 @@ test('of 25 refusals within a minute the first ten and the last ten are kept', (
   );
 });
 
+test('a key does not inherit the refusals of one whose requests are gone', () => {
+  const recent = new RecentRequests();
+  for (let index = 0; index < 20; index += 1) recent.record(answered(`r${index}`, 429), 'key_gone', 600);
+  for (let index = 0; index < 10_000; index += 1) recent.record(answered(`o${index}`, 429), `key_${index}`, 600);
+  for (const id of ['a', 'b']) recent.record(answered(id, 429), 'key_9999', 600);
+  assert.deepEqual(
+    recent.list({ keyId: 'key_9999', limit: 9 }).map(({ requestId }) => requestId),
+    ['b', 'a', 'o9999'],
+  );
+});
+
 test('requests are selected by status, class, route and key, newest first, and found by id', () => {
   const recent = new RecentRequests();
   const statuses = [200, 429, 404, 200, 503];
@@ -83,6 +94,7 @@ test('requests are selected by status, class, route and key, newest first, and f
   assert.deepEqual(ids({ status: '4xx' }), ['r2', 'r1']);
   assert.deepEqual(ids({ status: '2xx', keyId: 'key_1' }), ['r3']);
   assert.deepEqual(ids({ route: '/v1/pets' }), ['r3', 'r1']);
+  assert.deepEqual(ids({ keyId: 'key_0', limit: 1 }), ['r4']);
   assert.deepEqual(ids({ outcome: 'clientErrors' }), ['r2']);
   assert.deepEqual(ids({ outcome: 'served', keyId: 'key_1' }), ['r3']);
   assert.equal(recent.find('r5'), undefined);
