@@ -197,6 +197,19 @@ test('the hook is told how long the answer took', async () => {
       requestId: undefined,
     },
   ]);
+  const calls = Array.from({ length: 6 }, () => catalog.categories.get(1));
+  await settled();
+  await pass(40);
+  await sent[1]?.answer(good(limits(5)));
+  await settled();
+  await pass(30);
+  for (const request of sent.slice(2)) await request.answer(good(limits(5)));
+  await Promise.all(calls);
+  assert.deepEqual(
+    events.slice(1).map(({ durationMs }) => durationMs),
+    [40, 70, 70, 70, 70, 30],
+    'without the wait for a turn',
+  );
 });
 
 test('the backoff is at most twice what it is at least, and ten seconds at most', async (t) => {
