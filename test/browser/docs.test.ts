@@ -6,7 +6,7 @@ import { after, afterEach, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { suiteBrowser } from '../kit/chromium.ts';
 import { ABOUT_COLOURS, faults } from '../kit/console/browsing.ts';
-import { assertLegible, PHONE, tryOut, watchedPage } from '../kit/docs/looks.ts';
+import { PHONE, tryOut, watchedPage } from '../kit/docs/looks.ts';
 import { json, type TestService, testService } from '../kit/service.ts';
 
 /** The documentation, and the API called by a script of another site, in a real browser. */
@@ -194,11 +194,6 @@ test('the reference marks what is beta or deprecated, and when it ends', needsBr
   assert.deepEqual(await badges('getPet'), ['deprecated, ends 2030-12-05']);
   assert.deepEqual(await badges('listCategories'), []);
 });
-
-// The others are in docs.slow.ts: the reference alone takes as long as all that is here.
-test('the first page and one of the guide are accessible, and show everything that they hold', needsBrowser, () =>
-  assertLegible(browser(), service, ['', 'limits']),
-);
 
 test('on a phone the open menu is accessible, in the light and in the dark', needsBrowser, async () => {
   for (const colorScheme of ['light', 'dark'] as const) {

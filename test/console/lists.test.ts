@@ -258,6 +258,22 @@ test('a filter by what there is not says so, and by what no id can be finds noth
   }
 });
 
+test('an empty console says what to do next', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  const advice = {
+    '': 'Create the first key',
+    '/keys': 'Create the first key',
+    '/categories': 'Import a file',
+    '/pets': 'POST',
+    '/orders': 'POST',
+  };
+  for (const [path, text] of Object.entries(advice)) {
+    const [, empty = ''] = /class="empty"[^>]*>(.*?)<\/(?:div|section)>/s.exec(await operator.page(path)) ?? [];
+    assert.ok(empty.includes(text), path);
+  }
+});
+
 /** The names in the first column of a list. */
 function namesIn(text: string): string[] {
   return [...text.matchAll(/<th scope="row"><a href="[^"]*"><bdi>([^<]*)<\/bdi>/g)].map(([, name = '']) => name);
