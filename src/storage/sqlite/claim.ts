@@ -56,6 +56,7 @@ export function isAtRest(file: string): boolean {
   }
 }
 
-function isBusy(error: unknown): boolean {
+/** True if SQLite gave up because of a lock of another process. */
+export function isBusy(error: unknown): boolean {
   return (error as { errcode?: number }).errcode === SQLITE_BUSY;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import fs, {
   copyFileSync,
   existsSync,
@@ -15,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StatementSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { contentsOf, databasePlace, flip, leaveKilled, says } from '../../../test/kit/storage/files.ts';
 import { DatabaseNotOpened } from '../engine.ts';
@@ -157,4 +159,39 @@ test('what restores replaced is told by number, the newest first', () => {
     movedAside(file),
     [10, 9, 2].map((number) => `${file}.replaced-${number}`),
   );
+});
+
+const CREATORS = 6;
+const ROUNDS = 40;
+/** Opens one new file after the other, each when all creators have come to it, and posts the errors. */
+const CREATE_AT_ONCE = `
+const { parentPort, workerData: { ready, write, folder, creators } } = require('node:worker_threads');
+import(write).then(({ openToWrite }) => {
+  const failed = [];
+  for (let round = 0; round < ready.length; round += 1) {
+    Atomics.add(ready, round, 1);
+    Atomics.notify(ready, round);
+    for (let here; (here = Atomics.load(ready, round)) < creators; ) Atomics.wait(ready, round, here);
+    try {
+      openToWrite(folder + '/' + round + '.db', 'serve').close();
+    } catch (error) {
+      failed.push(error.message);
+    }
+  }
+  parentPort.postMessage(failed);
+});`;
+
+test('a file that several create at once is opened by each of them', async () => {
+  using folder = temporaryFolder();
+  const ready = new Int32Array(new SharedArrayBuffer(4 * ROUNDS));
+  const data = { ready, write: new URL('write.ts', import.meta.url).href, folder: folder.path };
+  const failures = await Promise.all(
+    Array.from({ length: CREATORS }, async () => {
+      const worker = new Worker(CREATE_AT_ONCE, { eval: true, workerData: { ...data, creators: CREATORS } });
+      const [failed] = await once(worker, 'message');
+      await worker.terminate();
+      return failed;
+    }),
+  );
+  assert.deepEqual(failures.flat(), []);
 });

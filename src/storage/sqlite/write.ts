@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import type { Purpose } from '../migrate.ts';
+import { isBusy } from './claim.ts';
 import { createPrivately, IN_MEMORY, isThere } from './disk.ts';
 import { DatabaseDamaged, notOpened, type Obstacle } from './failure.ts';
 import { missing, openToRead } from './read.ts';
@@ -12,6 +13,7 @@ import { inspectLog } from './wal.ts';
 const SQLITE_VERSION_MIN = '3.51.3';
 /** The time that opening waits for other processes that open or create the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
+const RETRY_MS = 5;
 
 /** Each pragma, with the value that it must read back as. */
 const PRAGMAS: readonly (readonly [name: string, value: string, readBack: string | number])[] = [
@@ -52,7 +54,7 @@ export function openChecked(file: string, timeout = OPEN_TIMEOUT_MS): DatabaseSy
   try {
     assertVersion(database);
     for (const [name, value, readBack] of PRAGMAS) {
-      database.exec(`PRAGMA ${name} = ${value}`);
+      execWhenFree(database, `PRAGMA ${name} = ${value}`, timeout);
       const found = Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
       if (found !== readBack && file !== IN_MEMORY) throw new Error(`PRAGMA ${name} is ${found}, not ${readBack}`);
     }
@@ -60,6 +62,23 @@ export function openChecked(file: string, timeout = OPEN_TIMEOUT_MS): DatabaseSy
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/**
+ * Runs a statement as soon as no other process is in its way. SQLite waits by itself, except where two processes move a
+ * new file to the log at once: each would hold what the other waits for.
+ */
+function execWhenFree(database: DatabaseSync, statement: string, waitMs: number): void {
+  const endsAt = performance.now() + waitMs;
+  for (;;) {
+    try {
+      database.exec(statement);
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= endsAt) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+    }
   }
 }
 
