@@ -46,7 +46,18 @@ const OWN_MS_MAX = 60_000;
  */
 const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   catalog: ['test/shop.test.ts', 'test/operator-api/keys.test.ts', 'test/interface.test.ts'],
-  cli: ['test/commands.test.ts', 'test/operator-api/commands.test.ts', 'test/console/command.test.ts'],
+  cli: [
+    'test/words.test.ts',
+    'test/commands.test.ts',
+    'test/operator-api/commands.test.ts',
+    'test/console/command.test.ts',
+    'test/secret-settings.test.ts',
+    'test/journeys.test.ts',
+  ],
+  'cli/conformance': ['test/conformance/command.test.ts', 'test/words.test.ts', 'test/conformance/makes.test.ts'],
+  'cli/rehearsal': ['test/rehearsal/commands.test.ts', 'test/words.test.ts', 'test/rehearsal/run.test.ts'],
+  'cli/demo': ['test/words.test.ts', 'test/journeys.test.ts'],
+  'cli/repair': ['test/commands.test.ts', 'test/faults/damaged-rows.test.ts', 'test/faults/damaged-log.test.ts'],
   'cli/doctor': ['test/doctor.test.ts', 'test/commands.test.ts'],
   deploy: ['test/deploy/fitting.test.ts', 'test/deploy/values.test.ts'],
   'deploy/kubernetes': ['test/deploy/fitting.test.ts', 'test/deploy/values.test.ts', 'test/deploy/kubernetes.test.ts'],
@@ -110,6 +121,8 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   limits: ['src/limits/local-limiter.test.ts'],
   'limits/local-limiter': ['src/limits/local-limiter-storage.test.ts', 'src/limits/local-limiter.test.ts'],
   'limits/redis': ['src/limits/redis/limiter.test.ts'],
+  'limits/redis/inspection': ['test/doctor.test.ts'],
+  'limits/redis/link': ['src/limits/redis/link.test.ts', 'test/limits/redis-faults.test.ts'],
   'limits/redis/counts': ['src/limits/redis/counts-answers.test.ts', 'src/limits/redis/counts.test.ts'],
   'limits/redis/limiter': [
     'src/limits/redis/limiter-storage.test.ts',
