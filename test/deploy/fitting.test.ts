@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
 import { ERROR_CODES } from '../../src/catalog/error.ts';
 import { SETTINGS } from '../../src/config.ts';
 import { STATUS_OF } from '../../src/http/errors.ts';
@@ -11,14 +7,10 @@ import { BODY_BYTES_MAX } from '../../src/http/transport/body.ts';
 import { URL_CHARACTERS_MAX } from '../../src/http/transport/request-head.ts';
 import { parseDuration } from '../../src/stdx/duration.ts';
 import { parseContainerfile } from '../kit/deploy/containerfile.ts';
+import { text, yaml } from '../kit/deploy/files.ts';
 import { testService } from '../kit/service.ts';
 
 /** The numbers of the files in deploy/ fit those of the service, and each other's. */
-
-const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url));
-const text = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
-// biome-ignore lint/suspicious/noExplicitAny: kubernetes.test.ts compares manifests with their schemas
-const yaml = (file: string): any => parse(text(file), { merge: true });
 
 /** The value of a directive of nginx or Caddy, the only one of its name. */
 function directive(file: string, name: string): string {

@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
 import { parseContainerfile } from '../kit/deploy/containerfile.ts';
+import { text, yaml } from '../kit/deploy/files.ts';
 
 /** The values in deploy/ that no other file fixes: their reasons stand beside them, and a change of one is meant. */
-
-const DEPLOY = fileURLToPath(new URL('../../deploy', import.meta.url));
-const text = (file: string) => readFileSync(join(DEPLOY, file), 'utf8');
-// biome-ignore lint/suspicious/noExplicitAny: compose.test.ts and kubernetes.test.ts say what the files may hold
-const yaml = (file: string): any => parse(text(file), { merge: true });
 
 /** The values of a directive of nginx or Caddy, in their order. */
 function directives(file: string, name: string): string[] {
