@@ -30,7 +30,7 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { RecentRequests } from './telemetry/recent-requests.ts';
 import { API_SIDE } from './telemetry/request-metrics.ts';
 import { NO_TRACING, startTracing, type Tracing } from './telemetry/tracing.ts';
-import { RouteCounts, UsageRecorder } from './telemetry/usage.ts';
+import { RouteCounts, UsageRecorder } from './telemetry/usage-recorder.ts';
 import { TRACING_PACKAGES, VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
@@ -121,7 +121,7 @@ export async function openService(config: Config, options: OpenOptions): Promise
   );
   const { backups } = config;
   if (backups && database.engine === 'sqlite') {
-    const { ScheduledBackups } = await import('./storage/backups.ts');
+    const { ScheduledBackups } = await import('./storage/scheduled-backups.ts');
     opened.use(new ScheduledBackups({ ...backups, databaseFile: database.file, time: machine, events }));
   }
   const open = opened.move();

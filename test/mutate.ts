@@ -104,8 +104,8 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/edge/slow.test.ts',
   ],
   'http/operations/paging': ['src/http/operations/paging.test.ts', 'test/contract/contract.test.ts'],
-  'http/gates': [
-    'src/http/gates.test.ts',
+  'http/routing': [
+    'src/http/routing.test.ts',
     'test/edge/defects.test.ts',
     'test/edge/framing.test.ts',
     'test/interface.test.ts',
@@ -121,7 +121,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   limits: ['src/limits/local-limiter.test.ts'],
   'limits/local-limiter': ['src/limits/local-limiter-storage.test.ts', 'src/limits/local-limiter.test.ts'],
   'limits/redis': ['src/limits/redis/limiter.test.ts'],
-  'limits/redis/inspection': ['test/doctor.test.ts'],
+  'limits/redis/doctor': ['test/doctor.test.ts'],
   'limits/redis/link': ['src/limits/redis/link.test.ts', 'test/limits/redis-faults.test.ts'],
   'limits/redis/counts': ['src/limits/redis/counts-answers.test.ts', 'src/limits/redis/counts.test.ts'],
   'limits/redis/limiter': [
@@ -144,7 +144,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
     'test/operator-api/contract.test.ts',
     'test/operator-api/roles.test.ts',
   ],
-  'operator/overview': ['test/console/vitals.test.ts', 'test/console/numbers.test.ts', 'test/console/overview.test.ts'],
+  'operator/overview': ['test/console/rates.test.ts', 'test/console/numbers.test.ts', 'test/console/overview.test.ts'],
   rehearsal: ['test/rehearsal/scripts.test.ts', 'test/rehearsal/timeline.test.ts'],
   'rehearsal/script': ['src/rehearsal/script/script.test.ts', 'test/rehearsal/scripts.test.ts'],
   'rehearsal/verdict': [
@@ -154,7 +154,7 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   ],
   'rehearsal/verdict/tries': ['src/rehearsal/verdict/judge.test.ts'],
   storage: ['src/storage/sqlite/engine.test.ts'],
-  'storage/inspection': ['test/doctor.test.ts', 'test/commands.test.ts'],
+  'storage/doctor': ['test/doctor.test.ts', 'test/commands.test.ts'],
   'storage/postgres': ['src/storage/postgres/engine.test.ts', 'test/faults/postgres.test.ts'],
   'storage/sql': ['src/storage/sqlite/engine.test.ts'],
   'storage/sql/categories': [

@@ -1,12 +1,12 @@
 import type { KeyStorage } from './api-key.ts';
 import type { AuditStorage } from './audit.ts';
 import type { CategoryStorage } from './category.ts';
-import type { LimitStorage } from './limit.ts';
 import type { SessionStorage } from './operator/session.ts';
 import type { TokenStorage } from './operator/token.ts';
 import type { OrderStorage } from './order.ts';
 import type { PetStorage } from './pet.ts';
 import type { UsageStorage } from './usage.ts';
+import type { LimitStorage } from './window-counts.ts';
 
 /**
  * The guarantees of every engine. One method is one atomic transaction, and when a writing method's promise is

@@ -10,7 +10,7 @@ import {
   withoutPassword,
 } from '../config.ts';
 import { systemTime } from '../stdx/time.ts';
-import { backUp, restore } from '../storage/sqlite/replace.ts';
+import { backUp, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { openDatabase } from './running.ts';

@@ -15,7 +15,7 @@ import { utc } from '../stdx/time.ts';
 import { CERTIFICATE_SECONDS_MIN, certificateEnd } from '../telemetry/events.ts';
 import type { Finding } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
-import { findIneffective } from './ineffective.ts';
+import { findIneffective } from './ineffective-settings.ts';
 import { type Invocation, problemText, settings, sources, UsageError, withSettings } from './invocation.ts';
 import type { RepairOptions } from './repair.ts';
 
@@ -78,8 +78,8 @@ async function examineSettings(readSources: () => ConfigSources): Promise<Findin
 
 /** Checks everything that a service with these settings depends on. */
 export async function examine(config: Config): Promise<Finding[]> {
-  const { inspectDatabase } = await import('../storage/inspection.ts');
-  const { inspectRedis } = await import('../limits/redis/inspection.ts');
+  const { inspectDatabase } = await import('../storage/doctor.ts');
+  const { inspectRedis } = await import('../limits/redis/doctor.ts');
   const redis = config.redis ? await inspectRedis(config.redis.url) : [];
   return [versions(), ...listeners(config), ...certificate(config.tls), ...(await inspectDatabase(config)), ...redis];
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { junitOf, type Suite, tapOf } from '../verdict/writer.ts';
+import { junitOf, type Suite, tapOf } from '../verdict/verdict-format.ts';
 import { UsageError } from './invocation.ts';
 
 /** The form in which verdicts are written; text unless another one is asked for. */

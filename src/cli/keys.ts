@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { type ApiKey, SCOPES, scopesNamed } from '../catalog/api-key.ts';
-import { refusedUntil } from '../catalog/limit.ts';
 import { type KeyJson, keysJson } from '../catalog/operator/json.ts';
 import { changeKey, issueKey, keyWithId, liftBan, revokeKey, rotateKey } from '../catalog/operator/key-changes.ts';
 import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
+import { refusedUntil } from '../catalog/window-counts.ts';
 import { utc } from '../stdx/time.ts';
 import { type Invocation, readDuration, UsageError, withSettings } from './invocation.ts';
 import { type CommandContext, commandRunner } from './running.ts';

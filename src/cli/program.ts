@@ -22,8 +22,8 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['migrate', 'backup', 'restore'], load: async () => (await import('./database.ts')).addDatabaseCommands },
   { names: ['transfer'], load: async () => (await import('./database.ts')).addTransferCommand },
   { names: ['doctor'], load: async () => (await import('./doctor.ts')).addDoctorCommand },
-  { names: ['conformance'], load: async () => (await import('./conformance/judge.ts')).addConformanceCommand },
-  { names: ['defects'], load: async () => (await import('./conformance/judge.ts')).addDefectsCommand },
+  { names: ['conformance'], load: async () => (await import('./conformance.ts')).addConformanceCommand },
+  { names: ['defects'], load: async () => (await import('./conformance.ts')).addDefectsCommand },
   { names: ['completion'], load: async () => (await import('./completion.ts')).addCompletionCommand },
   {
     names: ['config', 'openapi', 'version', 'licenses'],

@@ -1,6 +1,6 @@
 import type { DatabaseAddress } from '../config.ts';
 import { utc } from '../stdx/time.ts';
-import type { Contents } from '../storage/sqlite/inspect.ts';
+import type { Contents } from '../storage/sqlite/contents.ts';
 import { salvage } from '../storage/sqlite/repair.ts';
 import { type Invocation, UsageError } from './invocation.ts';
 import { table } from './table.ts';

@@ -16,7 +16,7 @@ import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
-import { findIneffective } from './ineffective.ts';
+import { findIneffective } from './ineffective-settings.ts';
 import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { noteOperator } from './running.ts';
 

@@ -1,4 +1,4 @@
-import { printable } from '../verdict/writer.ts';
+import { printable } from '../verdict/verdict-format.ts';
 import { type Listing, parseJson } from './list-reader.ts';
 
 /** A request as the referee sent it; the path is relative to the base address. */

@@ -1,4 +1,4 @@
-import { printable } from '../verdict/writer.ts';
+import { printable } from '../verdict/verdict-format.ts';
 import { Client } from './client.ts';
 import { type Answer, NoAnswer, type Sent, type Shown, Skipped } from './exchange.ts';
 import { FIRST_PROBES } from './probes.ts';

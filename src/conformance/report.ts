@@ -1,4 +1,4 @@
-import { countOf, type Suite } from '../verdict/writer.ts';
+import { countOf, type Suite } from '../verdict/verdict-format.ts';
 import type { Report, Rule, Verdict } from './rule.ts';
 
 const RANK = { failed: 2, passed: 1, skipped: 0 };

@@ -7,10 +7,10 @@ import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import { type Authentication, type Authenticator, insufficientScope } from './authenticate.ts';
 import { overLimit, readAnswersFirst } from './errors.ts';
-import { type Call, conclude, createApi } from './gates.ts';
 import type { Catalog, Described, Operation } from './operations/operation.ts';
 import { readId } from './operations/query.ts';
 import { type PageHandler, respondPage } from './pages.ts';
+import { type Call, conclude, createApi } from './routing.ts';
 import type { Answer, Context, Exchange, Serve } from './transport/exchange.ts';
 
 const ANY_ORIGIN = '*';

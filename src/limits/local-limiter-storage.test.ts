@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test';
 import { manualClock, untilEqual } from '../../test/kit/clock.ts';
 import { recordedEvents } from '../../test/kit/service.ts';
 import { newApiKey } from '../catalog/api-key.ts';
-import type { WindowCounts } from '../catalog/limit.ts';
 import type { Storage } from '../catalog/storage.ts';
+import type { WindowCounts } from '../catalog/window-counts.ts';
 import { LocalLimiter } from './local-limiter.ts';
 
 /** What LocalLimiter reads and writes, and when, on a storage that the test plays. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ApiKey } from '../catalog/api-key.ts';
-import { capped, type WindowCounts } from '../catalog/limit.ts';
 import type { Storage } from '../catalog/storage.ts';
+import { capped, type WindowCounts } from '../catalog/window-counts.ts';
 import { BoundedMap } from '../stdx/bounded-map.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';

@@ -1,5 +1,5 @@
-import type { Counts } from '../catalog/limit.ts';
 import type { Limits } from '../catalog/plan.ts';
+import type { Counts } from '../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { Moment } from '../stdx/time.ts';
 

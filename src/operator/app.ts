@@ -2,17 +2,17 @@ import { isIP } from 'node:net';
 import { quote } from '../catalog/validate.ts';
 import { leadToDocs, SITE_ASSETS, sitePage } from '../http/docs/site.ts';
 import { refusal } from '../http/errors.ts';
-import { conclude } from '../http/gates.ts';
 import { html } from '../http/html.ts';
 import { type PageHandler, respondPage } from '../http/pages.ts';
+import { conclude } from '../http/routing.ts';
 import type { Answer, Exchange, Serve } from '../http/transport/exchange.ts';
 import type { createOperatorApi } from './api/app.ts';
 import { API_BASE } from './api/operation.ts';
 import type { createConsole } from './console.ts';
 import type { ConsoleOptions } from './frame/context.ts';
-import { Vitals } from './overview/vitals.ts';
+import { Rates } from './overview/rates.ts';
 
-export interface OperatorOptions extends Omit<ConsoleOptions, 'vitals'> {
+export interface OperatorOptions extends Omit<ConsoleOptions, 'rates'> {
   /** Host names that the listener accepts, besides IP addresses and localhost. */
   readonly hosts: readonly string[];
   /** The address of this listener, known once it listens. */
@@ -27,8 +27,8 @@ export interface OperatorApp extends Disposable {
 /** Creates the request handler of the operator listener: API, console, metrics and health. */
 export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptions): OperatorApp {
   const { health, metrics } = rest;
-  const vitals = new Vitals(metrics, rest.time.machine);
-  const options = { ...rest, vitals };
+  const rates = new Rates(metrics, rest.time.machine);
+  const options = { ...rest, rates };
   // Loaded on their first requests: on most instances console and API are never used.
   let loading: Promise<ReturnType<typeof createConsole>> | undefined;
   const respondConsole = async (exchange: Exchange) => {
@@ -49,7 +49,7 @@ export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptio
         if (isConsolePath(exchange.path)) return refused ? misdirectedPage(refused) : respondConsole(exchange);
         return refused ?? (isApiPath(exchange.path) ? respondApi(exchange) : respondPage(exchange, pages));
       }),
-    [Symbol.dispose]: () => vitals[Symbol.dispose](),
+    [Symbol.dispose]: () => rates[Symbol.dispose](),
   };
 }
 

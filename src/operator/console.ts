@@ -73,7 +73,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
       // Sessions are in the database too.
       if (exchange.path !== '/console' || !(error instanceof CatalogError) || error.code !== 'unavailable')
         return failurePage(error, barePage);
-      return concluded(barePage(overviewWithoutDatabase(options.vitals, error)), errorAnswer(error));
+      return concluded(barePage(overviewWithoutDatabase(options.rates, error)), errorAnswer(error));
     }
   };
 

@@ -3,15 +3,15 @@ import type { Serve } from '../http/transport/exchange.ts';
 import type { Additions } from '../operator/frame/context.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
-import { withDate, withGrease } from './answers.ts';
 import { clockOperations } from './clock-api.ts';
 import { clockRoutes } from './clock-page.ts';
 import { markRehearsed, takeTurn } from './clock-turns.ts';
 import { type Defect, withDefects } from './defects/fault.ts';
+import { withDate, withGrease } from './intercepted-answers.ts';
 import { withScripts } from './script/scripted-app.ts';
 import { ScriptedKeys } from './script/scripted-key.ts';
 import type { TurnedTime } from './turned-time.ts';
-import { rehearsalRoutes } from './verdict/pages.ts';
+import { rehearsalRoutes } from './verdict/rehearsal-pages.ts';
 
 /** The parts of a service in rehearsal. `src/service.ts` puts them in the place of the usual ones. */
 export interface Rehearsal {

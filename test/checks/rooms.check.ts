@@ -142,8 +142,8 @@ test('the client imports nothing but itself', () => {
 
 test('the arithmetic of the limits knows counts, the plan, moments and durations, and nothing else', () => {
   assert.deepEqual(importsOf('src/limits/window.ts').sort(), [
-    'src:catalog/limit.ts',
     'src:catalog/plan.ts',
+    'src:catalog/window-counts.ts',
     'src:stdx/duration.ts',
     'src:stdx/time.ts',
   ]);

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ScheduledBackups } from '../../src/storage/backups.ts';
 import { openStorage } from '../../src/storage/open.ts';
+import { ScheduledBackups } from '../../src/storage/scheduled-backups.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { OPERATOR } from '../kit/operator.ts';
 import { run, serveProcess } from '../kit/process.ts';

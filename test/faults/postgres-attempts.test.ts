@@ -4,7 +4,7 @@ import { newApiKey, secretRecord } from '../../src/catalog/api-key.ts';
 import { Bans } from '../../src/limits/bans.ts';
 import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { UsageRecorder } from '../../src/telemetry/usage.ts';
+import { UsageRecorder } from '../../src/telemetry/usage-recorder.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { openCommitProxy } from '../kit/faults/commit-proxy.ts';
 import { OPERATOR } from '../kit/operator.ts';

@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseNotOpened } from '../../src/storage/engine.ts';
+import { backUp, restore } from '../../src/storage/sqlite/backup.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { DatabaseDamaged } from '../../src/storage/sqlite/failure.ts';
-import { backUp, restore } from '../../src/storage/sqlite/replace.ts';
 import { noStopping, stopper } from '../kit/faults/stop-at.ts';
 import { temporaryFolder } from '../kit/service.ts';
 import { add, databasePlace, leaveKilled, namesIn, overwrite } from '../kit/storage/files.ts';
@@ -25,7 +25,7 @@ const STATES = {
 } as const;
 
 const text = (from: string, file: string) => `
-  const { restore } = await import('${new URL('../../src/storage/sqlite/replace.ts', import.meta.url)}');
+  const { restore } = await import('${new URL('../../src/storage/sqlite/backup.ts', import.meta.url)}');
   await restore('${from}', '${file}', ${NOW});
 `;
 

@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { readRehearsal, saveProgress } from '../../src/rehearsal/verdict/stored-notes.ts';
+import { readRehearsal, saveProgress } from '../../src/rehearsal/verdict/stored-rehearsals.ts';
 import { insertInto, one } from '../../src/storage/sql/statement.ts';
 import type { Tables } from '../../src/storage/sql/tables.ts';
 import { apiClient } from '../kit/operator.ts';

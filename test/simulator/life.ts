@@ -14,7 +14,7 @@ import { LocalLimiter } from '../../src/limits/local-limiter.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
 import { SqlStorage } from '../../src/storage/sql/storage.ts';
 import type { Events } from '../../src/telemetry/events.ts';
-import { UsageRecorder } from '../../src/telemetry/usage.ts';
+import { UsageRecorder } from '../../src/telemetry/usage-recorder.ts';
 import { isDefect, recordedEvents } from '../kit/service.ts';
 import type { SimulatedDatabase } from './database.ts';
 import type { Connection, SimulatedRedis } from './redis.ts';

@@ -1,4 +1,4 @@
-import { type Counts, merged } from '../../src/catalog/limit.ts';
+import { type Counts, merged } from '../../src/catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../src/stdx/duration.ts';
 
 /** The value of a key in Redis: `minuteEnds minuteUsed day dayUsed`, and what an earlier release wrote behind it. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { parseScript } from '../../rehearsal/script/script.ts';
 import { EXIT_CODES, outcomeOf, reportOf, reportText, suiteOf } from '../../rehearsal/verdict/report.ts';
-import { insertScript, readRehearsal } from '../../rehearsal/verdict/stored-notes.ts';
+import { insertScript, readRehearsal } from '../../rehearsal/verdict/stored-rehearsals.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
 import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, settings, UsageError, withSettings } from '../invocation.ts';

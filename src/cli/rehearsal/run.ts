@@ -13,7 +13,7 @@ import {
   runText,
   suiteOf,
 } from '../../rehearsal/verdict/report.ts';
-import { COLOURED, PLAIN } from '../../verdict/writer.ts';
+import { COLOURED, PLAIN } from '../../verdict/verdict-format.ts';
 import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, readDuration, UsageError } from '../invocation.ts';
 import { CommandNotStarted, runToEnd } from './command.ts';

@@ -1,7 +1,7 @@
 import { type IssuedKey, issueKey } from '../../catalog/operator/key-changes.ts';
 import { readConfig } from '../../config.ts';
 import type { Rehearsed } from '../../rehearsal/verdict/note.ts';
-import { insertScript, readRehearsal } from '../../rehearsal/verdict/stored-notes.ts';
+import { insertScript, readRehearsal } from '../../rehearsal/verdict/stored-rehearsals.ts';
 import { openService } from '../../service.ts';
 import { claimEphemeral } from '../../storage/sqlite/ephemeral.ts';
 import { openLog } from '../../telemetry/log.ts';

@@ -1,5 +1,5 @@
-import type { Counts } from '../../catalog/limit.ts';
 import type { Limits } from '../../catalog/plan.ts';
+import type { Counts } from '../../catalog/window-counts.ts';
 import type { Moment, Time } from '../../stdx/time.ts';
 import { charge, UNUSED, type WindowState } from '../window.ts';
 import { RedisLink, type RedisLinkOptions } from './link.ts';

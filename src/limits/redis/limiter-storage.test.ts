@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bench, charge, countsOf, DAY, LIMITS, NOON } from '../../../test/kit/limits/played-redis.ts';
-import type { WindowCounts } from '../../catalog/limit.ts';
+import type { WindowCounts } from '../../catalog/window-counts.ts';
 
 /** What RedisLimiter keeps, and what it reads and writes when, on a storage and a Redis that the test plays. */
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
+import { within } from '../../stdx/deadline.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
-import { within } from '../../stdx/within.ts';
 import { LimiterNotOpened } from '../limiter.ts';
 import { COUNT } from './scripts.ts';
 import { CLUSTER_REFUSED, isCluster, readInfo } from './server-info.ts';

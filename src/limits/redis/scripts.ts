@@ -20,9 +20,9 @@ const EXPIRY_SECONDS = 2 * DAY_SECONDS;
  *
  * The first two arguments replace the server's time by `unix` and `steady` seconds, for tests. Each key has five more:
  * its limits for a minute and a day; how many requests to count, `0` to read; and what is remembered elsewhere, or an
- * empty string, to be merged into the value first, by the rule of `merged` in `limit.ts`. The last, `1`, says that this
- * is complete and may begin a value; otherwise nil is returned for a key that has none. An unreadable value counts as
- * missing: an error would look like an outage to other keys.
+ * empty string, to be merged into the value first, by the rule of `merged`. The last, `1`, says that this is complete
+ * and may begin a value; otherwise nil is returned for a key that has none. An unreadable value counts as missing: an
+ * error would look like an outage to other keys.
  *
  * If the server's clock was set back, a minute too far in the future is capped before it is merged, so that no client
  * is locked out for longer than a window lasts; so is a remembered day.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
-import type { WindowCounts } from '../../catalog/limit.ts';
+import type { WindowCounts } from '../../catalog/window-counts.ts';
 import { systemTime, type Time } from '../../stdx/time.ts';
 import { StoredCounts } from './stored-counts.ts';
 

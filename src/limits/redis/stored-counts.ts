@@ -1,7 +1,7 @@
 import { CatalogError } from '../../catalog/error.ts';
-import type { LimitStorage, WindowCounts } from '../../catalog/limit.ts';
+import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
+import { within } from '../../stdx/deadline.ts';
 import type { Time } from '../../stdx/time.ts';
-import { within } from '../../stdx/within.ts';
 
 /** A read that takes longer has failed for its caller; its query may go on. */
 const READ_MS = 2_000;

@@ -16,7 +16,7 @@ import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 import type { ApiOperation } from '../api/operation.ts';
 import type { Imports } from '../catalog/import-job.ts';
 import type { Range } from '../charts/range.ts';
-import type { Vitals } from '../overview/vitals.ts';
+import type { Rates } from '../overview/rates.ts';
 import type { UnstoredSessions } from '../session/unstored.ts';
 import type { SentFile } from './multipart.ts';
 
@@ -44,7 +44,7 @@ export interface ConsoleOptions {
   readonly limiter: Limiter;
   readonly health: Health;
   readonly events: Events;
-  readonly vitals: Vitals;
+  readonly rates: Rates;
   readonly recent: RecentRequests;
   /** Stores the usage that this instance has counted. */
   flushUsage(): Promise<void>;

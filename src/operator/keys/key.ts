@@ -1,8 +1,8 @@
 import type { ApiKey, Grace } from '../../catalog/api-key.ts';
 import type { AuditEntry } from '../../catalog/audit.ts';
 import { type Ban, banAt } from '../../catalog/ban.ts';
-import { type Counts, refusedUntil } from '../../catalog/limit.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
+import { type Counts, refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';

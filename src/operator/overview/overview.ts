@@ -12,7 +12,7 @@ import { page, type View } from '../frame/layout.ts';
 import { mostSection } from '../usage/most.ts';
 import { keyLink, keyNames, routesSection, sortIn, sortLinks } from '../usage/sums.ts';
 import { healthSection } from './health.ts';
-import type { Vitals } from './vitals.ts';
+import type { Rates } from './rates.ts';
 
 const BANS_MAX = 10;
 
@@ -26,7 +26,7 @@ export const overviewRoutes: readonly ConsoleRoute[] = [
       const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console?range=${range.name}">Reload</a></p></div>
 ${degraded(context)}
 ${await healthSection(context)}
-${tiles(context.vitals)}
+${tiles(context.rates)}
 ${await stored(context, range)}
 ${await timelineSection(context)}`;
       return page(context, { section: '', title: 'Overview', content });
@@ -35,11 +35,11 @@ ${await timelineSection(context)}`;
 ];
 
 /** The part that is told without the database, which knows sessions as well: no more than the metrics tell everyone. */
-export function overviewWithoutDatabase(vitals: Vitals, failure: CatalogError): View {
+export function overviewWithoutDatabase(rates: Rates, failure: CatalogError): View {
   const content = html`<h1>Overview</h1>
 ${unreadable(failure)}
 <p>Who is signed in is not known either, so only this is shown. <a href="/console">Reload</a></p>
-${tiles(vitals)}`;
+${tiles(rates)}`;
   return { title: 'Overview', content };
 }
 
@@ -75,8 +75,8 @@ function degraded({ limiter }: ConsoleContext): Html {
   return html`<div id="degraded" data-live>${warning}</div>`;
 }
 
-function tiles(vitals: Vitals): Html {
-  const { served, clientErrors, refused, serverErrors, p50, p99 } = vitals.signs();
+function tiles(rates: Rates): Html {
+  const { served, clientErrors, refused, serverErrors, p50, p99 } = rates.recent();
   const tile = (label: string, value: Html | string, tone = '') =>
     html`<div class="tile${tone && ` ${tone}`}"><dt>${label}</dt><dd>${value}</dd></div>`;
   /** Leads to the keys and routes that have the most of it. */

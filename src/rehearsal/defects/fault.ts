@@ -6,7 +6,7 @@ import type { Operation } from '../../http/operations/operation.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import type { Time } from '../../stdx/time.ts';
-import { interceptAnswers } from '../answers.ts';
+import { interceptAnswers } from '../intercepted-answers.ts';
 
 /** The faults of a defect, one for each place that can have one. */
 export interface Fault {

@@ -6,7 +6,7 @@ import type { Exchange, Serve } from '../../http/transport/exchange.ts';
 import type { Decision } from '../../limits/limiter.ts';
 import { later } from '../../limits/window.ts';
 import type { Time } from '../../stdx/time.ts';
-import { interceptAnswers } from '../answers.ts';
+import { interceptAnswers } from '../intercepted-answers.ts';
 import type { TurnedTime } from '../turned-time.ts';
 import type { Held } from './progress.ts';
 import { machineMs } from './script-time.ts';

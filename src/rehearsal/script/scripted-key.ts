@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../stdx/bounded-map.ts';
 import type { Transactions } from '../../storage/sql/transactions.ts';
 import type { Note } from '../verdict/note.ts';
-import { readProgress, type SavedProgress, saveProgress } from '../verdict/stored-notes.ts';
+import { readProgress, type SavedProgress, saveProgress } from '../verdict/stored-rehearsals.ts';
 import { Progress } from './progress.ts';
 
 /** Keys without a script in memory. */

@@ -8,8 +8,8 @@ import type { CurrentStep, Progress } from '../script/progress.ts';
 import { type StepName, stepText } from '../script/script.ts';
 import { dateIn, machineMs, secondMs, secondsOf, turnedMs } from '../script/script-time.ts';
 import { DIGEST_CHARACTERS, digest, type Note } from '../verdict/note.ts';
-import { type MadeUp, NO_ANSWER, refusalOf, UNKNOWN } from './answers.ts';
 import { endToEnd, type Fields, fieldOf, fieldsOf, forOtherBody, isJson, moved, without } from './headers.ts';
+import { type MadeUp, NO_ANSWER, refusalOf, UNKNOWN } from './made-up-answers.ts';
 import type { Upstream } from './upstream.ts';
 
 const ROUTE_CHARACTERS_MAX = 100;

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { systemTime } from '../../stdx/time.ts';
 import { Progress } from '../script/progress.ts';
 import type { Note, Rehearsed } from '../verdict/note.ts';
-import { NO_UPGRADE } from './answers.ts';
 import { Exchange, type ExchangeContext } from './exchange.ts';
+import { NO_UPGRADE } from './made-up-answers.ts';
 import { type Upstream, type UpstreamOptions, upstreamAt } from './upstream.ts';
 
 const LOOPBACK = '127.0.0.1';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PLAIN } from '../../verdict/writer.ts';
+import { PLAIN } from '../../verdict/verdict-format.ts';
 import type { Note, Rehearsed } from './note.ts';
 import { type Allowed, EXIT_CODES, outcomeOf, reportOf, reportText, runText, suiteOf } from './report.ts';
 

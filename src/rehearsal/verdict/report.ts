@@ -1,4 +1,4 @@
-import { type Style, type Suite, textOf, type Verdict } from '../../verdict/writer.ts';
+import { type Style, type Suite, textOf, type Verdict } from '../../verdict/verdict-format.ts';
 import { parseScript } from '../script/script.ts';
 import { type Judged, judge, RULES, type RuleName } from './judge.ts';
 import type { CommandEnd, Rehearsed } from './note.ts';

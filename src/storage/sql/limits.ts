@@ -1,5 +1,5 @@
 import sql, { join, type Sql } from 'sql-template-tag';
-import type { LimitStorage, WindowCounts } from '../../catalog/limit.ts';
+import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { coalesceLookups } from './lookups.ts';
 import { RowsInsert } from './statement.ts';

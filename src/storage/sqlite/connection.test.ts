@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { CommitLost, LogNotSynced, SqliteConnection, WritesSuspended } from './connection.ts';
-import { openToWrite } from './write.ts';
+import { openToWrite } from './open-to-write.ts';
 
 /** SQLITE_IOERR_FSYNC and SQLITE_IOERR_WRITE (sqlite.org/rescode.html). */
 const [FSYNC, WRITE] = [1_034, 778];

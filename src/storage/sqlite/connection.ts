@@ -1,8 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { IN_MEMORY } from './disk.ts';
+import { openChecked } from './open-to-write.ts';
 import { inspectLog } from './wal.ts';
-import { openChecked } from './write.ts';
 
 const STATEMENTS_MAX = 100;
 const REOPEN_INTERVAL_MS = 1_000;

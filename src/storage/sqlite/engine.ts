@@ -5,8 +5,8 @@ import { checkpointInThread, syncLargeLog } from './checkpoint.ts';
 import { CommitLost, LogNotSynced, SqliteConnection, WritesSuspended } from './connection.ts';
 import { hasLog, IN_MEMORY, sizeOf } from './disk.ts';
 import { notOpened } from './failure.ts';
-import { openToRead, type Reader } from './read.ts';
-import { openChecked, openToWrite } from './write.ts';
+import { openToRead, type Reader } from './open-to-read.ts';
+import { openChecked, openToWrite } from './open-to-write.ts';
 
 /** SQLite's own default. */
 const AUTOCHECKPOINT_PAGES = 1_000;

@@ -27,7 +27,7 @@ import { MIGRATION_NAMES } from '../migrate.ts';
 import { openStorage } from '../open.ts';
 import { claimFile } from './claim.ts';
 import { salvage } from './repair.ts';
-import { readSoundRows } from './rescue.ts';
+import { readSoundRows } from './sound-rows.ts';
 
 const OPTIONS = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
 const MADE_AT = new Date('2030-01-02T03:04:05Z');

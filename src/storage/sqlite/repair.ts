@@ -13,9 +13,9 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { claimFile, isAtRest } from './claim.ts';
+import { type Contents, contentsOf } from './contents.ts';
 import { copyPrivately, createPrivately, hasLog, putInPlace } from './disk.ts';
-import { type Contents, contentsOf } from './inspect.ts';
-import { readSoundRows } from './rescue.ts';
+import { readSoundRows } from './sound-rows.ts';
 import { inspectLog } from './wal.ts';
 
 /** The remains of a database, and of a backup to compare it with. */

@@ -1,6 +1,6 @@
 import { type ApiKey, newApiKey } from '../../../src/catalog/api-key.ts';
-import type { WindowCounts } from '../../../src/catalog/limit.ts';
 import type { Storage } from '../../../src/catalog/storage.ts';
+import type { WindowCounts } from '../../../src/catalog/window-counts.ts';
 import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 import type { RedisClient } from '../../../src/limits/redis/link.ts';
 import { Dice } from '../../simulator/dice.ts';

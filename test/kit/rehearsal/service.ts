@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { NewApiKey } from '../../../src/catalog/api-key.ts';
 import type { RehearsalOptions } from '../../../src/rehearsal/rehearsal.ts';
 import { type Report, reportOf } from '../../../src/rehearsal/verdict/report.ts';
-import { insertScript, readRehearsal } from '../../../src/rehearsal/verdict/stored-notes.ts';
+import { insertScript, readRehearsal } from '../../../src/rehearsal/verdict/stored-rehearsals.ts';
 import { type VirtualTime, virtualTime } from '../client/virtual-time.ts';
 import { type ManualClock, manualClock } from '../clock.ts';
 import { type TestService, testService } from '../service.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../../../src/storage/engine.ts';
 import { openStorage } from '../../../src/storage/open.ts';
-import { openToRead } from '../../../src/storage/sqlite/read.ts';
+import { openToRead } from '../../../src/storage/sqlite/open-to-read.ts';
 import { manualClock } from '../clock.ts';
 import { temporaryFolder } from '../service.ts';
 import { insert, issue } from './bench.ts';

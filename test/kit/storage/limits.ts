@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type Counts, capped, merged } from '../../../src/catalog/limit.ts';
+import { type Counts, capped, merged } from '../../../src/catalog/window-counts.ts';
 import { type Check, issueMany, NOW } from './bench.ts';
 
 const TODAY = Math.floor(NOW / 86_400);

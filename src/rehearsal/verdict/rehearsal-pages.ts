@@ -10,7 +10,7 @@ import type { Transactions } from '../../storage/sql/transactions.ts';
 import { parseScript, STEP_SECONDS_MAX } from '../script/script.ts';
 import { reachedText } from './report.ts';
 import { reportRoutes } from './report-page.ts';
-import { insertScript, listRehearsed, type RehearsedKey, readRehearsal } from './stored-notes.ts';
+import { insertScript, listRehearsed, type RehearsedKey, readRehearsal } from './stored-rehearsals.ts';
 import { rehearsalView } from './timeline.ts';
 
 const SHOWN_MAX = 100;

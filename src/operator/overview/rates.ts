@@ -15,14 +15,14 @@ interface Sample {
   readonly durations: readonly number[];
 }
 
-/** The vital signs of this instance. Rates are per second; percentiles are in seconds, undefined without requests. */
-export interface VitalSigns extends UsageCounts {
+/** Recent counts of this instance are per second; percentiles are in seconds, undefined without requests. */
+export interface RecentRates extends UsageCounts {
   readonly p50: number | undefined;
   readonly p99: number | undefined;
 }
 
 /** Samples the metrics every few seconds to derive rates. Adds no cost to requests. */
-export class Vitals implements Disposable {
+export class Rates implements Disposable {
   readonly #requests: Metrics['requests'];
   readonly #time: Time;
   readonly #timer: Timer;
@@ -39,8 +39,8 @@ export class Vitals implements Disposable {
     this.#samples = [...this.#samples, this.#read()].slice(-SAMPLES_MAX);
   }
 
-  /** Events of late. */
-  signs(): VitalSigns {
+  /** The rates and durations of late. */
+  recent(): RecentRates {
     const now = this.#read();
     const before = (ms: number) =>
       this.#samples.findLast(({ atMs }) => atMs <= now.atMs - ms) ?? this.#samples[0] ?? now;

@@ -22,7 +22,7 @@ import { contentsOf, databasePlace, flip, leaveKilled, says } from '../../../tes
 import { DatabaseNotOpened } from '../engine.ts';
 import { createPrivately } from './disk.ts';
 import { DatabaseDamaged, notOpened } from './failure.ts';
-import { movedAside, openToWrite } from './write.ts';
+import { movedAside, openToWrite } from './open-to-write.ts';
 
 test('a file with several names is not written to, and one that is missing is made only on purpose', async () => {
   using place = await databasePlace();
@@ -184,7 +184,7 @@ import(write).then(({ openToWrite }) => {
 test('a file that several create at once is opened by each of them', async () => {
   using folder = temporaryFolder();
   const ready = new Int32Array(new SharedArrayBuffer(4 * ROUNDS));
-  const data = { ready, write: new URL('write.ts', import.meta.url).href, folder: folder.path };
+  const data = { ready, write: new URL('open-to-write.ts', import.meta.url).href, folder: folder.path };
   const failures = await Promise.all(
     Array.from({ length: CREATORS }, async () => {
       const worker = new Worker(CREATE_AT_ONCE, { eval: true, workerData: { ...data, creators: CREATORS } });

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { PLANS } from '../../catalog/plan.ts';
-import { type Judgement, judge, NoServer, type RefereeOptions, selected } from '../../conformance/referee.ts';
-import { listOf, suiteOf, worstOf } from '../../conformance/report.ts';
-import { LEVELS, type Level, type Report } from '../../conformance/rule.ts';
-import { RULES } from '../../conformance/rules.ts';
-import type { Pace } from '../../conformance/trial.ts';
-import { DEFECTS } from '../../rehearsal/defects/defects.ts';
-import { COLOURED, PLAIN, textOf } from '../../verdict/writer.ts';
-import { checkFormat, type Format, withFormats, written } from '../format.ts';
-import { type Invocation, UsageError } from '../invocation.ts';
-import { table } from '../table.ts';
+import { PLANS } from '../catalog/plan.ts';
+import { type Judgement, judge, NoServer, type RefereeOptions, selected } from '../conformance/referee.ts';
+import { listOf, suiteOf, worstOf } from '../conformance/report.ts';
+import { LEVELS, type Level, type Report } from '../conformance/rule.ts';
+import { RULES } from '../conformance/rules.ts';
+import type { Pace } from '../conformance/trial.ts';
+import { DEFECTS } from '../rehearsal/defects/defects.ts';
+import { COLOURED, PLAIN, textOf } from '../verdict/verdict-format.ts';
+import { checkFormat, type Format, withFormats, written } from './format.ts';
+import { type Invocation, UsageError } from './invocation.ts';
+import { table } from './table.ts';
 
 const CONCURRENCY_MAX = 200;
 const REPEAT_MAX = 100;

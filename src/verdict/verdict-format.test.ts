@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COLOURED, junitOf, printable, type Suite, tapOf, textOf } from './writer.ts';
+import { COLOURED, junitOf, printable, type Suite, tapOf, textOf } from './verdict-format.ts';
 
 const SUITE: Suite = {
   name: 'http://a/v1',

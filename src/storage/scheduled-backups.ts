@@ -7,8 +7,8 @@ import { DAY_SECONDS } from '../stdx/duration.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Time } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
+import { becameEmpty, type Contents } from './sqlite/contents.ts';
 import { PRIVATE_FILE_MODE } from './sqlite/disk.ts';
-import { becameEmpty, type Contents } from './sqlite/inspect.ts';
 
 const LOOK_INTERVAL_MS = 1_000;
 /** After a failure the next attempt waits this long at most. */

@@ -6,7 +6,7 @@ import type { Purpose } from '../migrate.ts';
 import { isBusy } from './claim.ts';
 import { createPrivately, IN_MEMORY, isThere } from './disk.ts';
 import { DatabaseDamaged, notOpened, type Obstacle } from './failure.ts';
-import { missing, openToRead } from './read.ts';
+import { missing, openToRead } from './open-to-read.ts';
 import { inspectLog } from './wal.ts';
 
 /** Earlier releases can corrupt a WAL under two writers (sqlite.org/wal.html, "WAL-reset bug"). */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { databasePlace } from '../../../test/kit/storage/files.ts';
-import { findDamagedRows } from './inspect.ts';
+import { findDamagedRows } from './contents.ts';
 
 test('each damaged row is named, also one with a number beyond those of JavaScript', async () => {
   using place = await databasePlace();

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { DatabaseNotOpened } from '../engine.ts';
 import { CHECKED_TABLES, isIntact, nameOf } from '../sql/checksum.ts';
 import { DatabaseDamaged } from './failure.ts';
-import { openToRead, openUnchanged } from './read.ts';
+import { openToRead, openUnchanged } from './open-to-read.ts';
 
 /** SQLite's result code for a table that is not there (sqlite.org/rescode.html). */
 const SQLITE_ERROR = 1;

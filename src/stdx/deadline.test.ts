@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { within } from './deadline.ts';
 import { MACHINE as time } from './time.ts';
-import { within } from './within.ts';
 
 const lateness = () => new Error('late');
 

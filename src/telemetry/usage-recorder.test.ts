@@ -5,7 +5,7 @@ import { manualClock } from '../../test/kit/clock.ts';
 import type { KeyRouteUsage, RouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
 import { createMetrics } from './metrics.ts';
 import { API_SIDE, type Side } from './request-metrics.ts';
-import { RouteCounts, UsageRecorder } from './usage.ts';
+import { RouteCounts, UsageRecorder } from './usage-recorder.ts';
 
 /** A recorder on a storage that notes what it is given, with copies of each attempt unless there are too many. */
 function bench({ copies = true, takeRoutes = (): RouteUsage[] => [] } = {}) {

@@ -4,17 +4,17 @@ import pg from 'pg';
 import { type Config, withoutPassword } from '../config.ts';
 import { utc } from '../stdx/time.ts';
 import { BACKUP_INTERVALS_MAX, compareClocks, type Finding } from '../telemetry/finding.ts';
-import { lastRestored, newestBackup } from './backups.ts';
 import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
 import { NUMBERS } from './postgres/connection.ts';
+import { lastRestored, newestBackup } from './scheduled-backups.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
+import { appliedIn, findDamagedRows } from './sqlite/contents.ts';
 import { sizeOf } from './sqlite/disk.ts';
 import { DatabaseDamaged, findObstacle, findOtherOwner, findReadOnlyMount, notOpened } from './sqlite/failure.ts';
-import { appliedIn, findDamagedRows } from './sqlite/inspect.ts';
-import { openToRead } from './sqlite/read.ts';
-import { assertNothingLeft, findOtherNames } from './sqlite/write.ts';
+import { openToRead } from './sqlite/open-to-read.ts';
+import { assertNothingLeft, findOtherNames } from './sqlite/open-to-write.ts';
 
 const DATABASE = 'database';
 /** Below this the log of the database may find no room, and creates are refused. */

@@ -18,7 +18,7 @@ import { temporaryFolder } from '../../../test/kit/service.ts';
 import { contentsOf, databasePlace, leaveKilled, overwrite, says } from '../../../test/kit/storage/files.ts';
 import { claimFile } from './claim.ts';
 import { DatabaseDamaged } from './failure.ts';
-import { findDamage, openToRead } from './read.ts';
+import { findDamage, openToRead } from './open-to-read.ts';
 
 /** The name of the category, as reading finds it. */
 function readName(file: string): unknown {
@@ -172,7 +172,7 @@ test('what only keeps a file from being opened is said as that, with what to do'
   chmodSync(place.folder, 0o755);
   const refusals = (path: string) => {
     const script = `
-      import { openToRead } from '${new URL('./read.ts', import.meta.url)}';
+      import { openToRead } from '${new URL('./open-to-read.ts', import.meta.url)}';
       process.setuid(65534);
       try { openToRead(${JSON.stringify(killed)}); } catch (error) { process.stdout.write(error.message); }`;
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {

@@ -5,11 +5,11 @@ import { realPath } from '../../stdx/real-path.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 import { releaseNeeded } from '../migrate.ts';
 import { claimFile } from './claim.ts';
+import { appliedIn, findDamagedRows } from './contents.ts';
 import { copyPrivately, createPrivately, hasLog, isThere, PRIVATE_FILE_MODE, putInPlace, syncToDisk } from './disk.ts';
 import { DatabaseDamaged, failureOf } from './failure.ts';
-import { appliedIn, findDamagedRows } from './inspect.ts';
-import { findDamage, openToRead } from './read.ts';
-import { movedAside, openChecked, restoringFile } from './write.ts';
+import { findDamage, openToRead } from './open-to-read.ts';
+import { movedAside, openChecked, restoringFile } from './open-to-write.ts';
 
 /** The time that a restore waits for commands that read the database. */
 const COMMANDS_WAIT_MS = 1_000;

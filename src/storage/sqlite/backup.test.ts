@@ -26,9 +26,9 @@ import {
   overwrite,
   says,
 } from '../../../test/kit/storage/files.ts';
+import { backUp, restore } from './backup.ts';
 import { claimFile } from './claim.ts';
 import { openSqlite } from './engine.ts';
-import { backUp, restore } from './replace.ts';
 
 const NOW = 1_800_000_000;
 

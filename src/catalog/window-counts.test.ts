@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { NOW } from '../../test/kit/storage/bench.ts';
 import { anyCounts } from '../../test/kit/storage/limits.ts';
-import { capped, merged, refusedUntil } from './limit.ts';
+import { capped, merged, refusedUntil } from './window-counts.ts';
 
 test('merging counts is commutative, associative and idempotent', () => {
   fc.assert(
