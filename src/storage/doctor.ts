@@ -166,7 +166,7 @@ function filePermissions(file: string): Finding {
 function keptBackups({ folder, everySeconds }: NonNullable<Config['backups']>): Finding {
   const check = 'backups';
   const now = Date.now() / 1_000;
-  const [newest, restored] = [newestBackup(folder, now), lastRestored(folder)];
+  const [newest, restored] = [newestBackup(folder, now), lastRestored(folder, now)];
   const made = newest ? `${newest.file} was made and checked at ${utc(newest.at)}` : `${folder} holds no backup`;
   const finding = `${made}; ${restored ? `${restored.backup} was restored and compared at ${utc(restored.at)}` : 'none was restored on trial yet'}`;
   if (newest && now - newest.at <= BACKUP_INTERVALS_MAX * everySeconds) return { check, status: 'ok', finding };

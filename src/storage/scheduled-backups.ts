@@ -64,8 +64,8 @@ interface Newest {
  * ones are deleted after it. Once a day the newest is restored into a folder of its own, checked and compared. What
  * fails is reported, and tried again.
  *
- * A clock that was ahead leaves names in the future: such files are left alone and count as none. A database that
- * became empty gives no backup, since it would take the place of good ones.
+ * A clock that was ahead leaves names and a last restore in the future: such files are left alone and count as none. A
+ * database that became empty gives no backup, since it would take the place of good ones.
  */
 export class ScheduledBackups implements AsyncDisposable {
   readonly #options: BackupOptions;
@@ -83,7 +83,7 @@ export class ScheduledBackups implements AsyncDisposable {
     this.#newest = this.#prepare();
     this.#dueAt = this.#newest ? this.#newest.steady + options.everySeconds : 0;
     const { unix, steady } = options.time.now();
-    const restored = lastRestored(options.folder);
+    const restored = lastRestored(options.folder, unix);
     this.#restoreDueAt = restored ? steady + DAY_SECONDS - (unix - restored.at) : 0;
     if (restored) options.events.backupRestored(restored);
     this.#timer = setInterval(() => this.look(), LOOK_INTERVAL_MS).unref();
@@ -218,11 +218,11 @@ export class ScheduledBackups implements AsyncDisposable {
   }
 }
 
-/** The backup of a folder that was restored and compared last; undefined if none is known. */
-export function lastRestored(folder: string): Restored | undefined {
+/** The backup of a folder that was restored and compared last, up to a moment; undefined if none is known. */
+export function lastRestored(folder: string, now: number): Restored | undefined {
   try {
     const { backup, at }: Restored = JSON.parse(readFileSync(join(folder, RESTORED), 'utf8'));
-    return { backup, at };
+    return at <= now ? { backup, at } : undefined;
   } catch {
     return undefined;
   }

@@ -23,7 +23,7 @@ import { temporaryFolder } from '../kit/service.ts';
 
 const DAY = 86_400;
 
-/** Unless `restores`, the next restore is not due within the test: each takes three processes. */
+/** Unless `restores`, the first restore is due after a day: each takes three processes. */
 function bench({ everySeconds = DAY, restores = false } = {}) {
   const folder = temporaryFolder();
   const clock = manualClock();
@@ -31,7 +31,7 @@ function bench({ everySeconds = DAY, restores = false } = {}) {
   const backups = join(folder.path, 'deep/backups');
   if (!restores) {
     mkdirSync(backups, { recursive: true, mode: 0o700 });
-    const last = { backup: 'one', at: clock.now().unix + 100 * DAY };
+    const last = { backup: 'one', at: clock.now().unix };
     writeFileSync(join(backups, '.restored.json'), JSON.stringify(last));
   }
   const made: { file: string; at: number; bytes: number }[] = [];
@@ -138,6 +138,22 @@ test('once a day the newest backup is restored and compared, also over restarts,
   await schedule.look();
   assert.match(failures[0] ?? '', /The backup .* is damaged/);
   assert.equal(existsSync(join(backups, '.restoring')), false);
+});
+
+test('a restore in the future counts as none', async () => {
+  const { folder, clock, databaseFile, backups, restored, failures, open, start } = bench({ restores: true });
+  using _folder = folder;
+  await using storage = await open();
+  await storage.categories.insert({ name: 'first' }, { keyId: 'key_1' });
+  const { unix } = clock.now();
+  mkdirSync(backups, { recursive: true, mode: 0o700 });
+  writeFileSync(join(backups, '.restored.json'), JSON.stringify({ backup: 'ahead', at: 4e9 }));
+  const env = { DATABASE_URL: `sqlite:${databaseFile}`, BACKUP_DIR: backups };
+  const doctor = await run(['doctor', '--port', '0'], { cwd: folder.path, env });
+  assert.doesNotMatch(doctor.stdout, /ahead/);
+  await using schedule = start();
+  await schedule.look();
+  assert.deepEqual([restored, failures], [[{ backup: 'pet-catalog-2026-01-01T120000Z.db', at: unix }], []]);
 });
 
 test('a clock that was ahead stops no backup, and its files count as none', async () => {
