@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pino } from 'pino';
+import type { ServiceEvent } from '../../src/catalog/audit.ts';
 import { CatalogError } from '../../src/catalog/error.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
@@ -110,8 +111,8 @@ test('the last backup is shown with its age and size, and so is that it is overd
 async function timeline(operator: SignedIn): Promise<string[]> {
   const [section = ''] = /<section id="timeline".*?<\/section>/s.exec(await operator.page('')) ?? [];
   return [
-    ...section.matchAll(/<span class="badge (\w+)"><time class="utc" datetime="[^"]*Z">.*?<\/span> (.*?)<\/li>/g),
-  ].map(([, tone, words]) => `${tone}: ${words}`);
+    ...section.matchAll(/<span class="badge(?: (\w+))?"><time class="utc" datetime="[^"]*Z">.*?<\/span> (.*?)<\/li>/g),
+  ].map(([, tone = 'plain', words]) => `${tone}: ${words}`);
 }
 
 test('the overview has a timeline of what failed, recovered, was backed up and started, newest first', async () => {
@@ -166,6 +167,17 @@ test('the overview has a timeline of what failed, recovered, was backed up and s
   assert.doesNotMatch(await operator.page('/audit?since=all'), /<code>stopping<\/code>/);
   for (let index = 0; index < 60; index += 1) events.backupFailed(`${index}`);
   assert.equal(events.waiting.length, 50);
+});
+
+test('the timeline has an event of a kind that a later release added by its name', async () => {
+  await using service = await testService();
+  const at = service.clock.now().unix;
+  const by = { actor: hostname(), via: 'service' } as const;
+  for (const name of ['moon_risen', 'toString']) {
+    const event = name as ServiceEvent['event'];
+    await service.storage.audit.addEvent({ at, event, members: { version: '9.0.0' } }, by);
+  }
+  assert.deepEqual(await timeline(await signIn(service)), ['plain: toString', 'plain: moon_risen']);
 });
 
 test('the timeline tells of a kill, and of a backup that was restored', async () => {

@@ -120,8 +120,11 @@ const SHOWN_MAX = 10;
 /** So many are read, to find the start before each start that is shown. */
 const READ_MAX = 100;
 
-/** An event, with the machine that it happened on. */
-type Told = ServiceEvent & { readonly on: string };
+/** An event, maybe of a kind that a later release added, with the machine that it happened on. */
+interface Told extends Omit<ServiceEvent, 'event'> {
+  readonly event: string;
+  readonly on: string;
+}
 
 const WORDS: Readonly<
   Record<ServiceEvent['event'], (members: ServiceEvent['members']) => readonly ['good' | 'danger', string]>
@@ -150,9 +153,10 @@ async function timelineSection({ events, storage }: ConsoleContext): Promise<Htm
   const all: Told[] = [...waiting.reverse(), ...stored.map(toEvent)];
   const machines = new Set(all.map(({ on }) => on));
   const rows = all.slice(0, SHOWN_MAX).map((told, index) => {
-    const [tone, words] = WORDS[told.event](told.members);
+    const wordsOf = Object.hasOwn(WORDS, told.event) ? WORDS[told.event as ServiceEvent['event']] : undefined;
+    const [tone, words] = wordsOf?.(told.members) ?? ['', told.event];
     const on = machines.size > 1 ? html` <span class="soft">on ${foreign(told.on)}</span>` : '';
-    return html`<li><span class="badge ${tone}">${utcMoment(told.at)}</span> ${words}${since(told, all.slice(index + 1))}${on}</li>\n`;
+    return html`<li><span class="badge${tone && ` ${tone}`}">${utcMoment(told.at)}</span> ${words}${since(told, all.slice(index + 1))}${on}</li>\n`;
   });
   return html`<section id="timeline" data-live aria-labelledby="timeline-heading">
 <h2 id="timeline-heading">Events <small>of all instances, of any release; <a href="/console/audit?target=${SERVICE_TARGET}&since=all">all events</a>, and <a href="/console/audit">what operators changed</a></small></h2>
@@ -161,7 +165,7 @@ ${rows.length === 0 ? html`<p class="soft">None yet.</p>` : html`<ul class="comp
 }
 
 function toEvent({ at, operator, action, after }: AuditEntry): Told {
-  return { at, on: operator.actor, event: action as ServiceEvent['event'], members: after as ServiceEvent['members'] };
+  return { at, on: operator.actor, event: action, members: after as ServiceEvent['members'] };
 }
 
 /** The change of version at a start, and its cause if the process before it was not stopped. */
