@@ -48,6 +48,7 @@ test('an invalid form is shown again with the input, and every mistake beside it
     [{ scopes: 'everything' }, { scopes: /^There is no scope/ }],
     [{ plan: 'enterprise', perMinute: '12' }, { perDay: /^Requests per day/ }],
     [{ expires: '2020-01-01' }, { expires: /^The expiry of a key/ }],
+    [{ expires: '2026-02-30' }, { expires: /^Last day: enter a date/ }],
     [
       { name: ' ', plan: 'enterprise', perMinute: '0', perDay: 'x', scopes: 'no', expires: '2026-02-30x' },
       { name: /name/, perMinute: /per minute/, perDay: /per day/, scopes: /no scope/, expires: /^Last day/ },

@@ -160,6 +160,8 @@ function readLimit(text: string, label: string): number {
 function readDate(text: string): number | undefined {
   if (text === '') return undefined;
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T23:59:59Z`) : Number.NaN;
-  if (Number.isNaN(ms)) throw new CatalogError('validation_failed', 'Last day: enter a date such as 2030-12-31');
+  // `Date` would silently turn 30 February into 2 March.
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text))
+    throw new CatalogError('validation_failed', 'Last day: enter a date such as 2030-12-31');
   return ms / 1_000;
 }
