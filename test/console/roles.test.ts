@@ -90,12 +90,16 @@ test('the role keys changes keys, an admin everything, and each ends its own ses
   assert.equal((token?.expiresAt ?? 0) - (token?.createdAt ?? 0), 90 * 86_400);
   await admin.post(`/tokens/${token?.id}/revoke`);
   assert.equal((await call()).status, 401);
-  for (const wrong of [
-    { name: ' ', role: 'keys' },
-    { name: 'x', role: 'root' },
-  ]) {
-    assert.equal((await admin.post('/tokens', wrong)).status, 400);
+  for (const [field, wrong] of Object.entries({
+    name: { name: ' ', role: 'keys', life: '30' },
+    role: { name: 'x', role: 'root', life: '30' },
+    life: { name: 'x', role: 'keys', life: '31' },
+  })) {
+    const refused = await admin.post('/tokens', wrong);
+    assert.equal(refused.status, 400);
+    assert.match(await refused.text(), new RegExp(`<p class="fault" id="${field}-mistake">`));
   }
+  assert.equal((await service.storage.tokens.list()).length, 1);
   const viewer = await signIn(service, 'viewer');
   assert.equal((await viewer.post('/logout')).status, 303);
   assert.equal((await viewer.get('/keys')).status, 303);

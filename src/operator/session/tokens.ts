@@ -1,4 +1,5 @@
 import { checkName } from '../../catalog/api-key.ts';
+import { CatalogError } from '../../catalog/error.ts';
 import {
   issueToken,
   isTokenUsable,
@@ -7,6 +8,7 @@ import {
   revokeToken,
   roleNamed,
 } from '../../catalog/operator/token.ts';
+import { quote } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
@@ -88,24 +90,30 @@ ${post(
   html`<div class="fields"><div><label for="name">Name</label><input id="name" name="name" value="${field(form, 'name')}" maxlength="100" required autocomplete="off"${described(mistakes, 'name')}>${fieldMistake(mistakes, 'name')}</div>
 <div><label for="role">Role</label><select id="role" name="role"${described(mistakes, 'role', { hasHint: true })}>${optionList(roles, field(form, 'role'))}</select>
 <p class="hint" id="role-hint">A viewer reads; keys also issues and changes keys and lifts bans; admin does everything.</p>${fieldMistake(mistakes, 'role')}</div>
-<div><label for="life">Works for</label><select id="life" name="life">${optionList(LIVES, field(form, 'life'))}</select></div>
+<div><label for="life">Works for</label><select id="life" name="life"${described(mistakes, 'life')}>${optionList(LIVES, field(form, 'life'))}</select>${fieldMistake(mistakes, 'life')}</div>
 <div class="row"><button class="primary">Create the token</button></div></div>`,
 )}</section>`;
 }
 
 async function create(context: ConsoleContext): Promise<Answer> {
   const { form, machineNow: now } = context;
-  const life = LIVES.find(({ value }) => value === field(form, 'life'));
-  const expiresAt = life?.value ? now + Number(life.value) * DAY_SECONDS : null;
   const check = new FormCheck();
   const name = field(form, 'name');
   check.field('name', () => checkName(name, 'token'));
   const role = check.field('role', () => roleNamed(field(form, 'role')));
+  const life = check.field('life', () => lifeOf(field(form, 'life')));
   const { mistakes } = check;
-  if (!role || mistakes.size > 0) return tokensPage(context, { form, mistakes });
+  if (!role || !life || mistakes.size > 0) return tokensPage(context, { form, mistakes });
+  const expiresAt = life.value === '' ? null : now + Number(life.value) * DAY_SECONDS;
   const { token, secret } = await issueToken({ ...context, now }, { name, role, expiresAt });
   const content = html`<h1>Token created</h1>
 <p class="lead">Copy it now: it is shown only once.</p>
 ${secretBox(secret, { label: html`Token of <strong>${foreign(token.name)}</strong>`, become: '/tokens' })}`;
   return page(context, { title: 'Token created', content });
+}
+
+function lifeOf(text: string) {
+  const life = LIVES.find(({ value }) => value === text);
+  if (life) return life;
+  throw new CatalogError('validation_failed', `Works for: choose one of the list, not ${quote(text)}`);
 }
