@@ -35,7 +35,8 @@ export function manualClock(unix = Date.UTC(2026, 0, 1, 12) / 1000): ManualClock
 
 /** A manual clock under which no deadline is missed, however busy the machine is. */
 export function patientClock(): ManualClock {
-  return { ...manualClock(), steadyMs: () => 0 };
+  const clock = { ...manualClock(), steadyMs: () => 0 };
+  return { ...clock, machine: clock };
 }
 
 /**

@@ -44,7 +44,8 @@ export class Transactions {
 
   constructor(engine: Engine, time: Time, events?: StorageEvents) {
     this.#engine = engine;
-    this.#time = time;
+    // What is measured here is work and waits of the machine, however far the time of a rehearsal is turned.
+    this.#time = time.machine;
     this.#events = events;
     this.#jobs = this.queue((jobs) => this.transact((trx) => runEach(jobs, trx)));
   }
