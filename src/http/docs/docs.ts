@@ -1,10 +1,10 @@
-import { DAY_SECONDS } from '../../stdx/duration.ts';
 import type { Time } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
 import { fixedPage, keptOnceMade } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { openApiDocument } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
+import { securityTxt } from './security-txt.ts';
 import { CACHED, leadToDocs, SITE_ASSETS, sitePage } from './site.ts';
 
 const PAGES = ['/docs/reference', ...GUIDE.map(({ file }) => pathOf(file))];
@@ -53,8 +53,6 @@ function docsPages(options: DocsOptions): [string, PageHandler][] {
     ...SITE_ASSETS.map(({ path, page }): [string, PageHandler] => [path, page]),
   ];
 }
-
-const YEAR_SECONDS = 365 * DAY_SECONDS;
 
 interface WellKnownOptions {
   /** The public address of this environment, including `/v1`. */
@@ -110,14 +108,6 @@ function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [
     ],
     ['/.well-known/api-catalog', () => catalogAnswer],
   ];
-  if (securityContact === undefined) return pages;
-  const securityTxt: PageHandler = () => {
-    const expires = new Date((time.now().unix + YEAR_SECONDS) * 1000).toISOString().replace('.000Z', 'Z');
-    const lines = [`Contact: ${securityContact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
-    // RFC 9116 requires https for web addresses.
-    if (baseUrl.startsWith('https:')) lines.push(`Canonical: ${at('/.well-known/security.txt')}`);
-    const body = `${lines.join('\n')}\n`;
-    return { status: 200, contentType: 'text/plain; charset=utf-8', cacheControl: 'public, max-age=86400', body };
-  };
-  return [...pages, ['/.well-known/security.txt', securityTxt]];
+  if (securityContact !== undefined) pages.push(securityTxt({ origin: at(''), contact: securityContact, time }));
+  return pages;
 }
