@@ -1,16 +1,5 @@
 import { CatalogError } from '../../catalog/error.ts';
-import {
-  InventoryItem,
-  NewPet,
-  NewQuantity,
-  newPet,
-  newQuantity,
-  PET_STATUSES,
-  Pet,
-  PetStatus,
-  PetUpdate,
-  petUpdate,
-} from '../../catalog/pet.ts';
+import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
 import { changedAnswer, createdAnswer, currentAnswer, onceIdOf, preconditionOf, VALIDATOR } from './conditional.ts';
 import type { Operation, Parameter } from './operation.ts';
@@ -36,7 +25,7 @@ const FILTERS: readonly Parameter[] = [
   { name: 'categoryId', description: 'Only pets of this category', schema: Pet.properties.categoryId },
 ];
 
-const PET_ID: Parameter = { name: 'petId', description: 'The id of a pet', schema: Pet.properties.id };
+export const PET_ID: Parameter = { name: 'petId', description: 'The id of a pet', schema: Pet.properties.id };
 
 export const listPets: Operation = {
   id: 'listPets',
@@ -130,72 +119,6 @@ export const updatePet: Operation = {
 };
 
 /** The error for a path that names no pet. */
-function noPet(id: string | undefined): CatalogError {
+export function noPet(id: string | undefined): CatalogError {
   return new CatalogError('not_found', `There is no pet ${quote(id)}; list the pets to find one`);
 }
-
-const INVENTORY_PATH = '/inventory';
-const ITEM_EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
-
-export const listInventory: Operation = {
-  id: 'listInventory',
-  method: 'GET',
-  path: INVENTORY_PATH,
-  tag: 'store',
-  summary: 'List the inventory',
-  description: 'One page of the stock, in ascending order of petId. The `Link` header names the next page.',
-  permission: 'store:read',
-  queryParameters: PAGE_PARAMETERS,
-  success: pageOf(InventoryItem, 'The stock', ITEM_EXAMPLE),
-  conditional: true,
-  async handle({ storage }, exchange) {
-    const { after, limit } = readPage(exchange.query);
-    const found = await storage.pets.listInventory({ after, limit: limit + 1 });
-    return pageAnswer(exchange, { limit, found, idOf: ({ petId }) => petId });
-  },
-};
-
-export const getInventory: Operation = {
-  id: 'getInventory',
-  method: 'GET',
-  path: `${INVENTORY_PATH}/{petId}`,
-  tag: 'store',
-  summary: 'Get the stock of a pet',
-  description: 'The stock of one pet.',
-  permission: 'store:read',
-  pathParameters: [PET_ID],
-  success: { status: 200, description: 'The stock', schema: InventoryItem, example: ITEM_EXAMPLE },
-  conditional: true,
-  errors: ['not_found'],
-  async handle({ storage }, exchange) {
-    const item = await findById(exchange.params.petId, noPet, (id) => storage.pets.findInventory(id));
-    return currentAnswer(exchange, JSON.stringify(item));
-  },
-};
-
-export const updateInventory: Operation = {
-  id: 'updateInventory',
-  method: 'PATCH',
-  path: `${INVENTORY_PATH}/{petId}`,
-  tag: 'store',
-  summary: 'Set the stock of a pet',
-  description:
-    'Sets the stock of a pet. A stock of 0 marks the pet as sold; a sold pet that is back in stock becomes available.',
-  permission: 'store:write',
-  stability: 'beta',
-  pathParameters: [PET_ID],
-  body: { schema: NewQuantity, example: { quantity: 5 } },
-  success: {
-    status: 200,
-    description: 'The updated stock',
-    schema: InventoryItem,
-    example: { ...ITEM_EXAMPLE, quantity: 5 },
-    headers: VALIDATOR,
-  },
-  errors: ['not_found', 'precondition_failed'],
-  async handle({ storage }, exchange) {
-    const quantity = newQuantity(exchange.body);
-    const set = (id: number) => storage.pets.setQuantity(id, quantity, preconditionOf(exchange));
-    return changedAnswer(await findById(exchange.params.petId, noPet, set));
-  },
-};
