@@ -112,7 +112,10 @@ const TESTS_ELSEWHERE: Record<string, readonly string[]> = {
   ],
   'http/transport/body': ['src/http/transport/body.test.ts', 'test/edge/bodies.test.ts'],
   'http/transport/connection': ['src/http/transport/connection.test.ts', 'src/http/transport/connection-end.test.ts'],
-  'http/app': ['src/http/app.test.ts', 'test/edge/cors.test.ts', 'test/interface.test.ts', 'test/conformance.test.ts'],
+  'http/app': ['src/http/app.test.ts', 'test/interface.test.ts', 'test/conformance.test.ts'],
+  'http/cors': ['test/edge/cors.test.ts'],
+  'http/operations/deprecation': ['src/http/app.test.ts'],
+  'http/operations/rate-limit': ['src/http/app.test.ts', 'test/interface.test.ts', 'test/conformance.test.ts'],
   'http/transport/exchange': [
     'src/http/transport/exchange.test.ts',
     'test/edge/late.test.ts',
