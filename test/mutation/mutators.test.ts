@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changed, mutantsOf } from './mutators.ts';
+import { changed, drawn, mutantsOf } from './mutators.ts';
 
 /** The texts that the mutants of one make of it. */
 function made(file: string, text: string): string[] {
@@ -46,4 +46,12 @@ test('of a long file forty mutants are tried, spread over it', () => {
   const mutants = mutantsOf('a.ts', text);
   assert.equal(mutants.length, 40);
   assert.ok((mutants.at(-1)?.at ?? 0) > text.length * 0.9);
+});
+
+test('a seed always draws the same, whatever their order, and another seed others', () => {
+  const all = Array.from({ length: 100 }, (_, index) => ({ module: 'a', mutant: { at: index, from: '1', to: '2' } }));
+  const first = drawn(all, 10, 'one');
+  assert.equal(new Set(first).size, 10);
+  assert.deepEqual(drawn(all.toReversed(), 10, 'one'), first);
+  assert.notDeepEqual(drawn(all, 10, 'two'), first);
 });

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { stripTypeScriptTypes } from 'node:module';
 
 /** A change of a file: what stands at an offset, and what takes its place. */
@@ -91,6 +92,12 @@ function* ofCode(text: string): Generator<Mutant> {
   ];
   for (const [mutator, from] of mutators)
     for (const mutant of mutator(from)) if (parses(changed(text, mutant))) yield mutant;
+}
+
+/** Draws some, always the same of the same with the same seed. */
+export function drawn<T>(all: readonly T[], count: number, seed: string): T[] {
+  const order = new Map(all.map((each) => [each, hash('sha1', `${seed} ${JSON.stringify(each)}`)]));
+  return all.toSorted((a, b) => ((order.get(a) ?? '') < (order.get(b) ?? '') ? -1 : 1)).slice(0, count);
 }
 
 /** The text with the change. */
