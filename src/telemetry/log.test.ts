@@ -43,9 +43,7 @@ test('keys of both environments are redacted, wherever they are in a line', () =
     }
     await close();
     process.exit();`;
-  const { stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
-    encoding: 'utf8',
-  });
+  const { stderr, status } = runScript(script);
   assert.equal(status, 0, stderr);
   assert.equal(stderr.trim().split('\n').length, 4);
   for (const [index, kind] of ['live', 'test'].entries()) {
@@ -53,3 +51,17 @@ test('keys of both environments are redacted, wherever they are in a line', () =
     assert.ok(stderr.split(`petcat_${kind}_[redacted]`).length > 5, stderr);
   }
 });
+
+test('any number of logs may be open in a process', () => {
+  const script = `
+    import { openLog } from '${new URL('./log.ts', import.meta.url)}';
+    const logs = Array.from({ length: 12 }, () => openLog('info'));
+    logs[11].write('written\\n');
+    for (const { close } of logs) await close();`;
+  const { stderr, status } = runScript(script);
+  assert.deepEqual([status, stderr], [0, 'written\n']);
+});
+
+function runScript(script: string) {
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
+}

@@ -38,7 +38,7 @@ export function openLog(level: string, isColoured = false): OpenLog {
     if (lines === '') setImmediate(flush);
     lines += isTerminal ? readable(line, isColoured) : line;
   };
-  process.stderr.on('error', () => {});
+  if (!process.stderr.listeners('error').includes(ignore)) process.stderr.on('error', ignore);
   return {
     log: pino({ level, base: null }, { write }),
     write,
@@ -51,6 +51,9 @@ export function openLog(level: string, isColoured = false): OpenLog {
     },
   };
 }
+
+/** Ignores a reader of stderr that went away. One listener serves every log of the process. */
+function ignore(): void {}
 
 function redact(text: string): string {
   // Rare; a substring search is cheaper than the pattern.
