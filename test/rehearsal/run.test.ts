@@ -226,6 +226,11 @@ test('address and key are put where they are asked for', async () => {
   );
 });
 
+test('the help of --env has no default, since there is none to write', async () => {
+  const { stdout } = await run(['rehearse', 'run', '--help'], { cwd: folder.path });
+  assert.match(stdout.replaceAll(/\s+/g, ' '), /PET_CATALOG_URL=NAME renames one --expected <file>/);
+});
+
 test('the catalog has the sample, unless it is to be empty', async () => {
   const count = ['--', node, '-e', COUNT];
   assert.equal((await rehearse(['ok', ...count])).code, 0);

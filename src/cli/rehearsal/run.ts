@@ -42,7 +42,7 @@ interface Options extends Format {
   readonly timeout: string;
   readonly allowFailure?: true;
   readonly partial?: true;
-  readonly env: readonly string[];
+  readonly env?: readonly string[];
   readonly expected?: string;
   readonly empty?: true;
   readonly upstream?: string;
@@ -65,8 +65,7 @@ export function addRunCommand(group: Command, invocation: Invocation): void {
     .option(
       '--env <assignment>',
       'a variable of the command, such as BASE_URL={url} or TOKEN={key}; PET_CATALOG_URL=NAME renames one',
-      (value: string, others: string[]) => [...others, value],
-      [],
+      (value: string, others: string[] = []) => [...others, value],
     )
     .option('--expected <file>', 'failures that are known: a script and a rule in each line')
     .option('--empty', 'leave the catalog empty')
@@ -205,7 +204,7 @@ function readOption(option: string, file: string | undefined): Buffer | undefine
   }
 }
 
-function variablesOf({ env, upstream }: Options): Record<string, string> {
+function variablesOf({ env = [], upstream }: Options): Record<string, string> {
   const { PET_CATALOG_URL, ...key } = VARIABLES;
   const variables: Record<string, string> = { PET_CATALOG_URL, ...(upstream === undefined && key) };
   for (const assignment of env) {
