@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { untilTrue } from '../kit/clock.ts';
@@ -26,6 +26,7 @@ const file = (name: string, text: string) => {
 };
 
 const ERROR_BODY = file('sorry.txt', 'sorry');
+const HALF_CERTIFICATE = file('half.pem', '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
 /** Succeeds if it is answered "sorry". */
 const SORRY = `fetch(process.env.PET_CATALOG_URL).then((answer) => answer.text())
   .then((body) => process.exit(body === 'sorry' ? 0 : 1))`;
@@ -105,6 +106,15 @@ for (const [what, args, exit, told] of [
     2,
     /--error-body cannot be read: ENOENT/,
   ],
+  ...[ERROR_BODY, HALF_CERTIFICATE].map(
+    (ca) =>
+      [
+        `a certificate that is none (${basename(ca)})`,
+        ['ok', '--ca', ca, '--upstream', 'http://127.0.0.1:1', '--', 'true'],
+        2,
+        new RegExp(`--ca is ${ca}, which is no certificate in PEM; name a file with BEGIN CERTIFICATE$`, 'm'),
+      ] as const,
+  ),
   [
     'an upstream elsewhere',
     ['ok', '--upstream', 'http://192.0.2.1', '--', 'true'],

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parseScript } from '../../rehearsal/script/script.ts';
@@ -36,6 +37,7 @@ const USUAL: readonly Rehearsal[] = [
 const VARIABLES = { PET_CATALOG_URL: '{url}', PET_CATALOG_KEY: '{key}' } as const;
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
 const NAME = /^[A-Za-z_]\w*$/;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----.*?(?:-----END CERTIFICATE-----|$)/gs;
 
 interface Options extends Format {
   readonly output?: string;
@@ -152,7 +154,7 @@ function stageOptions({ empty, upstream, ca, errorBody, remote }: Options): Stag
   return {
     empty: empty === true,
     upstream,
-    ca: readOption('--ca', ca)?.toString(),
+    ca: readCertificates('--ca', ca),
     errorBody: readOption('--error-body', errorBody),
     isRemote: remote === true,
   };
@@ -202,6 +204,19 @@ function readOption(option: string, file: string | undefined): Buffer | undefine
   } catch (error) {
     throw new UsageError(`${option} cannot be read: ${(error as Error).message}`);
   }
+}
+
+function readCertificates(option: string, file: string | undefined): string | undefined {
+  const text = readOption(option, file)?.toString();
+  if (text === undefined) return undefined;
+  const certificates = text.match(CERTIFICATE) ?? [];
+  try {
+    for (const each of certificates) new X509Certificate(each);
+    if (certificates.length > 0) return text;
+  } catch {
+    // It is told below.
+  }
+  throw new UsageError(`${option} is ${file}, which is no certificate in PEM; name a file with BEGIN CERTIFICATE`);
 }
 
 function variablesOf({ env = [], upstream }: Options): Record<string, string> {
