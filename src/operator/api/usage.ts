@@ -9,7 +9,7 @@ import {
   usageSteps,
 } from '../../catalog/operator/usage-rows.ts';
 import { USAGE_GROUPS, type UsageGroup, usagePeriod } from '../../catalog/usage.ts';
-import { PLACE_PARAMETERS, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
+import { PLACE_PARAMETERS, pageLimit, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { choice, choiceIn, momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
@@ -36,9 +36,7 @@ const getUsage: ApiOperation = {
     choice('by', 'A series instead of sums', USAGE_STEPS),
     choice('group', 'What is added up; `key` if both this and `by` are missing', USAGE_GROUPS),
     ...PLACE_PARAMETERS.map((parameter) =>
-      parameter.name === 'limit'
-        ? { ...parameter, schema: { type: 'integer', minimum: 1, maximum: ROWS_PER_PAGE_MAX } }
-        : parameter,
+      parameter.name === 'limit' ? pageLimit(ROWS_PER_PAGE_MAX, ROWS_PER_PAGE_MAX) : parameter,
     ),
   ],
   success: {
