@@ -7,7 +7,17 @@ import { utc } from '../stdx/time.ts';
 import { type ConsoleContext, type ConsoleRoute, download, searchText } from './frame/context.ts';
 import { foreign, utcMoment } from './frame/element.ts';
 import { page } from './frame/layout.ts';
-import { ANY, addressOf, cardTable, choiceField, csvLink, filters, type ListQuery, textField } from './frame/list.ts';
+import {
+  ANY,
+  addressOf,
+  cardTable,
+  choiceField,
+  csvLink,
+  filters,
+  type ListQuery,
+  long,
+  textField,
+} from './frame/list.ts';
 import { onePage } from './frame/one-page.ts';
 
 const TARGET_CHARACTERS_MAX = 20;
@@ -82,8 +92,7 @@ export function auditTable(entries: readonly AuditEntry[], { withTarget }: { wit
     ...(withTarget ? [targetLink(action, target)] : []),
     change(before, after),
   ]);
-  const names = ['When', 'Actor', 'Action', ...(withTarget ? ['Target'] : []), 'Change'];
-  const columns = names.map((name) => ({ name, isLong: name === 'Change' }));
+  const columns = ['When', 'Actor', 'Action', ...(withTarget ? ['Target'] : []), long('Change')];
   return cardTable('Audit', columns, rows);
 }
 

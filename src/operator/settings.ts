@@ -4,7 +4,7 @@ import { count, empty } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 import { cardTable } from './frame/list.ts';
 
-const COLUMNS = [{ name: 'Setting' }, { name: 'Value' }, { name: 'From' }];
+const COLUMNS = ['Setting', 'Value', 'From'];
 
 /** The current settings, read-only: a change needs a restart. Those that are not the defaults come first. */
 export const settingsRoutes: readonly ConsoleRoute[] = [

@@ -14,9 +14,9 @@ import {
   searchText,
   seeOther,
 } from '../frame/context.ts';
-import { empty, foreign, mistake, onlyFor, post } from '../frame/element.ts';
+import { empty, foreign, mistake, numeric, onlyFor, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { addressOf, cardTable, filters, textField } from '../frame/list.ts';
+import { addressOf, cardTable, filters, long, textField } from '../frame/list.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { onePage } from '../frame/one-page.ts';
 
@@ -69,12 +69,7 @@ function categoryTable(categories: readonly Category[]): Html {
     description === '' ? html`<span class="soft">none</span>` : foreign(description),
     html`<a href="/console${addressOf('/pets', { category: `${id}` })}" aria-label="Pets of category ${id}">Pets</a>`,
   ]);
-  const columns = [
-    { name: 'Name' },
-    { name: 'Id', isNumber: true },
-    { name: 'Description', isLong: true },
-    { name: 'Linked' },
-  ];
+  const columns = ['Name', numeric('Id'), long('Description'), 'Linked'];
   return cardTable('Categories', columns, rows);
 }
 

@@ -9,7 +9,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
-import { count, counted, csrfField, foreign, numberCell, table } from '../frame/element.ts';
+import { count, counted, csrfField, foreign, numberCell, numeric, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import type { ImportJob } from './import-job.ts';
@@ -79,7 +79,7 @@ function recordTable(records: readonly FileMistake[]): Html {
     .map(({ line, message }) => html`<tr>${numberCell(line)}<td>${foreign(message)}</td></tr>\n`);
   const more = records.length - MISTAKES_SHOWN_MAX;
   return html`<h2>Invalid records</h2>
-${table('Invalid records', [{ name: 'Line', isNumber: true }, { name: 'Error' }], rows)}
+${table('Invalid records', [numeric('Line'), 'Error'], rows)}
 ${more > 0 ? html`<p class="soft">And ${count(more)} more.</p>` : ''}`;
 }
 

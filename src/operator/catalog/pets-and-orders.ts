@@ -3,7 +3,7 @@ import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn, searchText } from '../frame/context.ts';
-import { count, empty, foreign, moment } from '../frame/element.ts';
+import { count, empty, foreign, moment, numeric } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { ANY, addressOf, cardTable, choiceField, filters, textField } from '../frame/list.ts';
 import { onePage } from '../frame/one-page.ts';
@@ -14,21 +14,8 @@ const STATUS_BADGES: Readonly<Record<PetStatus, string>> = {
   pending: 'badge warning',
   sold: 'badge',
 };
-const PET_COLUMNS = [
-  { name: 'Name' },
-  { name: 'Id', isNumber: true },
-  { name: 'Status' },
-  { name: 'Category' },
-  { name: 'Stock', isNumber: true },
-  { name: 'Linked' },
-];
-const ORDER_COLUMNS = [
-  { name: 'Order' },
-  { name: 'State' },
-  { name: 'Pet' },
-  { name: 'Quantity', isNumber: true },
-  { name: 'Ships' },
-];
+const PET_COLUMNS = ['Name', numeric('Id'), 'Status', 'Category', numeric('Stock'), 'Linked'];
+const ORDER_COLUMNS = ['Order', 'State', 'Pet', numeric('Quantity'), 'Ships'];
 
 /** The lists of pets and orders and the page of a pet, read-only: they are changed through the API. */
 export const storeRoutes: readonly ConsoleRoute[] = [

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
-import { clock, count, moment, table, utcDay } from '../frame/element.ts';
+import { clock, count, moment, numeric, table, utcDay } from '../frame/element.ts';
 import { isByDay, type Range, stepsOf } from './range.ts';
 
 /** The height of the drawing in its own units; its width is the number of steps. */
@@ -63,7 +63,7 @@ ${table(title, columns(options), rows(options, { steps, write }), `${id}-rows`)}
 function columns({ series, unit, range, kind }: ChartOptions) {
   const start = `Start of the ${range.stepWords}`;
   const suffix = kind === 'lines' ? `, ${unit}` : '';
-  return [{ name: start }, ...series.map(({ label }) => ({ name: `${label}${suffix}`, isNumber: true }))];
+  return [start, ...series.map(({ label }) => numeric(`${label}${suffix}`))];
 }
 
 /** Newest first, without empty steps. */

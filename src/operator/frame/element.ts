@@ -52,17 +52,21 @@ export function foreign(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
 
-export interface Column {
-  readonly name: string;
-  readonly isNumber?: boolean;
+/** A column of a table; its name alone stands for one of short texts. */
+type Column = string | ReturnType<typeof numeric>;
+
+/** A column of numbers. */
+export function numeric(name: string) {
+  return { name, isNumber: true } as const;
 }
 
 /** A table that scrolls sideways on narrow screens, also by keyboard. */
 export function table(label: string, columns: readonly Column[], rows: readonly Html[], id = ''): Html {
-  const heads = columns.map(({ name, isNumber }) => {
-    const kind = isNumber ? html` class="number"` : '';
-    return html`<th scope="col"${kind}>${name}</th>`;
-  });
+  const heads = columns.map((column) =>
+    typeof column === 'string'
+      ? html`<th scope="col">${column}</th>`
+      : html`<th scope="col" class="number">${column.name}</th>`,
+  );
   return html`<div class="wide" tabindex="0" role="region" aria-label="${label}"><table>
 <thead><tr>${heads}</tr></thead>
 <tbody${id ? html` id="${id}" data-live` : ''}>${rows}</tbody></table></div>`;

@@ -57,7 +57,7 @@ export function filters(path: string, fields: readonly Html[], { isFiltered }: {
   return html`<form class="list-filters" role="search" action="/console${path}">${fields}<div class="row"><button>Show</button>${all}</div></form>`;
 }
 
-export interface CardColumn {
+interface CardColumn {
   readonly name: string;
   readonly isNumber?: boolean;
   /** Text that needs room. */
@@ -66,16 +66,26 @@ export interface CardColumn {
   readonly sort?: { readonly href: string; readonly order: 'ascending' | 'descending' | undefined };
 }
 
+/** A column of texts that need room. */
+export function long(name: string): CardColumn {
+  return { name, isLong: true };
+}
+
 /** A table whose rows become cards on a phone: there each cell names its column. The first cell heads its row. */
-export function cardTable(label: string, columns: readonly CardColumn[], rows: readonly (readonly Html[])[]): Html {
-  const heads = columns.map(({ name, isNumber, sort }) => {
+export function cardTable(
+  label: string,
+  columns: readonly (string | CardColumn)[],
+  rows: readonly (readonly Html[])[],
+): Html {
+  const described = columns.map((column): CardColumn => (typeof column === 'string' ? { name: column } : column));
+  const heads = described.map(({ name, isNumber, sort }) => {
     const order = sort?.order ? html` aria-sort="${sort.order}"` : '';
     const text = sort ? html`<a href="/console${sort.href}">${name}</a>` : name;
     return html`<th scope="col"${isNumber ? html` class="number"` : ''}${order}>${text}</th>`;
   });
   const lines = rows.map(([head = html``, ...cells]) => {
     const named = cells.map((cell, index) => {
-      const { name = '', isNumber, isLong } = columns[index + 1] ?? {};
+      const { name = '', isNumber, isLong } = described[index + 1] ?? {};
       const kind = isNumber ? html` class="number"` : isLong ? html` class="long"` : '';
       return html`<td data-column="${name}"${kind}><div>${cell}</div></td>`;
     });

@@ -10,9 +10,9 @@ import { auditTable, operatorLink } from '../audit.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, type ConsoleRoute, may } from '../frame/context.ts';
-import { count, duration, empty, foreign, moment, onlyFor, post } from '../frame/element.ts';
+import { count, duration, empty, foreign, moment, numeric, onlyFor, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { cardTable } from '../frame/list.ts';
+import { cardTable, long } from '../frame/list.ts';
 import { secondOf } from '../requests/row.ts';
 import { ownerLink, sortLinks, sumsSection } from '../usage/sums.ts';
 import { stateBadge } from './list.ts';
@@ -129,12 +129,7 @@ export async function banHistory({ storage, now }: ConsoleContext, key: ApiKey):
     return endsAt > now ? html`${secondOf(endsAt)} <span class="badge danger">active</span>` : secondOf(endsAt);
   };
   const rows = bans.map((ban) => [secondOf(ban.startedAt), html`${end(ban)}`, html`${ban.level}`, html`${ban.reason}`]);
-  const columns = [
-    { name: 'Start' },
-    { name: 'End' },
-    { name: 'In a row', isNumber: true },
-    { name: 'Reason', isLong: true },
-  ];
+  const columns = ['Start', 'End', numeric('In a row'), long('Reason')];
   return html`<section id="history" data-live aria-labelledby="history-heading"><h2 id="history-heading">Bans</h2>
 ${bans.length === 0 ? html`<p class="soft">The key was never banned.</p>` : cardTable('Bans of the key', columns, rows)}</section>`;
 }

@@ -118,10 +118,10 @@ function columnsFor({ query, sort }: WantedKeys) {
   const created = sort === 'oldest' ? by('oldest', 'ascending', 'newest') : by('newest', 'descending', 'oldest');
   return [
     { name: 'Key', sort: by('name', 'ascending') },
-    { name: 'State' },
-    { name: 'Plan' },
-    { name: 'Owner' },
-    { name: 'Requests, last hour' },
+    'State',
+    'Plan',
+    'Owner',
+    'Requests, last hour',
     { name: 'Last used', sort: by('last-used', 'descending') },
     { name: 'Created', sort: created },
   ];

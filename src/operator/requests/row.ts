@@ -4,17 +4,10 @@ import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { OUTCOMES } from '../charts/usage.ts';
 import type { ConsoleContext } from '../frame/context.ts';
-import { duration, table } from '../frame/element.ts';
+import { duration, numeric, table } from '../frame/element.ts';
 import { keyLink } from '../usage/sums.ts';
 
-const COLUMNS = [
-  { name: 'Time' },
-  { name: 'Status' },
-  { name: 'Route' },
-  { name: 'Key' },
-  { name: 'Duration', isNumber: true },
-  { name: 'Request id' },
-];
+const COLUMNS = ['Time', 'Status', 'Route', 'Key', numeric('Duration'), 'Request id'];
 
 /** A table of recent requests. */
 export function requestTable(

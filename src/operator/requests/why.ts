@@ -9,7 +9,7 @@ import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
-import { clock, count, counted, foreign, moment } from '../frame/element.ts';
+import { clock, count, counted, foreign, moment, numeric } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, cardTable } from '../frame/list.ts';
 import { banHistory, banPanel, keyActions, windows } from '../keys/key.ts';
@@ -202,12 +202,7 @@ function changedSince(then: number, now: number | undefined): Html[] {
 
 const TIMES_MAX = 60;
 const BANS_MAX = 100;
-const COLUMNS = [
-  { name: 'When' },
-  { name: 'Why' },
-  { name: 'Refused', isNumber: true },
-  { name: 'Served', isNumber: true },
-];
+const COLUMNS = ['When', 'Why', numeric('Refused'), numeric('Served')];
 const WHY: Readonly<Record<string, string>> = {
   rate_limit_exceeded: 'over the limit of its minute',
   daily_quota_exceeded: 'over the quota of its day',

@@ -106,14 +106,7 @@ export const sessionRoutes: readonly ConsoleRoute[] = [
           ? post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)
           : html`<span class="soft">none</span>`,
       ]);
-      const columns = [
-        { name: 'Opened by' },
-        { name: 'Role' },
-        { name: 'Opened' },
-        { name: 'Last used' },
-        { name: 'Ends' },
-        { name: 'Action' },
-      ];
+      const columns = ['Opened by', 'Role', 'Opened', 'Last used', 'Ends', 'Action'];
       const content = html`<h1>Sessions</h1>
 <p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>.</p>
 ${cardTable('Sessions', columns, rows)}

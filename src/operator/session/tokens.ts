@@ -24,7 +24,7 @@ const LIVES = [
   { value: '90', label: '90 days' },
   { value: '365', label: 'a year' },
 ] as const;
-const COLUMNS = ['Name', 'State', 'Token', 'Role', 'Created', 'Action'].map((name) => ({ name }));
+const COLUMNS = ['Name', 'State', 'Token', 'Role', 'Created', 'Action'];
 
 /** The tokens of the operator API, and the actions on them. */
 export const tokenRoutes: readonly ConsoleRoute[] = [

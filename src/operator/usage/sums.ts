@@ -18,11 +18,11 @@ import { type Html, html } from '../../http/html.ts';
 import { firstStep, type Range } from '../charts/range.ts';
 import { milliseconds, OUTCOMES } from '../charts/usage.ts';
 import type { ConsoleContext } from '../frame/context.ts';
-import { count, foreign, moment } from '../frame/element.ts';
+import { count, foreign, moment, numeric } from '../frame/element.ts';
 import { addressOf, cardTable, choiceLinks } from '../frame/list.ts';
 
 const SHOWN_MAX = 100;
-const COUNTED = ['Requests', ...OUTCOMES.slice(1).map(({ label }) => label)].map((name) => ({ name, isNumber: true }));
+const COUNTED = ['Requests', ...OUTCOMES.slice(1).map(({ label }) => label)].map(numeric);
 const SORT_LABELS: Readonly<Record<UsageSort, string>> = {
   requests: 'most requests',
   refused: 'most refused',
@@ -70,10 +70,10 @@ ${group === 'route' ? html`<p class="scope">Requests with a key, of all instance
 /** Keys, owners or routes with their usage; keys of several owners with these. */
 export function sumsTable(group: UsageGroup, sums: readonly UsageSum[], { withOwner = false } = {}): Html {
   const columns = [
-    { name: { key: 'Key', owner: 'Owner', route: 'Route' }[group] },
-    ...(withOwner ? [{ name: 'Owner' }] : []),
+    { key: 'Key', owner: 'Owner', route: 'Route' }[group],
+    ...(withOwner ? ['Owner'] : []),
     ...COUNTED,
-    { name: 'Last request' },
+    'Last request',
   ];
   const rows = sums.map((sum) => [
     {
@@ -94,7 +94,7 @@ export function routesSection(points: readonly RoutePoint[], range: Range, sort:
     const durations = sumDurations(all.map((point) => point.durations));
     return { id, durations, ...sumCounts(all) };
   });
-  const columns = [{ name: 'Route' }, ...COUNTED, ...['p50', 'p99'].map((name) => ({ name, isNumber: true }))];
+  const columns = ['Route', ...COUNTED, numeric('p50'), numeric('p99')];
   const rows = mostOf(routes, sort).map((sum) => [
     routeName(sum.id),
     ...countsOf(sum),

@@ -46,7 +46,7 @@ async function listPage(context: ConsoleContext, transactions: Transactions): Pr
     'keys',
     html`<a class="button primary" href="/console/rehearsals/new">New rehearsal</a>`,
   );
-  const columns = [{ name: 'Key' }, { name: 'Script' }, { name: 'Reached' }];
+  const columns = ['Key', 'Script', 'Reached'];
   const none = empty(
     'No client was rehearsed yet.',
     html`A key with a script has its requests meet limits, failures and lost answers, one after the other.`,

@@ -1,20 +1,12 @@
 import { type Html, html } from '../../http/html.ts';
-import { count, duration, table } from '../../operator/frame/element.ts';
+import { count, duration, numeric, table } from '../../operator/frame/element.ts';
 import { type Judged, judge, RULES } from './judge.ts';
 import type { Note, Rehearsed } from './note.ts';
 
 const SHOWN_MAX = 200;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
-const COLUMNS = [
-  { name: 'Request', isNumber: true },
-  { name: 'After', isNumber: true },
-  { name: 'Asked' },
-  { name: 'What came' },
-  { name: 'Step' },
-  { name: 'Answer' },
-  { name: 'Verdict' },
-];
+const COLUMNS = [numeric('Request'), numeric('After'), 'Asked', 'What came', 'Step', 'Answer', 'Verdict'];
 
 /** Marks that tell the rehearsals of one page apart. */
 interface Marks {
@@ -37,7 +29,7 @@ function verdicts(judged: readonly Judged[], { prefix, suffix }: Marks): Html {
     ({ rule, verdict, findings }) => html`<tr><th scope="row"><code>${rule}</code></th><td>${badge(verdict)}</td>
 <td class="long">${findings.length === 0 ? (RULES[rule]?.asks ?? '') : requestsOf(findings, prefix)}</td></tr>\n`,
   );
-  const columns = [{ name: 'Rule' }, { name: 'Verdict' }, { name: 'What it asks, or which requests break it' }];
+  const columns = ['Rule', 'Verdict', 'What it asks, or which requests break it'];
   return html`<h2>Verdict${suffix}</h2>
 ${table(`Verdict${suffix}`, columns, rows, prefix ? '' : 'verdict-rows')}`;
 }
