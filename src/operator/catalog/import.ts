@@ -9,7 +9,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
-import { count, counted, csrfField, foreign, numberCell, numeric, table } from '../frame/element.ts';
+import { count, counted, csrfField, foreign, numeric, table } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import type { ImportJob } from './import-job.ts';
@@ -76,7 +76,7 @@ function recordTable(records: readonly FileMistake[]): Html {
   if (records.length === 0) return html``;
   const rows = records
     .slice(0, MISTAKES_SHOWN_MAX)
-    .map(({ line, message }) => html`<tr>${numberCell(line)}<td>${foreign(message)}</td></tr>\n`);
+    .map(({ line, message }) => html`<tr><td class="number">${count(line)}</td><td>${foreign(message)}</td></tr>\n`);
   const more = records.length - MISTAKES_SHOWN_MAX;
   return html`<h2>Invalid records</h2>
 ${table('Invalid records', [numeric('Line'), 'Error'], rows)}

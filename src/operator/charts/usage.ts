@@ -1,4 +1,11 @@
-import { durationWithin, type Outcome, type RoutePoint, sumDurations, type UsageCounts } from '../../catalog/usage.ts';
+import {
+  durationWithin,
+  type Outcome,
+  type RoutePoint,
+  sumCounts,
+  sumDurations,
+  type UsageCounts,
+} from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { ConsoleContext } from '../frame/context.ts';
 import { count } from '../frame/element.ts';
@@ -43,10 +50,11 @@ type OutcomeChart = Pick<ChartOptions, 'id' | 'title' | 'range' | 'now' | 'scope
 
 function outcomeChart({ points, ...options }: OutcomeChart): Html {
   const { range, now } = options;
+  const sums = sumCounts(points);
   const series = OUTCOMES.map(({ outcome, name, label }) => {
     const byStep = new Map<number, number>();
     for (const point of points) byStep.set(point.at, (byStep.get(point.at) ?? 0) + point[outcome]);
-    const total = `${count(sumOf(points, outcome))} ${label.toLowerCase()}`;
+    const total = `${count(sums[outcome])} ${label.toLowerCase()}`;
     return { name, label, total, values: stepsOf(range, now).map((at) => byStep.get(at) ?? 0) };
   });
   return chart({ ...options, kind: 'bars', unit: `requests per ${range.stepWords}`, series });
@@ -75,7 +83,7 @@ function durationChart(range: Range, now: number, points: readonly RoutePoint[])
     range,
     now,
     series,
-    write: (ms) => writeMilliseconds(ms),
+    write: writeMilliseconds,
     scope: 'From the head of a request to its response, estimated from 14 classes. Of all instances and all outcomes.',
   });
 }
@@ -93,8 +101,4 @@ function inMilliseconds(seconds: number | undefined): number | undefined {
 
 function writeMilliseconds(ms: number): string {
   return ms.toLocaleString('en-US', { maximumSignificantDigits: 3 });
-}
-
-function sumOf(points: readonly UsageCounts[], outcome: Outcome): number {
-  return points.reduce((sum, point) => sum + point[outcome], 0);
 }

@@ -72,11 +72,6 @@ export function table(label: string, columns: readonly Column[], rows: readonly 
 <tbody${id ? html` id="${id}" data-live` : ''}>${rows}</tbody></table></div>`;
 }
 
-/** A table cell with a number. */
-export function numberCell(number: number): Html {
-  return html`<td class="number">${count(number)}</td>`;
-}
-
 /** The empty state of a list, with advice. */
 export function empty(title: string, advice: Html): Html {
   return html`<div class="empty"><p><strong>${title}</strong></p><p>${advice}</p></div>`;

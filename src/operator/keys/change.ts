@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type ApiKey, keyRevoked, ROTATION_GRACE_MAX_SECONDS } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { changeKey, endGraces, liftBan, revokeKey, rotateKey } from '../../catalog/operator/key-changes.ts';
+import { weightOf } from '../../catalog/usage.ts';
 import { html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
@@ -122,7 +123,7 @@ async function revokePage(context: ConsoleContext): Promise<Answer> {
   const { storage, now } = context;
   const key = await usableKeyOf(context);
   const [usage] = await storage.usage.sums({ period: 'hour', since: now - DAY_SECONDS, keyId: key.id, group: 'key' });
-  const requests = usage ? usage.served + usage.refused + usage.clientErrors + usage.serverErrors : 0;
+  const requests = usage ? weightOf(usage, 'requests') : 0;
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Revoke the key?</h1>
 <p class="lead">Every request with <strong>${foreign(key.name)}</strong> (<code>${key.prefix}…</code>) will be refused. This cannot be undone.</p>

@@ -3,7 +3,7 @@ import { banAt } from '../../catalog/ban.ts';
 import { keysCsv } from '../../catalog/operator/csv.ts';
 import { issueKey } from '../../catalog/operator/key-changes.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
-import type { UsagePoint } from '../../catalog/usage.ts';
+import { sumCounts, type UsageCounts, type UsagePoint, weightOf } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
@@ -227,9 +227,10 @@ function trendSteps(now: number) {
 
 /** The last hour of a key: how many requests, and bars by their outcome, drawn to the key's own scale. */
 function trend(points: readonly UsagePoint[], since: number): Html {
-  const all = points.reduce((sum, point) => sum + totalOf(point), 0);
+  const sum = sumCounts(points);
+  const all = weightOf(sum, 'requests');
   if (all === 0) return html`<span class="soft">none</span>`;
-  const scale = HEIGHT / Math.max(...points.map(totalOf));
+  const scale = HEIGHT / Math.max(...points.map((point) => weightOf(point, 'requests')));
   const layers = [
     { name: 'served', path: '', of: (point: UsagePoint) => point.served },
     { name: 'failed', path: '', of: (point: UsagePoint) => point.clientErrors + point.serverErrors },
@@ -246,22 +247,17 @@ function trend(points: readonly UsagePoint[], since: number): Html {
     }
   }
   const paths = layers.map(({ name, path }) => (path ? html`<path class="${name}" d="${path}"/>` : ''));
-  return html`<span class="trend"><svg role="img" viewBox="0 -2 ${WIDTH} ${HEIGHT + 2}" width="${WIDTH}" height="${HEIGHT + 2}"><title>${outcomes(points)}</title>${paths}</svg> ${count(all)}</span>`;
+  return html`<span class="trend"><svg role="img" viewBox="0 -2 ${WIDTH} ${HEIGHT + 2}" width="${WIDTH}" height="${HEIGHT + 2}"><title>${outcomes(sum)}</title>${paths}</svg> ${count(all)}</span>`;
 }
 
 /** The counts of a trend in words, without those that are zero. */
-function outcomes(points: readonly UsagePoint[]): string {
-  const sum = (of: (point: UsagePoint) => number) => points.reduce((total, point) => total + of(point), 0);
-  const parts: [number, string][] = [
-    [sum(({ served }) => served), 'served'],
-    [sum(({ clientErrors }) => clientErrors), 'client errors (4xx)'],
-    [sum(({ serverErrors }) => serverErrors), 'server errors (5xx)'],
-    [sum(({ refused }) => refused), 'refused (429)'],
-  ];
+function outcomes({ served, clientErrors, serverErrors, refused }: UsageCounts): string {
+  const parts = [
+    [served, 'served'],
+    [clientErrors, 'client errors (4xx)'],
+    [serverErrors, 'server errors (5xx)'],
+    [refused, 'refused (429)'],
+  ] as const;
   const words = parts.filter(([number]) => number > 0).map(([number, name]) => `${count(number)} ${name}`);
   return `The last hour, by five minutes: ${words.join(', ')}`;
-}
-
-function totalOf({ served, clientErrors, serverErrors, refused }: UsagePoint): number {
-  return served + clientErrors + serverErrors + refused;
 }
