@@ -96,8 +96,25 @@ test('a mistyped column is refused before its texts are lost, any other one is i
   }
   const others = await readText('id,name,colour\n7,Dog,brown\n', 'csv');
   assert.deepEqual(others, { categories: [{ name: 'Dog' }], mistakes: [] });
-  const both = await readText('name,description,Description\nDog,Loyal,x\n', 'csv');
-  assert.deepEqual(both.categories, [{ name: 'Dog', description: 'Loyal' }]);
+  const both = await readText('name,description,Description\nDog,Loyal,x\nCat,,x\n', 'csv');
+  assert.deepEqual(both, { categories: [{ name: 'Dog', description: 'Loyal' }, { name: 'Cat' }], mistakes: [] });
+});
+
+test('a mistyped member is refused before its text is lost, any other one is ignored', async () => {
+  for (const format of ['json', 'ndjson'] as const) {
+    const read = (...records: object[]) =>
+      readText(
+        format === 'json' ? JSON.stringify(records) : records.map((each) => `${JSON.stringify(each)}\n`).join(''),
+        format,
+      );
+    for (const member of ['descripton', 'Description', 'desciption ']) {
+      const { categories, mistakes } = await read({ id: 7, name: 'Dog', [member]: 'Loyal' }, { name: 'Cat', n: 1 });
+      const message = `${JSON.stringify(member)} is no member of the record, did you mean description?`;
+      assert.deepEqual([categories, mistakes], [[{ name: 'Cat' }], [{ line: 1, message }]], format);
+    }
+    const both = await read({ name: 'Dog', Description: 'x', description: 'Loyal' });
+    assert.deepEqual(both, { categories: [{ name: 'Dog', description: 'Loyal' }], mistakes: [] });
+  }
 });
 
 test('a foreign file is read only as far as needed to reject it', async () => {

@@ -1,14 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
-import { Category, type NewCategory, newCategory } from './category.ts';
+import { Category, NewCategory, newCategory } from './category.ts';
 import { CatalogError } from './error.ts';
 import { asText, fromText } from './operator/csv.ts';
-import { nearest, quote } from './validate.ts';
+import { mistyped, nearest, quote } from './validate.ts';
 
 export const FILE_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
+const MEMBERS = Object.keys(NewCategory.properties);
 const RECORDS_MAX = 1_000_000;
 /** Reading stops after this many mistakes: it is probably the wrong file. */
 const MISTAKES_MAX = 1_000;
@@ -64,7 +65,7 @@ export function formatOf(fileName: string): FileFormat | undefined {
 
 /**
  * Reads categories from a file in UTF-8: a JSON array, a JSON object per line, or CSV with the columns `name` and
- * `description`. Ignores ids and other members: an import assigns new ids. Refuses a column that is nearly
+ * `description`. Ignores ids and other members: an import assigns new ids. Refuses a member or a column that is nearly
  * `description`. Yields to the event loop after every 64 KiB, however hostile the file. Throws `validation_failed` if
  * it is not UTF-8.
  */
@@ -109,11 +110,18 @@ export function writeCategories(categories: readonly Category[], format: FileFor
 }
 
 function readRecord({ line, value }: FoundRecord): NewCategory | FileMistake {
+  const mistake = (message: string) => ({
+    line,
+    message: message.replace('The body', 'The record').replace('the body', 'the record'),
+  });
   try {
-    return newCategory(value);
+    const category = newCategory(value);
+    const members = value as object;
+    const odd = 'description' in members ? undefined : mistyped(members, MEMBERS, ['description']);
+    return odd === undefined ? category : mistake(odd);
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;
-    return { line, message: error.message.replace('The body', 'The record').replace('the body', 'the record') };
+    return mistake(error.message);
   }
 }
 
