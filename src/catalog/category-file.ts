@@ -3,8 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import { Category, NewCategory, newCategory } from './category.ts';
 import { CatalogError } from './error.ts';
+import { nearest } from './nearest-name.ts';
 import { asText, fromText } from './operator/csv.ts';
-import { mistyped, nearest, quote } from './validate.ts';
+import { mistyped, quote } from './validate.ts';
 
 export const FILE_FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];

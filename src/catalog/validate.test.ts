@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newCategory } from './category.ts';
 import { newOrder } from './order.ts';
 import { newPet, newQuantity, petUpdate } from './pet.ts';
-import { nearest, quote, shortened, validator } from './validate.ts';
+import { quote, shortened, validator } from './validate.ts';
 
 /** The messages of what is refused, word by word: one form for the bounds of each kind of value. */
 
@@ -75,29 +75,6 @@ test('of a body with very many members the first twenty are compared', () => {
   const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
   assert.throws(() => newCategory({ ...members(19), nmae: 'Dog' }), /did you mean name\?$/);
   assert.throws(() => newCategory({ ...members(20), nmae: 'Dog' }), /add it to the body$/);
-});
-
-test('the nearest name is at most three letters away, and less than half of its own', () => {
-  const known = ['categories', 'pets', 'orders', 'inventory', 'rate_limit'];
-  for (const [text, meant] of [
-    ['category', 'categories'],
-    ['Categories', 'categories'],
-    ['pet', 'pets'],
-    ['order', 'orders'],
-    ['rate-limit', 'rate_limit'],
-    ['rateLimits', 'rate_limit'],
-    ['inventroy', 'inventory'],
-    ['rate_limitxyz', 'rate_limit'],
-    ['rate_limitwxyz', undefined],
-    ['pe', undefined],
-    ['pex', undefined],
-    ['stores', undefined],
-    ['', undefined],
-    ['x'.repeat(10_000), undefined],
-  ] as const) {
-    assert.equal(nearest(text, known), meant, text);
-  }
-  assert.equal(nearest('statuz', ['state', 'status']), 'status', 'the nearer of two');
 });
 
 test('a name has a character that is not white space, and up to 255 characters, whatever they take', () => {

@@ -2,10 +2,9 @@ import { createRequire } from 'node:module';
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Static, TSchema } from 'typebox';
 import { CatalogError } from './error.ts';
+import { nearest } from './nearest-name.ts';
 
 const QUOTED_CHARACTERS_MAX = 40;
-/** A name with more wrong letters means something else. */
-const MISTYPED_LETTERS_MAX = 3;
 /** A body that is as large as may be holds thousands; comparing them all would keep other requests waiting. */
 const COMPARED_MEMBERS_MAX = 20;
 
@@ -136,40 +135,6 @@ function violated({ data, params, parentSchema }: ErrorObject): string {
   const rules: Readonly<Record<string, string>> = parentSchema?.['x-violation'] ?? {};
   const broken = Object.keys(rules).find((breaking) => new RegExp(breaking, 'u').test(String(data)));
   return broken === undefined ? `it must match ${params.pattern}` : (rules[broken] ?? '');
-}
-
-/** The known name that a text most probably means, regardless of case and punctuation; undefined if none is near. */
-export function nearest(text: string, known: readonly string[]): string | undefined {
-  const letters = lettersOf(text);
-  const [best] = known
-    .map((name) => ({ name, distance: editDistance(letters, lettersOf(name)) }))
-    .filter(({ name, distance }) => distance <= MISTYPED_LETTERS_MAX && distance < lettersOf(name).length / 2)
-    .sort((one, other) => one.distance - other.distance);
-  return best?.name;
-}
-
-function lettersOf(name: string): string {
-  return name
-    .slice(0, QUOTED_CHARACTERS_MAX)
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]/g, '');
-}
-
-/** Levenshtein distance, two neighbours swapped counting once: the least number of mistakes that explain the text. */
-export function editDistance(one: string, other: string): number {
-  let before: number[] = [];
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...one].entries()) {
-    const next = [index + 1];
-    for (let at = 0; at < other.length; at += 1) {
-      const replaced = (row[at] ?? 0) + (letter === other[at] ? 0 : 1);
-      const isSwap = at > 0 && letter === other[at - 1] && one[index - 1] === other[at];
-      const swapped = isSwap ? (before[at - 1] ?? 0) + 1 : replaced;
-      next.push(Math.min(replaced, swapped, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
-    }
-    [before, row] = [row, next];
-  }
-  return row.at(-1) ?? 0;
 }
 
 /** Quotes a value as JSON, shortened so that a message does not repeat long input. */

@@ -1,4 +1,4 @@
-import { editDistance } from '../catalog/validate.ts';
+import { editDistance } from '../catalog/nearest-name.ts';
 import { type ConfigSources, findValue, SETTINGS } from '../config.ts';
 
 /** Settings of earlier releases: since when they have no effect, and what to do instead. */

@@ -1,5 +1,5 @@
 import findMyWay from 'find-my-way';
-import { nearest } from '../catalog/validate.ts';
+import { nearest } from '../catalog/nearest-name.ts';
 import type { Events } from '../telemetry/events.ts';
 import { errorAnswer, methodNotAllowed, refusal } from './errors.ts';
 import type { Described, Operation } from './operations/operation.ts';

@@ -1,5 +1,6 @@
 import { CatalogError } from '../../catalog/error.ts';
-import { nearest, quote, wholeNumber } from '../../catalog/validate.ts';
+import { nearest } from '../../catalog/nearest-name.ts';
+import { quote, wholeNumber } from '../../catalog/validate.ts';
 import { parseDuration } from '../../stdx/duration.ts';
 import type { Described, Parameter } from './operation.ts';
 
