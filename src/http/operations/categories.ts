@@ -1,9 +1,10 @@
 import { Category, NewCategory, newCategory } from '../../catalog/category.ts';
 import type { CategoryList } from '../../catalog/category-list.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import { onceIdOf } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
-import { createdAnswer, currentAnswer, isCurrent, onceIdOf, VALIDATOR } from './conditional.ts';
+import { createdAnswer, currentAnswer, isCurrent, VALIDATOR } from './conditional.ts';
 import type { Operation } from './operation.ts';
 import { CURSOR, nextPage, pageLimit, pageOf, readPage } from './paging.ts';
 import { findById } from './query.ts';
@@ -54,7 +55,7 @@ export const createCategory: Operation = {
   },
   errors: ['catalog_full'],
   async handle({ storage, categories, catchUp }, exchange) {
-    const created = await storage.categories.insert(newCategory(exchange.body), onceIdOf(exchange));
+    const created = await storage.categories.insert(newCategory(exchange.body), onceIdOf(exchange, exchange.key.id));
     // A replayed category may have been stored by another instance and renamed since, so read it again.
     // Behind smaller ids of other instances, which are all committed by now, its own would leave a hole: read them.
     if (created.isReplay || !categories.append(created.resource)) await catchUp().catch(() => {});

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { Exchange } from '../transport/exchange.ts';
-import { createdAnswer, currentAnswer, etagOf, isCurrent, onceIdOf } from './conditional.ts';
+import { createdAnswer, currentAnswer, etagOf, isCurrent } from './conditional.ts';
 
 function asking(ifNoneMatch?: string): Exchange {
   const headers = ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch };
@@ -47,71 +46,6 @@ test('an answer has a validator of its body and its headers, and no body for who
   const others = [etagOf('[2]', ['Link', 'next']), etagOf('[1]'), etagOf('[1]', ['Link', 'last']), etagOf([], ['a'])];
   assert.equal(new Set([etag, ...others]).size, 5);
   assert.notEqual(etagOf('', ['a', 'b']), etagOf('', ['ab']));
-});
-
-interface Sent {
-  readonly header?: string;
-  /** How often the header was sent, where that is not once. */
-  readonly all?: readonly string[];
-  readonly method?: string;
-  readonly path?: string;
-  readonly body?: string;
-}
-
-/** As a request arrives, with the key of a client. */
-function exchange({ header, all, method = 'POST', path = '/pets', body = '{}' }: Sent): Exchange {
-  const name = 'idempotency-key';
-  const headers = header === undefined ? {} : { [name]: header };
-  const headersDistinct = header === undefined ? {} : { [name]: all ?? [header] };
-  const exchanged = { request: { method, headers, headersDistinct }, path, bodyBytes: Buffer.from(body) };
-  return { ...exchanged, key: { id: 'key_1' } } as unknown as Exchange;
-}
-
-const fingerprintOf = (sent: Sent) => onceIdOf(exchange({ header: 'k', ...sent })).idempotency?.fingerprint;
-
-test('a change comes from its key, with the Idempotency-Key if there is one', () => {
-  assert.deepEqual(onceIdOf(exchange({})), { keyId: 'key_1' });
-  const fingerprint = createHash('sha256').update('POST /pets\n{}').digest('base64url');
-  assert.deepEqual(onceIdOf(exchange({ header: 'mine' })), {
-    keyId: 'key_1',
-    idempotency: { key: 'mine', fingerprint },
-  });
-  assert.equal(onceIdOf(exchange({}), 'token_1').keyId, 'token_1');
-});
-
-test('only the quotes around a key are left out', () => {
-  for (const [header, key] of [
-    ['"mine"', 'mine'],
-    ['a"b"', 'a"b"'],
-    ['"a"b"', 'a"b'],
-    ['"', undefined],
-    ['""', undefined],
-    ['"a', undefined],
-    [' a', undefined],
-    ['a b~', 'a b~'],
-    ['a\u007f', undefined],
-    ['a\n', undefined],
-    ['a'.repeat(255), 'a'.repeat(255)],
-    ['a'.repeat(256), undefined],
-    [`"${'a'.repeat(255)}"`, 'a'.repeat(255)],
-    [`"${'a'.repeat(256)}"`, undefined],
-  ] as const) {
-    const origin = () => onceIdOf(exchange({ header })).idempotency?.key;
-    if (key !== undefined) assert.equal(origin(), key);
-    else assert.throws(origin, { code: 'validation_failed', message: /^Idempotency-Key is .*; send 1 to 255 print/ });
-  }
-});
-
-test('several headers are refused', () => {
-  const message = 'There are several Idempotency-Key headers; send one';
-  const sent = exchange({ header: 'a, b', all: ['a', 'b'] });
-  assert.throws(() => onceIdOf(sent), { code: 'validation_failed', message });
-});
-
-test('another method, path or body is another request', () => {
-  const others = [{ method: 'PATCH' }, { path: '/pets/1' }, { body: '{ }' }, { path: '/pets/1', body: '' }, {}];
-  assert.equal(new Set(others.map(fingerprintOf)).size, others.length);
-  assert.equal(fingerprintOf({}), fingerprintOf({ header: 'other' }));
 });
 
 test('the answer to a create says where the resource is, and whether it is a replay', () => {

@@ -1,7 +1,8 @@
 import { CatalogError } from '../../catalog/error.ts';
+import { onceIdOf } from '../../catalog/idempotency.ts';
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
-import { createdAnswer, currentAnswer, onceIdOf, preconditionOf, VALIDATOR } from './conditional.ts';
+import { createdAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
 import type { Operation, Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { findById, readId, readIdParameter } from './query.ts';
@@ -72,7 +73,8 @@ export const placeOrder: Operation = {
   },
   errors: ['insufficient_stock'],
   async handle({ storage }, exchange) {
-    return createdAnswer(`${PATH}/`, await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange)));
+    const created = await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange, exchange.key.id));
+    return createdAnswer(`${PATH}/`, created);
   },
 };
 

@@ -1,7 +1,8 @@
 import { CatalogError } from '../../catalog/error.ts';
+import { onceIdOf } from '../../catalog/idempotency.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
-import { changedAnswer, createdAnswer, currentAnswer, onceIdOf, preconditionOf, VALIDATOR } from './conditional.ts';
+import { changedAnswer, createdAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
 import type { Operation, Parameter } from './operation.ts';
 import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { choiceIn, findById, readIdParameter, readIdsParameter } from './query.ts';
@@ -67,7 +68,8 @@ export const createPet: Operation = {
     headers: { ...VALIDATOR, Location: 'The address of the created pet' },
   },
   async handle({ storage }, exchange) {
-    return createdAnswer(BY_ID, await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange)));
+    const created = await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange, exchange.key.id));
+    return createdAnswer(BY_ID, created);
   },
 };
 

@@ -1,6 +1,6 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
 import { type ApiKey, KEY_STATES, type KeyChanges } from '../../catalog/api-key.ts';
 import { CatalogError } from '../../catalog/error.ts';
+import { onceIdOf, seal, unseal } from '../../catalog/idempotency.ts';
 import { type KeyDetails, type KeyJson, keyDetails, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import {
   type ChangeContext,
@@ -13,7 +13,7 @@ import {
 } from '../../catalog/operator/key-changes.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { quote, validator } from '../../catalog/validate.ts';
-import { etagOf, onceIdOf, preconditionOf } from '../../http/operations/conditional.ts';
+import { etagOf, preconditionOf } from '../../http/operations/conditional.ts';
 import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import {
   choice,
@@ -281,10 +281,6 @@ function readWanted({ name, plan, limits, scopes, expiresAt, owner }: ReturnType
   };
 }
 
-const CIPHER = 'aes-256-gcm';
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-
 /** The outcome kept for a repeat. The secret is sealed with the token, which is stored nowhere. */
 interface Kept {
   readonly key: KeyJson;
@@ -318,23 +314,4 @@ async function changedKeyAnswer(
   const headers = status === 201 ? ['Location', `${API_BASE}/keys/${key.id}`] : [];
   if (isReplay) headers.push('Idempotency-Replayed', 'true');
   return { status, headers, body: JSON.stringify(sealed ? { ...key, key: unseal(sealed, sealedWith) } : key) };
-}
-
-function seal(text: string, secret: string): string {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv(CIPHER, cipherKey(secret), iv);
-  const bytes = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), bytes]).toString('base64url');
-}
-
-function unseal(sealed: string, secret: string): string {
-  const bytes = Buffer.from(sealed, 'base64url');
-  const decipher = createDecipheriv(CIPHER, cipherKey(secret), bytes.subarray(0, IV_BYTES));
-  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-  return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
-}
-
-/** Not the hash that is stored of the token. */
-function cipherKey(secret: string): Buffer {
-  return hash('sha256', `seal ${secret}`, 'buffer');
 }
