@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COUNT } from '../../src/limits/redis/scripts.ts';
+import { RedisCounts } from '../../src/limits/redis/counts.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { run, serveProcess } from '../kit/process.ts';
@@ -37,7 +37,7 @@ test(
     const key = 'prefix:{key_1}';
     const seed = ['0 0 0 0', '1'];
     const request = ['3', '3', '1', ...seed];
-    await server.command('EVAL', COUNT.source, '2', key, key, '100', '100', ...request, ...request);
+    await server.command('EVAL', RedisCounts.SCRIPT.source, '2', key, key, '100', '100', ...request, ...request);
     assert.equal(await server.command('GET', key), '160 2 0 2');
   },
 );

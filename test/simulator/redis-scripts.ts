@@ -21,12 +21,12 @@ function format({ minuteEnds, minuteUsed, day, dayUsed }: Counts): string {
   return `${minuteEnds} ${minuteUsed} ${day} ${dayUsed}`;
 }
 
-/** The arguments of `COUNT` for each of its keys, after the two of its time. */
+/** The arguments of the script for each of its keys, after the two of its time. */
 const ARGUMENTS = 5;
 
 /**
- * The script `COUNT`, as Redis runs it on its values at a moment of its own clock; sets what the script sets. `counted`
- * has the values after each single request, of which the script sets the last.
+ * The script of `RedisCounts`, as Redis runs it on its values at a moment of its own clock; sets what the script sets.
+ * `counted` has the values after each single request, of which the script sets the last.
  */
 export function count(
   values: Map<string, string>,

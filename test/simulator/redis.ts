@@ -1,5 +1,5 @@
+import { RedisCounts } from '../../src/limits/redis/counts.ts';
 import type { RedisClient } from '../../src/limits/redis/link.ts';
-import { COUNT } from '../../src/limits/redis/scripts.ts';
 import type { Dice } from './dice.ts';
 import { count } from './redis-scripts.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -112,7 +112,7 @@ export class SimulatedRedis {
     if (name === 'INFO') return `run_id:${this.#runs}\r\nrole:${this.#role}\r\ncluster_enabled:0\r\n`;
     if (name === 'SCRIPT') return this.#load(args[1] ?? '');
     const [script = '', keyCount = '', ...rest] = args;
-    const isKnown = script === (name === 'EVAL' ? COUNT.source : COUNT.sha);
+    const isKnown = script === (name === 'EVAL' ? RedisCounts.SCRIPT.source : RedisCounts.SCRIPT.sha);
     if (!isKnown) throw new Error(`The simulated Redis knows no ${name} ${script}`);
     if (name === 'EVAL') this.#isLoaded = true;
     else if (!this.#isLoaded) throw new Error(NOSCRIPT);
@@ -120,9 +120,9 @@ export class SimulatedRedis {
   }
 
   #load(source: string): string {
-    if (source !== COUNT.source) throw new Error('The simulated Redis does not know this script');
+    if (source !== RedisCounts.SCRIPT.source) throw new Error('The simulated Redis does not know this script');
     this.#isLoaded = true;
-    return COUNT.sha;
+    return RedisCounts.SCRIPT.sha;
   }
 
   #count(keys: readonly string[], argv: readonly string[]): (string | null)[] {

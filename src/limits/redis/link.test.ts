@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settled } from '../../../test/kit/client/bench.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
+import { RedisCounts } from './counts.ts';
 import { type RedisClient, RedisLink } from './link.ts';
 
 /** A link in virtual time to a Redis that answers what asks for no keys of callers at once, and those never. */
@@ -21,7 +22,10 @@ async function played() {
   });
   const nothing = () => {};
   const told = { onFailure: nothing, onLate: nothing, onLost: nothing, onBack: nothing, onNewServer: nothing };
-  const link = new RedisLink({ url: 'redis://played', keyPrefix: 'p', newClient, time: time.process(), ...told });
+  const link = new RedisLink(
+    { url: 'redis://played', keyPrefix: 'p', newClient, time: time.process(), ...told },
+    RedisCounts.SCRIPT,
+  );
   await link.connect();
   return { time, link, clients, asked };
 }

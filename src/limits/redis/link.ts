@@ -3,15 +3,8 @@ import { createClient } from '@redis/client';
 import { within } from '../../stdx/deadline.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
 import { LimiterNotOpened } from '../limiter.ts';
-import { COUNT } from './scripts.ts';
 import { CLUSTER_REFUSED, isCluster, readInfo } from './server-info.ts';
 
-/**
- * Keys of no client. Every heartbeat counts on them, so that a Redis is noticed that cannot write, or that keeps keys
- * in several places, where no script runs on two of them.
- */
-const BEAT_KEYS = ['beat', 'beat-2'];
-const BEAT = ['', '', ...BEAT_KEYS.flatMap(() => ['1000000000', '1000000000', '1', '', '1'])];
 /** Asks which server answers, and in which role. */
 const IDENTIFY = ['INFO', 'server', 'replication', 'cluster'];
 /** The longest that a request waits for Redis. */
@@ -24,6 +17,14 @@ const BEAT_MS = 1_000;
 const CONNECT_MS = 900;
 /** Backpressure: keys of calls in flight; beyond it a call gets no answer. */
 const KEYS_MAX = 20_000;
+
+/** The Lua script that a link runs, and a call of it that writes, for the heartbeat. */
+export interface LinkScript {
+  readonly source: string;
+  readonly sha: string;
+  readonly beatKeys: readonly string[];
+  readonly beatArgs: readonly string[];
+}
 
 export interface RedisLinkOptions {
   readonly url: string;
@@ -67,6 +68,7 @@ interface Call {
  */
 export class RedisLink implements AsyncDisposable {
   readonly #options: RedisLinkOptions;
+  readonly #script: LinkScript;
   readonly #answerMs: number;
   readonly #calls = new Set<Call>();
   #keysInFlight = 0;
@@ -84,8 +86,9 @@ export class RedisLink implements AsyncDisposable {
   #tickedMs = 0;
   #elapsedMs = 0;
 
-  constructor(options: RedisLinkOptions) {
+  constructor(options: RedisLinkOptions, script: LinkScript) {
     this.#options = options;
+    this.#script = script;
     this.#answerMs = options.answerMs ?? ANSWER_MS;
     this.#time = options.time;
     this.#heartbeat = this.#time.setInterval(() => this.#beat(), BEAT_MS).unref();
@@ -103,7 +106,7 @@ export class RedisLink implements AsyncDisposable {
     return this.#connecting;
   }
 
-  /** Runs `COUNT` on keys. Returns its reply, or undefined without one in time. Never rejects. */
+  /** Runs the script on keys. Returns its reply, or undefined without one in time. Never rejects. */
   count(keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (!this.#client || this.#keysInFlight >= KEYS_MAX) return Promise.resolve(undefined);
     return this.#count(this.#client, keys, args);
@@ -125,7 +128,7 @@ export class RedisLink implements AsyncDisposable {
       this.#reconnect();
       return;
     }
-    if (this.#calls.size === 0) void this.count(BEAT_KEYS, BEAT);
+    if (this.#calls.size === 0) void this.count(this.#script.beatKeys, this.#script.beatArgs);
     identify(client).then(
       (server) => {
         if (this.#client === client && server !== this.#server) this.#setServer(server);
@@ -154,10 +157,10 @@ export class RedisLink implements AsyncDisposable {
       client = made;
       made.on('error', (error) => this.#giveUp(made, error));
       await within(made.connect(), deadline);
-      const loading = Promise.all([identify(made), made.sendCommand(['SCRIPT', 'LOAD', COUNT.source])]);
+      const loading = Promise.all([identify(made), made.sendCommand(['SCRIPT', 'LOAD', this.#script.source])]);
       const [server] = await within(loading, deadline);
       // Must write, and in time: a full Redis, a read-only replica or a distant one is of no use.
-      const reply = await this.#count(made, BEAT_KEYS, BEAT);
+      const reply = await this.#count(made, this.#script.beatKeys, this.#script.beatArgs);
       if (reply === undefined) return;
       if (this.#isClosed) return made.destroy();
       this.#client = made;
@@ -181,10 +184,10 @@ export class RedisLink implements AsyncDisposable {
       this.#keysInFlight += call.keys;
       const answered = (reply: unknown) => this.#settle(call, reply);
       const failed = (error: unknown) => this.#giveUp(client, error);
-      client.sendCommand(['EVALSHA', COUNT.sha, ...given]).then(answered, (error: Error) => {
+      client.sendCommand(['EVALSHA', this.#script.sha, ...given]).then(answered, (error: Error) => {
         // SCRIPT FLUSH drops loaded scripts; then send the source.
         if (!error.message.startsWith('NOSCRIPT')) return failed(error);
-        client.sendCommand(['EVAL', COUNT.source, ...given]).then(answered, failed);
+        client.sendCommand(['EVAL', this.#script.source, ...given]).then(answered, failed);
       });
     });
   }
