@@ -4,7 +4,7 @@ import { DAY_SECONDS } from '../stdx/duration.ts';
 import type { Time } from '../stdx/time.ts';
 import type { Operator } from './audit.ts';
 import type { Ban, DecidedBan, KeyBan, PastBan } from './ban.ts';
-import { CatalogError } from './error.ts';
+import { CatalogError, invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import { LIMIT_MAX, type Limits, PLANS, type PlanName } from './plan.ts';
 import type { Precondition } from './precondition.ts';
@@ -135,7 +135,7 @@ export function scopesNamed(names: readonly string[]): Scope[] {
   const unknown = names.find((name) => !SCOPES.some((scope) => scope === name));
   if (unknown !== undefined || names.length === 0) {
     const problem = unknown === undefined ? 'A key needs at least one scope' : `There is no scope ${quote(unknown)}`;
-    throw new CatalogError('validation_failed', `${problem}; the scopes are ${SCOPES.join(', ')}`);
+    throw invalid(`${problem}; the scopes are ${SCOPES.join(', ')}`);
   }
   return SCOPES.filter((scope) => names.includes(scope));
 }
@@ -143,39 +143,32 @@ export function scopesNamed(names: readonly string[]): Scope[] {
 /** Throws `validation_failed` unless a key or a token may have the name. */
 export function checkName(name: string, kind: 'key' | 'token'): void {
   if (name.trim() && name.length <= NAME_CHARACTERS_MAX && !/\p{Cc}/u.test(name)) return;
-  throw new CatalogError(
-    'validation_failed',
-    `The name of a ${kind} is 1 to ${NAME_CHARACTERS_MAX} visible characters`,
-  );
+  throw invalid(`The name of a ${kind} is 1 to ${NAME_CHARACTERS_MAX} visible characters`);
 }
 
 /** Throws `validation_failed` unless a key may have the owner. */
 export function checkOwner(owner: string | null | undefined): void {
   if (owner === null || owner === undefined) return;
   if (owner.trim() && owner.length <= OWNER_CHARACTERS_MAX && !/\p{Cc}/u.test(owner)) return;
-  throw new CatalogError(
-    'validation_failed',
-    `The owner of a key is 1 to ${OWNER_CHARACTERS_MAX} visible characters, or none`,
-  );
+  throw invalid(`The owner of a key is 1 to ${OWNER_CHARACTERS_MAX} visible characters, or none`);
 }
 
 /** Throws `validation_failed` unless a key may end at this moment. */
 export function checkExpiry(expiresAt: number | undefined, now: number): void {
   if (expiresAt === undefined || (expiresAt > now && expiresAt <= now + LIFE_MAX_SECONDS)) return;
-  throw new CatalogError('validation_failed', 'The expiry of a key must be in the future and within 100 years');
+  throw invalid('The expiry of a key must be in the future and within 100 years');
 }
 
 /** The limits of a plan; enterprise takes those agreed for the key. Throws `validation_failed` on a mismatch. */
 function planLimits(plan: PlanName, agreed?: Limits): Limits {
   if (plan !== 'enterprise') {
-    if (agreed)
-      throw new CatalogError('validation_failed', `The ${plan} plan has fixed limits; only enterprise takes its own`);
+    if (agreed) throw invalid(`The ${plan} plan has fixed limits; only enterprise takes its own`);
     return PLANS[plan];
   }
-  if (!agreed) throw new CatalogError('validation_failed', 'The enterprise plan needs limits per minute and per day');
+  if (!agreed) throw invalid('The enterprise plan needs limits per minute and per day');
   for (const limit of [agreed.minute, agreed.day]) {
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-      throw new CatalogError('validation_failed', `A limit is a whole number from 1 to ${LIMIT_MAX}, not ${limit}`);
+      throw invalid(`A limit is a whole number from 1 to ${LIMIT_MAX}, not ${limit}`);
     }
   }
   return agreed;

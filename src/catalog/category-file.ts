@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stringify } from 'csv-stringify/sync';
 import { Category, NewCategory, newCategory } from './category.ts';
-import { CatalogError } from './error.ts';
+import { CatalogError, invalid } from './error.ts';
 import { nearest } from './nearest-name.ts';
 import { asText, fromText } from './operator/csv.ts';
 import { mistyped, quote } from './validate.ts';
@@ -71,7 +71,7 @@ export function formatOf(fileName: string): FileFormat | undefined {
  * it is not UTF-8.
  */
 export async function readCategories(file: Uint8Array, format: FileFormat): Promise<ReadCategories> {
-  if (!isUtf8(file)) throw new CatalogError('validation_failed', 'The file is not UTF-8 text; save it as UTF-8');
+  if (!isUtf8(file)) throw invalid('The file is not UTF-8 text; save it as UTF-8');
   const all = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   const bytes = all.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
     ? all.subarray(BYTE_ORDER_MARK.length)

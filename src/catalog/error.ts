@@ -57,3 +57,8 @@ export class CatalogError extends Error {
     this.code = code;
   }
 }
+
+/** The failure of input that is not valid. */
+export function invalid(message: string): CatalogError {
+  return new CatalogError('validation_failed', message);
+}

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hash, randomBytes } from 'node:crypto';
 import { DAY_SECONDS } from '../stdx/duration.ts';
-import { CatalogError } from './error.ts';
+import { invalid } from './error.ts';
 import { quote } from './validate.ts';
 
 /** The time that the outcome of work is kept for repeats of it. */
@@ -48,13 +48,10 @@ export function onceIdOf({ request, path, bodyBytes }: IdempotentRequest, keyId:
   const header = request.headers['idempotency-key'];
   if (header === undefined) return { keyId };
   if ((request.headersDistinct['idempotency-key']?.length ?? 0) > 1) {
-    throw new CatalogError('validation_failed', 'There are several Idempotency-Key headers; send one');
+    throw invalid('There are several Idempotency-Key headers; send one');
   }
   if (!IDEMPOTENCY_KEY.test(String(header))) {
-    throw new CatalogError(
-      'validation_failed',
-      `Idempotency-Key is ${quote(header)}; send 1 to 255 printable ASCII characters, quoted or not`,
-    );
+    throw invalid(`Idempotency-Key is ${quote(header)}; send 1 to 255 printable ASCII characters, quoted or not`);
   }
   const idempotencyKey = String(header).replace(/^"(.*)"$/, '$1');
   const fingerprint = createHash('sha256').update(`${request.method} ${path}\n`).update(bodyBytes).digest('base64url');

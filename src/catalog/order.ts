@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { Id } from './category.ts';
-import { CatalogError } from './error.ts';
+import { invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
 import type { Precondition } from './precondition.ts';
@@ -62,19 +62,14 @@ const check = validator(NewOrder);
 export function newOrder(body: unknown): NewOrder {
   const { petId, quantity, shipDate } = check(body);
   if (shipDate === undefined) return { petId, quantity };
-  if (!isRealDate(shipDate)) {
-    throw new CatalogError(
-      'validation_failed',
-      `shipDate is ${quote(shipDate)}, which does not exist; send a real date`,
-    );
-  }
+  if (!isRealDate(shipDate)) throw invalid(`shipDate is ${quote(shipDate)}, which does not exist; send a real date`);
   return { petId, quantity, shipDate: canonical(shipDate) };
 }
 
 /** Checks that an order to be placed at `now` (Unix seconds) does not ship in the past. Throws `validation_failed`. */
 export function assertShipsLater(shipDate: string | undefined, now: number): void {
   if (shipDate === undefined || Date.parse(shipDate) >= (now - PAST_SECONDS_MAX) * 1_000) return;
-  throw new CatalogError('validation_failed', `shipDate is ${quote(shipDate)}, in the past; send a later one, or none`);
+  throw invalid(`shipDate is ${quote(shipDate)}, in the past; send a later one, or none`);
 }
 
 /** The one form that a moment is kept in: `Z`, and no zeros at the end of a fraction. */

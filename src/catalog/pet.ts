@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { Id, Name } from './category.ts';
-import { CatalogError } from './error.ts';
+import { invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
 import type { Precondition } from './precondition.ts';
@@ -107,7 +107,7 @@ export function petUpdate(body: unknown): PetUpdate {
   const { name, categoryId, status } = checkUpdate(body);
   if (name === undefined && categoryId === undefined && status === undefined) {
     const advice = mistyped(body as object, Object.keys(PetUpdate.properties)) ?? 'send name, categoryId or status';
-    throw new CatalogError('validation_failed', `The body changes nothing; ${advice}`);
+    throw invalid(`The body changes nothing; ${advice}`);
   }
   return { name, categoryId, status };
 }

@@ -1,4 +1,4 @@
-import { CatalogError } from './error.ts';
+import { invalid } from './error.ts';
 import { quote } from './validate.ts';
 
 /** The number of requests that a key may make in each window. */
@@ -14,10 +14,7 @@ export type PlanName = (typeof PLAN_NAMES)[number];
 export function planNamed(text: string): PlanName {
   const plan = PLAN_NAMES.find((name) => name === text);
   if (plan) return plan;
-  throw new CatalogError(
-    'validation_failed',
-    `There is no plan ${quote(text)}; the plans are ${PLAN_NAMES.join(', ')}`,
-  );
+  throw invalid(`There is no plan ${quote(text)}; the plans are ${PLAN_NAMES.join(', ')}`);
 }
 
 /** The published plans (interface, "Request rate by plan"). Enterprise limits are agreed for each key. */

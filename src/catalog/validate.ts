@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Static, TSchema } from 'typebox';
-import { CatalogError } from './error.ts';
+import { invalid } from './error.ts';
 import { nearest } from './nearest-name.ts';
 
 const QUOTED_CHARACTERS_MAX = 40;
@@ -22,7 +22,7 @@ export function validator<S extends TSchema>(schema: S): (value: unknown) => Sta
     check ??= ajv.compile<Static<S>>(schema);
     if (check(value)) return value;
     const [error] = check.errors ?? [];
-    throw new CatalogError('validation_failed', error ? explain(error) : 'The body does not match its schema');
+    throw invalid(error ? explain(error) : 'The body does not match its schema');
   };
 }
 

@@ -155,9 +155,7 @@ class Judging {
       return [{}];
     } catch (error) {
       if (error instanceof Skipped) return [skipped(printable(error.message))];
-      if (error instanceof Broken) {
-        return [this.#failed(error.message, error.exchanges), error];
-      }
+      if (error instanceof Broken) return [this.#failed(error.message, error.exchanges), error];
       if (error instanceof NoAnswer) return [await this.#unanswered(rule, error), error];
       this.#failure = `the referee failed at ${rule.id}: ${printable(`${error}`)}`;
       return [skipped(this.#failure)];

@@ -56,9 +56,7 @@ export function createApp(options: AppOptions): Serve {
   function decide(decision: Decision, call: PublicCall): Answer | Promise<Answer> {
     const { exchange, operation } = call;
     exchange.decide(decision, limiter);
-    if (decision.refusal && !operation?.free) {
-      return overLimit(decision, limiter.current(exchange.key, decision).now);
-    }
+    if (decision.refusal && !operation?.free) return overLimit(decision, limiter.current(exchange.key, decision).now);
     return exchange.isKeyFull ? readAnswersFirst() : api.operate(call, catalog);
   }
 }

@@ -83,9 +83,7 @@ export function readAnswersFirst(): Answer {
 }
 
 function describeLimit({ refusal: code, limit, ban }: Decision): string {
-  if (code === 'key_banned') {
-    return `The key is banned because it was ${ban?.reason ?? 'refused too often'}`;
-  }
+  if (code === 'key_banned') return `The key is banned because it was ${ban?.reason ?? 'refused too often'}`;
   if (code === 'daily_quota_exceeded') return `The quota of ${limit} requests per day is reached`;
   return `The limit of ${limit} requests per minute is reached`;
 }

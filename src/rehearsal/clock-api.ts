@@ -1,4 +1,4 @@
-import { CatalogError } from '../catalog/error.ts';
+import { invalid } from '../catalog/error.ts';
 import { onceIdOf } from '../catalog/idempotency.ts';
 import { validator } from '../catalog/validate.ts';
 import type { ApiOperation } from '../operator/api/operation.ts';
@@ -66,5 +66,5 @@ export function clockOperations(transactions: Transactions, time: TurnedTime): r
 function turnOf({ advance, set }: { advance?: string; set?: string }): Turn {
   if (advance !== undefined && set === undefined) return { advance };
   if (set !== undefined && advance === undefined) return { set };
-  throw new CatalogError('validation_failed', 'The body has to say how far; send either `advance` or `set`');
+  throw invalid('The body has to say how far; send either `advance` or `set`');
 }

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { Operator } from '../catalog/audit.ts';
-import { CatalogError } from '../catalog/error.ts';
+import { invalid } from '../catalog/error.ts';
 import type { Once, OnceId } from '../catalog/idempotency.ts';
 import { quote } from '../catalog/validate.ts';
 import { momentOf } from '../http/operations/query.ts';
@@ -89,20 +89,15 @@ export function turnTime(
 
 function targetOf(turn: Turn, present: number): number {
   const target = 'set' in turn ? momentOf(turn.set, 'set') : present + durationOf(turn.advance);
-  if (target < present) {
-    throw new CatalogError('validation_failed', `The time is ${utc(present)} already; it can be put forward only`);
-  }
-  if (target >= UNIX_MAX) throw new CatalogError('validation_failed', 'The time can be put forward to the year 8999');
+  if (target < present) throw invalid(`The time is ${utc(present)} already; it can be put forward only`);
+  if (target >= UNIX_MAX) throw invalid('The time can be put forward to the year 8999');
   return target;
 }
 
 function durationOf(text: string): number {
   const seconds = parseDuration(text);
   if (seconds !== undefined) return seconds;
-  throw new CatalogError(
-    'validation_failed',
-    `advance is ${quote(text)}; write a duration such as 90s, 10m, 24h or 30d`,
-  );
+  throw invalid(`advance is ${quote(text)}; write a duration such as 90s, 10m, 24h or 30d`);
 }
 
 /** Reads by how many seconds the running service is to turn its clock, and notes that it has taken them. */

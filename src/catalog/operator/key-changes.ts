@@ -11,7 +11,7 @@ import {
   secretRecord,
 } from '../api-key.ts';
 import type { Operator } from '../audit.ts';
-import { CatalogError } from '../error.ts';
+import { CatalogError, invalid } from '../error.ts';
 import type { Precondition } from '../precondition.ts';
 import type { Storage } from '../storage.ts';
 
@@ -61,15 +61,10 @@ export async function changeKey(context: ChangeContext, id: string, wanted: KeyC
 export async function rotateKey(context: ChangeContext, id: string, graceSeconds: number): Promise<IssuedKey> {
   const { storage, environment, now, by, precondition } = context;
   if (graceSeconds > ROTATION_GRACE_MAX_SECONDS) {
-    throw new CatalogError('validation_failed', `The grace is ${graceSeconds} s; at most 30d are possible`);
+    throw invalid(`The grace is ${graceSeconds} s; at most 30d are possible`);
   }
   const { environment: own } = await keyWithId(context, id);
-  if (own !== environment) {
-    throw new CatalogError(
-      'validation_failed',
-      `The key ${id} belongs to ${own}; rotate it where ENVIRONMENT is ${own}`,
-    );
-  }
+  if (own !== environment) throw invalid(`The key ${id} belongs to ${own}; rotate it where ENVIRONMENT is ${own}`);
   const secret = mintSecret(environment);
   const rotation = { now, oldEndAt: now + graceSeconds, by };
   // A revoked key stays as it was, so the new secret is useless.

@@ -1,6 +1,6 @@
 import { checkName, hasChecksum, hashSecret, mint, newId, SECRET_PREFIX_CHARACTERS } from '../api-key.ts';
 import type { Operator } from '../audit.ts';
-import { CatalogError } from '../error.ts';
+import { CatalogError, invalid } from '../error.ts';
 import { quote } from '../validate.ts';
 
 /** The roles of operators; each may also do what those before it may. */
@@ -40,7 +40,7 @@ export function includesRole(role: Role, needed: Role): boolean {
 export function roleNamed(text: string): Role {
   const role = ROLES.find((name) => name === text);
   if (role) return role;
-  throw new CatalogError('validation_failed', `There is no role ${quote(text)}; the roles are ${ROLES.join(', ')}`);
+  throw invalid(`There is no role ${quote(text)}; the roles are ${ROLES.join(', ')}`);
 }
 
 interface TokenChange {
@@ -55,9 +55,7 @@ export async function issueToken(
   { name, role, expiresAt = null }: NewOperatorToken,
 ): Promise<{ token: OperatorToken; secret: string }> {
   checkName(name, 'token');
-  if (expiresAt !== null && expiresAt <= now) {
-    throw new CatalogError('validation_failed', 'The expiry of a token must be in the future');
-  }
+  if (expiresAt !== null && expiresAt <= now) throw invalid('The expiry of a token must be in the future');
   const secret = mint(TOKEN_PREFIX);
   const id = newId('op_');
   const prefix = secret.slice(0, SECRET_PREFIX_CHARACTERS);

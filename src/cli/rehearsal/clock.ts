@@ -69,9 +69,7 @@ export async function markForRehearsal(storage: SqlStorage, config: Config): Pro
 
 async function refuseUnmarked({ database, rehearsal }: Config): Promise<void> {
   const advice = 'start it with ENVIRONMENT=staging and REHEARSAL=on, and give this command the same';
-  if (!rehearsal) {
-    throw new UsageError(`The service of this database is not in rehearsal; ${advice}`, 1);
-  }
+  if (!rehearsal) throw new UsageError(`The service of this database is not in rehearsal; ${advice}`, 1);
   if (await isServed(database)) {
     throw new UsageError(`The service that runs on this database is not in rehearsal; ${advice}`, 1);
   }

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { CatalogError } from '../../catalog/error.ts';
+import { type CatalogError, invalid } from '../../catalog/error.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import { inWords, quote, wholeNumber } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
@@ -64,7 +64,7 @@ export function readLimit(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, lim
   if (text === null) return limitDefault;
   const limit = /^[1-9][0-9]{0,8}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= limitMax) return limit;
-  throw new CatalogError('validation_failed', `limit is ${quote(text)}; send ${wholeNumber(1, limitMax)}`);
+  throw invalid(`limit is ${quote(text)}; send ${wholeNumber(1, limitMax)}`);
 }
 
 /** A place in a list that is ordered by a number and an id. */
@@ -88,10 +88,7 @@ function readCursor(query: URLSearchParams, pattern: RegExp): RegExpExecArray | 
 }
 
 function notACursor(text: string | undefined): CatalogError {
-  return new CatalogError(
-    'validation_failed',
-    `cursor is ${quote(text)}; copy it from the Link header of the previous page`,
-  );
+  return invalid(`cursor is ${quote(text)}; copy it from the Link header of the previous page`);
 }
 
 interface Found<T> {

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../catalog/error.ts';
+import { type CatalogError, invalid } from '../../catalog/error.ts';
 import { nearest } from '../../catalog/nearest-name.ts';
 import { quote, wholeNumber } from '../../catalog/validate.ts';
 import { parseDuration } from '../../stdx/duration.ts';
@@ -44,11 +44,11 @@ function unknownParameter(name: string, operation: string, parameters: readonly 
   const meant = parameters.find((parameter) => parameter.name === nearest(name, names));
   if (!meant) {
     const advice = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
-    return new CatalogError('validation_failed', `${unknown}; ${advice}`);
+    return invalid(`${unknown}; ${advice}`);
   }
   const isBracketed = isList(meant) && name.startsWith(`${meant.name}[`);
   const advice = isBracketed ? `send ${meant.name}=1,2` : `did you mean ${meant.name}?`;
-  return new CatalogError('validation_failed', `${unknown}; ${advice}`);
+  return invalid(`${unknown}; ${advice}`);
 }
 
 /** True if the parameter is a list, separated by commas or repeated. */
@@ -60,7 +60,7 @@ function isList({ schema }: Parameter): boolean {
 export function readParameter(query: URLSearchParams, name: string): string | null {
   const [value = null, ...more] = query.getAll(name);
   if (more.length === 0) return value;
-  throw new CatalogError('validation_failed', `${name} is given ${more.length + 1} times; send it once`);
+  throw invalid(`${name} is given ${more.length + 1} times; send it once`);
 }
 
 /** A text that selects, undefined without it. Throws `validation_failed`. */
@@ -68,10 +68,7 @@ export function textIn(query: URLSearchParams, name: string): string | undefined
   const text = readParameter(query, name) ?? undefined;
   // PostgreSQL rejects NUL in text, and no value contains it.
   if (text === undefined || (text.length <= TEXT_CHARACTERS_MAX && !text.includes('\0'))) return text;
-  throw new CatalogError(
-    'validation_failed',
-    `${name} is ${quote(text)}; send at most ${TEXT_CHARACTERS_MAX} characters`,
-  );
+  throw invalid(`${name} is ${quote(text)}; send at most ${TEXT_CHARACTERS_MAX} characters`);
 }
 
 /** A value of a closed set, undefined without it. Throws `validation_failed`. */
@@ -79,7 +76,7 @@ export function choiceIn<T extends string>(query: URLSearchParams, name: string,
   const text = readParameter(query, name);
   const value = values.find((each) => each === text);
   if (value !== undefined || text === null) return value;
-  throw new CatalogError('validation_failed', `${name} is ${quote(text)}; send one of ${values.join(', ')}`);
+  throw invalid(`${name} is ${quote(text)}; send one of ${values.join(', ')}`);
 }
 
 /** A moment in Unix seconds, undefined without it; a duration counts from now, into `towards`. */
@@ -102,10 +99,7 @@ export function momentOf(text: string, name: string): number {
   // `Date` would silently turn 30 February into 2 March.
   if (!Number.isNaN(ms) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day ?? ''))
     return Math.floor(ms / 1_000);
-  throw new CatalogError(
-    'validation_failed',
-    `${name} is ${quote(text)}; send a date and time such as 2026-01-01T12:00:00Z`,
-  );
+  throw invalid(`${name} is ${quote(text)}; send a date and time such as 2026-01-01T12:00:00Z`);
 }
 
 /** An id in the query; undefined without it. Throws `validation_failed`, also for an id that cannot exist. */
@@ -117,16 +111,14 @@ export function readIdParameter(query: URLSearchParams, name: string): number | 
 /** Different ids in the query, separated by commas or in repeated parameters; otherwise as `readIdParameter`. */
 export function readIdsParameter(query: URLSearchParams, name: string, idsMax: number): number[] | undefined {
   const texts = new Set(query.getAll(name).flatMap((text) => text.split(',')));
-  if (texts.size > idsMax) {
-    throw new CatalogError('validation_failed', `${name} has ${texts.size} ids; send 1 to ${idsMax}`);
-  }
+  if (texts.size > idsMax) throw invalid(`${name} has ${texts.size} ids; send 1 to ${idsMax}`);
   return texts.size === 0 ? undefined : [...texts].map((text) => readFilterId(`${name} has`, text));
 }
 
 function readFilterId(said: string, text: string): number {
   const id = readId(text);
   if (id !== undefined) return id;
-  throw new CatalogError('validation_failed', `${said} ${quote(text)}; send ${wholeNumber(1)}`);
+  throw invalid(`${said} ${quote(text)}; send ${wholeNumber(1)}`);
 }
 
 /** Finds what an id in a path names. Throws the error of `none` if that is nothing. */

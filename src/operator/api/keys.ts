@@ -1,5 +1,5 @@
 import { type ApiKey, KEY_STATES, type KeyChanges } from '../../catalog/api-key.ts';
-import { CatalogError } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import { onceIdOf, seal, unseal } from '../../catalog/idempotency.ts';
 import { type KeyDetails, type KeyJson, keyDetails, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import {
@@ -180,10 +180,7 @@ const rotate: ApiOperation = {
     const { grace = GRACE } = checkRotation(exchange.body ?? {});
     const seconds = parseDuration(grace);
     if (seconds === undefined) {
-      throw new CatalogError(
-        'validation_failed',
-        `grace is ${quote(grace)}; send a duration such as 0, 90s, 24h or 30d`,
-      );
+      throw invalid(`grace is ${quote(grace)}; send a duration such as 0, 90s, 24h or 30d`);
     }
     return changeByPath(context, exchange, (change, id) => rotateKey(change, id, seconds));
   },

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../catalog/error.ts';
+import { CatalogError, invalid } from '../../catalog/error.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { quote } from '../../catalog/validate.ts';
 import { readLimit } from '../../http/operations/paging.ts';
@@ -61,7 +61,7 @@ const listKeyRequests: ApiOperation = {
     const { recent } = context;
     const status = readParameter(exchange.query, 'status') ?? undefined;
     if (status !== undefined && !new RegExp(STATUS).test(status)) {
-      throw new CatalogError('validation_failed', `status is ${quote(status)}; send a status such as 429, or 4xx`);
+      throw invalid(`status is ${quote(status)}; send a status such as 429, or 4xx`);
     }
     const limit = readLimit(exchange.query, REQUESTS_MAX, REQUESTS);
     const { id: keyId } = await keyWithId(context, keyIdOf(exchange));

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import { usageCsv } from '../../catalog/operator/csv.ts';
 import {
   allUsageRows,
@@ -69,9 +69,7 @@ const getUsage: ApiOperation = {
   async handle(context, exchange) {
     const by = choiceIn(exchange.query, 'by', USAGE_STEPS);
     const group = choiceIn(exchange.query, 'group', USAGE_GROUPS) ?? (by ? 'all' : 'key');
-    if (by === 'minute' && group === 'route') {
-      throw new CatalogError('validation_failed', 'Minutes know no routes; send by=hour, by=day or by=month');
-    }
+    if (by === 'minute' && group === 'route') throw invalid('Minutes know no routes; send by=hour, by=day or by=month');
     const isCsv = asksForCsv(exchange);
     await context.flushUsage();
     const steps = stepsIn(rangeIn(exchange.query, context.now), { by, group, now: context.now });
@@ -112,10 +110,7 @@ function rangeIn(query: URLSearchParams, now: number) {
   const since = momentIn(query, 'since', { now, towards: 'past' }) ?? now - DAY_SECONDS;
   const until = momentIn(query, 'until', { now, towards: 'past' });
   if (until !== undefined && until < since)
-    throw new CatalogError(
-      'validation_failed',
-      `until is ${utc(until)}, before since (${utc(since)}); send a later one`,
-    );
+    throw invalid(`until is ${utc(until)}, before since (${utc(since)}); send a later one`);
   return { since, until };
 }
 

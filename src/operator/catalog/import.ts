@@ -5,7 +5,7 @@ import {
   formatOf,
   readCategories,
 } from '../../catalog/category-file.ts';
-import { CatalogError } from '../../catalog/error.ts';
+import { CatalogError, invalid } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
@@ -61,9 +61,9 @@ async function begin(context: ConsoleContext): Promise<Answer> {
 }
 
 async function readUpload({ form, file }: ConsoleContext) {
-  if (!file?.name) throw new CatalogError('validation_failed', 'Choose a file');
+  if (!file?.name) throw invalid('Choose a file');
   const format = FILE_FORMATS.find((each: FileFormat) => each === field(form, 'format')) ?? formatOf(file.name);
-  if (!format) throw new CatalogError('validation_failed', 'The file name does not show the format; choose one');
+  if (!format) throw invalid('The file name does not show the format; choose one');
   return readCategories(file.bytes, format);
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type ApiKey, keyRevoked, ROTATION_GRACE_MAX_SECONDS } from '../../catalog/api-key.ts';
-import { CatalogError } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import { changeKey, endGraces, liftBan, revokeKey, rotateKey } from '../../catalog/operator/key-changes.ts';
 import { weightOf } from '../../catalog/usage.ts';
 import { html } from '../../http/html.ts';
@@ -109,7 +109,7 @@ ${post(
 async function rotate(context: ConsoleContext): Promise<Answer> {
   const { exchange, form, now } = context;
   const grace = GRACES.find(({ value }) => value === field(form, 'grace'));
-  if (!grace) throw new CatalogError('validation_failed', 'Choose how long the old key still works');
+  if (!grace) throw invalid('Choose how long the old key still works');
   const seconds = Number(grace.value);
   const { key, secret } = await rotateKey(context, exchange.params.id ?? '', seconds);
   const note =

@@ -9,7 +9,7 @@ import {
   type Scope,
   scopesNamed,
 } from '../../catalog/api-key.ts';
-import { CatalogError } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName, planNamed } from '../../catalog/plan.ts';
 import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
@@ -154,7 +154,7 @@ function limitsOf(plan: PlanName): string {
 function readLimit(text: string, label: string): number {
   const limit = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= LIMIT_MAX) return limit;
-  throw new CatalogError('validation_failed', `${label}: enter a whole number from 1 to ${count(LIMIT_MAX)}`);
+  throw invalid(`${label}: enter a whole number from 1 to ${count(LIMIT_MAX)}`);
 }
 
 function readDate(text: string): number | undefined {
@@ -162,6 +162,6 @@ function readDate(text: string): number | undefined {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T23:59:59Z`) : Number.NaN;
   // `Date` would silently turn 30 February into 2 March.
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text))
-    throw new CatalogError('validation_failed', 'Last day: enter a date such as 2030-12-31');
+    throw invalid('Last day: enter a date such as 2030-12-31');
   return ms / 1_000;
 }

@@ -1,5 +1,5 @@
 import { checkName } from '../../catalog/api-key.ts';
-import { CatalogError } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import {
   issueToken,
   isTokenUsable,
@@ -115,5 +115,5 @@ ${secretBox(secret, { label: html`Token of <strong>${foreign(token.name)}</stron
 function lifeOf(text: string) {
   const life = LIVES.find(({ value }) => value === text);
   if (life) return life;
-  throw new CatalogError('validation_failed', `Works for: choose one of the list, not ${quote(text)}`);
+  throw invalid(`Works for: choose one of the list, not ${quote(text)}`);
 }

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import { quote } from '../../catalog/validate.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 
@@ -41,17 +41,18 @@ const STEP_FORMS: readonly string[] = (Object.keys(STEP_SECONDS_MAX) as StepName
 
 /** Reads a script: one step for each request. Throws `validation_failed`, which names the first step that is wrong. */
 export function parseScript(script: string): Step[] {
-  if (script.trim() === '') throw wrong(`The script is empty; separate its steps by commas: ${STEP_FORMS.join(', ')}`);
+  if (script.trim() === '')
+    throw invalid(`The script is empty; separate its steps by commas: ${STEP_FORMS.join(', ')}`);
   if (script.length > CHARACTERS_MAX) {
-    throw wrong(`The script has ${script.length} characters; ${CHARACTERS_MAX} at most are possible`);
+    throw invalid(`The script has ${script.length} characters; ${CHARACTERS_MAX} at most are possible`);
   }
   const steps: Step[] = [];
   for (const [index, written] of script.split(',').entries()) {
     const place = `Step ${index + 1} of the script, ${quote(written.trim())},`;
     if (steps.at(-1)?.name === 'revoked')
-      throw wrong(`${place} follows revoked, which is for good; write revoked last`);
+      throw invalid(`${place} follows revoked, which is for good; write revoked last`);
     const { step, times } = parseStep(written.trim(), place);
-    if (steps.length + times > STEPS_MAX) throw wrong(`The script has more than ${STEPS_MAX} steps`);
+    if (steps.length + times > STEPS_MAX) throw invalid(`The script has more than ${STEPS_MAX} steps`);
     for (let time = 0; time < times; time += 1) steps.push(step);
   }
   return steps;
@@ -65,13 +66,13 @@ export function stepText({ name, seconds }: Step): string {
 function parseStep(written: string, place: string): { step: Step; times: number } {
   const [, named = '', seconds, times] = /^([^:*]*)(?::([^*]*))?(?:\*(.*))?$/s.exec(written) ?? [];
   const name = (Object.keys(STEP_SECONDS_MAX) as StepName[]).find((each) => each === named);
-  if (!name) throw wrong(`${place} is none of the steps: ${STEP_FORMS.join(', ')}`);
+  if (!name) throw invalid(`${place} is none of the steps: ${STEP_FORMS.join(', ')}`);
   const step = { name, seconds: secondsOf(name, seconds, place) };
   if (times === undefined) return { step, times: 1 };
-  if (name === 'revoked') throw wrong(`${place} is for good; write it once`);
+  if (name === 'revoked') throw invalid(`${place} is for good; write it once`);
   const count = wholeNumber(times);
   if (!(count >= 1 && count <= STEPS_MAX)) {
-    throw wrong(`${place} repeats ${quote(times)} times; write a whole number from 1 to ${STEPS_MAX} after the *`);
+    throw invalid(`${place} repeats ${quote(times)} times; write a whole number from 1 to ${STEPS_MAX} after the *`);
   }
   return { step, times: count };
 }
@@ -79,18 +80,14 @@ function parseStep(written: string, place: string): { step: Step; times: number 
 function secondsOf(name: StepName, written: string | undefined, place: string): number {
   const most = STEP_SECONDS_MAX[name];
   if (most === 0) {
-    if (written !== undefined) throw wrong(`${place} takes no seconds; write ${name}`);
+    if (written !== undefined) throw invalid(`${place} takes no seconds; write ${name}`);
     return 0;
   }
   const seconds = wholeNumber(written ?? '');
   if (seconds >= 1 && seconds <= most) return seconds;
-  throw wrong(`${place} needs whole seconds from 1 to ${most}, such as ${name}:2`);
+  throw invalid(`${place} needs whole seconds from 1 to ${most}, such as ${name}:2`);
 }
 
 function wholeNumber(text: string): number {
   return /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-}
-
-function wrong(message: string): CatalogError {
-  return new CatalogError('validation_failed', message);
 }

@@ -1,4 +1,4 @@
-import { CatalogError } from '../../catalog/error.ts';
+import { CatalogError, invalid } from '../../catalog/error.ts';
 import { validator } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
@@ -101,12 +101,12 @@ function show(context: ConsoleContext): Answer {
 }
 
 function readReports({ file }: ConsoleContext): readonly ReportFile[] {
-  if (!file?.name) throw new CatalogError('validation_failed', 'no file was chosen');
+  if (!file?.name) throw invalid('no file was chosen');
   let sent: unknown;
   try {
     sent = JSON.parse(file.bytes.toString('utf8'));
   } catch {
-    throw new CatalogError('validation_failed', 'the file is not JSON');
+    throw invalid('the file is not JSON');
   }
   // `rehearse report` prints one alone.
   return checkReports(Array.isArray(sent) ? sent : [sent]) as readonly ReportFile[];

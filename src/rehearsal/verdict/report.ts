@@ -124,9 +124,7 @@ function commandVerdict({ exit, timedOut }: CommandEnd, { failure }: Allowed): V
 function ruleVerdict({ rule, verdict, evidence }: Report['rules'][number], { known }: Allowed): Verdict {
   const [first = '', ...details] = evidence;
   const about = { id: rule, sentence: RULES[rule].asks };
-  if (verdict === 'not met') {
-    return { ...about, verdict: 'skipped', message: 'The script never led there', details };
-  }
+  if (verdict === 'not met') return { ...about, verdict: 'skipped', message: 'The script never led there', details };
   if (verdict === 'broken' && known?.has(rule)) {
     return { ...about, verdict: 'skipped', message: `Known to be broken: ${first}`, details };
   }

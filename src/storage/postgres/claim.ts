@@ -40,9 +40,7 @@ export async function claimPostgres(
     }, RECLAIM_MS).unref();
   };
 
-  if (!(await claim().catch(notOpened(url)))) {
-    throw new DatabaseNotOpened(refusal);
-  }
+  if (!(await claim().catch(notOpened(url)))) throw new DatabaseNotOpened(refusal);
   return {
     async [Symbol.asyncDispose]() {
       isOver = true;

@@ -19,7 +19,7 @@ import {
 } from '../../catalog/api-key.ts';
 import type { Operator } from '../../catalog/audit.ts';
 import { type Ban, type DecidedBan, enforced, type KeyBan, type PastBan } from '../../catalog/ban.ts';
-import { CatalogError } from '../../catalog/error.ts';
+import { invalid } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
@@ -412,8 +412,5 @@ function fromKey(key: ApiKey): Tables['api_keys'] {
 async function refuseRehearsed(trx: Transaction): Promise<void> {
   const marks = await trx.all(sql`select turned_by from rehearsal`);
   if (marks.length === 0) return;
-  throw new CatalogError(
-    'validation_failed',
-    'The database was used in rehearsal and takes no key of production; set DATABASE_URL to another one',
-  );
+  throw invalid('The database was used in rehearsal and takes no key of production; set DATABASE_URL to another one');
 }

@@ -1,5 +1,5 @@
 import sql, { join } from 'sql-template-tag';
-import { CatalogError } from '../../catalog/error.ts';
+import { type CatalogError, invalid } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import {
@@ -178,7 +178,7 @@ async function assertCategory(trx: Transaction, id: number): Promise<void> {
 
 /** The error for a body that refers to a missing resource. */
 export function unknown(field: string, id: number): CatalogError {
-  return new CatalogError('validation_failed', `${field} is ${id}, which does not exist; send one that does`);
+  return invalid(`${field} is ${id}, which does not exist; send one that does`);
 }
 
 function toItem({ id, quantity, status }: Tables['pets']): InventoryItem {
