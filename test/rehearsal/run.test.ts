@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -182,6 +182,7 @@ for (const [signal, exit, atEnd] of [
     const script = `trap '${atEnd}' TERM; echo $$ > $0.new; mv $0.new $0; sleep 1000 & wait; sleep 1000`;
     const words = ['rehearse', 'run', 'ok', '--', 'sh', '-c', script, pidFile];
     const child = spawn(node, [COMMAND, ...words], { cwd: folder.path, stdio: 'ignore' });
+    using _ended = { [Symbol.dispose]: () => endWithGroup(child, pidFile) };
     const ended = once(child, 'exit');
     await untilTrue(() => existsSync(pidFile));
     child.kill(signal);
@@ -197,6 +198,16 @@ test('of a command that ends, nothing is left that it started', async () => {
   assert.equal((await rehearse(['ok', '--partial', '--', 'sh', '-c', 'sleep 1000 & echo $! > $0', left])).code, 0);
   await untilTrue(() => !isRunning(Number(readFileSync(left, 'utf8'))));
 });
+
+/** Ends a run that did not end by itself, and the process group of its command. */
+function endWithGroup(child: ChildProcess, pidFile: string): void {
+  child.kill('SIGKILL');
+  try {
+    process.kill(-Number.parseInt(readFileSync(pidFile, 'utf8'), 10), 'SIGKILL');
+  } catch {
+    // Nothing of it is left.
+  }
+}
 
 function isRunning(pid: number): boolean {
   try {
