@@ -279,16 +279,20 @@ test('a broken record does not end the reading: every mistake is reported, in th
 });
 
 test('bad records before a syntax error are reported with it', async () => {
-  for (const [format, text, lines] of [
-    ['json', '[{"name":"a"},\n{"name":""},\n{"name"}]', [2, 3]],
-    ['csv', 'name\na\n""\n"b" c\n', [3, 4]],
-    ['csv', 'name\r\na\r\n""\r\n"b" c\r\nd\r\n', [3, 4]],
-    ['csv', 'name\ra\r""\r"b" c\rd\r', [3, 4]],
+  for (const [format, text, lines, names] of [
+    ['json', '[{"name":"a"},\n{"name":""},\n{"name"}]', [2, 3], ['a']],
+    ['csv', 'name\na\n""\n"b" c\n', [3, 4], ['a']],
+    ['csv', 'name\r\na\r\n""\r\n"b" c\r\n"d"\r\n', [3, 4], ['a', 'd']],
+    ['csv', 'name\ra\r""\r"b" c\r"d"\re\r', [3, 4], ['a', 'd', 'e']],
   ] as const) {
-    const { mistakes } = await readText(text, format);
+    const { categories, mistakes } = await readText(text, format);
     assert.deepEqual(
       mistakes.map(({ line }) => line),
       lines,
+    );
+    assert.deepEqual(
+      categories.map(({ name }) => name),
+      names,
     );
   }
 });
