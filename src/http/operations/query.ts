@@ -67,7 +67,7 @@ export function readParameter(query: URLSearchParams, name: string): string | nu
 export function textIn(query: URLSearchParams, name: string): string | undefined {
   const text = readParameter(query, name) ?? undefined;
   // PostgreSQL rejects NUL in text, and no value contains it.
-  if (text === undefined || (text.length <= TEXT_CHARACTERS_MAX && !text.includes('\0'))) return text;
+  if (text === undefined || ([...text].length <= TEXT_CHARACTERS_MAX && !text.includes('\0'))) return text;
   throw invalid(`${name} is ${quote(text)}; send at most ${TEXT_CHARACTERS_MAX} characters`);
 }
 
