@@ -27,9 +27,10 @@ export function catchDefects(files: readonly string[], isOf: (rule: string) => b
     for (const defect of DEFECTS.filter(({ rule }) => isOf(rule))) {
       test(`${defect.name}: ${defect.description}`, async () => {
         const alone = await caughtBy(defect, [defect.rule, ...COMPANY]);
-        const { ids, seen, lines } = alone.ids.includes(defect.rule) ? alone : await caughtBy(defect);
+        const { ids, seen, lines, unshown } = alone.ids.includes(defect.rule) ? alone : await caughtBy(defect);
         for (const line of lines) found.add(line);
         assert.ok(ids.includes(defect.rule), seen);
+        assert.deepEqual(unshown, [], 'what failed is shown');
       });
     }
   });
@@ -76,5 +77,11 @@ export async function caughtBy({ name, rule }: Defect, only: readonly string[] =
     },
   });
   const failed = rules.filter(({ verdict }) => verdict === 'failed');
-  return { ids: failed.map(({ id }) => id), seen: failed.map(({ id, seen }) => `${id}: ${seen}`).join('\n'), lines };
+  const unshown = failed.filter(({ exchanges }) => exchanges.length === 0).map(({ id }) => id);
+  return {
+    unshown,
+    ids: failed.map(({ id }) => id),
+    seen: failed.map(({ id, seen }) => `${id}: ${seen}`).join('\n'),
+    lines,
+  };
 }
