@@ -55,6 +55,21 @@ test('a rule is skipped for what it needs', async () => {
   ]);
 });
 
+test('a judgement has 26 s, with --full 1,200', async () => {
+  for (const [isFull, seconds, hint] of [
+    [false, 26, '; --full has more'],
+    [true, 1_200, ''],
+  ] as const) {
+    const refusing = (retryAfter: number): Make => ({
+      changes: (made) => Object.assign(made, { status: 429, headers: { 'retry-after': retryAfter } }),
+    });
+    const reasonAfter = async (retryAfter: number) =>
+      (await verdictsOf(refusing(retryAfter), { only: ['list.200-array'], isFull }))[0];
+    assert.equal(await reasonAfter(seconds), `list.200-array skipped: the time is over${hint}`);
+    assert.match((await reasonAfter(seconds + 1)) ?? '', new RegExp(`over its limit for ${seconds + 1} s`));
+  }
+});
+
 test('an id in the answer to a create that is no success is not judged', async () => {
   for (const [status, why] of [
     [299, 'passed: null'],

@@ -10,6 +10,9 @@ import { type Keys, type Pace, Trial } from './trial.ts';
 
 const FIRST_ANSWER_MS_MAX = 10_000;
 const FIRST_TRIES = 5;
+/** Without `full`; the answers to the last requests come within the rest of 30 s. */
+const SECONDS_MAX = 26;
+const FULL_SECONDS_MAX = 1_200;
 
 export interface RefereeOptions extends Keys {
   /** The base address, `/v1` included. */
@@ -55,7 +58,8 @@ export async function judge(options: RefereeOptions): Promise<Judgement> {
   const startedAt = pace.now();
   using client = new Client(url);
   const keys = { key, limitedKey, otherEnvironmentKey };
-  const trial = new Trial(client, { ...options, keys });
+  const secondsMax = options.isFull ? FULL_SECONDS_MAX : SECONDS_MAX;
+  const trial = new Trial(client, { ...options, keys, secondsMax });
   await requireServer(client, url);
   const rules = selected(options);
   await trial.send().catch(() => undefined);

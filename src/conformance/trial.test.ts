@@ -37,7 +37,8 @@ function trialOf(said: readonly Said[], options: Partial<TrialOptions> & { reado
       time.now += seconds;
     },
   };
-  const trial = new Trial(client as unknown as Client, { keys: KEYS, pace, isFull: false, concurrency: 1, ...options });
+  const usual = { keys: KEYS, pace, secondsMax: 26, isFull: false, concurrency: 1 };
+  const trial = new Trial(client as unknown as Client, { ...usual, ...options });
   return { trial, waits, timeouts, time, asked: () => count };
 }
 
@@ -92,12 +93,12 @@ test('while the key is over its limit nothing is sent with it, raw bytes neither
   assert.equal((await trial.send({ authorization: undefined })).answer.status, 200);
 });
 
-test('a judgement has 26 s, with --full 1,200', async () => {
+test('every request and every wait ends with the time of the run', async () => {
   for (const [isFull, seconds, hint, end] of [
     [false, 26, '; --full waits', 'the time is over; --full has more'],
     [true, 1_200, '', 'the time is over'],
   ] as const) {
-    const { trial, waits, timeouts, time } = trialOf([200], { isFull });
+    const { trial, waits, timeouts, time } = trialOf([200], { isFull, secondsMax: seconds });
     await assert.rejects(trial.wait(seconds + 0.5, 'it lasts'), { message: `it lasts for ${seconds + 1} s${hint}` });
     await trial.wait(0, 'nothing');
     await trial.send();

@@ -15,9 +15,6 @@ import { parseJson } from './list-reader.ts';
 
 const CREATES_MAX = 40;
 const REQUEST_SECONDS_MAX = 10;
-/** Without `full`; the answers to the last requests come within the rest of 30 s. */
-const SECONDS_MAX = 26;
-const FULL_SECONDS_MAX = 1_200;
 /** A server may keep the connection of malformed requests open. */
 const RAW_MS_MAX = 4_000;
 /** A request that met a failure of the server or of the connection is sent again so often. */
@@ -48,6 +45,8 @@ export interface Keys {
 export interface TrialOptions {
   readonly keys: Keys;
   readonly pace: Pace;
+  /** The time of the whole run. */
+  readonly secondsMax: number;
   /** True to wait for windows and bans. */
   readonly isFull: boolean;
   /** The number of requests that ask for the last token at once. */
@@ -92,14 +91,14 @@ export class Trial {
   #latency = 0;
   #isCrowded = false;
 
-  constructor(client: Client, { keys, pace, isFull, concurrency, planLimits }: TrialOptions) {
+  constructor(client: Client, { keys, pace, secondsMax, isFull, concurrency, planLimits }: TrialOptions) {
     this.#client = client;
     this.keys = keys;
     this.concurrency = concurrency;
     this.planLimits = planLimits;
     this.#pace = pace;
     this.#isFull = isFull;
-    this.#endsAt = pace.now() + (isFull ? FULL_SECONDS_MAX : SECONDS_MAX);
+    this.#endsAt = pace.now() + secondsMax;
   }
 
   /** Runs a probe for the first rule that asks for it, and gives its result to all. */
