@@ -15,15 +15,13 @@ import {
   type ResponseEvent,
   typeOf,
 } from './options.ts';
+import { newJitter, RETRIES_MAX, waitMsAfter } from './retries.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
 /** The version of the package, for `User-Agent`. */
 const VERSION = '0.2.0';
 const TIMEOUT_MS = 120_000;
 const ATTEMPT_TIMEOUT_MS = 30_000;
-const RETRIES_MAX = 4;
-const BACKOFF_MS = 500;
-const BACKOFF_MS_MAX = 10_000;
 /** How many causes of a failed `fetch` are kept, as they could refer to each other. */
 const CAUSES_MAX = 3;
 /** The longest delay of setTimeout; a longer one would fire at once. */
@@ -149,8 +147,7 @@ export class Transport {
       maxRetries = this.#options.maxRetries ?? RETRIES_MAX,
     } = call.options ?? {};
     const deadline = this.#clock.now() + timeoutMs;
-    // Spreads the retries of clients that failed together. Drawn once, so that no wait is shorter than the last.
-    const jitter = 0.5 + Math.random() / 2;
+    const jitter = newJitter();
     let failure: PetCatalogError | undefined;
     const tooLate = () => new TimeoutError(operation, `not done within ${timeoutMs} ms`, {}, failure);
     return this.#within(timeoutMs, signal, tooLate, async (within) => {
@@ -430,16 +427,6 @@ function notSent(operation: OperationName, held: Held, now: number): PetCatalogE
   const retryAfter = Math.ceil((held.turnAt - now) / 1_000);
   const message = `not sent; pacing would send it in ${retryAfter} s, after its deadline`;
   return new TimeoutError(operation, message, { retryAfter, untilMs: held.turnAt });
-}
-
-/** How long to wait before the next attempt; undefined if there should be none. */
-function waitMsAfter(failure: PetCatalogError, attempt: number, jitter: number): number | undefined {
-  const { status = 503, retryAfter = 0, code } = failure;
-  if (code === 'key_banned') return undefined;
-  if (status === 429 && code) return retryAfter * 1_000;
-  const backoffMs = jitter * Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (attempt - 1));
-  const isTransient = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
-  return isTransient ? retryAfter * 1_000 + backoffMs : undefined;
 }
 
 function quietly(notify: () => unknown): void {
