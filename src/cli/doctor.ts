@@ -12,7 +12,7 @@ import {
 } from '../config.ts';
 import { shippedModule } from '../shipped.ts';
 import { utc } from '../stdx/time.ts';
-import { CERTIFICATE_SECONDS_MIN, certificateEnd } from '../telemetry/events.ts';
+import { CERTIFICATE_SECONDS_MIN, certificateEnd } from '../telemetry/certificate.ts';
 import type { Finding } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { findIneffective } from './ineffective-settings.ts';

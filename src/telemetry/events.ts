@@ -1,12 +1,11 @@
-import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type AuditEntry, SERVICE_EVENTS, type ServiceEvent } from '../catalog/audit.ts';
 import type { KeyBan } from '../catalog/ban.ts';
 import { type AnyErrorCode, CatalogError } from '../catalog/error.ts';
 import type { PlanName } from '../catalog/plan.ts';
 import type { Fullness } from '../catalog/storage.ts';
-import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';
+import { CERTIFICATE_SECONDS_MIN, certificateEnd } from './certificate.ts';
 import { FailureLog } from './failure-log.ts';
 import type { Metrics } from './metrics.ts';
 import type { Side } from './request-metrics.ts';
@@ -16,8 +15,6 @@ export const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
 export type AccessLog = (typeof ACCESS_LOGS)[number];
 
 const SLOW_MS = 1_000;
-/** A certificate that ends sooner is warned of. */
-export const CERTIFICATE_SECONDS_MIN = 14 * DAY_SECONDS;
 
 /** The windows as the limiter reported them for a request. */
 interface CountedWindows {
@@ -240,11 +237,6 @@ function storageEvents({ log, metrics }: LineSinks) {
       log.error({ event: 'change_not_read', err: error });
     },
   };
-}
-
-/** When a certificate (PEM) ends, in Unix seconds. */
-export function certificateEnd(certificate: string | Buffer): number {
-  return Math.floor(new X509Certificate(certificate).validToDate.getTime() / 1_000);
 }
 
 /** True if `storageFailing` logged it already: what is tried twice a second would fill the log. */

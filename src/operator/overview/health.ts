@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { type Html, html } from '../../http/html.ts';
-import { CERTIFICATE_SECONDS_MIN } from '../../telemetry/events.ts';
+import { CERTIFICATE_SECONDS_MIN } from '../../telemetry/certificate.ts';
 import { BACKUP_INTERVALS_MAX, type Finding } from '../../telemetry/finding.ts';
 import type { ConsoleContext, ConsoleOptions } from '../frame/context.ts';
 import { count, counted, duration, moment } from '../frame/element.ts';
