@@ -2,38 +2,17 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { hashSecret } from '../../catalog/api-key.ts';
 import type { ConsoleSession } from '../../catalog/operator/session.ts';
-import type { Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
 import { HOUR_SECONDS } from '../../stdx/duration.ts';
 import { csrfToken } from './csrf.ts';
-import { signLogin, type UnstoredSessions } from './unstored.ts';
+import type { UnstoredSessions } from './unstored.ts';
 
 const COOKIE = 'pet_catalog_console';
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const SIGNED_LOGIN = /^[A-Za-z0-9_-]{1,1000}\.[A-Za-z0-9_-]{43}$/;
-const LOGIN_SECONDS = 600;
 const SESSION_SECONDS = 12 * HOUR_SECONDS;
 const SEEN_SECONDS = 60;
-
-interface OfferedLogin {
-  readonly actor: string;
-  readonly role: Role;
-  readonly now: number;
-  readonly url: string;
-}
-
-/** The same link where storage cannot take the login, for the running service whose secret this is. */
-export function signedLogin(secret: string, { actor, role, now, url }: OfferedLogin): string {
-  return `${url}/console/login?token=${signLogin({ endsAt: now + LOGIN_SECONDS, actor, role }, secret)}`;
-}
-
-/** Creates a login link to the console at `url`; it opens one session and expires after ten minutes. */
-export async function offerLogin(storage: Storage, { actor, role, now, url }: OfferedLogin): Promise<string> {
-  const token = mintToken();
-  await storage.sessions.offer(hashSecret(token), { endsAt: now + LOGIN_SECONDS, actor, role });
-  return `${url}/console/login?token=${token}`;
-}
 
 /** A new session and its Set-Cookie value. */
 export interface OpenedSession {
@@ -84,7 +63,8 @@ export function isSecure(request: IncomingMessage): boolean {
   return request.headers['x-forwarded-proto'] === 'https';
 }
 
-function mintToken(): string {
+/** A random secret, of 256 bits. */
+export function mintToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
