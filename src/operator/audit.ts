@@ -4,7 +4,7 @@ import { type Html, html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';
-import { type ConsoleContext, type ConsoleRoute, download, searchText } from './frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, download } from './frame/context.ts';
 import { foreign, utcMoment } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 import {
@@ -16,6 +16,7 @@ import {
   filters,
   type ListQuery,
   long,
+  searchText,
   textField,
 } from './frame/list.ts';
 import { onePage } from './frame/one-page.ts';

@@ -1,8 +1,9 @@
 import { CatalogError } from '../catalog/error.ts';
 import { html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, field, seeOther } from '../operator/frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, seeOther } from '../operator/frame/context.ts';
 import { count, duration, mistake, onlyFor, post } from '../operator/frame/element.ts';
+import { field } from '../operator/frame/form.ts';
 import { page } from '../operator/frame/layout.ts';
 import { utc } from '../stdx/time.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';

@@ -5,18 +5,10 @@ import { deleteCategory, renameCategory } from '../../catalog/operator/category-
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { auditTable } from '../audit.ts';
-import {
-  type ConsoleContext,
-  type ConsoleRoute,
-  download,
-  nothingHere,
-  SEARCH_CHARACTERS_MAX,
-  searchText,
-  seeOther,
-} from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, download, nothingHere, seeOther } from '../frame/context.ts';
 import { empty, foreign, mistake, numeric, onlyFor, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { addressOf, cardTable, filters, long, textField } from '../frame/list.ts';
+import { addressOf, cardTable, filters, long, SEARCH_CHARACTERS_MAX, searchText, textField } from '../frame/list.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { onePage } from '../frame/one-page.ts';
 

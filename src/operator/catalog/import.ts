@@ -8,8 +8,9 @@ import {
 import { CatalogError, invalid } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, field, nothingHere, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, nothingHere, seeOther } from '../frame/context.ts';
 import { count, counted, csrfField, foreign, numeric, table } from '../frame/element.ts';
+import { field } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import type { ImportJob } from './import-job.ts';

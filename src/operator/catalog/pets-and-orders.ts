@@ -2,10 +2,10 @@ import type { Order } from '../../catalog/order.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere, numberIn, searchText } from '../frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, nothingHere } from '../frame/context.ts';
 import { count, empty, foreign, moment, numeric } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { ANY, addressOf, cardTable, choiceField, filters, textField } from '../frame/list.ts';
+import { ANY, addressOf, cardTable, choiceField, filters, numberIn, searchText, textField } from '../frame/list.ts';
 import { onePage } from '../frame/one-page.ts';
 
 const STATUSES = [ANY, ...PET_STATUSES.map((status) => ({ value: status, label: status }))];

@@ -132,24 +132,6 @@ export function download(name: string, body: string, contentType = 'text/csv; ch
   return { status: 200, headers: ['Content-Disposition', `attachment; filename="${name}"`], contentType, body };
 }
 
-/** The trimmed value of a form field; empty if it is missing. */
-export function field(form: URLSearchParams, name: string): string {
-  return form.get(name)?.trim() ?? '';
-}
-
-export const SEARCH_CHARACTERS_MAX = 128;
-
-/** The text that a request searches for; empty for nothing. */
-export function searchText(query: URLSearchParams, name: string): string {
-  return (query.get(name) ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
-}
-
-/** A whole number from a query parameter; `least` if it is missing, malformed or smaller. */
-export function numberIn(query: URLSearchParams, name: string, least: number): number {
-  const number = Number(/^\d{1,15}$/.exec(query.get(name) ?? '')?.[0] ?? least);
-  return Math.max(least, number);
-}
-
 /** A 404 for a missing resource. */
 export function nothingHere(what: string): CatalogError {
   return new CatalogError('not_found', `There is no such ${what}; it may have been removed`);

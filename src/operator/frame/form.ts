@@ -21,3 +21,8 @@ export async function readForm(exchange: Exchange, bytesMax: number): Promise<Fo
   const bytes = await readBytes(exchange, Math.min(bytesMax, URL_ENCODED_BYTES_MAX));
   return { fields: new URLSearchParams(bytes.toString('utf8')) };
 }
+
+/** The trimmed value of a form field; empty if it is missing. */
+export function field(form: URLSearchParams, name: string): string {
+  return form.get(name)?.trim() ?? '';
+}

@@ -120,3 +120,16 @@ export function choiceLinks({ path, query, name, label, options, chosen }: Choic
 export function csvLink(path: string, query: ListQuery, text = 'CSV'): Html {
   return html`<a class="button" href="/console${addressOf(path, query)}" download>${text}</a>`;
 }
+
+export const SEARCH_CHARACTERS_MAX = 128;
+
+/** The text that a request searches for; empty for nothing. */
+export function searchText(query: URLSearchParams, name: string): string {
+  return (query.get(name) ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
+}
+
+/** A whole number from a query parameter; `least` if it is missing, malformed or smaller. */
+export function numberIn(query: URLSearchParams, name: string, least: number): number {
+  const number = Number(/^\d{1,15}$/.exec(query.get(name) ?? '')?.[0] ?? least);
+  return Math.max(least, number);
+}

@@ -1,7 +1,7 @@
 import type { Html } from '../../http/html.ts';
-import { type ConsoleContext, numberIn } from './context.ts';
+import type { ConsoleContext } from './context.ts';
 import { pager } from './element.ts';
-import { addressOf, type ListQuery } from './list.ts';
+import { addressOf, type ListQuery, numberIn } from './list.ts';
 
 const ROWS_PER_PAGE = 50;
 

@@ -13,8 +13,8 @@ import { invalid } from '../../catalog/error.ts';
 import { LIMIT_MAX, PLAN_NAMES, PLANS, type PlanName, planNamed } from '../../catalog/plan.ts';
 import { type Html, html } from '../../http/html.ts';
 import { utc } from '../../stdx/time.ts';
-import { field } from '../frame/context.ts';
 import { count } from '../frame/element.ts';
+import { field } from '../frame/form.ts';
 import { optionList } from '../frame/list.ts';
 import { described, FormCheck, fieldMistake, type Mistakes } from '../frame/mistakes.ts';
 

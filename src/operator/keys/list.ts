@@ -7,17 +7,22 @@ import { sumCounts, type UsageCounts, type UsagePoint, weightOf } from '../../ca
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
+import { type ConsoleContext, type ConsoleRoute, download } from '../frame/context.ts';
+import { count, counted, empty, foreign, moment, onlyFor, pager, post, secretBox, utcDay } from '../frame/element.ts';
+import { page } from '../frame/layout.ts';
 import {
-  type ConsoleContext,
-  type ConsoleRoute,
-  download,
+  ANY,
+  addressOf,
+  cardTable,
+  choiceField,
+  csvLink,
+  filters,
+  type ListQuery,
   numberIn,
   SEARCH_CHARACTERS_MAX,
   searchText,
-} from '../frame/context.ts';
-import { count, counted, empty, foreign, moment, onlyFor, pager, post, secretBox, utcDay } from '../frame/element.ts';
-import { page } from '../frame/layout.ts';
-import { ANY, addressOf, cardTable, choiceField, csvLink, filters, type ListQuery, textField } from '../frame/list.ts';
+  textField,
+} from '../frame/list.ts';
 import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { ownerLink } from '../usage/sums.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';

@@ -1,7 +1,8 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { type Html, html } from '../../http/html.ts';
-import { type ConsoleContext, SEARCH_CHARACTERS_MAX } from '../frame/context.ts';
+import type { ConsoleContext } from '../frame/context.ts';
 import { foreign } from '../frame/element.ts';
+import { SEARCH_CHARACTERS_MAX } from '../frame/list.ts';
 
 /** As much of a secret as is stored; the rest is cut off when a whole one is pasted. */
 const PREFIX_CHARACTERS = 16;

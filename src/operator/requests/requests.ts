@@ -5,10 +5,20 @@ import { type Html, html } from '../../http/html.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import { type ConsoleContext, type ConsoleRoute, SEARCH_CHARACTERS_MAX, searchText } from '../frame/context.ts';
+import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';
 import { counted, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { ANY, addressOf, choiceField, type ListQuery, optionList, textField, unknownChoice } from '../frame/list.ts';
+import {
+  ANY,
+  addressOf,
+  choiceField,
+  type ListQuery,
+  optionList,
+  SEARCH_CHARACTERS_MAX,
+  searchText,
+  textField,
+  unknownChoice,
+} from '../frame/list.ts';
 import { keyNames } from '../usage/sums.ts';
 import { keysLike, whichKey, withoutSecret } from './look-up.ts';
 import { ownInstance, requestTable } from './row.ts';
