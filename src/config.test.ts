@@ -41,16 +41,6 @@ const BACKUP = { BACKUP_DIR: 'b' };
 const REHEARSAL = { REHEARSAL: 'on', ENVIRONMENT: 'staging' };
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const ACCESS_LOGS = ['all', 'errors', 'none'] as const;
-const postgres = (mode: string) => `postgres://h/d?a=b&sslmode=${mode}&c=d`;
-/** The modes of TLS of PostgreSQL, and what each becomes. */
-const TLS_MODES = [
-  ['disable', 'disable'],
-  ['no-verify', 'no-verify'],
-  ['prefer', 'verify-full'],
-  ['require', 'verify-full'],
-  ['verify-ca', 'verify-full'],
-  ['verify-full', 'verify-full'],
-] as const;
 
 const READ: readonly (readonly [Settings, Partial<Config>])[] = [
   [{ PORT: '0' }, { port: 0, operatorPort: 0 }],
@@ -69,10 +59,6 @@ const READ: readonly (readonly [Settings, Partial<Config>])[] = [
   [{ DATABASE_URL: 'sqlite:///none/x.db' }, { database: { engine: 'sqlite', file: '/none/x.db' } }],
   [{ DATABASE_URL: 'sqlite::memory:' }, { database: { engine: 'sqlite', file: ':memory:' } }],
   [{ DATABASE_URL: 'postgresql://h/d' }, { database: { engine: 'postgres', url: 'postgresql://h/d' } }],
-  ...TLS_MODES.map(([mode, strict]) => {
-    const database = { engine: 'postgres', url: postgres(strict) } as const;
-    return [{ DATABASE_URL: postgres(mode) }, { database }] as const;
-  }),
   [{ ...REDIS, INSTANCES: '1000' }, { redis: { url: 'redis://h', instances: 1_000 } }],
   [{ REDIS_URL: 'rediss://:p@h:1/2', INSTANCES: '1' }, { redis: { url: 'rediss://:p@h:1/2', instances: 1 } }],
   [{ INSTANCES: '1' }, { redis: undefined }],

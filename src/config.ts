@@ -276,12 +276,7 @@ export function databaseUrl(text: string): DatabaseAddress {
   const form = 'postgres://USER:PASSWORD@HOST/DATABASE';
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`it must be sqlite:FILE or ${form}`);
   parseAddress(text, form);
-  return { engine: 'postgres', url: strictTls(text) };
-}
-
-/** Raises weaker encrypting TLS modes to `verify-full`; `pg` does so anyway, with a warning. */
-function strictTls(url: string): string {
-  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+  return { engine: 'postgres', url: text };
 }
 
 function redisUrl(text: string): string | undefined {

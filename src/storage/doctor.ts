@@ -6,7 +6,7 @@ import { utc } from '../stdx/time.ts';
 import { BACKUP_INTERVALS_MAX, compareClocks, type Finding } from '../telemetry/finding.ts';
 import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
-import { NUMBERS } from './postgres/connection.ts';
+import { NUMBERS, strictTls } from './postgres/connection.ts';
 import { lastRestored, newestBackup } from './scheduled-backups.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
@@ -193,7 +193,7 @@ interface Server {
 
 async function inspectServer(url: string, expected: Expected): Promise<Finding[]> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: strictTls(url),
     application_name: 'pet-catalog doctor',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: CONNECT_TIMEOUT_MS,

@@ -6,7 +6,7 @@ import pg from 'pg';
 import sql from 'sql-template-tag';
 import { noPostgres, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { openEngine } from '../open.ts';
-import { awaitServer, connect, notOpened } from './connection.ts';
+import { awaitServer, connect, notOpened, strictTls } from './connection.ts';
 
 /** A server that does with each connection, once it has asked to begin, what the test says. */
 async function serverThat(answers: (socket: Socket) => void) {
@@ -127,4 +127,18 @@ test('the codes of the server are classified', { skip: noPostgres }, async () =>
       assert.equal(classify(error), failure, code);
     }
   }
+});
+
+test('a weaker mode of TLS that encrypts becomes the strictest', () => {
+  const postgres = (mode: string) => `postgres://h/d?a=b&sslmode=${mode}&c=d`;
+  for (const [mode, strict] of [
+    ['disable', 'disable'],
+    ['no-verify', 'no-verify'],
+    ['prefer', 'verify-full'],
+    ['require', 'verify-full'],
+    ['verify-ca', 'verify-full'],
+    ['verify-full', 'verify-full'],
+  ] as const)
+    assert.equal(strictTls(postgres(mode)), postgres(strict));
+  assert.equal(strictTls('postgres://h/d?sslmode=require'), 'postgres://h/d?sslmode=verify-full');
 });

@@ -30,7 +30,7 @@ export const NUMBERS = {
  */
 export async function connect(url: string, purpose: string): Promise<pg.Client> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: strictTls(url),
     application_name: `pet-catalog ${purpose}`,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
@@ -46,6 +46,11 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
     endSoon(client);
     throw error;
   }
+}
+
+/** Raises weaker encrypting TLS modes to `verify-full`; `pg` does so anyway, with a warning. */
+export function strictTls(url: string): string {
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }
 
 /** Codes of errors that may pass: the server is unreachable, starting, stopping, or out of connections. */

@@ -6,7 +6,7 @@ import type { Connection, Database, Engine, Failure, Lock, Statement, Transactio
 import { migrate, type Purpose } from '../migrate.ts';
 import { one } from '../sql/statement.ts';
 import type { Tables } from '../sql/tables.ts';
-import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, NUMBERS, notOpened } from './connection.ts';
+import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, NUMBERS, notOpened, strictTls } from './connection.ts';
 import { watchPostgres } from './feed.ts';
 
 const SERVER_VERSION_MIN = 14;
@@ -85,7 +85,7 @@ async function lock(trx: Connection, what: Lock): Promise<void> {
 /** A pool in which a broken connection fails only the queries on it. */
 function openPool(url: string, config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: strictTls(url),
     application_name: 'pet-catalog',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
