@@ -6,7 +6,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { noteOperator } from '../src/cli/running.ts';
+import { noteOperator } from '../src/cli/operator-note.ts';
 import { VERSION } from '../src/version.ts';
 import { run } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';

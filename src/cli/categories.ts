@@ -10,8 +10,8 @@ import {
   writeCategories,
 } from '../catalog/category-file.ts';
 import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
+import { commandRunner } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
-import { commandRunner } from './running.ts';
 import { table } from './table.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;

@@ -12,8 +12,8 @@ import {
 import { systemTime } from '../stdx/time.ts';
 import { backUp, restore } from '../storage/sqlite/backup.ts';
 import { transfer } from '../storage/transfer.ts';
+import { openDatabase } from './command-runner.ts';
 import { type Invocation, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { openDatabase } from './running.ts';
 import { table } from './table.ts';
 
 /** Adds `migrate`, `backup` and `restore`. */

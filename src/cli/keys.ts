@@ -5,8 +5,8 @@ import { changeKey, issueKey, keyWithId, liftBan, revokeKey, rotateKey } from '.
 import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
 import { refusedUntil } from '../catalog/window-counts.ts';
 import { utc } from '../stdx/time.ts';
+import { type CommandContext, commandRunner } from './command-runner.ts';
 import { type Invocation, readDuration, UsageError, withSettings } from './invocation.ts';
-import { type CommandContext, commandRunner } from './running.ts';
 import { table } from './table.ts';
 
 interface CreateOptions extends LimitOptions {

@@ -5,8 +5,9 @@ import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '.
 import type { Config } from '../config.ts';
 import { offerLogin, signedLogin } from '../operator/session/login-link.ts';
 import { systemTime, utc } from '../stdx/time.ts';
+import { type CommandContext, commandRunner, type RunCommand } from './command-runner.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { type CommandContext, commandRunner, findOperator, type RunCommand } from './running.ts';
+import { findOperator } from './operator-note.ts';
 import { table } from './table.ts';
 
 const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;

@@ -18,7 +18,7 @@ import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
 import { findIneffective } from './ineffective-settings.ts';
 import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
-import { noteOperator } from './running.ts';
+import { noteOperator } from './operator-note.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
 const EPHEMERAL_WITHOUT: ReadonlySet<SettingName> = new Set(['DATABASE_URL', 'REDIS_URL']);

@@ -4,8 +4,8 @@ import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { USAGE_PERIODS } from '../catalog/usage.ts';
 import { parseDuration } from '../stdx/duration.ts';
+import { commandRunner } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
-import { commandRunner } from './running.ts';
 import { table } from './table.ts';
 
 /** Entries per page of the audit log; all pages are printed. */

@@ -4,8 +4,8 @@ import type { Config } from '../../config.ts';
 import { isTaken, markRehearsed, type ShownTime, type Turn, timeJson, turnTime } from '../../rehearsal/clock-turns.ts';
 import { isServed } from '../../storage/open.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
+import { type CommandContext, commandRunner } from '../command-runner.ts';
 import { type Invocation, UsageError, withSettings } from '../invocation.ts';
-import { type CommandContext, commandRunner } from '../running.ts';
 
 /** The time that a running service may take to turn its clock. It looks several times a second. */
 const TAKEN_MS_MAX = 10_000;

@@ -4,9 +4,9 @@ import { parseScript } from '../../rehearsal/script/script.ts';
 import { EXIT_CODES, outcomeOf, reportOf, reportText, suiteOf } from '../../rehearsal/verdict/report.ts';
 import { insertScript, readRehearsal } from '../../rehearsal/verdict/stored-rehearsals.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
+import { openDatabase } from '../command-runner.ts';
 import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, settings, UsageError, withSettings } from '../invocation.ts';
-import { openDatabase } from '../running.ts';
 import { markForRehearsal } from './clock.ts';
 import { addRunCommand } from './run.ts';
 
