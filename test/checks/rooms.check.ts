@@ -82,6 +82,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'operator/',
     'storage/engine',
     'storage/sql/',
+    'typebox',
     'sql-template-tag',
     'node:',
   ],

@@ -1,62 +1,89 @@
 import { hash } from 'node:crypto';
+import type { Static } from 'typebox';
 
 export const DIGEST_CHARACTERS = 22;
+
+const flag = { type: 'boolean' } as const;
+const number = { type: 'number' } as const;
+const text = { type: 'string', maxLength: 4_096 } as const;
+const textOrNull = { type: ['string', 'null'], maxLength: 4_096 } as const;
+const numberOrNull = { type: ['number', 'null'] } as const;
+
+const NOTE_MEMBERS = {
+  at: number,
+  /** When the answer ended, or its connection did. */
+  answeredAt: number,
+  /** By how many seconds the clock was turned when the request came. */
+  turnedBy: number,
+  method: text,
+  /** The template of the path, or the path itself where routes are unknown. */
+  route: text,
+  target: text,
+  /** A digest; null without a body. */
+  body: textOrNull,
+  /** A digest; null without the header. */
+  idempotencyKey: textOrNull,
+  /** A digest of the credentials, which a client may renew after a refusal; null where every request has the same. */
+  credentials: textOrNull,
+  /** The step that it consumed, as it is written; null for none. */
+  step: textOrNull,
+  /** True if it came while a `limit`, `quota` or `ban` was in force, and so consumed no step. */
+  isEarly: flag,
+  /** Null if no answer was sent. */
+  status: numberOrNull,
+  /** The seconds that the answer asked to wait, from `answeredAt` on; fractional for a date. */
+  retryAfter: numberOrNull,
+  /** True if all of the answer was sent. */
+  isDelivered: flag,
+  /** True if the operation was carried out. */
+  isDone: flag,
+  /** True if it created a resource, which the replay of an earlier outcome does not. */
+  hasCreated: flag,
+} as const;
 
 /**
  * The record of a request in a rehearsal. The digests tell whether two requests are the same; the Idempotency-Key and
  * the body themselves are never kept. Moments are milliseconds of the machine's monotonic clock, which starts at Unix
  * time and is never turned.
  */
-export interface Note {
-  readonly at: number;
-  /** When the answer ended, or its connection did. */
-  readonly answeredAt: number;
-  /** By how many seconds the clock was turned when the request came. */
-  readonly turnedBy: number;
-  readonly method: string;
-  /** The template of the path, or the path itself where routes are unknown. */
-  readonly route: string;
-  readonly target: string;
-  /** A digest; null without a body. */
-  readonly body: string | null;
-  /** A digest; null without the header. */
-  readonly idempotencyKey: string | null;
-  /** A digest of the credentials, which a client may renew after a refusal; null where every request has the same. */
-  readonly credentials: string | null;
-  /** The step that it consumed, as it is written; null for none. */
-  readonly step: string | null;
-  /** True if it came while a `limit`, `quota` or `ban` was in force, and so consumed no step. */
-  readonly isEarly: boolean;
-  /** Null if no answer was sent. */
-  readonly status: number | null;
-  /** The seconds that the answer asked to wait, from `answeredAt` on; fractional for a date. */
-  readonly retryAfter: number | null;
-  /** True if all of the answer was sent. */
-  readonly isDelivered: boolean;
-  /** True if the operation was carried out. */
-  readonly isDone: boolean;
-  /** True if it created a resource, which the replay of an earlier outcome does not. */
-  readonly hasCreated: boolean;
-}
+export type Note = { readonly [Member in keyof typeof NOTE_MEMBERS]: Static<(typeof NOTE_MEMBERS)[Member]> };
 
-export interface CommandEnd {
-  /** Null if a signal ended it. */
-  readonly exit: number | null;
-  readonly timedOut: boolean;
-}
+const CommandEnd = {
+  type: 'object',
+  required: ['exit', 'timedOut'],
+  properties: {
+    /** Null if a signal ended it. */
+    exit: numberOrNull,
+    timedOut: flag,
+  },
+} as const;
+export type CommandEnd = Readonly<Static<typeof CommandEnd>>;
 
-export interface Rehearsed {
-  /** Null for a rehearsal before another API. */
-  readonly keyId: string | null;
-  readonly script: string;
-  readonly reached: number;
+/** A rehearsal as `rehearse run --json` prints it, as far as it is shown again. */
+export const PrintedRehearsal = {
+  type: 'object',
+  required: ['keyId', 'script', 'reached', 'requests'],
+  properties: {
+    /** Null for a rehearsal before another API. */
+    keyId: textOrNull,
+    script: text,
+    reached: { type: 'integer', minimum: 0 },
+    requests: {
+      type: 'array',
+      maxItems: 10_000,
+      items: { type: 'object', required: Object.keys(NOTE_MEMBERS), properties: NOTE_MEMBERS },
+    },
+    /** The command that sent the requests, where it is known. */
+    command: CommandEnd,
+    /** Why the rehearsal proves nothing about the client. */
+    failure: text,
+    /** Observations about the upstream, which change no verdict. */
+    remarks: { type: 'array', maxItems: 20, items: text },
+  },
+} as const;
+
+export interface Rehearsed extends Readonly<Omit<Static<typeof PrintedRehearsal>, 'requests'>> {
   readonly notes: readonly Note[];
-  /** The command that sent the requests, where it is known. */
-  readonly command?: CommandEnd;
-  /** Why the rehearsal proves nothing about the client. */
-  readonly failure?: string;
-  /** Observations about the upstream, which change no verdict. */
-  readonly remarks?: readonly string[];
 }
 
 /** The digest by which notes tell requests apart. */

@@ -6,66 +6,14 @@ import type { ConsoleContext, ConsoleRoute } from '../../operator/frame/context.
 import { csrfField, mistake } from '../../operator/frame/element.ts';
 import { page } from '../../operator/frame/layout.ts';
 import { parseScript } from '../script/script.ts';
-import type { Rehearsed } from './note.ts';
+import { PrintedRehearsal, type Rehearsed } from './note.ts';
 import { reachedText } from './report.ts';
 import { rehearsalView } from './timeline.ts';
 
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 const REHEARSALS_MAX = 50;
 
-const flag = { type: 'boolean' } as const;
-const number = { type: 'number' } as const;
-const text = { type: 'string', maxLength: 4_096 } as const;
-const textOrNull = { type: ['string', 'null'], maxLength: 4_096 } as const;
-const numberOrNull = { type: ['number', 'null'] } as const;
-
-/** A note as `rehearse run --json` prints it. */
-const NOTE_MEMBERS = {
-  at: number,
-  answeredAt: number,
-  turnedBy: number,
-  method: text,
-  route: text,
-  target: text,
-  body: textOrNull,
-  idempotencyKey: textOrNull,
-  credentials: textOrNull,
-  step: textOrNull,
-  isEarly: flag,
-  status: numberOrNull,
-  retryAfter: numberOrNull,
-  isDelivered: flag,
-  isDone: flag,
-  hasCreated: flag,
-} as const;
-
-const Reports = {
-  type: 'array',
-  maxItems: REHEARSALS_MAX,
-  items: {
-    type: 'object',
-    required: ['keyId', 'script', 'reached', 'requests'],
-    properties: {
-      keyId: textOrNull,
-      script: text,
-      reached: { type: 'integer', minimum: 0 },
-      requests: {
-        type: 'array',
-        maxItems: 10_000,
-        items: { type: 'object', required: Object.keys(NOTE_MEMBERS), properties: NOTE_MEMBERS },
-      },
-      remarks: { type: 'array', maxItems: 20, items: text },
-      failure: text,
-      command: {
-        type: 'object',
-        required: ['exit', 'timedOut'],
-        properties: { exit: numberOrNull, timedOut: flag },
-      },
-    },
-  },
-} as const;
-
-const checkReports = validator(Reports);
+const checkReports = validator({ type: 'array', maxItems: REHEARSALS_MAX, items: PrintedRehearsal } as const);
 
 type ReportFile = Omit<Rehearsed, 'notes'> & { readonly requests: Rehearsed['notes'] };
 
