@@ -6,8 +6,7 @@ import {
   type Change,
   type DefectTable,
   type Fault,
-  header,
-  headerIn,
+  heading,
   json,
   jsonIn,
   type Members,
@@ -15,7 +14,6 @@ import {
   operating,
   rewriting,
   status,
-  type Where,
 } from './fault.ts';
 
 const PATH = '/v1/categories';
@@ -27,6 +25,9 @@ const CREATED = { status: 201, path: PATH };
 const LIST = { status: 200, method: 'GET', path: PATH };
 const WHOLE = { ...LIST, url: PATH, when: ({ request }: Exchange) => !request.headers['if-none-match'] };
 const CATEGORY = { status: 200, path: /^.v1.categories.\d+$/ };
+
+/** Changes the categories of some lists. */
+const listing = rewriting<readonly Members[]>;
 
 /** Categories that are not what was sent, and lists that are not what is stored. */
 export const CATEGORY_DEFECTS: DefectTable = {
@@ -55,7 +56,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
     ],
     'listed-id-is-a-string': [
       'the ids of the list are strings, that of a create is not',
-      answering(LIST, each(withTextId)),
+      listing(LIST, (all) => all.map(withTextId)),
     ],
   },
   'create.every-field': {
@@ -87,7 +88,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
     'description-is-null': ['a category without a description has one of null', showing(withDescription)],
     'listed-description-is-null': [
       'the list has a description of null, the answer to a create has none',
-      answering(LIST, each(withDescription)),
+      listing(LIST, (all) => all.map(withDescription)),
     ],
   },
   'create.id-by-service': {
@@ -122,7 +123,10 @@ export const CATEGORY_DEFECTS: DefectTable = {
           }
           const isList = answer.status === 200 && exchange.request.method === 'GET';
           if (!isList || newest.until <= time.now().unix) return answer;
-          return ofList((categories) => categories.filter(({ id }) => id !== newest.id))(answer, exchange);
+          return json<readonly Members[]>((categories) => categories.filter(({ id }) => id !== newest.id))(
+            answer,
+            exchange,
+          );
         });
       },
     ],
@@ -186,9 +190,7 @@ export const CATEGORY_DEFECTS: DefectTable = {
   'create.location': {
     'location-without-v1': [
       'the Location of a create is /categories/{id}',
-      answering({ status: 201 }, (answer, exchange) =>
-        header('Location', headerIn(answer, 'Location')?.replace('/v1', ''))(answer, exchange),
-      ),
+      heading({ status: 201 }, 'Location', (address) => address.replace('/v1', '')),
     ],
     'category-not-found': [
       'a category by its id is 404',
@@ -276,14 +278,6 @@ function without(name: string): Change {
   return json((body) => Object.fromEntries(Object.entries(body).filter(([each]) => each !== name)));
 }
 
-function ofList(change: (categories: readonly Members[]) => readonly Members[]): Change {
-  return json<readonly Members[]>(change);
-}
-
-function each(change: (category: Members) => Members): Change {
-  return ofList((categories) => categories.map(change));
-}
-
 function showing(change: (category: Members) => Members): Fault {
   const show = json((value) => (Array.isArray(value) ? value.map(change) : change(value)));
   return answering({ path: /^.v1.categories/ }, (answer, exchange) =>
@@ -296,11 +290,6 @@ function changing(name: 'name' | 'description', change: (text: string) => string
     const text = category[name];
     return typeof text === 'string' ? { ...category, [name]: change(text) } : category;
   });
-}
-
-/** Changes the categories of some answers. */
-function listing(where: Where, change: (categories: readonly Members[]) => readonly Members[]): Fault {
-  return rewriting(where, change);
 }
 
 /** The body of a create; without members if it is no object. */

@@ -7,7 +7,7 @@ import {
   type DefectTable,
   errorStatus,
   type Fault,
-  header,
+  heading,
   json,
   members,
 } from './fault.ts';
@@ -75,10 +75,10 @@ export const ERROR_DEFECTS: DefectTable = {
     ],
   },
   'auth.challenge': {
-    'no-challenge': ['a 401 has no WWW-Authenticate', answering({ status: 401 }, header('WWW-Authenticate'))],
+    'no-challenge': ['a 401 has no WWW-Authenticate', heading({ status: 401 }, 'WWW-Authenticate')],
     'no-reason-in-challenge': [
       'a 401 for a bad key has a plain challenge',
-      answering(WRONG_KEY, header('WWW-Authenticate', 'Bearer realm="pet-catalog"')),
+      heading({ status: 401 }, 'WWW-Authenticate', () => 'Bearer realm="pet-catalog"'),
     ],
   },
   'auth.other-environment': {
@@ -134,11 +134,11 @@ export const ERROR_DEFECTS: DefectTable = {
       'PATCH where there is none is 404',
       answering({ code: 'method_not_allowed', method: 'PATCH' }, () => refusal('not_found', 'Nothing is here')),
     ],
-    'allow-without-post': ['Allow forgets POST', answering({ status: 405 }, header('Allow', 'GET, HEAD, OPTIONS'))],
+    'allow-without-post': ['Allow forgets POST', heading({ status: 405 }, 'Allow', () => 'GET, HEAD, OPTIONS')],
   },
   'errors.any-method': {
     'query-is-404': ['QUERY is 404', answering(QUERY, () => refusal('not_found', 'Nothing is here'))],
-    'query-without-allow': ['a 405 for QUERY has no Allow', answering(QUERY, header('Allow'))],
+    'query-without-allow': ['a 405 for QUERY has no Allow', heading(QUERY, 'Allow')],
   },
   'errors.413': {
     'large-body-is-400': [

@@ -90,11 +90,11 @@ export function rewriting<T = Members>(where: Where, change: (value: T, exchange
   return answering(where, json(change));
 }
 
-/** Changes a header of some answers as it is sent; an empty text is none. */
+/** Changes a header of some answers as it is sent, or removes it; an empty text is none. */
 export function heading(
   where: Where,
   name: string,
-  change: (value: string, exchange: Exchange) => string | number,
+  change: (value: string, exchange: Exchange) => string | number = () => '',
 ): Fault {
   return {
     head: (headers, exchange, status) => {
@@ -157,21 +157,6 @@ export function json<T = Members>(change: (value: T, exchange: Exchange) => unkn
 /** Sets members of a JSON object. */
 export function members(others: Members): Change {
   return json((body) => ({ ...body, ...others }));
-}
-
-/** Sets an answer's own header; undefined removes it. */
-export function header(name: string, value?: string): Change {
-  return (answer) => {
-    const kept = (answer.headers ?? []).flatMap((each, index, all) =>
-      index % 2 === 0 && each !== name ? [each, all[index + 1] ?? ''] : [],
-    );
-    return { ...answer, headers: value === undefined ? kept : [...kept, name, value] };
-  };
-}
-
-/** The value of an answer's own header. */
-export function headerIn({ headers = [] }: Answer, name: string): string | undefined {
-  return headers.includes(name) ? headers[headers.indexOf(name) + 1] : undefined;
 }
 
 /** The body of an answer as a JSON value; undefined if it has none. */

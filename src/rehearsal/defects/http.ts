@@ -4,7 +4,6 @@ import {
   asking,
   type DefectTable,
   errorStatus,
-  header,
   heading,
   type Members,
   rewriting,
@@ -70,12 +69,12 @@ export const HTTP_DEFECTS: DefectTable = {
     'page-in-an-object': ['a page is an object', rewriting(PAGE, (items) => ({ items }))],
     'next-loops': [
       'the next page is the same one',
-      answering(PAGE, (answer, exchange) => header('Link', `<${exchange.request.url}>; rel="next"`)(answer, exchange)),
+      heading(PAGE, 'Link', (_, { request }) => `<${request.url}>; rel="next"`),
     ],
-    'no-next': ['a page has no link to the next', answering(PAGE, header('Link'))],
+    'no-next': ['a page has no link to the next', heading(PAGE, 'Link')],
     'next-elsewhere': [
       'the next page is on another host',
-      answering(PAGE, header('Link', '<https://example.invalid/v1/categories>; rel="next"')),
+      heading(PAGE, 'Link', () => '<https://example.invalid/v1/categories>; rel="next"'),
     ],
     'pages-of-others': [
       'the pages have other ids than the list',
@@ -92,7 +91,7 @@ export const HTTP_DEFECTS: DefectTable = {
   },
   'http.idempotency-key': {
     'idempotency-key-ignored': ['Idempotency-Key is ignored', asking('idempotency-key', () => undefined)],
-    'replay-not-told': ['a replay has no Idempotency-Replayed', heading({}, 'Idempotency-Replayed', () => '')],
+    'replay-not-told': ['a replay has no Idempotency-Replayed', heading({}, 'Idempotency-Replayed')],
     'reused-key-is-409': [
       'another body under a used Idempotency-Key is 409',
       answering({ status: 422 }, errorStatus(409)),
@@ -103,7 +102,7 @@ export const HTTP_DEFECTS: DefectTable = {
       'shared caches may keep the list for a minute',
       answering({}, (answer) => (answer.cacheControl ? { ...answer, cacheControl: 'public, max-age=60' } : answer)),
     ],
-    sniffed: ['X-Content-Type-Options is missing', heading({}, 'X-Content-Type-Options', () => '')],
+    sniffed: ['X-Content-Type-Options is missing', heading({}, 'X-Content-Type-Options')],
   },
   'http.parameters': {
     'unknown-parameter-ignored': ['an unknown parameter is passed over', targeting('?colour=red', '')],
@@ -130,8 +129,8 @@ export const HTTP_DEFECTS: DefectTable = {
     ],
   },
   'deprecation.headers': {
-    'no-sunset': ['the deprecated read has no Sunset', heading({}, 'Sunset', () => '')],
-    'no-deprecation': ['the deprecated read has no Deprecation', heading({}, 'Deprecation', () => '')],
+    'no-sunset': ['the deprecated read has no Sunset', heading({}, 'Sunset')],
+    'no-deprecation': ['the deprecated read has no Deprecation', heading({}, 'Deprecation')],
     'sunset-of-1970': [
       'the Sunset of the deprecated read is 1970',
       heading({}, 'Sunset', (text) => text && 'Thu, 01 Jan 1970 00:00:00 GMT'),

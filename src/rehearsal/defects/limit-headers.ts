@@ -66,7 +66,7 @@ function missing(on: string, where: Where): DefectTable[string] {
   const [name, answer] = on === 'every' ? ['422', 'a 422'] : [on, `an answer to ${on}`];
   const one = LIMIT_HEADERS.map((header) => [
     `no-${header.toLowerCase()}-on-${name}`,
-    [`X-RateLimit-${header} is missing on ${answer}`, heading(where, `X-RateLimit-${header}`, () => '')],
+    [`X-RateLimit-${header} is missing on ${answer}`, heading(where, `X-RateLimit-${header}`)],
   ]);
   const bare = answering(where, (answer, exchange) => {
     exchange.hasLimitHeaders = false;

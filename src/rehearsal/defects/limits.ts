@@ -7,8 +7,6 @@ import {
   deciding,
   errorStatus,
   type Fault,
-  header,
-  headerIn,
   heading,
   json,
   jsonIn,
@@ -116,7 +114,7 @@ export const LIMIT_DEFECTS: DefectTable = {
     ],
   },
   'limits.retry-after-present': {
-    'retry-after-missing': ['a 429 has no Retry-After', answering(REFUSED, header('Retry-After'))],
+    'retry-after-missing': ['a 429 has no Retry-After', heading(REFUSED, 'Retry-After')],
   },
   'limits.retry-after-is-a-wait': {
     'retry-after-unix-time': [
@@ -319,9 +317,7 @@ function banned(decision: Decision, until: number): Decision {
 
 /** Rewrites `Retry-After` of a refusal. */
 function waitingFor(change: (seconds: number) => string): Fault {
-  return answering(REFUSED, (answer, exchange) =>
-    header('Retry-After', change(Number(headerIn(answer, 'Retry-After'))))(answer, exchange),
-  );
+  return heading(REFUSED, 'Retry-After', (text) => change(Number(text)));
 }
 
 /** Changes the state reported to some keys. */
