@@ -128,7 +128,7 @@ export class Client implements Disposable {
 }
 
 async function readAnswer(response: IncomingMessage, isOwn: Sending['isOwn']): Promise<Answer> {
-  const [status, headers] = [response.statusCode ?? 0, headersOf(response.rawHeaders)];
+  const [status, headers] = [response.statusCode ?? 0, headersOf(response)];
   const reader = isOwn && status === 200 ? new ListReader(isOwn) : undefined;
   const chunks: Buffer[] = [];
   const bytesMax = reader ? LIST_BYTES_MAX : BODY_BYTES_MAX;
@@ -156,13 +156,6 @@ function decoded(
   return pipeline(response, decoder, () => {});
 }
 
-function headersOf(rawHeaders: readonly string[]): Map<string, string> {
-  const headers = new Map<string, string>();
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]?.toLowerCase() ?? '';
-    const value = rawHeaders[i + 1] ?? '';
-    const before = headers.get(name);
-    headers.set(name, before === undefined ? value : `${before}, ${value}`);
-  }
-  return headers;
+function headersOf({ headersDistinct }: IncomingMessage): Map<string, string> {
+  return new Map(Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]));
 }

@@ -49,13 +49,6 @@ export class NoAnswer extends Error {
   }
 }
 
-/** An answer's three limit headers; undefined where one is missing or no whole number. */
-export interface LimitHeaders {
-  readonly limit: number | undefined;
-  readonly remaining: number | undefined;
-  readonly reset: number | undefined;
-}
-
 const BODY_CHARACTERS_SHOWN = 300;
 /** Headers that explain no failure. */
 const NOT_SHOWN: ReadonlySet<string> = new Set([
@@ -69,8 +62,8 @@ const NOT_SHOWN: ReadonlySet<string> = new Set([
 const IMF_FIXDATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 const FILLED = /^( {1000,})(.*)$/s;
 
-/** The limit headers of an answer. */
-export function limitsOf({ headers }: Answer): LimitHeaders {
+/** The three limit headers of an answer; undefined where one is missing or no whole number. */
+export function limitsOf({ headers }: Answer) {
   const read = (name: string) => {
     const text = headers.get(`x-ratelimit-${name}`) ?? '';
     return /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;

@@ -71,14 +71,8 @@ export async function notModified(trial: Trial): Promise<Exchange> {
   return trial.send({ headers: { 'if-none-match': etag } });
 }
 
-/** The categories created at once, and the list before. */
-export interface Crowd {
-  readonly before: Exchange;
-  readonly creates: readonly Exchange[];
-}
-
-/** Creates several categories at once, so many that the list has more than 20. */
-export async function createCrowd(trial: Trial): Promise<Crowd> {
+/** Creates several categories at once, so many that the list has more than 20; `before` is the list before. */
+export async function createCrowd(trial: Trial) {
   const before = await trial.send();
   const count = Math.max(CREATED_MIN, LISTED_MIN - (before.answer.list?.count ?? 0));
   const creates = Array.from({ length: count }, (_, index) => {

@@ -6,7 +6,7 @@ import { countsOf } from './report.ts';
 import { Broken, type Level, type Report, type Rule, type Verdict } from './rule.ts';
 import { RULES } from './rules.ts';
 import { refusals } from './spending.ts';
-import { type Keys, type Pace, Trial } from './trial.ts';
+import { type Keys, Trial, type TrialOptions } from './trial.ts';
 
 const FIRST_ANSWER_MS_MAX = 10_000;
 const FIRST_TRIES = 5;
@@ -14,17 +14,10 @@ const FIRST_TRIES = 5;
 const SECONDS_MAX = 26;
 const FULL_SECONDS_MAX = 1_200;
 
-export interface RefereeOptions extends Keys {
+export interface RefereeOptions extends Keys, Omit<TrialOptions, 'keys' | 'secondsMax'> {
   /** The base address, `/v1` included. */
   readonly url: URL;
   readonly level: Level;
-  /** The passing of time at the server. */
-  readonly pace: Pace;
-  /** True to wait for windows and bans, about two minutes. */
-  readonly isFull: boolean;
-  readonly concurrency: number;
-  /** The requests per minute and per day of the limited key, if its plan is known. */
-  readonly planLimits?: readonly number[] | undefined;
   /** Judges these rules alone, whatever their level. */
   readonly only?: readonly string[];
   /** Leaves these rules out. */

@@ -35,7 +35,8 @@ export interface Rule extends Clause {
   judge(trial: Trial): Promise<void> | void;
 }
 
-type Probe<T> = (trial: Trial) => Promise<T>;
+/** A probe, or a request of the rule itself. */
+export type Asked = ((trial: Trial) => Promise<Exchange | readonly Exchange[]>) | Wanted;
 
 /** A broken rule, with the exchanges that show it. */
 export class Broken extends Error {
@@ -58,24 +59,25 @@ export function expectStatus(exchange: Exchange, ...wanted: readonly number[]): 
   expect(wanted.includes(status), `the status is ${status}, not ${wanted.join(' or ')}`, exchange);
 }
 
-/** Judges every exchange of a probe. */
-export function each(probe: Probe<readonly Exchange[]>, judge: (exchange: Exchange) => void): Rule['judge'] {
+/** Judges every answer to probes, and to requests of the rule itself. */
+export function each(asked: readonly Asked[], judge: (exchange: Exchange) => void): Rule['judge'] {
   return async (trial) => {
-    for (const exchange of await trial.once(probe)) judge(exchange);
+    for (const exchange of await answersTo(trial, asked)) judge(exchange);
   };
 }
 
 /** Judges the status of the answers to probes, and to requests of the rule itself. */
-export function statuses(
-  status: number,
-  ...asked: readonly (Probe<Exchange | readonly Exchange[]> | Wanted)[]
-): Rule['judge'] {
-  return async (trial) => {
-    for (const ask of asked) {
-      const found = typeof ask === 'function' ? await trial.once(ask) : await trial.send(ask);
-      for (const exchange of [found].flat()) expectStatus(exchange, status);
-    }
-  };
+export function statuses(status: number, ...asked: readonly Asked[]): Rule['judge'] {
+  return each(asked, (exchange) => expectStatus(exchange, status));
+}
+
+/** The answers to probes and requests, which are sent in turn. */
+export async function answersTo(trial: Trial, asked: readonly Asked[]): Promise<Exchange[]> {
+  const exchanges: Exchange[] = [];
+  for (const ask of asked) {
+    exchanges.push(...[typeof ask === 'function' ? await trial.once(ask) : await trial.send(ask)].flat());
+  }
+  return exchanges;
 }
 
 /** Throws `Skipped` unless the value is known. */

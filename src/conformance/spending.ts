@@ -90,15 +90,8 @@ export async function refusals(trial: Trial): Promise<readonly Exchange[]> {
   return found;
 }
 
-/** A refusal, and the answer after its `Retry-After`. */
-export interface Waited {
-  readonly refused: Exchange;
-  readonly after: Exchange;
-  readonly seconds: number;
-}
-
-/** Waits as the last refusal of the spent key says. */
-export async function waitOut(trial: Trial): Promise<Waited> {
+/** Waits as the last refusal of the spent key says, and asks again: `after` is the answer. */
+export async function waitOut(trial: Trial) {
   await trial.once(refusals);
   const refused = await askUntilRefused(trial);
   const seconds = known(retryAfterOf(refused.answer), 'there is no Retry-After');

@@ -47,7 +47,7 @@ export interface TrialOptions {
   readonly pace: Pace;
   /** The time of the whole run. */
   readonly secondsMax: number;
-  /** True to wait for windows and bans. */
+  /** True to wait for windows and bans, about two minutes. */
   readonly isFull: boolean;
   /** The number of requests that ask for the last token at once. */
   readonly concurrency: number;

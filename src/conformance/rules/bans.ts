@@ -1,4 +1,4 @@
-import { type Exchange, jsonOf, membersOf, retryAfterOf, Skipped } from '../exchange.ts';
+import { jsonOf, membersOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { resetOf } from '../probes.ts';
 import { expect, expectStatus, known, ours, type Rule } from '../rule.ts';
 import { ask, askLimited, askUntilRefused, waitOut } from '../spending.ts';
@@ -71,15 +71,8 @@ const RULES: readonly Rule[] = [
 /** Rules of bans, by our numbers: the interface states none. */
 export const BANS = RULES.map((rule): Rule => ({ needs: 'full', place: 'waits', ...rule }));
 
-interface Provoked {
-  readonly banned: Exchange | undefined;
-  /** The number of counted refusals that came before it. */
-  readonly refusals: number;
-  readonly last: Exchange;
-}
-
-/** Spends the key once more, and goes on until it is banned. */
-async function provoke(trial: Trial): Promise<Provoked> {
+/** Spends the key once more, and goes on until it is banned; `refusals` counts those that came before the ban. */
+async function provoke(trial: Trial) {
   await trial.once(waitOut);
   let last = await askUntilRefused(trial);
   await trial.wait(IN_FLIGHT_SECONDS, 'refusals that count');

@@ -15,7 +15,7 @@ import {
   withoutKey,
   withUnknownKey,
 } from '../probes.ts';
-import { expect, expectStatus, ours, published, type Rule } from '../rule.ts';
+import { each, expect, expectStatus, ours, published, type Rule } from '../rule.ts';
 
 const LISTED = published(
   'List categories, rule 1',
@@ -34,12 +34,11 @@ export const CATEGORIES: readonly Rule[] = [
     id: 'list.200-array',
     ...LISTED,
     expected: '200 with a JSON array of objects that have a name',
-    async judge(trial) {
-      const listed = await trial.once(list);
+    judge: each([list], (listed) => {
       expectStatus(listed, 200);
       const fault = listed.answer.list?.fault;
       expect(fault === undefined, fault ?? '', listed);
-    },
+    }),
   },
   {
     id: 'create.201-new-id',
@@ -48,11 +47,10 @@ export const CATEGORIES: readonly Rule[] = [
       'When the body is valid, the response is 201 with a Category that carries a newly assigned id.',
     ),
     expected: '201 with a category that has an id',
-    async judge(trial) {
-      const created = await trial.once(create);
+    judge: each([create], (created) => {
       expectStatus(created, 201);
       expect(membersOf(jsonOf(created.answer)).id !== undefined, 'the body has no id', created);
-    },
+    }),
   },
   {
     id: 'create.id-integer',
@@ -98,11 +96,10 @@ export const CATEGORIES: readonly Rule[] = [
     id: 'create.id-by-service',
     ...CATEGORY,
     expected: `another id than that of the body, ${CLIENTS_ID}`,
-    async judge(trial) {
-      const created = await trial.once(createWithId);
+    judge: each([createWithId], (created) => {
       if (created.answer.status === 400) return;
       expect(`${createdOf(created).id}` !== `${CLIENTS_ID}`, "the client's id was taken", created);
-    },
+    }),
   },
   {
     id: 'create.refused-creates-nothing',

@@ -12,7 +12,7 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { each, expect, expectStatus, ours, published, type Rule, statuses } from '../rule.ts';
+import { answersTo, each, expect, expectStatus, ours, published, type Rule, statuses } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 export const ERRORS: readonly Rule[] = [
@@ -20,7 +20,7 @@ export const ERRORS: readonly Rule[] = [
     id: 'errors.shape',
     ...published('Errors', 'All error bodies use the Error shape (code, message, status).'),
     expected: 'a JSON object with code, message and status in every error body',
-    judge: each(errors, (exchange) => {
+    judge: each([errors], (exchange) => {
       const fault = bodyFault(exchange.answer);
       expect(fault === undefined, fault ?? '', exchange);
       const { code, message, status } = membersOf(jsonOf(exchange.answer));
@@ -33,7 +33,7 @@ export const ERRORS: readonly Rule[] = [
     id: 'errors.status-integer',
     ...published('Error', 'Error: status, integer.'),
     expected: 'a status that is a JSON integer',
-    judge: each(errors, (exchange) => {
+    judge: each([errors], (exchange) => {
       const { status = 0 } = membersOf(jsonOf(exchange.answer));
       expect(Number.isInteger(status), 'the status in a body is no integer', exchange);
     }),
@@ -42,7 +42,7 @@ export const ERRORS: readonly Rule[] = [
     id: 'errors.status-equals-http',
     ...published('Errors', 'The status field equals the HTTP status code of the response.'),
     expected: 'the same status in the body as in the status line',
-    judge: each(errors, (exchange) => {
+    judge: each([errors], (exchange) => {
       const { status = exchange.answer.status } = membersOf(jsonOf(exchange.answer));
       expect(
         Number(status) === exchange.answer.status,
@@ -55,7 +55,7 @@ export const ERRORS: readonly Rule[] = [
     id: 'errors.three-members',
     ...ours('wire.md, Errors', 'Every error body is exactly code, message and status; no other member.'),
     expected: 'no fourth member',
-    judge: each(errors, (exchange) => {
+    judge: each([errors], (exchange) => {
       const { code: _, message: __, status: ___, ...more } = membersOf(jsonOf(exchange.answer));
       expect(Object.keys(more).length === 0, `there is also ${Object.keys(more)}`, exchange);
     }),
@@ -64,14 +64,10 @@ export const ERRORS: readonly Rule[] = [
     id: 'bodies.application-json',
     ...published('Endpoints', 'Request and response bodies are application/json.'),
     expected: 'Content-Type: application/json on 200, 201, 400 and 401',
-    async judge(trial) {
-      const missing = await trial.once(withoutKey);
-      const answered = [await trial.once(list), await trial.once(create), await trial.once(withNumberAsName)];
-      for (const exchange of [...missing, ...answered]) {
-        const type = exchange.answer.headers.get('content-type') ?? 'missing';
-        expect(/^application\/json *(;|$)/i.test(type), `Content-Type is ${type}`, exchange);
-      }
-    },
+    judge: each([withoutKey, list, create, withNumberAsName], (exchange) => {
+      const type = exchange.answer.headers.get('content-type') ?? 'missing';
+      expect(/^application\/json *(;|$)/i.test(type), `Content-Type is ${type}`, exchange);
+    }),
   },
   {
     id: 'errors.404',
@@ -86,12 +82,11 @@ export const ERRORS: readonly Rule[] = [
     id: 'errors.405',
     ...ours('RFC 9110, section 15.5.6', 'A wrong method is 405 with Allow.'),
     expected: '405 with Allow: GET, HEAD, OPTIONS, POST for PATCH /categories',
-    async judge(trial) {
-      const exchange = await trial.once(unknownMethod);
+    judge: each([unknownMethod], (exchange) => {
       expectStatus(exchange, 405);
       const allowed = (exchange.answer.headers.get('allow') ?? 'nothing').split(/, */).sort().join();
       expect(allowed === 'GET,HEAD,OPTIONS,POST', `Allow names ${allowed}`, exchange);
-    },
+    }),
   },
   {
     id: 'errors.any-method',
@@ -100,14 +95,11 @@ export const ERRORS: readonly Rule[] = [
       'A method that is not known gets an answer: 405 with Allow, or 501 (RFC 9110, section 9.1).',
     ),
     expected: 'for QUERY, PROPFIND and CONFORM on /categories: 405 with Allow, or 501',
-    async judge(trial) {
-      for (const method of ['QUERY', 'PROPFIND', 'CONFORM']) {
-        const exchange = await trial.send({ method });
-        expectStatus(exchange, 405, 501);
-        const isAllowed = exchange.answer.status === 501 || exchange.answer.headers.has('allow');
-        expect(isAllowed, 'Allow is missing', exchange);
-      }
-    },
+    judge: each([{ method: 'QUERY' }, { method: 'PROPFIND' }, { method: 'CONFORM' }], (exchange) => {
+      expectStatus(exchange, 405, 501);
+      const isAllowed = exchange.answer.status === 501 || exchange.answer.headers.has('allow');
+      expect(isAllowed, 'Allow is missing', exchange);
+    }),
   },
   {
     id: 'errors.413',
@@ -119,7 +111,7 @@ export const ERRORS: readonly Rule[] = [
     id: 'errors.codes',
     ...ours('wire.md, Errors', 'The set of codes is closed.'),
     expected: 'missing_api_key, invalid_api_key, validation_failed, not_found, method_not_allowed, …',
-    judge: each(errors, (exchange) => {
+    judge: each([errors], (exchange) => {
       const { code } = membersOf(jsonOf(exchange.answer));
       const wanted = CODES[exchange.answer.status];
       if (wanted && typeof code === 'string') expect(wanted.includes(`${code}`), `the code is ${code}`, exchange);
@@ -137,13 +129,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
 };
 
 async function errors(trial: Trial): Promise<readonly Exchange[]> {
-  const provoked = [
-    ...(await trial.once(withoutKey)),
-    ...(await trial.once(withUnknownKey)),
-    await trial.once(withNumberAsName),
-    ...(await trial.once(invalidValues)),
-    ...(await trial.once(badJson)),
-  ];
+  const provoked = await answersTo(trial, [withoutKey, withUnknownKey, withNumberAsName, invalidValues, badJson]);
   for (const probe of [unknownPath, unknownMethod, wrongMediaType, largeBody]) {
     // The interface does not say that there is an answer.
     const exchange = await trial.once(probe).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { type Exchange, jsonOf, membersOf, momentOf, Skipped } from '../exchange.ts';
 import { create, createdOf, head, list, listOf, notModified, unknownPath } from '../probes.ts';
-import { expect, expectStatus, ours, type Rule } from '../rule.ts';
+import { each, expect, expectStatus, ours, type Rule, statuses } from '../rule.ts';
 import { creating, type RawTarget, type Trial } from '../trial.ts';
 
 const PAGES_MAX = 8;
@@ -45,10 +45,7 @@ export const HTTP: readonly Rule[] = [
     id: 'http.head',
     ...ours('RFC 9110, section 9.3.2; wire.md, Beyond a single request', 'HEAD wherever there is GET.'),
     expected: '200 without a body',
-    async judge(trial) {
-      const exchange = await trial.once(head);
-      expectStatus(exchange, 200);
-    },
+    judge: statuses(200, head),
   },
   {
     id: 'http.pages',
@@ -123,15 +120,12 @@ export const HTTP: readonly Rule[] = [
     id: 'http.cache-control',
     ...ours('wire.md, Headers', 'Cache-Control: private, no-cache where there is an ETag, otherwise no-store.'),
     expected: 'private, no-cache for what has an ETag, no-store for the rest; nosniff for both',
-    async judge(trial) {
-      for (const probe of [list, create, unknownPath]) {
-        const exchange = await trial.once(probe);
-        const { headers } = exchange.answer;
-        const wanted = headers.get('etag') === undefined ? 'no-store' : 'private, no-cache';
-        expect(headers.get('cache-control') === wanted, `Cache-Control is not ${wanted}`, exchange);
-        expect(headers.get('x-content-type-options') === 'nosniff', 'nosniff is missing', exchange);
-      }
-    },
+    judge: each([list, create, unknownPath], (exchange) => {
+      const { headers } = exchange.answer;
+      const wanted = headers.get('etag') === undefined ? 'no-store' : 'private, no-cache';
+      expect(headers.get('cache-control') === wanted, `Cache-Control is not ${wanted}`, exchange);
+      expect(headers.get('x-content-type-options') === 'nosniff', 'nosniff is missing', exchange);
+    }),
   },
   {
     id: 'http.parameters',
@@ -188,15 +182,14 @@ export const HTTP: readonly Rule[] = [
       'The pet-by-identifier read operation is announced as deprecated with a sunset date.',
     ),
     expected: 'Deprecation (RFC 9745), Sunset (RFC 8594) and a Link to the successor on GET /pets/{petId}',
-    async judge(trial) {
-      const exchange = await trial.send({ path: '/pets/1' });
+    judge: each([{ path: '/pets/1' }], (exchange) => {
       const { headers } = exchange.answer;
       expect(/^@\d+$/.test(headers.get('deprecation') ?? ''), 'there is no Deprecation', exchange);
       const [deprecation, sunset] = [Number(headers.get('deprecation')?.slice(1)), momentOf(headers.get('sunset'))];
       expect(sunset !== undefined, 'there is no Sunset, or no IMF-fixdate in it', exchange);
       expect(sunset > deprecation, 'Sunset is not after Deprecation', exchange);
       expect(/rel="successor-version"/.test(headers.get('link') ?? ''), 'there is no successor', exchange);
-    },
+    }),
   },
 ];
 

@@ -14,7 +14,7 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { expect, type Level, ours, published, type Rule } from '../rule.ts';
+import { type Asked, answersTo, each, expect, type Level, ours, published, type Rule } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 export const EVERY = published(
@@ -31,7 +31,7 @@ const ANSWERS: readonly {
   readonly level?: Level;
   /** True if the interface says nothing of such an answer, so that none need come. */
   readonly isOptional?: true;
-  readonly probes: readonly ((trial: Trial) => Promise<Exchange | readonly Exchange[]>)[];
+  readonly probes: readonly Asked[];
 }[] = [
   { on: '200', probes: [list] },
   { on: '201', probes: [create] },
@@ -76,19 +76,14 @@ export const LIMIT_HEADERS: readonly Rule[] = [
       'Without a valid key there is no quota: Limit: 0, Remaining: 0, Reset = the present second.',
     ),
     expected: '0, 0 and the present second, and no RateLimit',
-    async judge(trial) {
-      for (const exchange of await answersTo(trial, [withoutKey, withUnknownKey])) {
-        if (exchange.answer.status !== 401) continue;
-        const { limit, remaining, reset } = limitsOf(exchange.answer);
-        const now = dateOf(exchange.answer);
-        if (limit === undefined || remaining === undefined || reset === undefined || now === undefined)
-          throw new Skipped('a header is missing');
-        expect(limit === 0, `without a key, Limit is ${limit}`, exchange);
-        expect(remaining === 0, `without a key, Remaining is ${remaining}`, exchange);
-        expect(Math.abs(reset - now) <= SKEW_SECONDS, `Reset is ${reset - now} s after Date`, exchange);
-        expect(!exchange.answer.headers.has('ratelimit'), 'there is a RateLimit', exchange);
-      }
-    },
+    judge: each([withoutKey, withUnknownKey], (exchange) => {
+      if (exchange.answer.status !== 401) return;
+      const { limit, remaining, reset, now } = wholeLimitsOf(exchange);
+      expect(limit === 0, `without a key, Limit is ${limit}`, exchange);
+      expect(remaining === 0, `without a key, Remaining is ${remaining}`, exchange);
+      expect(Math.abs(reset - now) <= SKEW_SECONDS, `Reset is ${reset - now} s after Date`, exchange);
+      expect(!exchange.answer.headers.has('ratelimit'), 'there is a RateLimit', exchange);
+    }),
   },
   {
     id: 'limits.every-operation',
@@ -124,27 +119,22 @@ export const LIMIT_HEADERS: readonly Rule[] = [
       'With a valid key also RateLimit-Policy and RateLimit (IETF draft), consistent with them.',
     ),
     expected: 'RateLimit-Policy and RateLimit with the windows minute and day; the smaller r and its q and t are told',
-    async judge(trial) {
-      for (const exchange of [await trial.once(list), await trial.once(create), await trial.once(unknownPath)]) {
-        const { headers } = exchange.answer;
-        const { limit, remaining, reset } = limitsOf(exchange.answer);
-        const now = dateOf(exchange.answer);
-        const isWhole = limit !== undefined && remaining !== undefined && reset !== undefined && now !== undefined;
-        if (!isWhole) throw new Skipped('a header is missing');
-        const policy = /^"minute";q=(\d+);w=60, "day";q=(\d+);w=86400$/.exec(headers.get('ratelimit-policy') ?? '');
-        expect(policy !== null, 'the RateLimit-Policy is another', exchange);
-        const left = /^"minute";r=(\d+);t=(\d+), "day";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '');
-        expect(left !== null, 'the RateLimit is another', exchange);
-        const [minute, minuteLeft, day, dayLeft] = left.slice(1).map(Number) as [number, number, number, number];
-        const isMinute = minute <= day;
-        expect(Math.min(minute, day) === remaining, 'RateLimit and Remaining differ', exchange);
-        expect(Number(policy[isMinute ? 1 : 2]) === limit, 'RateLimit-Policy and Limit differ', exchange);
-        // In another unit it is another rule's matter.
-        if (!isUnixTime(reset)) return;
-        const seconds = isMinute ? minuteLeft : dayLeft;
-        expect(Math.abs(now + seconds - reset) <= SKEW_SECONDS, 'RateLimit and Reset differ', exchange);
-      }
-    },
+    judge: each([list, create, unknownPath], (exchange) => {
+      const { headers } = exchange.answer;
+      const { limit, remaining, reset, now } = wholeLimitsOf(exchange);
+      const policy = /^"minute";q=(\d+);w=60, "day";q=(\d+);w=86400$/.exec(headers.get('ratelimit-policy') ?? '');
+      expect(policy !== null, 'the RateLimit-Policy is another', exchange);
+      const left = /^"minute";r=(\d+);t=(\d+), "day";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '');
+      expect(left !== null, 'the RateLimit is another', exchange);
+      const [minute, minuteLeft, day, dayLeft] = left.slice(1).map(Number) as [number, number, number, number];
+      const isMinute = minute <= day;
+      expect(Math.min(minute, day) === remaining, 'RateLimit and Remaining differ', exchange);
+      expect(Number(policy[isMinute ? 1 : 2]) === limit, 'RateLimit-Policy and Limit differ', exchange);
+      // In another unit it is another rule's matter.
+      if (!isUnixTime(reset)) return;
+      const seconds = isMinute ? minuteLeft : dayLeft;
+      expect(Math.abs(now + seconds - reset) <= SKEW_SECONDS, 'RateLimit and Reset differ', exchange);
+    }),
   },
 ];
 
@@ -179,10 +169,13 @@ function petsAndStore(trial: Trial): Promise<readonly Exchange[]> {
   return trial.sendAll(['/pets', '/store/orders', '/inventory'].map((path) => ({ path })));
 }
 
-async function answersTo(trial: Trial, probes: (typeof ANSWERS)[number]['probes']): Promise<Exchange[]> {
-  const exchanges: Exchange[] = [];
-  for (const probe of probes) exchanges.push(...[await trial.once(probe)].flat());
-  return exchanges;
+/** The limit headers of an answer with its moment. Skipped unless all are there. */
+function wholeLimitsOf({ answer }: Exchange) {
+  const { limit, remaining, reset } = limitsOf(answer);
+  const now = dateOf(answer);
+  if (limit === undefined || remaining === undefined || reset === undefined || now === undefined)
+    throw new Skipped('a header is missing');
+  return { limit, remaining, reset, now };
 }
 
 /** Answers of a gateway that had none of the server's. */

@@ -18,7 +18,7 @@ const SPENDING: readonly Rule[] = [
     id: 'limits.headers-on-429',
     ...EVERY,
     expected: 'the three headers, each one whole number, on every 429',
-    judge: each(refusals, expectLimits),
+    judge: each([refusals], expectLimits),
   },
   {
     id: 'limits.plan',
@@ -153,7 +153,7 @@ const SPENDING: readonly Rule[] = [
     id: 'limits.retry-after-present',
     ...OVER,
     expected: 'Retry-After on every 429',
-    judge: each(refusals, (exchange) => {
+    judge: each([refusals], (exchange) => {
       expect(exchange.answer.headers.has('retry-after'), 'Retry-After is missing', exchange);
     }),
   },
@@ -161,7 +161,7 @@ const SPENDING: readonly Rule[] = [
     id: 'limits.retry-after-is-a-wait',
     ...OVER,
     expected: 'a number of seconds, or a date, in Retry-After',
-    judge: each(refusals, (exchange) => {
+    judge: each([refusals], (exchange) => {
       const text = known(exchange.answer.headers.get('retry-after'), 'there is no Retry-After');
       const isWait = /^\d{1,15}$/.test(text) || momentOf(text) !== undefined;
       expect(isWait, 'Retry-After is neither digits nor an IMF-fixdate (RFC 9110, section 10.2.3)', exchange);
@@ -191,7 +191,7 @@ const SPENDING: readonly Rule[] = [
     id: 'limits.refused-remaining-0',
     ...ours('limits.md, Headers', 'Refused (429): Remaining: 0; Limit of the window that refused.'),
     expected: 'Remaining: 0 on every refusal',
-    judge: each(refusals, (exchange) => {
+    judge: each([refusals], (exchange) => {
       const { remaining } = limitsOf(exchange.answer);
       if (remaining !== undefined) expect(remaining === 0, `Remaining is ${remaining}`, exchange);
     }),
@@ -200,7 +200,7 @@ const SPENDING: readonly Rule[] = [
     id: 'limits.refused-limit',
     ...EVERY,
     expected: 'a Limit above 0 on every refusal of a key that was admitted',
-    judge: each(refusals, (exchange) => {
+    judge: each([refusals], (exchange) => {
       const { limit = 1 } = limitsOf(exchange.answer);
       expect(limit > 0, `Limit is ${limit} on a refusal`, exchange);
     }),
