@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { untilTrue } from './kit/clock.ts';
 import { missingPrograms } from './kit/deploy/programs.ts';
 import { COMMAND, run, runProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
@@ -35,6 +36,30 @@ test('problems are red on a terminal, unless NO_COLOR or --no-color is given', {
   assert.deepEqual(await shown(DOCTOR, { NO_COLOR: '1' }), { code: 1, coloured: [] });
   assert.deepEqual(await shown(`${DOCTOR} --no-color`), { code: 1, coloured: [] });
   assert.equal((await shown(`${process.execPath} ${COMMAND} keys make`)).coloured.length, 1);
+});
+
+test('what is told on a terminal is red there, wherever stdout goes', { skip }, async () => {
+  using folder = temporaryFolder();
+  const settings = '--port 0 --operator-port 0 --backup-dir /dev/null/none';
+  const serve = `echo $$ > pid; exec ${process.execPath} ${COMMAND} serve ${settings} > out`;
+  const [program, ...args] = ['script', '--quiet', '--return', '--command', serve, '/dev/null'] as const;
+  const terminal = spawn(program, args, {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH ?? '', TERM: 'xterm' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(terminal, 'close');
+  let told = '';
+  terminal.stdout.setEncoding('utf8').on('data', (some: string) => {
+    told += some;
+  });
+  try {
+    await untilTrue(() => told.includes('listening on ') && told.includes('backup_failed'));
+  } finally {
+    process.kill(Number(readFileSync(join(folder.path, 'pid'), 'utf8')), 'SIGTERM');
+    await ended;
+  }
+  assert.ok(told.includes(`${RED}ERROR\x1b[39m backup_failed `), told);
 });
 
 test('nothing is red in a pipe', async () => {

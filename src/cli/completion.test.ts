@@ -34,6 +34,16 @@ test('fish gets a line for each word, and an unknown shell a usage error', async
     /^complete -c pet-catalog -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from [a-z -]*' -f -a create -d '[^']+'$/m;
   assert.match(fish.stdout, create);
   assert.match(fish.stdout, /^complete .*from keys; and __fish_seen_subcommand_from rotate' -l grace -d '[^']+'$/m);
+  // An apostrophe within a quoted text would end it.
+  const line = /^complete -c pet-catalog -n '[^']+' (?:-f -a [\w-]+|-l [\w-]+) -d '[^']+'$/;
+  assert.deepEqual(
+    fish.stdout
+      .trim()
+      .split('\n')
+      .filter((each) => !line.test(each)),
+    [],
+  );
+  assert.match(fish.stdout, / -l owner -d 'the customer’s own id'$/m);
   const zsh = await run(['completion', 'zsh'], { cwd: tmpdir() });
   assert.match(zsh.stdout, /^autoload -U \+X compinit && compinit\n[\s\S]*\ncomplete -F _pet_catalog pet-catalog\n$/);
   const { code, stderr } = await run(['completion', 'tcsh'], { cwd: tmpdir() });

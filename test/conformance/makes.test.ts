@@ -150,6 +150,10 @@ describe('the command ends with', () => {
     assert.deepEqual([lenient.code, /\d+ not judged of/.test(lenient.stdout)], [0, true]);
     const only = ['--only', 'list.200-array', '--only', 'limits.429-over-limit'];
     assert.equal((await conformance(server.url, '--strict', ...only)).code, 3);
+    // What waits is judged with --full alone, and is missed with it alone.
+    const waits = ['--strict', '--only', 'list.200-array', '--only', 'limits.retry-after-suffices'];
+    assert.equal((await conformance(server.url, ...waits)).code, 0);
+    assert.equal((await conformance(server.url, ...waits, '--full')).code, 3);
     const { code, stdout } = await conformance(server.url, '--strict', ...only, '--skip', 'limits.429-over-limit');
     assert.deepEqual([code, /\n1 passed of 1 rule\n$/.test(stdout)], [0, true], stdout);
   });

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { run } from '../../test/kit/process.ts';
+import { temporaryFolder } from '../../test/kit/service.ts';
+import type { Config } from '../config.ts';
+import { examineInThread } from './doctor.ts';
+
+test('checks that fail in their thread fail with its error', async () => {
+  await assert.rejects(examineInThread({} as Config), /^TypeError: Cannot read properties of undefined/);
+});
+
+test('only a host of the loopback interface is taken for one', async () => {
+  using folder = temporaryFolder();
+  const warned = async (host: string) => {
+    const { stdout } = await run(['doctor', '--host', host, '--operator-host', host], { cwd: folder.path });
+    return [...stdout.matchAll(/^warning (\w+) listener: /gm)].map(([, listener]) => listener);
+  };
+  for (const host of ['127.0.0.1', '127.255.0.9', '::1', 'localhost']) assert.deepEqual(await warned(host), [], host);
+  for (const host of ['0.0.0.0', '::', '::1f', '1127.0.0.1', '10.127.0.1', 'localhost.example', 'my.localhost'])
+    assert.deepEqual(await warned(host), ['operator', 'public'], host);
+});
+
+test('flags of a repair are refused without it', async () => {
+  using folder = temporaryFolder();
+  for (const flag of ['--backup', '--to']) {
+    const { code, stdout, stderr } = await run(['doctor', flag, 'x.db'], { cwd: folder.path });
+    assert.deepEqual([code, stdout, stderr], [2, '', 'pet-catalog: --backup and --to go with --repair\n']);
+  }
+});
