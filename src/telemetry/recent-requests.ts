@@ -78,7 +78,7 @@ export class RecentRequests {
 
   list({ limit, keyId, status, outcome, route }: RecentQuery): RecentRequest[] {
     const both = [this.#failed, this.#others];
-    const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId)));
+    const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId).values()));
     const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`, 'i');
     return this.#newest(
       found,
@@ -90,9 +90,13 @@ export class RecentRequests {
     );
   }
 
-  #newest(found: readonly Iterable<Kept>[], isSought: (request: Kept) => boolean, limit: number): RecentRequest[] {
+  #newest(
+    found: readonly IteratorObject<Kept>[],
+    isSought: (request: Kept) => boolean,
+    limit: number,
+  ): RecentRequest[] {
     return found
-      .flatMap((requests) => [...take(requests, isSought, limit)])
+      .flatMap((requests) => requests.filter(isSought).take(limit).toArray())
       .sort((one, other) => other.order - one.order)
       .slice(0, limit)
       .map(({ order: _order, ban, older: _older, newer: _newer, ...request }) => {
@@ -177,14 +181,4 @@ function refusalReason({ code, limit }: Pick<RecentRequest, 'code' | 'limit'>, b
   if (code === 'key_banned') return ban;
   if (code === 'rate_limit_exceeded') return `the limit of ${limit} requests per minute was reached`;
   return code === 'daily_quota_exceeded' ? `the quota of ${limit} requests per day was reached` : undefined;
-}
-
-function* take(requests: Iterable<Kept>, isSought: (request: Kept) => boolean, limit: number): Generator<Kept> {
-  let taken = 0;
-  for (const request of requests) {
-    if (!isSought(request)) continue;
-    yield request;
-    taken += 1;
-    if (taken === limit) return;
-  }
 }
