@@ -1,12 +1,12 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { type Config, withoutPassword } from '../config.ts';
 import { utc } from '../stdx/time.ts';
 import { BACKUP_INTERVALS_MAX, compareClocks, type Finding } from '../telemetry/finding.ts';
 import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
-import { NUMBERS, strictTls } from './postgres/connection.ts';
+import { connect, endSoon } from './postgres/connection.ts';
 import { lastRestored, newestBackup } from './scheduled-backups.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact, nameOf } from './sql/checksum.ts';
 import type { Tables } from './sql/tables.ts';
@@ -20,7 +20,6 @@ const DATABASE = 'database';
 /** Below this the log of the database may find no room, and creates are refused. */
 const FREE_BYTES_NEEDED = 16 * 1024 * 1024;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
-const CONNECT_TIMEOUT_MS = 5_000;
 const ROUND_TRIP_MS_MAX = 20;
 const ROWS_NAMED_MAX = 20;
 const ROWS_AT_ONCE = 1_000;
@@ -192,16 +191,9 @@ interface Server {
 }
 
 async function inspectServer(url: string, expected: Expected): Promise<Finding[]> {
-  const client = new pg.Client({
-    connectionString: strictTls(url),
-    application_name: 'pet-catalog doctor',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: CONNECT_TIMEOUT_MS,
-    types: NUMBERS,
-  });
-  client.on('error', () => {});
+  let client: pg.Client | undefined;
   try {
-    await client.connect();
+    client = await connect(url, 'doctor');
     const startedMs = performance.now();
     await client.query('select 1');
     const roundTripMs = performance.now() - startedMs;
@@ -230,7 +222,7 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
     const finding = `${withoutPassword(url)} cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
     return [{ check: DATABASE, status: 'problem', finding, advice: 'start the server, or correct DATABASE_URL' }];
   } finally {
-    await client.end().catch(() => {});
+    if (client) await endSoon(client);
   }
 }
 

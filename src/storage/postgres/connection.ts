@@ -35,6 +35,7 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     keepAlive: true,
+    types: NUMBERS,
   });
   // An error also ends the connection, and callers listen for the end.
   client.on('error', () => {});
