@@ -1,6 +1,6 @@
 import { createClient } from '@redis/client';
 import { compareClocks, type Finding } from '../../telemetry/finding.ts';
-import { CLUSTER_REFUSED, isCluster, readInfo, type ServerInfo } from './server-info.ts';
+import { CLUSTER_REFUSED, isCluster, readInfo, type ServerInfo } from './link.ts';
 
 const REDIS = 'redis';
 const CONNECT_TIMEOUT_MS = 5_000;

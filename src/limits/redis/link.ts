@@ -3,7 +3,6 @@ import { createClient } from '@redis/client';
 import { within } from '../../stdx/deadline.ts';
 import type { Time, Timer } from '../../stdx/time.ts';
 import { LimiterNotOpened } from '../limiter.ts';
-import { CLUSTER_REFUSED, isCluster, readInfo } from './server-info.ts';
 
 /** Asks which server answers, and in which role. */
 const IDENTIFY = ['INFO', 'server', 'replication', 'cluster'];
@@ -261,6 +260,25 @@ function newClient(url: string): RedisClient {
     commandOptions: { timeout: 0 },
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
   });
+}
+
+/** Why a server with `cluster_enabled:1` is refused: redirections to the node of a key are not followed. */
+export const CLUSTER_REFUSED = {
+  finding: 'It is a node of a cluster (cluster_enabled:1), and counting cannot follow keys to the other nodes',
+  advice: 'set REDIS_URL to a server without cluster mode',
+} as const;
+
+export type ServerInfo = ReadonlyMap<string, string>;
+
+/** Reads the text that INFO gives. */
+export function readInfo(text: string): ServerInfo {
+  const lines = text.split('\r\n').filter((line) => line.includes(':'));
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+}
+
+/** True if a server with this information is a node of a cluster. */
+export function isCluster(info: ServerInfo): boolean {
+  return info.get('cluster_enabled') === '1';
 }
 
 /** The `run_id` and the role of the server. Throws `LimiterNotOpened` if it is a node of a cluster. */
