@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import sql, { raw } from 'sql-template-tag';
 import { type DatabaseAddress, withoutPassword } from '../config.ts';
-import { type Connection, type Database, DatabaseNotOpened, type Engine, type Transaction } from './engine.ts';
-import type { Purpose } from './migrate.ts';
+import { type Connection, DatabaseNotOpened, type Engine, type Transaction } from './engine.ts';
 import { claimForTransfer, openEngine } from './open.ts';
 import { insertInto, one } from './sql/statement.ts';
 import type { Tables } from './sql/tables.ts';
@@ -66,20 +65,20 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
     throw new DatabaseNotOpened(`There is no database ${from.file}`);
   }
   if (JSON.stringify(from) === JSON.stringify(to)) throw new DatabaseNotOpened('Both addresses are the same database');
-  await using _claims = new AsyncDisposableStack();
-  _claims.use(await claimForTransfer(from));
-  _claims.use(await claimForTransfer(to));
-  await using source = await open(from, 'read');
-  await using target = await open(to, 'serve');
+  await using opened = new AsyncDisposableStack();
+  opened.use(await claimForTransfer(from));
+  opened.use(await claimForTransfer(to));
+  const source = await openEngine(from, { purpose: 'read', patient: true });
+  opened.defer(() => source.db.close());
+  const target = await openEngine(to, { purpose: 'serve', patient: true });
+  opened.defer(() => target.db.close());
   try {
     return await target.db.transaction(async (into) => {
-      await target.engine.lock(into, 'writers');
+      await target.lock(into, 'writers');
       await assertEmpty(into, to);
       const copied = await copy(source, { into, onProgress });
       const total = copied.reduce((sum, { rows }) => sum + rows, 0);
-      const stored = await readTables(target.engine, into, (_table, _rows, done) =>
-        onProgress('Verifying', done, total),
-      );
+      const stored = await readTables(target, into, (_table, _rows, done) => onProgress('Verifying', done, total));
       for (const [index, { table, checksum }] of stored.entries()) {
         if (copied[index]?.checksum !== checksum) {
           throw new DatabaseNotOpened(`${table} does not read back as it was written; nothing was kept`);
@@ -89,7 +88,7 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
     });
   } catch (error) {
     if (error instanceof DatabaseNotOpened) throw error;
-    const failure = source.engine.classify(error) ?? target.engine.classify(error);
+    const failure = source.classify(error) ?? target.classify(error);
     if (!failure) throw error;
     const kept =
       failure === 'unknown'
@@ -97,16 +96,6 @@ export async function transfer({ from, to, onProgress }: Transfer): Promise<Tran
         : 'nothing was kept: run it again';
     throw new DatabaseNotOpened(`The transfer was interrupted: ${(error as Error).message}; ${kept}`, { cause: error });
   }
-}
-
-interface Opened extends AsyncDisposable {
-  readonly engine: Engine;
-  readonly db: Database;
-}
-
-async function open(database: DatabaseAddress, purpose: Purpose): Promise<Opened> {
-  const engine = await openEngine(database, { purpose, patient: true });
-  return { engine, db: engine.db, [Symbol.asyncDispose]: () => engine.db.close() };
 }
 
 async function assertEmpty(into: Connection, to: DatabaseAddress): Promise<void> {
@@ -120,17 +109,17 @@ async function assertEmpty(into: Connection, to: DatabaseAddress): Promise<void>
 
 /** Copies every table from one snapshot. */
 async function copy(
-  source: Opened,
+  source: Engine,
   { into, onProgress }: { into: Transaction; onProgress: Transfer['onProgress'] },
 ): Promise<TransferredTable[]> {
   return source.db.transaction(async (from) => {
-    await source.engine.lock(from, 'writers');
+    await source.lock(from, 'writers');
     let total = 0;
     for (const table of TABLES) {
       total += (await one<{ count: number }>(from, sql`select count(*) as count from ${raw(table)}`)).count;
       await into.run(sql`delete from ${raw(table)}`);
     }
-    return readTables(source.engine, from, async (table, rows, done) => {
+    return readTables(source, from, async (table, rows, done) => {
       // A batch of a thousand rows binds fewer values than SQLite allows, as long as no table has 33 columns.
       await into.run(insertInto(table, rows as never));
       onProgress('Copying', done, total);
