@@ -27,17 +27,17 @@ type Gate<T> = (value: T, call: PublicCall) => Answer | Promise<Answer>;
 /** Creates the request handler: the gates in a fixed order, then the operation. */
 export function createApp(options: AppOptions): Serve {
   const { catalog, authenticator, limiter, events, pages } = options;
-  const cors = new Cors(options.corsOrigins);
+  const cors = options.corsOrigins.length > 0 ? new Cors(options.corsOrigins) : undefined;
   const api = createApi({ base: '/v1', operations: options.operations.map(endedAtSunset), forbid });
   return (exchange) => {
-    exchange.ownHeaders = cors.headers(exchange.request);
+    if (cors) exchange.ownHeaders = cors.headers(exchange.request);
     return conclude(exchange, events, respond);
   };
 
   function respond(exchange: Exchange): Answer | Promise<Answer> {
     exchange.isUnderV1 = isUnderV1(exchange.path);
     if (!exchange.isUnderV1) return respondPage(exchange, pages);
-    return cors.preflight(exchange.request) ?? respondApi(exchange);
+    return cors?.preflight(exchange.request) ?? respondApi(exchange);
   }
 
   function respondApi(exchange: Exchange): Answer | Promise<Answer> {

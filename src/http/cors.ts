@@ -3,7 +3,6 @@ import { DAY_SECONDS } from '../stdx/duration.ts';
 import type { Answer } from './transport/exchange.ts';
 
 const ANY_ORIGIN = '*';
-const NONE: readonly string[] = [];
 const PREFLIGHT_SECONDS = DAY_SECONDS;
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS';
 const REQUEST_HEADERS =
@@ -16,14 +15,12 @@ const EXPOSED_HEADERS = `${LIMIT_HEADERS}, X-Request-Id, Link, Location, ETag, D
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 
-  /** An empty list disables CORS. */
   constructor(origins: readonly string[]) {
     this.#origins = new Set(origins);
   }
 
-  /** The headers for every answer to a request; flat, and empty if CORS is disabled. */
+  /** The headers for every answer to a request; flat. */
   headers({ headers }: IncomingMessage): readonly string[] {
-    if (this.#origins.size === 0) return NONE;
     // Caches must not reuse an answer for another origin.
     if (headers.origin === undefined || !this.#allows(headers.origin)) return ['Vary', 'Origin'];
     const allowed = ['Access-Control-Allow-Origin', headers.origin, 'Vary', 'Origin'];
@@ -32,7 +29,7 @@ export class Cors {
 
   /** Answers a preflight, which does not count against the limits; undefined for any other request. */
   preflight({ method, headers }: IncomingMessage): Answer | undefined {
-    if (this.#origins.size === 0 || method !== 'OPTIONS') return undefined;
+    if (method !== 'OPTIONS') return undefined;
     if (headers.origin === undefined || headers['access-control-request-method'] === undefined) return undefined;
     if (!this.#allows(headers.origin)) return { status: 204 };
     return {
