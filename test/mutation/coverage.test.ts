@@ -61,29 +61,52 @@ spawnSync(process.execPath, ['child.ts']);
 
 const run = (text: string, unrun: number[]) => ({ digest: digestOf(text), characters: text.length, unrun });
 
-test('first come tests that are quick and run little else, and at most sixteen', () => {
-  const others = { 'src/b.ts': run('b'.repeat(1_000), []) };
+test('first come tests that are quick, call much of the module and little else, last those that only import it', () => {
+  const [a, b] = ['0123456789', 'b'.repeat(1_000)];
   const map: Coverage[] = [
-    { test: 'broad', digest: '', ms: 100, modules: { 'src/a.ts': run('0123456789', []), ...others } },
-    { test: 'slow', digest: '', ms: 40_000, modules: { 'src/a.ts': run('0123456789', []) } },
-    { test: 'quick', digest: '', ms: 100, modules: { 'src/a.ts': run('0123456789', []) } },
-    { test: 'elsewhere', digest: '', ms: 100, modules: { 'src/a.ts': run('0123456789', [2, 6]) } },
-    { test: 'none of it', digest: '', ms: 100, modules: others },
+    {
+      test: 'importing',
+      digest: '',
+      ms: 100,
+      modules: { 'src/a.ts': run(a, [1, 10]), 'src/b.ts': run(b, [9, 1_000]) },
+    },
+    { test: 'broad', digest: '', ms: 100, modules: { 'src/a.ts': run(a, []), 'src/b.ts': run(b, []) } },
+    { test: 'slow', digest: '', ms: 40_000, modules: { 'src/a.ts': run(a, []) } },
+    { test: 'quick', digest: '', ms: 100, modules: { 'src/a.ts': run(a, []) } },
+    { test: 'elsewhere', digest: '', ms: 100, modules: { 'src/a.ts': run(a, [2, 6]) } },
+    { test: 'none of it', digest: '', ms: 100, modules: { 'src/b.ts': run(b, []) } },
   ];
-  const of = (file: string, text: string, at = 5) => {
+  const of = (file: string, text: string, at: number) => {
     const { tests, isStale } = testsOf({ file, text, at }, map);
     return [isStale, ...tests.map((each) => each.test)];
   };
-  assert.deepEqual(of('src/a.ts', '0123456789'), [false, 'quick', 'slow', 'broad']);
-  assert.deepEqual(of('src/a.ts', '0123456789', 6), [false, 'quick', 'elsewhere', 'slow', 'broad']);
-  assert.deepEqual(of('src/renamed.ts', '0123456789'), [false, 'quick', 'slow', 'broad']);
-  assert.deepEqual(of('src/a.ts', 'changed'), [true, 'quick', 'elsewhere', 'slow', 'broad']);
-  const many = Array.from({ length: 20 }, (_, index) => ({
-    test: `${index}`,
+  assert.deepEqual(of('src/a.ts', a, 5), [false, 'quick', 'slow', 'broad']);
+  assert.deepEqual(of('src/a.ts', a, 6), [false, 'quick', 'elsewhere', 'slow', 'broad']);
+  assert.deepEqual(of('src/renamed.ts', a, 5), [false, 'quick', 'slow', 'broad']);
+  const all = ['quick', 'elsewhere', 'slow', 'broad', 'importing'];
+  assert.deepEqual(of('src/a.ts', a, 0), [false, ...all]);
+  assert.deepEqual(of('src/a.ts', 'changed', 5), [true, ...all]);
+});
+
+test('at most eight narrow tests run, then at most eight of those that run most else', () => {
+  const named = (test: string, ms: number, others: Record<string, number>): Coverage => ({
+    test,
     digest: '',
-    ms: 20 - index,
-    modules: { 'src/a.ts': run('a', []) },
-  }));
-  const { tests } = testsOf({ file: 'src/a.ts', text: 'a', at: 0 }, many);
-  assert.deepEqual([tests.length, tests[0]?.test], [16, '19']);
+    ms,
+    modules: Object.fromEntries(
+      Object.entries({ a: 1, ...others }).map(([file, size]) => [`src/${file}.ts`, run(file.repeat(size), [])]),
+    ),
+  });
+  const map = [
+    ...Array.from({ length: 20 }, (_, index) => named(`narrow ${index}`, 1 + index, { b: 10 })),
+    named('broad', 100, { b: 10, c: 1_000 }),
+    named('as broad, but slower', 400, { b: 10, c: 1_000 }),
+    named('else', 100, { d: 500 }),
+  ];
+  const { tests } = testsOf({ file: 'src/a.ts', text: 'a', at: 0 }, map);
+  assert.deepEqual(
+    tests.slice(0, 11).map(({ test }) => test),
+    [...Array.from({ length: 8 }, (_, index) => `narrow ${index}`), 'broad', 'else', 'narrow 8'],
+  );
+  assert.equal(tests.length, 16);
 });

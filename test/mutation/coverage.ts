@@ -42,7 +42,10 @@ interface Place {
 }
 
 /** More would run for minutes against a mutant that lives. */
-const TESTS_MAX = 16;
+const NARROW_TESTS = 8;
+const BROAD_TESTS = 8;
+/** They compare what is generated from the tables of many modules with what it was before. */
+const COMPARING_TESTS = ['test/contract/contract.test.ts', 'test/operator-api/contract.test.ts'];
 
 /** The parts that did not run, by the innermost range around each place: V8 nests ranges of functions and blocks. */
 export function unrunOf(ranges: readonly Range[]): Parts {
@@ -115,25 +118,71 @@ function read(path: string): Report {
 }
 
 /**
- * The tests that ran a place, those first that are quick and run little beside its module. A module that is not as it
- * was then (`isStale`) has all tests that ran any of it; one that was only renamed is known by its text.
+ * The tests that ran a place, about sixteen: first quick ones that call much of its module and little else, then, for
+ * tables that only others read, those that run most of what these do not. A module that is not as it was then
+ * (`isStale`) has all tests that ran any of it; one that was only renamed is known by its text.
  */
 export function testsOf({ file, text, at }: Place, map: readonly Coverage[]): { tests: Coverage[]; isStale: boolean } {
   const digest = digestOf(text);
   const found = map.flatMap((coverage) => {
-    const run = coverage.modules[file] ?? Object.values(coverage.modules).find((each) => each.digest === digest);
+    const run = Object.values(coverage.modules).find((each) => each.digest === digest) ?? coverage.modules[file];
     return run ? [{ coverage, run }] : [];
   });
-  const ran = found.filter(({ run }) => run.digest !== digest || !has(run.unrun, at));
-  const order = ({ coverage, run }: (typeof ran)[number]) =>
-    (Math.sqrt(coverage.ms) * sizeOf(coverage)) / sizeOfRun(run);
+  const imported = importedIn(map);
+  const atImport = Math.min(...found.map(({ run }) => sizeOf(run)));
+  const ran = found
+    .filter(({ run }) => run.digest !== digest || !has(run.unrun, at))
+    .map(({ coverage, run }) => {
+      // Most tests import a module only because others do.
+      const [all, called, calledHere] = [gainOf(coverage, {}), gainOf(coverage, imported), sizeOf(run) - atImport];
+      const share = calledHere > 0 ? calledHere ** 2 / called : (called + 1) / all ** 2;
+      return { coverage, cost: Math.sqrt(coverage.ms) / share };
+    })
+    .sort((one, other) => one.cost - other.cost)
+    .map(({ coverage }) => coverage);
+  const comparing = ran.filter(({ test }) => COMPARING_TESTS.includes(test));
   return {
-    tests: ran
-      .toSorted((a, b) => order(a) - order(b))
-      .slice(0, TESTS_MAX)
-      .map(({ coverage }) => coverage),
+    tests: [...new Set([...ran.slice(0, NARROW_TESTS), ...comparing, ...broadestOf(ran)])],
     isStale: found.some(({ run }) => run.digest !== digest),
   };
+}
+
+/** Of tests those that run most, in their time, of what the first of them and one another do not. */
+function broadestOf(tests: readonly Coverage[]): Coverage[] {
+  const most: Record<string, number> = {};
+  const add = (test: Coverage) => {
+    for (const [file, run] of Object.entries(test.modules)) most[file] = Math.max(most[file] ?? 0, sizeOf(run));
+  };
+  for (const test of tests.slice(0, NARROW_TESTS)) add(test);
+  const left = new Set(tests.slice(NARROW_TESTS));
+  const broadest: Coverage[] = [];
+  while (left.size > 0 && broadest.length < BROAD_TESTS) {
+    const gain = (test: Coverage) => gainOf(test, most) / Math.sqrt(test.ms);
+    const next = [...left].reduce((best, each) => (gain(each) > gain(best) ? each : best));
+    left.delete(next);
+    broadest.push(next);
+    add(next);
+  }
+  return broadest;
+}
+
+const importedOf = new WeakMap<readonly Coverage[], Record<string, number>>();
+
+/** How many characters of each module run at its import, which is the least that a test ran of it. */
+function importedIn(map: readonly Coverage[]): Record<string, number> {
+  const known = importedOf.get(map);
+  if (known) return known;
+  const imported: Record<string, number> = {};
+  for (const { modules } of map)
+    for (const [file, run] of Object.entries(modules))
+      imported[file] = Math.min(imported[file] ?? Infinity, sizeOf(run));
+  importedOf.set(map, imported);
+  return imported;
+}
+
+/** How many characters a test file ran of each module beyond the most that others did. */
+function gainOf({ modules }: Coverage, most: Readonly<Record<string, number>>): number {
+  return Object.entries(modules).reduce((sum, [file, run]) => sum + Math.max(0, sizeOf(run) - (most[file] ?? 0)), 0);
 }
 
 /** Names a text. */
@@ -146,11 +195,13 @@ function has(parts: Parts, at: number): boolean {
   return parts.filter((bound) => bound <= at).length % 2 === 1;
 }
 
-/** How much a test file ran, in characters. */
-function sizeOf({ modules }: Coverage): number {
-  return Object.values(modules).reduce((sum, run) => sum + sizeOfRun(run), 0);
-}
+const sizes = new WeakMap<Run, number>();
 
-function sizeOfRun({ characters, unrun }: Run): number {
-  return unrun.reduce((sum, bound, index) => sum + (index % 2 === 0 ? bound : -bound), characters);
+/** How many characters ran. */
+function sizeOf(run: Run): number {
+  const known = sizes.get(run);
+  if (known !== undefined) return known;
+  const size = run.unrun.reduce((sum, bound, index) => sum + (index % 2 === 0 ? bound : -bound), run.characters);
+  sizes.set(run, size);
+  return size;
 }
