@@ -9,25 +9,42 @@ import { type RedisClient, RedisLink } from './link.ts';
 async function played() {
   const time = new VirtualTime(0);
   const clients: ((error: unknown) => void)[] = [];
-  const asked: string[] = [];
+  const [asked, told]: [string[], string[]] = [[], []];
+  const redis = {
+    destroyed: 0,
+    beat: [] as string[],
+    connecting: Promise.resolve(),
+    isSilent: false,
+  };
   const newClient = (): RedisClient => ({
     on: (_event, listener) => clients.push(listener),
-    connect: async () => {},
-    sendCommand: ([command = '', , , key = '']) => {
+    connect: () => redis.connecting,
+    sendCommand: ([command = '', , , key = '', ...rest]) => {
       if (command === 'EVALSHA') asked.push(key);
-      if (key.includes('own')) return new Promise(() => {});
+      if (key.includes('beat')) redis.beat = [key, ...rest];
+      if (key.includes('own') || (redis.isSilent && command === 'EVALSHA')) return new Promise(() => {});
       return Promise.resolve(command === 'INFO' ? 'run_id:1\r\nrole:master' : []);
     },
-    destroy: () => {},
+    destroy: () => {
+      redis.destroyed += 1;
+    },
   });
-  const nothing = () => {};
-  const told = { onFailure: nothing, onLate: nothing, onLost: nothing, onBack: nothing, onNewServer: nothing };
   const link = new RedisLink(
-    { url: 'redis://played', keyPrefix: 'p', newClient, time: time.process(), ...told },
+    {
+      url: 'redis://played',
+      keyPrefix: 'p',
+      newClient,
+      time: time.process(),
+      onFailure: (error) => told.push(`failure: ${(error as Error).message}`),
+      onLate: () => told.push('late'),
+      onLost: () => told.push('lost'),
+      onBack: () => told.push('back'),
+      onNewServer: () => told.push('new server'),
+    },
     RedisCounts.SCRIPT,
   );
   await link.connect();
-  return { time, link, clients, asked };
+  return { time, link, clients, asked, told, redis };
 }
 
 test('a connection that breaks is replaced at once, and one that breaks soon after within a second', async () => {
@@ -52,4 +69,99 @@ test('while 20,000 keys are asked for no more are', async () => {
   assert.equal(asked.filter((key) => key === 'p:{own}').length, 2);
   await link[Symbol.asyncDispose]();
   assert.deepEqual(await Promise.all([waiting, last]), [undefined, undefined]);
+});
+
+test('a loss is told once, and so is the return, which the first connection is not', async () => {
+  const { time, link, clients, told } = await played();
+  assert.deepEqual(told.splice(0), ['new server']);
+  clients[0]?.(new Error('reset'));
+  clients[0]?.(new Error('reset again'));
+  assert.deepEqual(told.splice(0), ['failure: reset', 'lost']);
+  await time.pass(1_000);
+  assert.deepEqual(told.splice(0), ['new server', 'back']);
+  await time.pass(1_000);
+  assert.deepEqual(told.splice(0), []);
+  await link[Symbol.asyncDispose]();
+});
+
+test('while Redis is lost each failed attempt is told as a failure, and as no further loss', async () => {
+  const { time, link, clients, told, redis } = await played();
+  redis.connecting = Promise.reject(new Error('refused'));
+  redis.connecting.catch(() => {});
+  clients[0]?.(new Error('reset'));
+  await time.pass(2_000);
+  assert.deepEqual(told, ['new server', 'failure: reset', 'lost', 'failure: refused', 'failure: refused']);
+  await link[Symbol.asyncDispose]();
+});
+
+test('a link that is closed while it connects closes the new connection, and tells nothing', async () => {
+  const { time, link, clients, told, redis } = await played();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  redis.connecting = promise;
+  clients[0]?.(new Error('reset'));
+  await time.pass(1_000);
+  told.length = 0;
+  await link[Symbol.asyncDispose]();
+  assert.equal(redis.destroyed, 1);
+  resolve();
+  await settled();
+  assert.deepEqual([redis.destroyed, link.isUp, told], [2, false, []]);
+});
+
+test('a call without an answer ends after 50 ms, and closes the connection for all other calls', async () => {
+  const { time, link, told, redis } = await played();
+  const ended: [string, number, unknown][] = [];
+  const ask = (name: string) => link.count(['own'], []).then((reply) => ended.push([name, time.nowMs, reply]));
+  await time.pass(507);
+  ask('first');
+  await time.pass(30);
+  ask('second');
+  await time.pass(100);
+  assert.deepEqual(ended, [
+    ['first', 557, undefined],
+    ['second', 557, undefined],
+  ]);
+  assert.deepEqual(told, ['new server', 'late', 'failure: Redis did not answer within 50 ms', 'lost']);
+  assert.equal(redis.destroyed, 1);
+  await link[Symbol.asyncDispose]();
+});
+
+test('a heartbeat counts on two keys that no caller has, as if with the largest limits', async () => {
+  const { time, link, redis } = await played();
+  const values = ['1000000000', '1000000000', '1', '', '1'];
+  const expected = ['p:{beat}', 'p:{beat-2}', '', '', ...values, ...values];
+  assert.deepEqual(redis.beat, expected);
+  redis.beat = [];
+  await time.pass(1_000);
+  assert.deepEqual(redis.beat, expected);
+  await link[Symbol.asyncDispose]();
+});
+
+test('time in which the process was suspended counts as ten milliseconds of the deadline', async () => {
+  const { time, link } = await played();
+  let endedMs = 0;
+  link.count(['own'], []).then(() => {
+    endedMs = time.nowMs;
+  });
+  await time.pass(20);
+  time.leap(400);
+  await time.pass(100);
+  assert.equal(endedMs, 440);
+  await link[Symbol.asyncDispose]();
+});
+
+test('a connection has 900 ms to open, is used once it answers a heartbeat, and is not told as late before', async () => {
+  const { time, link, clients, told, redis } = await played();
+  clients[0]?.(new Error('reset'));
+  told.length = 0;
+  redis.connecting = new Promise(() => {});
+  await time.pass(1_899);
+  assert.deepEqual(told, []);
+  await time.pass(1);
+  assert.deepEqual(told.splice(0), ['failure: Redis did not answer within 900 ms']);
+  redis.connecting = Promise.resolve();
+  redis.isSilent = true;
+  await time.pass(200);
+  assert.deepEqual([link.isUp, told], [false, ['failure: Redis did not answer within 50 ms']]);
+  await link[Symbol.asyncDispose]();
 });
