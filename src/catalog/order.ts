@@ -1,9 +1,10 @@
 import type { Static } from 'typebox';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import { Id } from './category.ts';
-import { invalid } from './error.ts';
+import { CatalogError, invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
+import type { Pet } from './pet.ts';
 import type { Precondition } from './precondition.ts';
 import { quote, validator } from './validate.ts';
 
@@ -70,6 +71,21 @@ export function newOrder(body: unknown): NewOrder {
 export function assertShipsLater(shipDate: string | undefined, now: number): void {
   if (shipDate === undefined || Date.parse(shipDate) >= (now - PAST_SECONDS_MAX) * 1_000) return;
   throw invalid(`shipDate is ${quote(shipDate)}, in the past; send a later one, or none`);
+}
+
+/** Checks that a pet has the quantity that is ordered, and is not reserved. Throws `insufficient_stock`. */
+export function assertCanBeSold(
+  { id, status, quantity }: Pick<Pet, 'id' | 'status'> & { readonly quantity: number },
+  ordered: number,
+): void {
+  if (status !== 'pending' && quantity >= ordered) return;
+  const message =
+    status === 'pending'
+      ? `Pet ${id} is reserved (pending); order it once it is available`
+      : quantity === 0
+        ? `Pet ${id} is out of stock; order it once there is stock again`
+        : `Pet ${id} has ${quantity} in stock, not ${ordered}; order fewer`;
+  throw new CatalogError('insufficient_stock', message);
 }
 
 /** The one form that a moment is kept in: `Z`, and no zeros at the end of a fraction. */

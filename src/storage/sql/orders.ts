@@ -1,7 +1,14 @@
 import sql from 'sql-template-tag';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
-import { assertShipsLater, isComplete, type NewOrder, type Order, type OrderStorage } from '../../catalog/order.ts';
+import {
+  assertCanBeSold,
+  assertShipsLater,
+  isComplete,
+  type NewOrder,
+  type Order,
+  type OrderStorage,
+} from '../../catalog/order.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
@@ -34,10 +41,9 @@ export class SqlOrders implements OrderStorage {
         assertShipsLater(shipDate, now);
         const pet = await selectPet(trx, petId);
         if (!pet) throw unknown('petId', petId);
-        const remaining = this.#guard.intact('pets', pet).quantity - quantity;
-        if (remaining < 0 || pet.status === 'pending') throw insufficientStock(pet, quantity);
-
-        await setStock(trx, pet, remaining);
+        const stock = this.#guard.intact('pets', pet);
+        assertCanBeSold(stock, quantity);
+        await setStock(trx, pet, stock.quantity - quantity);
         const id = await nextId(trx, 'orders');
         const row = seal('orders', {
           id,
@@ -100,16 +106,6 @@ function selectPage(
     select * from orders
     where pet_id = ${petId} and ${ID_IN_INDEX} > ${after}
     order by ${ID_IN_INDEX} limit ${limit}`);
-}
-
-function insufficientStock({ id, status, quantity }: Tables['pets'], ordered: number): CatalogError {
-  const message =
-    status === 'pending'
-      ? `Pet ${id} is reserved (pending); order it once it is available`
-      : quantity === 0
-        ? `Pet ${id} is out of stock; order it once there is stock again`
-        : `Pet ${id} has ${quantity} in stock, not ${ordered}; order fewer`;
-  return new CatalogError('insufficient_stock', message);
 }
 
 function notCancellable(id: number, shipDate: string | null): CatalogError {
