@@ -5,11 +5,14 @@ import type { PlanName } from '../catalog/plan.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { within } from '../stdx/deadline.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
-import type { Time, Timer } from '../stdx/time.ts';
+import type { Moment, Time, Timer } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
 import type { Limiter, LimiterState, WindowLimiter } from './limiter.ts';
-import { banned, type Decision, later } from './window.ts';
+import { banned, type Decision, later, type WindowState } from './window.ts';
 
+const REFUSAL_WINDOW_SECONDS = 60;
+/** Refusals this soon after the first may have been in flight when it was sent, so they do not count. */
+const IN_FLIGHT_SECONDS = 2;
 /** The time that the refusal that leads to a ban waits for storage. */
 const STORED_MS = 250;
 const RETRY_INTERVAL_MS = 500;
@@ -37,6 +40,19 @@ interface OwnBan {
   /** True if storage has it, or another one in its place. */
   isStored: boolean;
   isUnderWay: boolean;
+}
+
+/**
+ * Counts a refusal in an epoch of its key: in the window that the first one opened, but for those in flight with it.
+ * What was counted in an earlier epoch is forgotten; a request of an earlier one counts nothing.
+ */
+export function countRefusal(known: WindowState, epoch: number, { steady }: Moment): WindowState {
+  if (epoch < known.epoch) return known;
+  if (epoch > known.epoch || steady >= known.refusalsEnd) {
+    return { ...known, refusalsEnd: steady + REFUSAL_WINDOW_SECONDS, refusals: 0, epoch };
+  }
+  const opened = known.refusalsEnd - REFUSAL_WINDOW_SECONDS;
+  return steady < opened + IN_FLIGHT_SECONDS ? known : { ...known, refusals: known.refusals + 1 };
 }
 
 /**

@@ -7,8 +7,9 @@ import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Moment, Time, Timer } from '../stdx/time.ts';
 import type { Events } from '../telemetry/events.ts';
+import { countRefusal } from './bans.ts';
 import type { WindowLimiter } from './limiter.ts';
-import { charge, countRefusal, type Decision, later, look, UNUSED, type WindowState } from './window.ts';
+import { charge, type Decision, later, look, UNUSED, type WindowState } from './window.ts';
 
 /** Well under the second of counts that a crash may lose. */
 const SAVE_INTERVAL_MS = 500;

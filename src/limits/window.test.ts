@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyLimits, anySteps, LimiterModel } from '../../test/kit/limiter-model.ts';
-import { banned, charge, countRefusal, later, look, UNUSED } from './window.ts';
+import { countRefusal } from './bans.ts';
+import { banned, charge, later, look, UNUSED } from './window.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 

@@ -3,10 +3,6 @@ import type { Counts } from '../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { Moment } from '../stdx/time.ts';
 
-const REFUSAL_WINDOW_SECONDS = 60;
-/** Refusals this soon after the first may have been in flight when it was sent, so they do not count. */
-const IN_FLIGHT_SECONDS = 2;
-
 type Refusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'key_banned';
 
 /**
@@ -84,19 +80,6 @@ export function charge(known: WindowState, limits: Limits, now: Moment): Charge 
     epoch: state.epoch,
   };
   return { state: counted, decision: admitted(counted, limits, now) };
-}
-
-/**
- * Counts a refusal in an epoch of its key: in the window that the first one opened, but for those in flight with it.
- * What was counted in an earlier epoch is forgotten; a request of an earlier one counts nothing.
- */
-export function countRefusal(known: WindowState, epoch: number, { steady }: Moment): WindowState {
-  if (epoch < known.epoch) return known;
-  if (epoch > known.epoch || steady >= known.refusalsEnd) {
-    return { ...known, refusalsEnd: steady + REFUSAL_WINDOW_SECONDS, refusals: 0, epoch };
-  }
-  const opened = known.refusalsEnd - REFUSAL_WINDOW_SECONDS;
-  return steady < opened + IN_FLIGHT_SECONDS ? known : { ...known, refusals: known.refusals + 1 };
 }
 
 /** Decides what the next request would get, counting nothing. */
