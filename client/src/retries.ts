@@ -18,3 +18,13 @@ export function waitMsAfter(failure: PetCatalogError, attempt: number, jitter: n
   const isTransient = status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
   return isTransient ? retryAfter * 1_000 + backoffMs : undefined;
 }
+
+/** True if the service may have done what a failed attempt asked for. */
+export function mayBeDone({ status = 500, code }: PetCatalogError): boolean {
+  return status >= 500 && code !== 'unavailable';
+}
+
+/** True if a 404 after an attempt of unknown outcome says that this one deleted what is asked for. */
+export function isDeletedAlready(status: number, method: string | undefined): boolean {
+  return status === 404 && method === 'DELETE';
+}

@@ -15,7 +15,7 @@ import {
   type ResponseEvent,
   typeOf,
 } from './options.ts';
-import { newJitter, RETRIES_MAX, waitMsAfter } from './retries.ts';
+import { isDeletedAlready, mayBeDone, newJitter, RETRIES_MAX, waitMsAfter } from './retries.ts';
 import { type Held, Throttle, type Turn } from './throttle.ts';
 
 /** The version of the package, for `User-Agent`. */
@@ -77,8 +77,8 @@ type Sent = Pick<ResponseEvent, 'attempt' | 'durationMs'>;
 interface Attempt extends Turn {
   /** From 1. */
   readonly attempt: number;
-  /** Whether a 404 means that an earlier attempt has deleted the resource. */
-  readonly mayBeGone: boolean;
+  /** True if an earlier attempt may have been done. */
+  readonly isUnknown: boolean;
 }
 
 /** A received response. */
@@ -153,13 +153,12 @@ export class Transport {
     return this.#within(timeoutMs, signal, tooLate, async (within) => {
       for (let attempt = 1, isUnknown = false; ; attempt += 1) {
         try {
-          const mayBeGone = call.method === 'DELETE' && isUnknown;
-          return await this.#attempt(prepared, { attempt, deadline, signal: within, isRetry: attempt > 1, mayBeGone });
+          return await this.#attempt(prepared, { attempt, deadline, signal: within, isRetry: attempt > 1, isUnknown });
         } catch (error) {
           if (within.aborted || !(error instanceof PetCatalogError)) throw error;
           failure = error;
         }
-        isUnknown ||= (failure.status ?? 500) >= 500 && failure.code !== 'unavailable';
+        isUnknown ||= mayBeDone(failure);
         const waitMs = attempt > maxRetries ? undefined : waitMsAfter(failure, attempt, jitter);
         if (waitMs === undefined || this.#clock.now() + waitMs >= deadline) throw failure;
         const { onRetry } = this.#options;
@@ -222,7 +221,7 @@ export class Transport {
       const startedAt = this.#clock.now();
       const received = await this.#exchange(prepared, turn.signal);
       this.#notify(prepared, received, { attempt: turn.attempt, durationMs: this.#clock.now() - startedAt });
-      return this.#interpret(prepared, received, { ticket, mayBeGone: turn.mayBeGone });
+      return this.#interpret(prepared, received, { ticket, isUnknown: turn.isUnknown });
     } finally {
       if (!isFree) this.#throttle.leave();
     }
@@ -254,9 +253,9 @@ export class Transport {
 
   /** Converts a response to a result, or throws its error. Updates the throttle and the cache. */
   #interpret(
-    { operation, url }: Prepared,
+    { operation, url, init }: Prepared,
     received: Received,
-    { ticket, mayBeGone }: { ticket: number; mayBeGone: boolean },
+    { ticket, isUnknown }: { ticket: number; isUnknown: boolean },
   ): ApiResponse<unknown> {
     const { status, headers, text, limits, requestId } = received;
     const isGood = status < 300 || status === 304;
@@ -276,7 +275,8 @@ export class Transport {
       const untilMs = retryAfter && at + retryAfter * 1_000;
       throw new ConnectionError(operation, `status ${status} is not the service's`, { status, retryAfter, untilMs });
     }
-    if (mayBeGone && status === 404) return { data: undefined, status, headers, requestId, limits };
+    if (isUnknown && isDeletedAlready(status, init.method))
+      return { data: undefined, status, headers, requestId, limits };
     const refusal = {
       code: this.#withoutKey(code) as ErrorCode,
       message: this.#withoutKey(`${message}`),
