@@ -15,8 +15,8 @@ import { utc } from '../stdx/time.ts';
 import { CERTIFICATE_SECONDS_MIN, certificateEnd } from '../telemetry/certificate.ts';
 import type { Finding } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
-import { findIneffective } from './ineffective-settings.ts';
 import { type Invocation, problemText, settings, sources, UsageError, withSettings } from './invocation.ts';
+import { findIneffective } from './misused-settings.ts';
 import type { RepairOptions } from './repair.ts';
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/;

@@ -5,7 +5,7 @@ import type { Operator } from '../catalog/audit.ts';
 import { type Config, type ConfigSources, readConfig, SETTINGS, type SettingName } from '../config.ts';
 import { parseDuration } from '../stdx/duration.ts';
 import type { Events } from '../telemetry/events.ts';
-import { FORMER_SETTINGS } from './ineffective-settings.ts';
+import { FORMER_SETTINGS } from './misused-settings.ts';
 
 export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import {
   type Config,
-  ConfigMistakes,
   type FoundSetting,
   findConfig,
   readServiceConfig,
@@ -16,12 +15,11 @@ import type { EphemeralDatabase } from '../storage/sqlite/ephemeral.ts';
 import { openLog } from '../telemetry/log.ts';
 import { asksForTraces } from '../telemetry/tracing.ts';
 import { COMMAND } from '../version.ts';
-import { findIneffective } from './ineffective-settings.ts';
 import { type Invocation, sources, systemOperator, UsageError, withSettings } from './invocation.ts';
+import { assertNoneBesideEphemeral, findIneffective } from './misused-settings.ts';
 import { noteOperator } from './operator-note.ts';
 
 const BOOTSTRAP_KEY_NAME = 'bootstrap';
-const EPHEMERAL_WITHOUT: ReadonlySet<SettingName> = new Set(['DATABASE_URL', 'REDIS_URL']);
 
 interface ServeFlags {
   readonly bootstrap?: true;
@@ -56,12 +54,7 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
 
 /** Makes the database of `--ephemeral`, and claims it. Throws `ConfigMistakes` if the settings name another one. */
 async function openEphemeral(found: readonly FoundSetting[]): Promise<EphemeralDatabase> {
-  const mistakes = found
-    .filter(({ name, value, from }) => EPHEMERAL_WITHOUT.has(name) && value !== '' && from !== 'default')
-    .map(
-      ({ name, from }) => `${name}: it must not be set with --ephemeral, whose database is a new one (from ${from})`,
-    );
-  if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
+  assertNoneBesideEphemeral(found);
   const { claimEphemeral } = await import('../storage/sqlite/ephemeral.ts');
   return claimEphemeral();
 }

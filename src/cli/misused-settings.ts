@@ -1,8 +1,16 @@
 import { editDistance } from '../catalog/nearest-name.ts';
-import { type ConfigSources, findValue, SETTINGS } from '../config.ts';
+import {
+  ConfigMistakes,
+  type ConfigSources,
+  type FoundSetting,
+  findValue,
+  SETTINGS,
+  type SettingName,
+} from '../config.ts';
 
 /** Settings of earlier releases: since when they have no effect, and what to do instead. */
 export const FORMER_SETTINGS = { THREADS: { since: '0.2.0', instead: 'start more instances' } } as const;
+const NEVER_BESIDE_EPHEMERAL: ReadonlySet<SettingName> = new Set(['DATABASE_URL', 'REDIS_URL']);
 /** The number of letters that a name in `.env` may be from a setting's to be taken for a slip of the pen. */
 const SLIP_LETTERS_MAX = 2;
 
@@ -30,4 +38,14 @@ export function findIneffective(sources: ConfigSources): IneffectiveSetting[] {
     return [{ finding, advice: `rename it to ${meant}, or remove it` }];
   });
   return [...former, ...slips];
+}
+
+/** Throws `ConfigMistakes` if settings name a database beside `--ephemeral`. */
+export function assertNoneBesideEphemeral(found: readonly FoundSetting[]): void {
+  const mistakes = found
+    .filter(({ name, value, from }) => NEVER_BESIDE_EPHEMERAL.has(name) && value !== '' && from !== 'default')
+    .map(
+      ({ name, from }) => `${name}: it must not be set with --ephemeral, whose database is a new one (from ${from})`,
+    );
+  if (mistakes.length > 0) throw new ConfigMistakes(mistakes);
 }
