@@ -1,11 +1,11 @@
 import { printable } from '../verdict/verdict-format.ts';
 import { Client } from './client.ts';
 import { type Answer, NoAnswer, type Sent, type Shown, Skipped } from './exchange.ts';
+import { refusals } from './limit-spending.ts';
 import { FIRST_PROBES } from './probes.ts';
 import { countsOf } from './report.ts';
 import { Broken, type Level, type Report, type Rule, type Verdict } from './rule.ts';
 import { RULES } from './rules.ts';
-import { refusals } from './spending.ts';
 import { type Keys, Trial, type TrialOptions } from './trial.ts';
 
 const FIRST_ANSWER_MS_MAX = 10_000;

@@ -1,7 +1,7 @@
 import { jsonOf, membersOf, retryAfterOf, Skipped } from '../exchange.ts';
+import { ask, askLimited, askUntilRefused, waitOut } from '../limit-spending.ts';
 import { resetOf } from '../probes.ts';
 import { expect, expectStatus, known, ours, type Rule } from '../rule.ts';
-import { ask, askLimited, askUntilRefused, waitOut } from '../spending.ts';
 import type { Trial } from '../trial.ts';
 
 /** Refusals in the second of the first and in the next one do not count. */

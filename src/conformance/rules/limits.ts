@@ -1,7 +1,7 @@
 import { dateOf, type Exchange, jsonOf, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
+import { countAdmitted, countUnknown, refusals, type Spent, spend, waitOut } from '../limit-spending.ts';
 import { resetOf } from '../probes.ts';
 import { each, expect, expectStatus, known, ours, published, type Rule } from '../rule.ts';
-import { countAdmitted, countUnknown, refusals, type Spent, spend, waitOut } from '../spending.ts';
 import type { Trial } from '../trial.ts';
 import { EVERY, expectLimits } from './limit-headers.ts';
 

@@ -9,9 +9,9 @@ import { recordedEvents } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { limitHeaders } from '../operations/rate-limit.ts';
 import { Connection } from './connection.ts';
+import { Turns } from './event-loop-turns.ts';
 import type { Exchange, Serve } from './exchange.ts';
 import { Ledger } from './ledger.ts';
-import { Turns } from './turns.ts';
 
 /** How a connection ends: what is said last, in which order, and what becomes of further input. */
 

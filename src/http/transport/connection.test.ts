@@ -8,9 +8,9 @@ import { manualClock, untilEqual, untilTrue } from '../../../test/kit/clock.ts';
 import { recordedEvents } from '../../../test/kit/service.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { Connection } from './connection.ts';
+import { Turns } from './event-loop-turns.ts';
 import type { Exchange } from './exchange.ts';
 import { Ledger } from './ledger.ts';
-import { Turns } from './turns.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { CatalogError } from '../../catalog/error.ts';
 import { errorAnswer } from '../errors.ts';
+import type { Turns } from './event-loop-turns.ts';
 import { Exchange, type ExchangeOptions, type Serve } from './exchange.ts';
 import { Input, type Reader } from './input.ts';
 import { CONNECTION_BYTES_MAX } from './ledger.ts';
 import { namesAnotherProtocol } from './request-head.ts';
-import type { Turns } from './turns.ts';
 
 // As in the listener: an import of node:http would load its client as well.
 const { IncomingMessage, ServerResponse } = process.getBuiltinModule('node:http');

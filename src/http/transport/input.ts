@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
+import type { Turns } from './event-loop-turns.ts';
 import type { Exchange } from './exchange.ts';
 import type { Account, Holding, Ledger } from './ledger.ts';
-import type { Turns } from './turns.ts';
 
 /** Node's parser gets no more at once: with the smallest requests or chunks that takes about a millisecond. */
 const SLICE_BYTES = 4 * 1024;

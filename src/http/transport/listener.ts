@@ -6,9 +6,9 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import { CatalogError } from '../../catalog/error.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
+import { Turns } from './event-loop-turns.ts';
 import { type Context, Exchange, requestIds, type Serve } from './exchange.ts';
 import { Ledger } from './ledger.ts';
-import { Turns } from './turns.ts';
 
 // An import of node:http would evaluate all its exports, and so load an HTTP client that is not used here.
 const { createServer } = process.getBuiltinModule('node:http');

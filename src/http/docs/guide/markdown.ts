@@ -1,8 +1,8 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { Html, html } from '../../html.ts';
 import { codeBlock, type Sample, sampleTabs } from '../samples/block.ts';
-import { inEveryLanguage } from '../samples/curl.ts';
 import { LANGUAGES } from '../samples/languages.ts';
+import { inEveryLanguage } from '../samples/other-languages.ts';
 import { pathOf } from './pages.ts';
 
 /** The languages of fenced code, as readers call them. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Turns } from './turns.ts';
+import { Turns } from './event-loop-turns.ts';
 
 /** Connections that wait for a turn each, and take as long for a request as the test says. */
 function waiting(t: TestContext, count: number, requestMs = 0) {
