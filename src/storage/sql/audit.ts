@@ -9,23 +9,17 @@ import {
   type ServiceEvent,
 } from '../../catalog/audit.ts';
 import type { Transaction } from '../engine.ts';
+import { SqlNoun } from './noun.ts';
 import { contains, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
-import type { Transactions } from './transactions.ts';
 
 /** The service events that are kept. */
 const EVENTS_MAX = 1_000;
 
 /** The audit log in SQL. Changes by operators are only ever appended. */
-export class SqlAudit implements AuditStorage {
-  readonly #transactions: Transactions;
-
-  constructor(transactions: Transactions) {
-    this.#transactions = transactions;
-  }
-
+export class SqlAudit extends SqlNoun implements AuditStorage {
   list({ since, limit, before, after, target, actor, action, text }: AuditQuery): Promise<AuditEntry[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const conditions = [sql`at >= ${since}`];
       if (target !== SERVICE_TARGET) conditions.push(sql`target <> ${SERVICE_TARGET}`);
       if (before !== undefined) conditions.push(sql`id < ${before}`);
@@ -44,7 +38,7 @@ export class SqlAudit implements AuditStorage {
   }
 
   addEvent({ at, event, members }: ServiceEvent, by: Operator): Promise<void> {
-    return this.#transactions.transact(async (trx) => {
+    return this.transactions.transact(async (trx) => {
       await recordAudit(trx, { at, by, action: event, target: SERVICE_TARGET, before: null, after: members });
       await trx.run(sql`
         delete from audit_entries where target = ${SERVICE_TARGET} and id <= (

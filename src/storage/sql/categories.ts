@@ -7,10 +7,10 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
-import type { Time } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
-import { type RowGuard, seal } from './checksum.ts';
+import { seal } from './checksum.ts';
+import { type NounOptions, SqlNoun } from './noun.ts';
 import { once } from './once.ts';
 import { contains, one, RowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
@@ -28,9 +28,7 @@ interface QueuedCategory {
   readonly keyId: string;
 }
 
-interface SqlCategoriesOptions {
-  readonly guard: RowGuard;
-  readonly time: Time;
+interface SqlCategoriesOptions extends NounOptions {
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;
 }
@@ -40,18 +38,13 @@ interface SqlCategoriesOptions {
  * so a batch of them becomes one multi-row insert. With a key, the kept outcome must be looked up first: those share a
  * transaction job by job (`Transactions.batch`).
  */
-export class SqlCategories implements CategoryStorage {
-  readonly #transactions: Transactions;
-  readonly #guard: RowGuard;
-  readonly #time: Time;
+export class SqlCategories extends SqlNoun implements CategoryStorage {
   readonly #categoriesMax: number;
   readonly #categoriesBytesMax: number;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
 
   constructor(transactions: Transactions, options: SqlCategoriesOptions) {
-    this.#transactions = transactions;
-    this.#guard = options.guard;
-    this.#time = options.time;
+    super(transactions, options);
     this.#categoriesMax = options.categoriesMax;
     this.#categoriesBytesMax = options.categoriesBytesMax;
     this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
@@ -60,8 +53,8 @@ export class SqlCategories implements CategoryStorage {
   async insert(category: NewCategory, by: OnceId): Promise<Once<Category>> {
     const queued = { category, keyId: by.keyId };
     if (!by.idempotency) return { resource: await this.#inserts.push(queued), isReplay: false };
-    return this.#transactions.batch((trx) =>
-      once(trx, { ...by, now: this.#time.now().unix }, async () => {
+    return this.transactions.batch((trx) =>
+      once(trx, { ...by, now: this.time.now().unix }, async () => {
         const [outcome] = await this.#insertBatch(trx, [queued]);
         if (!outcome || outcome instanceof CatalogError) throw outcome;
         return outcome;
@@ -70,19 +63,19 @@ export class SqlCategories implements CategoryStorage {
   }
 
   find(id: number): Promise<Category | undefined> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const row = await selectCategory(db, id);
-      return row && toCategory(this.#guard.intact('categories', row));
+      return row && toCategory(this.guard.intact('categories', row));
     });
   }
 
   list(page?: PageQuery): Promise<Category[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = page
-        ? await this.#guard.page('categories', page, ({ after, limit }) =>
+        ? await this.guard.page('categories', page, ({ after, limit }) =>
             db.all<Tables['categories']>(sql`select * from categories where id > ${after} order by id limit ${limit}`),
           )
-        : this.#guard.filter(
+        : this.guard.filter(
             'categories',
             await db.all<Tables['categories']>(sql`select * from categories order by id`),
           );
@@ -92,8 +85,8 @@ export class SqlCategories implements CategoryStorage {
 
   search({ text, ...page }: PageQuery & { text: string }): Promise<Category[]> {
     const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-    return this.#transactions.read(async (db) => {
-      const rows = await this.#guard.page('categories', page, ({ after, limit }) =>
+    return this.transactions.read(async (db) => {
+      const rows = await this.guard.page('categories', page, ({ after, limit }) =>
         db.all<Tables['categories']>(sql`
           select * from categories
           where (id = ${id} or ${contains(text, ['name', 'description'])}) and id > ${after}
@@ -108,7 +101,7 @@ export class SqlCategories implements CategoryStorage {
       const row = await selectCategory(trx, id);
       if (!row) return undefined;
       unless?.(toCategory(row));
-      if (this.#guard.intact('categories', row).name === name) return toCategory(row);
+      if (this.guard.intact('categories', row).name === name) return toCategory(row);
       const renamed = toCategory({ ...row, name });
       const added = categoryBytes(renamed) - categoryBytes(toCategory(row));
       const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
@@ -119,7 +112,7 @@ export class SqlCategories implements CategoryStorage {
       await trx.run(sql`update categories set name = ${name}, checksum = ${checksum} where id = ${id}`);
       await addToCounter(trx, { count: 0, bytes: added });
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
-      await recordAudit(trx, { at: this.#time.now().unix, by, action: 'category.rename', ...change });
+      await recordAudit(trx, { at: this.time.now().unix, by, action: 'category.rename', ...change });
       return renamed;
     });
   }
@@ -134,13 +127,13 @@ export class SqlCategories implements CategoryStorage {
       await trx.run(sql`delete from categories where id = ${id}`);
       await addToCounter(trx, { count: -1, bytes: -categoryBytes(toCategory(row)) });
       const change = { target: `${id}`, before: toCategory(row), after: null };
-      await recordAudit(trx, { at: this.#time.now().unix, by, action: 'category.delete', ...change });
+      await recordAudit(trx, { at: this.time.now().unix, by, action: 'category.delete', ...change });
       return 'deleted';
     });
   }
 
   changesSince(version: number | undefined): Promise<CategoryChanges> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const { version: now } = await one<Pick<Tables['change_versions'], 'version'>>(
         db,
         sql`select version from change_versions where kind = 'categories'`,
@@ -157,7 +150,7 @@ export class SqlCategories implements CategoryStorage {
         ids.length === 0
           ? []
           : await db.all<Tables['categories']>(sql`select * from categories where id in (${join(ids)})`);
-      const stored = new Map(this.#guard.filter('categories', rows).map((row) => [row.id, toCategory(row)]));
+      const stored = new Map(this.guard.filter('categories', rows).map((row) => [row.id, toCategory(row)]));
       const changed = ids.map((id) => ({ id, category: stored.get(id) }));
       return { version: now, changed };
     });
@@ -168,8 +161,8 @@ export class SqlCategories implements CategoryStorage {
     by: Operator,
     onProgress: (inserted: number) => void = () => {},
   ): Promise<void> {
-    return this.#transactions.change('new-categories', async (trx) => {
-      this.#transactions.startLarge();
+    return this.transactions.change('new-categories', async (trx) => {
+      this.transactions.startLarge();
       const { last_id } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
         const some = categories.slice(first, first + ROWS_PER_STATEMENT);
@@ -185,20 +178,20 @@ export class SqlCategories implements CategoryStorage {
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
       await recordAudit(trx, {
-        at: this.#time.now().unix,
+        at: this.time.now().unix,
         by,
         action: 'categories.import',
         target: 'categories',
         before: null,
         after,
       });
-      await this.#transactions.finishLarge(trx);
+      await this.transactions.finishLarge(trx);
     });
   }
 
   /** Changes one category, and records its id for the change feed. */
   #changeOne<T>(id: number, work: (trx: Transaction) => Promise<T>): Promise<T> {
-    return this.#transactions.change('categories', async (trx, version) => {
+    return this.transactions.change('categories', async (trx, version) => {
       await trx.run(sql`insert into category_changes (version, category_id) values (${version}, ${id})`);
       await trx.run(sql`delete from category_changes where version <= ${version - CHANGES_KEPT_MAX}`);
       return work(trx);
@@ -211,7 +204,7 @@ export class SqlCategories implements CategoryStorage {
   async #insertBatch(trx: Transaction, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
     const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
     if (!counter) throw new Error('The category counter is missing');
-    const createdAt = this.#time.now().unix;
+    const createdAt = this.time.now().unix;
     let { last_id, count, bytes } = counter;
     const rows: Tables['categories'][] = [];
     const outcomes = batch.map(({ category: { name, description = null }, keyId }) => {
@@ -227,7 +220,7 @@ export class SqlCategories implements CategoryStorage {
     if (rows.length > 0) {
       await trx.run(sql`update category_counter set last_id = ${last_id}, count = ${count}, bytes = ${bytes}`);
       await INSERT_ROWS.run(trx, rows);
-      await this.#transactions.announce(trx);
+      await this.transactions.announce(trx);
     }
     return outcomes;
   }

@@ -23,12 +23,13 @@ import { invalid } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import { PLAN_NAMES } from '../../catalog/plan.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
-import type { Moment, Time } from '../../stdx/time.ts';
+import type { Moment } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { imposeBan, liftBan, toBan } from './bans.ts';
-import { type RowGuard, seal } from './checksum.ts';
+import { seal } from './checksum.ts';
 import { coalesceLookups } from './lookups.ts';
+import { SqlNoun } from './noun.ts';
 import { once } from './once.ts';
 import { assignments, contains, insertInto, one, where } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
@@ -73,26 +74,16 @@ const ORDERS: Readonly<Record<KeySort, Sql>> = {
 };
 
 /** API keys in SQL, with their secrets in a separate table. */
-export class SqlKeys implements KeyStorage {
-  readonly #transactions: Joined;
-  readonly #guard: RowGuard;
-  readonly #time: Time;
-
-  constructor(transactions: Joined, { guard, time }: { guard: RowGuard; time: Time }) {
-    this.#transactions = transactions;
-    this.#guard = guard;
-    this.#time = time;
-  }
-
+export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   once<T>(id: OnceId, work: (keys: KeyStorage) => Promise<T>): Promise<Once<T>> {
-    const parts = { guard: this.#guard, time: this.#time };
-    return this.#transactions.together((trx, joined) =>
-      once(trx, { ...id, now: this.#time.now().unix }, () => work(new SqlKeys(joined, parts))),
+    const { guard, time } = this;
+    return this.transactions.together((trx, joined) =>
+      once(trx, { ...id, now: this.time.now().unix }, () => work(new SqlKeys(joined, { guard, time }))),
     );
   }
 
   insert(key: ApiKey, secret: SecretRecord, by: Operator): Promise<void> {
-    return this.#transactions.changeKey(key.id, async (trx) => {
+    return this.transactions.changeKey(key.id, async (trx) => {
       if (key.environment === 'production') await refuseRehearsed(trx);
       await trx.run(insertInto('api_keys', [fromKey(key)]));
       await insertSecret(trx, key.id, secret, key.createdAt);
@@ -105,14 +96,14 @@ export class SqlKeys implements KeyStorage {
   readonly findBySecret = coalesceLookups((hashes) => this.#findBySecrets(hashes));
 
   #findBySecrets(hashes: readonly string[]): Promise<Map<string, FoundKey>> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = await db.all<KeyRow & SentSecret>(sql`
         select ${COLUMNS}, sent.hash as sent_hash, sent.prefix as sent_prefix,
           sent.created_at as sent_created_at, sent.ends_at as sent_ends_at, sent.checksum as sent_checksum
         from ${KEYS}
         inner join api_key_secrets as sent on sent.key_id = api_keys.id
         where sent.hash in (${join([...hashes])})`);
-      const now = this.#time.now();
+      const now = this.time.now();
       const found = new Map<string, FoundKey>();
       for (const row of rows) {
         const secret = {
@@ -124,7 +115,7 @@ export class SqlKeys implements KeyStorage {
           checksum: row.sent_checksum,
         };
         // A damaged key opens nothing: it may not be the key that was issued.
-        if (!this.#guard.isIntact('api_keys', row) || !this.#guard.isIntact('api_key_secrets', secret)) continue;
+        if (!this.guard.isIntact('api_keys', row) || !this.guard.isIntact('api_key_secrets', secret)) continue;
         found.set(secret.hash, { key: toKey(row, now), endsAt: secret.ends_at });
       }
       return found;
@@ -132,11 +123,11 @@ export class SqlKeys implements KeyStorage {
   }
 
   find(id: string): Promise<ApiKey | undefined> {
-    return this.#transactions.read((db) => this.#readKey(db, id));
+    return this.transactions.read((db) => this.#readKey(db, id));
   }
 
   list(): Promise<ApiKey[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = await db.all<KeyRow>(sql`${SELECT_KEYS} order by ${ORDERS.oldest}`);
       return this.#toKeys(rows);
     });
@@ -146,7 +137,7 @@ export class SqlKeys implements KeyStorage {
     const found = new Map<string, Grace[]>();
     for (let first = 0; first < ids.length; first += ROWS_PER_STATEMENT) {
       const some = ids.slice(first, first + ROWS_PER_STATEMENT);
-      const rows = await this.#transactions.read((db) =>
+      const rows = await this.transactions.read((db) =>
         db.all<{ key_id: string; prefix: string; ends_at: number }>(sql`
           select key_id, prefix, ends_at from api_key_secrets
           where key_id in (${join(some)}) and ends_at > ${now} order by ends_at desc`),
@@ -166,8 +157,8 @@ export class SqlKeys implements KeyStorage {
     });
   }
 
-  search({ sort = 'newest', offset, limit, now = this.#time.now().unix, ...filter }: KeySearch) {
-    return this.#transactions.read(async (db) => {
+  search({ sort = 'newest', offset, limit, now = this.time.now().unix, ...filter }: KeySearch) {
+    return this.transactions.read(async (db) => {
       const filtered = where(conditionsOf({ ...filter, now }));
       const { count } = await one<{ count: number }>(db, sql`select count(*) as count from api_keys ${filtered}`);
       if (count <= offset) return { keys: [], count };
@@ -184,7 +175,7 @@ export class SqlKeys implements KeyStorage {
   }
 
   page({ limit, behind, ...query }: KeyQuery): Promise<KeyPage> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const conditions = conditionsOf(query);
       const exact = isExact(query.text);
       if (behind) conditions.push(isAfter(behind, query.text));
@@ -208,7 +199,7 @@ export class SqlKeys implements KeyStorage {
       await trx.run(sql`update api_keys set ${assignments(row)} where id = ${id}`);
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
       const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
-      await recordAudit(trx, { at: this.#time.now().unix, by, action: 'key.update', target: id, before, after });
+      await recordAudit(trx, { at: this.time.now().unix, by, action: 'key.update', target: id, before, after });
     });
   }
 
@@ -236,11 +227,11 @@ export class SqlKeys implements KeyStorage {
   }
 
   ban(id: string, epoch: number, decided: DecidedBan): Promise<{ ban: Ban; isNew: boolean } | undefined> {
-    return this.#transactions.changeKey(id, (trx) => imposeBan(trx, id, { epoch, decided, now: this.#time.now() }));
+    return this.transactions.changeKey(id, (trx) => imposeBan(trx, id, { epoch, decided, now: this.time.now() }));
   }
 
   lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean> {
-    return this.#transactions.changeKey(id, async (trx) => {
+    return this.transactions.changeKey(id, async (trx) => {
       const key = unless && (await this.#readKey(trx, id));
       if (key) unless?.(key);
       return liftBan(trx, id, { now, by });
@@ -248,7 +239,7 @@ export class SqlKeys implements KeyStorage {
   }
 
   bans(now: number): Promise<KeyBan[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = await db.all<Tables['bans']>(sql`
         select * from bans where ends_at > ${now} and lifted_at is null order by started_at desc, key_id desc`);
       return rows.map((row) => ({ keyId: row.key_id, ...toBan(row) }));
@@ -256,7 +247,7 @@ export class SqlKeys implements KeyStorage {
   }
 
   banHistory(id: string, limit: number): Promise<PastBan[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = await db.all<Tables['bans']>(sql`
         select * from bans where key_id = ${id} order by started_at desc limit ${limit}`);
       return rows.map((row) => ({ ...toBan(row), liftedAt: row.lifted_at }));
@@ -269,7 +260,7 @@ export class SqlKeys implements KeyStorage {
     unless: Precondition<ApiKey> | undefined,
     work: (trx: Transaction, key: ApiKey) => Promise<void>,
   ): Promise<ApiKey | undefined> {
-    return this.#transactions.changeKey(id, async (trx) => {
+    return this.transactions.changeKey(id, async (trx) => {
       const key = await this.#readKey(trx, id);
       if (!key || key.revokedAt !== null) return key;
       unless?.(key);
@@ -284,7 +275,7 @@ export class SqlKeys implements KeyStorage {
     for (const secret of secrets) {
       const ended = { ...secret, ends_at: endAt };
       // A damaged key is revoked too, but must not look intact afterwards.
-      const { checksum } = this.#guard.isIntact('api_key_secrets', secret) ? seal('api_key_secrets', ended) : ended;
+      const { checksum } = this.guard.isIntact('api_key_secrets', secret) ? seal('api_key_secrets', ended) : ended;
       await trx.run(sql`
         update api_key_secrets set ends_at = ${endAt}, checksum = ${checksum} where hash = ${secret.hash}`);
     }
@@ -293,12 +284,12 @@ export class SqlKeys implements KeyStorage {
 
   async #readKey(db: Connection, id: string): Promise<ApiKey | undefined> {
     const [row] = await db.all<KeyRow>(sql`${SELECT_KEYS} where api_keys.id = ${id}`);
-    return row && toKey(this.#guard.intact('api_keys', row), this.#time.now());
+    return row && toKey(this.guard.intact('api_keys', row), this.time.now());
   }
 
   #toKeys(rows: KeyRow[]): ApiKey[] {
-    const now = this.#time.now();
-    return this.#guard.filter('api_keys', rows).map((row) => toKey(row, now));
+    const now = this.time.now();
+    return this.guard.filter('api_keys', rows).map((row) => toKey(row, now));
   }
 }
 

@@ -2,9 +2,9 @@ import sql, { join, type Sql } from 'sql-template-tag';
 import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { coalesceLookups } from './lookups.ts';
+import { SqlNoun } from './noun.ts';
 import { RowsInsert } from './statement.ts';
 import type { Tables } from './tables.ts';
-import type { Transactions } from './transactions.ts';
 
 const REPLACE = sql`on conflict (key_id) do update set
   minute_ends = excluded.minute_ends,
@@ -13,17 +13,12 @@ const REPLACE = sql`on conflict (key_id) do update set
   day_used = excluded.day_used`;
 
 /** The limiter's counts in SQL. */
-export class SqlLimits implements LimitStorage {
-  readonly #transactions: Transactions;
+export class SqlLimits extends SqlNoun implements LimitStorage {
   readonly #replaceCounts = new RowsInsert('window_counts', REPLACE);
   readonly #raiseCounts = new RowsInsert('window_counts');
 
-  constructor(transactions: Transactions) {
-    this.#transactions = transactions;
-  }
-
   readonly counts = coalesceLookups((keyIds) =>
-    this.#transactions.read(async (db) => {
+    this.transactions.read(async (db) => {
       const rows = await db.all<Tables['window_counts']>(sql`
         select * from window_counts where key_id in (${join([...keyIds])})`);
       return new Map(rows.map((row) => [row.key_id, toCounts(row)]));
@@ -31,12 +26,12 @@ export class SqlLimits implements LimitStorage {
   );
 
   saveCounts(counts: readonly WindowCounts[]): Promise<void> {
-    return this.#transactions.transactUnlocked((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
+    return this.transactions.transactUnlocked((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
   }
 
   raiseCounts(counts: readonly WindowCounts[], now: () => number): Promise<void> {
     // The clock is read under the lock: a window that another instance stored was counted before that.
-    return this.#transactions.transact(
+    return this.transactions.transact(
       (trx) => this.#raiseCounts.run(trx, counts.map(fromCounts), mergedAt(now())),
       'counts',
     );

@@ -12,36 +12,25 @@ import {
 import type { PageQuery } from '../../catalog/page.ts';
 import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
-import type { Time } from '../../stdx/time.ts';
 import type { Connection } from '../engine.ts';
-import { type RowGuard, seal } from './checksum.ts';
+import { seal } from './checksum.ts';
+import { SqlNoun } from './noun.ts';
 import { once } from './once.ts';
 import { ID_IN_INDEX, selectPet, setStock, unknown } from './pets.ts';
 import { insertInto, nextId, one } from './statement.ts';
 import type { Tables } from './tables.ts';
-import type { Transactions } from './transactions.ts';
 
 /** Orders in SQL. Stock is taken and returned in the same transaction. */
-export class SqlOrders implements OrderStorage {
-  readonly #transactions: Transactions;
-  readonly #guard: RowGuard;
-  readonly #time: Time;
-
-  constructor(transactions: Transactions, { guard, time }: { guard: RowGuard; time: Time }) {
-    this.#transactions = transactions;
-    this.#guard = guard;
-    this.#time = time;
-  }
-
+export class SqlOrders extends SqlNoun implements OrderStorage {
   insert(order: NewOrder, by: OnceId): Promise<Once<Order>> {
-    const now = this.#time.now().unix;
-    return this.#transactions.batch((trx) =>
+    const now = this.time.now().unix;
+    return this.transactions.batch((trx) =>
       once(trx, { ...by, now }, async () => {
         const { petId, quantity, shipDate } = order;
         assertShipsLater(shipDate, now);
         const pet = await selectPet(trx, petId);
         if (!pet) throw unknown('petId', petId);
-        const stock = this.#guard.intact('pets', pet);
+        const stock = this.guard.intact('pets', pet);
         assertCanBeSold(stock, quantity);
         await setStock(trx, pet, stock.quantity - quantity);
         const id = await nextId(trx, 'orders');
@@ -60,31 +49,31 @@ export class SqlOrders implements OrderStorage {
   }
 
   find(id: number): Promise<Order | undefined> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const row = await selectOrder(db, id);
-      return row && toOrder(this.#guard.intact('orders', row), this.#time.now().unix);
+      return row && toOrder(this.guard.intact('orders', row), this.time.now().unix);
     });
   }
 
   list({ petId, ...page }: PageQuery & { petId?: number | undefined }): Promise<Order[]> {
-    return this.#transactions.read(async (db) => {
-      const rows = await this.#guard.page('orders', page, (next) => selectPage(db, { ...next, petId }));
-      const now = this.#time.now().unix;
+    return this.transactions.read(async (db) => {
+      const rows = await this.guard.page('orders', page, (next) => selectPage(db, { ...next, petId }));
+      const now = this.time.now().unix;
       return rows.map((row) => toOrder(row, now));
     });
   }
 
   cancel(id: number, precondition?: Precondition<Order>): Promise<boolean> {
-    return this.#transactions.batch(async (trx) => {
+    return this.transactions.batch(async (trx) => {
       const order = await selectOrder(trx, id);
       if (!order) return false;
-      const { ship_date, pet_id } = this.#guard.intact('orders', order);
-      const present = toOrder(order, this.#time.now().unix);
+      const { ship_date, pet_id } = this.guard.intact('orders', order);
+      const present = toOrder(order, this.time.now().unix);
       // Before the precondition, because it fails in any case (RFC 9110, section 13.2.1).
       if (present.complete) throw notCancellable(id, ship_date);
       precondition?.(present);
       const pet = await one<Tables['pets']>(trx, sql`select * from pets where id = ${pet_id}`);
-      const quantity = Math.min(this.#guard.intact('pets', pet).quantity + order.quantity, STOCK_MAX);
+      const quantity = Math.min(this.guard.intact('pets', pet).quantity + order.quantity, STOCK_MAX);
       await trx.run(sql`delete from orders where id = ${id}`);
       await setStock(trx, pet, quantity);
       return true;

@@ -14,33 +14,22 @@ import {
   stockAt,
 } from '../../catalog/pet.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
-import type { Time } from '../../stdx/time.ts';
 import type { Connection, Transaction } from '../engine.ts';
-import { type RowGuard, seal } from './checksum.ts';
+import { seal } from './checksum.ts';
+import { SqlNoun } from './noun.ts';
 import { once } from './once.ts';
 import { assignments, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
-import type { Transactions } from './transactions.ts';
 
 /** The id as the indexes of filtered lists hold it, those of one filter and those of two: see `selectPage`. */
 export const ID_IN_INDEX = sql`id + 0`;
 const ID_IN_INDEX_OF_TWO = sql`id - 0`;
 
 /** Pets in SQL, each with its stock in the same row. */
-export class SqlPets implements PetStorage {
-  readonly #transactions: Transactions;
-  readonly #guard: RowGuard;
-  readonly #time: Time;
-
-  constructor(transactions: Transactions, { guard, time }: { guard: RowGuard; time: Time }) {
-    this.#transactions = transactions;
-    this.#guard = guard;
-    this.#time = time;
-  }
-
+export class SqlPets extends SqlNoun implements PetStorage {
   insert(pet: NewPet, by: OnceId): Promise<Once<Pet>> {
-    const now = this.#time.now().unix;
-    return this.#transactions.batch((trx) =>
+    const now = this.time.now().unix;
+    return this.transactions.batch((trx) =>
       once(trx, { ...by, now }, async () => {
         const { name, categoryId, status } = pet;
         await assertCategory(trx, categoryId);
@@ -54,17 +43,17 @@ export class SqlPets implements PetStorage {
   }
 
   find(id: number): Promise<Pet | undefined> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const row = await selectPet(db, id);
-      return row && toPet(this.#guard.intact('pets', row));
+      return row && toPet(this.guard.intact('pets', row));
     });
   }
 
   list({ ids, ...query }: PageQuery & PetFilter): Promise<Pet[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = ids
-        ? this.#guard.filter('pets', await selectFew(db, ids, query)).slice(0, query.limit)
-        : await this.#guard.page('pets', query, (page) => selectPage(db, { ...query, ...page }));
+        ? this.guard.filter('pets', await selectFew(db, ids, query)).slice(0, query.limit)
+        : await this.guard.page('pets', query, (page) => selectPage(db, { ...query, ...page }));
       return rows.map(toPet);
     });
   }
@@ -74,10 +63,10 @@ export class SqlPets implements PetStorage {
     { name, categoryId, status }: PetUpdate,
     precondition?: Precondition<Pet>,
   ): Promise<Pet | undefined> {
-    return this.#transactions.batch(async (trx) => {
+    return this.transactions.batch(async (trx) => {
       const pet = await selectPet(trx, id);
       if (!pet) return undefined;
-      const { quantity } = this.#guard.intact('pets', pet);
+      const { quantity } = this.guard.intact('pets', pet);
       precondition?.(toPet(pet));
       if (categoryId !== undefined) await assertCategory(trx, categoryId);
       return toPet(
@@ -93,15 +82,15 @@ export class SqlPets implements PetStorage {
   }
 
   findInventory(petId: number): Promise<InventoryItem | undefined> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const row = await selectPet(db, petId);
-      return row && toItem(this.#guard.intact('pets', row));
+      return row && toItem(this.guard.intact('pets', row));
     });
   }
 
   listInventory(page: PageQuery): Promise<InventoryItem[]> {
-    return this.#transactions.read(async (db) => {
-      const rows = await this.#guard.page('pets', page, (next) => selectPage(db, next));
+    return this.transactions.read(async (db) => {
+      const rows = await this.guard.page('pets', page, (next) => selectPage(db, next));
       return rows.map(toItem);
     });
   }
@@ -111,10 +100,10 @@ export class SqlPets implements PetStorage {
     quantity: number,
     precondition?: Precondition<InventoryItem>,
   ): Promise<InventoryItem | undefined> {
-    return this.#transactions.batch(async (trx) => {
+    return this.transactions.batch(async (trx) => {
       const pet = await selectPet(trx, petId);
       if (!pet) return undefined;
-      const present = this.#guard.intact('pets', pet);
+      const present = this.guard.intact('pets', pet);
       precondition?.(toItem(present));
       return toItem(await setStock(trx, present, quantity));
     });

@@ -49,16 +49,16 @@ export class SqlStorage implements Storage {
     const { time } = options;
     this.#time = time;
     this.transactions = new Transactions(engine, time, options.events);
-    const guard = new RowGuard(options.events);
-    this.categories = new SqlCategories(this.transactions, { guard, ...options });
-    this.pets = new SqlPets(this.transactions, { guard, time });
-    this.orders = new SqlOrders(this.transactions, { guard, time });
-    this.keys = new SqlKeys(this.transactions, { guard, time });
-    this.limits = new SqlLimits(this.transactions);
-    this.usage = new SqlUsage(this.transactions, time);
-    this.audit = new SqlAudit(this.transactions);
-    this.sessions = new SqlSessions(this.transactions, time);
-    this.tokens = new SqlTokens(this.transactions, time);
+    const parts = { guard: new RowGuard(options.events), time };
+    this.categories = new SqlCategories(this.transactions, { ...options, ...parts });
+    this.pets = new SqlPets(this.transactions, parts);
+    this.orders = new SqlOrders(this.transactions, parts);
+    this.keys = new SqlKeys(this.transactions, parts);
+    this.limits = new SqlLimits(this.transactions, parts);
+    this.usage = new SqlUsage(this.transactions, parts);
+    this.audit = new SqlAudit(this.transactions, parts);
+    this.sessions = new SqlSessions(this.transactions, parts);
+    this.tokens = new SqlTokens(this.transactions, parts);
   }
 
   watch(onChange: OnChange): Promise<void> {

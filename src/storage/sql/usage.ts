@@ -20,12 +20,11 @@ import {
   type UsageStorage,
   type UsageSum,
 } from '../../catalog/usage.ts';
-import type { Time } from '../../stdx/time.ts';
 import type { Transaction } from '../engine.ts';
+import { SqlNoun } from './noun.ts';
 import { attemptOf, once } from './once.ts';
 import { RowsInsert, where } from './statement.ts';
 import { type DurationColumn, type OutcomeCounts, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
-import type { Transactions } from './transactions.ts';
 
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
 /** So few that reading them takes some milliseconds. */
@@ -68,20 +67,13 @@ const ADD_ROUTE_USAGE = sql`on conflict (period, starts_at, route) do update set
   ${join([...OUTCOMES, ...DURATIONS].map((name) => raw(`${name} = route_usage.${name} + excluded.${name}`)))}`;
 
 /** Usage in SQL. Keys are counted by minute, and by route and hour; days are sums of hours. */
-export class SqlUsage implements UsageStorage {
-  readonly #transactions: Transactions;
-  readonly #time: Time;
+export class SqlUsage extends SqlNoun implements UsageStorage {
   readonly #addRows = new RowsInsert('usage', addTo('usage', 'period, starts_at, key_id'));
   readonly #addHourRows = new RowsInsert(
     'key_route_usage',
     addTo('key_route_usage', 'period, starts_at, key_id, route'),
   );
   readonly #addRoutes = new RowsInsert('route_usage', ADD_ROUTE_USAGE);
-
-  constructor(transactions: Transactions, time: Time) {
-    this.#transactions = transactions;
-    this.#time = time;
-  }
 
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void> {
     return this.#addOnce(attempt, (trx) =>
@@ -103,8 +95,8 @@ export class SqlUsage implements UsageStorage {
   }
 
   async #addOnce(attempt: string = randomUUID(), add: (trx: Transaction) => Promise<void>): Promise<void> {
-    await this.#transactions.transactUnlocked((trx) =>
-      once(trx, { ...attemptOf(attempt), now: this.#time.now().unix }, () => add(trx)),
+    await this.transactions.transactUnlocked((trx) =>
+      once(trx, { ...attemptOf(attempt), now: this.time.now().unix }, () => add(trx)),
     );
   }
 
@@ -128,7 +120,7 @@ export class SqlUsage implements UsageStorage {
     const at = step === undefined ? raw('0') : stepOf(step);
     const first = step === undefined ? 0 : startOf(query.period, query.since);
     const names = group === 'key' ? raw('min(name) as name, min(owner) as owner') : raw('null as name, null as owner');
-    const rows = await this.#transactions.read((db) =>
+    const rows = await this.transactions.read((db) =>
       db.all<SumRow>(sql`
         select ${at} as at, ${id} as id, ${names}, ${SUMS}, min(first_at) as first_at, max(last_at) as last_at
         from (${used(period, selected)}) as used left join api_keys on api_keys.id = used.key_id
@@ -164,7 +156,7 @@ export class SqlUsage implements UsageStorage {
       table === 'usage'
         ? sql`(starts_at, key_id) > (${starts_at}, ${key_id})`
         : sql`(starts_at, key_id, route) > (${starts_at}, ${key_id}, ${route})`;
-    return this.#transactions.read((db) =>
+    return this.transactions.read((db) =>
       db.all<UsedRow>(sql`
         select used.*, api_keys.name, api_keys.owner
         from ${raw(table)} as used left join api_keys on api_keys.id = used.key_id
@@ -176,12 +168,12 @@ export class SqlUsage implements UsageStorage {
 
   /** Reads one key from its minutes while they are kept: a kill may lose a minute of hours, which are written later. */
   #finest({ period, since, keyId }: UsageQuery): UsagePeriod {
-    const keptSince = this.#time.now().unix - USAGE_PERIODS.minute.keptSeconds;
+    const keptSince = this.time.now().unix - USAGE_PERIODS.minute.keptSeconds;
     return keyId !== undefined && startOf(period, since) >= keptSince ? 'minute' : period;
   }
 
   routes({ period, step, since }: Parameters<UsageStorage['routes']>[0]): Promise<RoutePoint[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = await db.all<RouteRow & { at: number }>(sql`
         select ${stepOf(step ?? USAGE_PERIODS[period].seconds)} as at, route, ${sumsOf([...OUTCOMES, ...DURATIONS])}
         from route_usage
@@ -196,7 +188,7 @@ export class SqlUsage implements UsageStorage {
     const found = new Map<string, number>();
     for (let first = 0; first < keyIds.length; first += ROWS_PER_STATEMENT) {
       const some = keyIds.slice(first, first + ROWS_PER_STATEMENT);
-      const rows = await this.#transactions.read((db) =>
+      const rows = await this.transactions.read((db) =>
         db.all<{ id: string; last_at: number | null }>(sql`
           select id, ${LAST_USED} as last_at from api_keys where id in (${join(some)})`),
       );
@@ -216,7 +208,7 @@ export class SqlUsage implements UsageStorage {
 
   /** Adds some rows of the oldest expired hour to their day. False if there is none. */
   #foldOldest(before: number): Promise<boolean> {
-    return this.#transactions.transactUnlocked(async (trx) => {
+    return this.transactions.transactUnlocked(async (trx) => {
       const [oldest] = await trx.all<{ starts_at: number }>(sql`
         select starts_at from key_route_usage where period = 'hour' order by starts_at limit 1`);
       if (!oldest || oldest.starts_at >= before) return false;
@@ -241,7 +233,7 @@ export class SqlUsage implements UsageStorage {
 
   /** Deletes all rows of the oldest expired period. False if there is none. */
   #purgeOldest(table: UsageTable, period: UsagePeriod, before: number): Promise<boolean> {
-    return this.#transactions.transactUnlocked(async (trx) => {
+    return this.transactions.transactUnlocked(async (trx) => {
       const [oldest] = await trx.all<{ starts_at: number }>(sql`
         select starts_at from ${raw(table)} where period = ${period} order by starts_at limit 1`);
       if (!oldest || oldest.starts_at >= before) return false;

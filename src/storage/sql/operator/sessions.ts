@@ -7,35 +7,26 @@ import {
   SESSION_IDLE_SECONDS,
   type SessionStorage,
 } from '../../../catalog/operator/session.ts';
-import type { Time } from '../../../stdx/time.ts';
 import { recordAudit } from '../audit.ts';
+import { SqlNoun } from '../noun.ts';
 import { insertInto } from '../statement.ts';
 import type { Tables } from '../tables.ts';
-import type { Transactions } from '../transactions.ts';
 
 /** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
-export class SqlSessions implements SessionStorage {
-  readonly #transactions: Transactions;
-  readonly #time: Time;
-
-  constructor(transactions: Transactions, time: Time) {
-    this.#transactions = transactions;
-    this.#time = time;
-  }
-
+export class SqlSessions extends SqlNoun implements SessionStorage {
   offer(hash: string, { endsAt, actor, role }: Parameters<SessionStorage['offer']>[1]): Promise<void> {
-    return this.#transactions.transactUnlocked(async (trx) => {
+    return this.transactions.transactUnlocked(async (trx) => {
       await trx.run(insertInto('console_logins', [{ hash, actor, role, ends_at: endsAt }]));
     });
   }
 
   async open(loginHash: string, { hash, now, endsAt }: NewSession): Promise<ConsoleSession | undefined> {
     // A guess costs a look-up, and never the lock of the writers.
-    const [isOffered] = await this.#transactions.read((db) =>
+    const [isOffered] = await this.transactions.read((db) =>
       db.all<{ hash: string }>(sql`select hash from console_logins where hash = ${loginHash}`),
     );
     if (!isOffered) return undefined;
-    return this.#transactions.transact(async (trx) => {
+    return this.transactions.transact(async (trx) => {
       const [login] = await trx.all<Tables['console_logins']>(sql`
         select * from console_logins where hash = ${loginHash}`);
       // A login opens one session, so it is deleted along with the expired ones.
@@ -53,7 +44,7 @@ export class SqlSessions implements SessionStorage {
       };
       await trx.run(insertInto('console_sessions', [row]));
       await recordAudit(trx, {
-        at: this.#time.now().unix,
+        at: this.time.now().unix,
         by: { actor: login.actor, via: 'console' },
         action: 'console.open',
         target: row.id,
@@ -65,7 +56,7 @@ export class SqlSessions implements SessionStorage {
   }
 
   find(hash: string, now: number): Promise<ConsoleSession | undefined> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const [row] = await db.all<Tables['console_sessions']>(sql`
         select * from console_sessions where hash = ${hash} and ${isOpen(now)}`);
       return row && toSession(row);
@@ -73,13 +64,13 @@ export class SqlSessions implements SessionStorage {
   }
 
   touch(id: string, now: number): Promise<void> {
-    return this.#transactions.transactUnlocked(async (trx) => {
+    return this.transactions.transactUnlocked(async (trx) => {
       await trx.run(sql`update console_sessions set last_seen_at = ${now} where id = ${id}`);
     });
   }
 
   list(now: number): Promise<ConsoleSession[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = await db.all<Tables['console_sessions']>(sql`
         select * from console_sessions where ${isOpen(now)} order by opened_at desc, id desc`);
       return rows.map(toSession);
@@ -87,13 +78,13 @@ export class SqlSessions implements SessionStorage {
   }
 
   revoke(id: string, now: number, by: Operator): Promise<boolean> {
-    return this.#transactions.transact(async (trx) => {
+    return this.transactions.transact(async (trx) => {
       const [row] = await trx.all<Tables['console_sessions']>(sql`
         select * from console_sessions where id = ${id} and ${isOpen(now)}`);
       if (!row) return false;
       await trx.run(sql`delete from console_sessions where id = ${id}`);
       await recordAudit(trx, {
-        at: this.#time.now().unix,
+        at: this.time.now().unix,
         by,
         action: 'console.revoke',
         target: id,

@@ -1,30 +1,21 @@
 import sql from 'sql-template-tag';
 import type { Operator } from '../../../catalog/audit.ts';
 import { type OperatorToken, ROLES, type TokenStorage } from '../../../catalog/operator/token.ts';
-import type { Time } from '../../../stdx/time.ts';
 import { recordAudit } from '../audit.ts';
+import { SqlNoun } from '../noun.ts';
 import { insertInto } from '../statement.ts';
 import type { Tables } from '../tables.ts';
-import type { Transactions } from '../transactions.ts';
 
 /** The tokens of the operator API in SQL. */
-export class SqlTokens implements TokenStorage {
-  readonly #transactions: Transactions;
-  readonly #time: Time;
-
-  constructor(transactions: Transactions, time: Time) {
-    this.#transactions = transactions;
-    this.#time = time;
-  }
-
+export class SqlTokens extends SqlNoun implements TokenStorage {
   insert(token: OperatorToken, hash: string, by: Operator): Promise<void> {
-    return this.#transactions.transact(async (trx) => {
+    return this.transactions.transact(async (trx) => {
       const { id, name, prefix, role, createdAt, expiresAt } = token;
       const moments = { created_at: createdAt, expires_at: expiresAt, revoked_at: null };
       await trx.run(insertInto('operator_tokens', [{ id, hash, name, prefix, role, ...moments }]));
       const after = { name, role, expiresAt };
       await recordAudit(trx, {
-        at: this.#time.now().unix,
+        at: this.time.now().unix,
         by,
         action: 'operator.create',
         target: id,
@@ -35,7 +26,7 @@ export class SqlTokens implements TokenStorage {
   }
 
   find(hash: string): Promise<OperatorToken | undefined> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const [row] = await db.all<Tables['operator_tokens']>(sql`
         select * from operator_tokens where hash = ${hash}`);
       // A role that there is not may be a damaged one.
@@ -44,7 +35,7 @@ export class SqlTokens implements TokenStorage {
   }
 
   list(): Promise<OperatorToken[]> {
-    return this.#transactions.read(async (db) => {
+    return this.transactions.read(async (db) => {
       const rows = await db.all<Tables['operator_tokens']>(sql`
         select * from operator_tokens order by created_at desc, id desc`);
       return rows.map(toToken);
@@ -52,12 +43,12 @@ export class SqlTokens implements TokenStorage {
   }
 
   revoke(id: string, now: number, by: Operator): Promise<OperatorToken | undefined> {
-    return this.#transactions.transact(async (trx) => {
+    return this.transactions.transact(async (trx) => {
       const [row] = await trx.all<Tables['operator_tokens']>(sql`select * from operator_tokens where id = ${id}`);
       if (!row || row.revoked_at !== null) return row && toToken(row);
       await trx.run(sql`update operator_tokens set revoked_at = ${now} where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
-      await recordAudit(trx, { at: this.#time.now().unix, by, action: 'operator.revoke', target: id, before, after });
+      await recordAudit(trx, { at: this.time.now().unix, by, action: 'operator.revoke', target: id, before, after });
       return toToken({ ...row, revoked_at: now });
     });
   }
