@@ -48,6 +48,19 @@ test('while storage fails an older Redis is given what this process remembers, a
   assert.equal((await limiter.peek(key)).remaining, 0);
 });
 
+test('while Redis is lost a decision ages by the clock of this machine, by which it was made', async () => {
+  const at = await bench(1, { isServerTime: true }).start();
+  const { key, limiter, redis, time } = at;
+  redis.step(100_000);
+  assert.equal((await limiter.charge(key)).now, NOON + 100);
+  await at.lose(true);
+  const decision = await limiter.charge(key);
+  assert.deepEqual(decision.now, NOON + 1);
+  assert.equal(limiter.current(key, decision), decision);
+  await time.pass(1_000);
+  assert.equal(limiter.current(key, decision).now, NOON + 2);
+});
+
 test('a server clock that was set back locks no key out for longer than a minute', async () => {
   const at = await bench(1, { isServerTime: true }).start();
   const { key, limiter, redis } = at;
