@@ -19,11 +19,3 @@ test('only a host of the loopback interface is taken for one', async () => {
   for (const host of ['0.0.0.0', '::', '::1f', '1127.0.0.1', '10.127.0.1', 'localhost.example', 'my.localhost'])
     assert.deepEqual(await warned(host), ['operator', 'public'], host);
 });
-
-test('flags of a repair are refused without it', async () => {
-  using folder = temporaryFolder();
-  for (const flag of ['--backup', '--to']) {
-    const { code, stdout, stderr } = await run(['doctor', flag, 'x.db'], { cwd: folder.path });
-    assert.deepEqual([code, stdout, stderr], [2, '', 'pet-catalog: --backup and --to go with --repair\n']);
-  }
-});

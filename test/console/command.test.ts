@@ -63,7 +63,7 @@ test('`console login` prints the port of the running service, from whichever set
 test('the settings page marks what is not the default, and says where it came from', async () => {
   using folder = temporaryFolder();
   const env = { REDIS_URL: 'redis://:s3cret@127.0.0.1:1/1', INSTANCES: '2' };
-  const flags = ['--operator-port', '0', '--ban-after-refusals', '9'];
+  const flags = ['--operator-port', '0', '--ban-after-refusals', '9', '--log-level', 'info'];
   await using service = await serveProcess(flags, { cwd: folder.path, env });
   await untilTrue(() => service.output.stderr.includes('operatorUrl'));
   const { stdout } = await run(['console', 'login'], { cwd: folder.path });
@@ -81,6 +81,7 @@ test('the settings page marks what is not the default, and says where it came fr
   assert.ok(!text.includes('s3cret') && !service.output.stderr.includes('s3cret'));
   assert.match(same, /<code>CATEGORIES_MAX<\/code><span.*default/s);
   assert.doesNotMatch(changed, /CATEGORIES_MAX/);
+  assert.match(same, /<code>LOG_LEVEL<\/code>.*?<code>info<\/code>.*?--log-level/s);
   assert.match(same, /<code>CORS_ORIGINS<\/code>.*?<span class="soft">not set<\/span>/s);
   assert.doesNotMatch(same, /changed<\/span>|BAN_AFTER_REFUSALS/);
   assert.equal(await service.end('SIGTERM'), 0);

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { OPERATOR } from '../../test/kit/operator.ts';
+import { run } from '../../test/kit/process.ts';
+import { temporaryFolder } from '../../test/kit/service.ts';
+import { systemTime, utc } from '../stdx/time.ts';
+import { openStorage } from '../storage/open.ts';
+
+test('a listener on every address is reached on the loopback address of its kind', async () => {
+  using folder = temporaryFolder();
+  const command = (...args: string[]) => run(args, { cwd: folder.path });
+  await command('migrate');
+  for (const [host, reached] of [
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '[::1]'],
+    ['10.0.0.0', '10.0.0.0'],
+    ['fe80::1', '[fe80::1]'],
+  ] as const) {
+    const { stdout } = await command('console', 'login', '--operator-host', host);
+    assert.equal(stdout.split('/console/')[0], `http://${reached}:8081`);
+  }
+});
+
+test('a token is listed as expired from its last second on', async () => {
+  using folder = temporaryFolder();
+  const time = systemTime();
+  const { unix } = time.now();
+  const token = { prefix: 'petcat_op_abcdef', role: 'viewer', createdAt: unix - 9, revokedAt: null } as const;
+  {
+    const file = join(folder.path, 'data/pet-catalog.db');
+    const options = { time, categoriesMax: 10, categoriesBytesMax: 10_000 };
+    await using storage = await openStorage({ engine: 'sqlite', file }, options);
+    for (const [name, expiresAt] of Object.entries({ over: unix, open: unix + 3_600, endless: null }))
+      await storage.tokens.insert({ ...token, id: `op_${name}`, name, expiresAt }, name, OPERATOR);
+  }
+  const { stdout } = await run(['operators', 'list'], { cwd: folder.path });
+  const states = stdout
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((row) => [row.split(/ {2,}/)[1], row.split(/ {2,}/)[5]]);
+  assert.deepEqual(Object.fromEntries(states), {
+    over: `expired ${utc(unix)}`,
+    open: `active until ${utc(unix + 3_600)}`,
+    endless: 'active',
+  });
+});
+
+test('a note that a killed service left helps no login to a database that cannot be opened', async () => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'x.db.operator'), 'http://127.0.0.1:4\nhidden\n');
+  const login = ['console', 'login', '--database-url', 'sqlite:x.db'];
+  const { code, stdout, stderr } = await run(login, { cwd: folder.path });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^pet-catalog: There is no database \S+x\.db; .*\n$/);
+});
