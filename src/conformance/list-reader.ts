@@ -82,10 +82,9 @@ export class ListReader {
 
   #take(bytes: Buffer, isLast: boolean): void {
     const text = this.#rest.length === 0 ? bytes.toString() : Buffer.concat([...this.#rest, bytes]).toString();
-    const isEmpty = !this.#hasItem;
-    [this.#rest, this.#restBytes, this.#hasItem] = [[], 0, false];
+    [this.#rest, this.#restBytes] = [[], 0];
     if (isLast) [this.#depth, this.#isDone] = [0, true];
-    if (isEmpty && isLast && this.#count === 0) return;
+    if (!this.#hasItem && isLast) return;
     this.#add(parseJson(text));
   }
 
