@@ -225,6 +225,11 @@ test('a certificate that ends within two weeks, or is not that of the key, is to
     /^warning certificate: late\.crt is valid until \S+Z\n {8}→ renew it, and send the service SIGHUP$/m,
   );
   assert.match(stdout, /^ok {6}settings: Every setting is valid\n\S/m);
+  const none = await run(['doctor'], { cwd, env: { TLS_CERT_FILE: 'none.crt', TLS_KEY_FILE: 'good.key' } });
+  assert.match(
+    none.stdout,
+    /^PROBLEM certificate: TLS_CERT_FILE or TLS_KEY_FILE cannot be used: ENOENT.*\n {8}→ correct the setting, or the permissions of the file$/m,
+  );
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 17 * 86_400_000 });
   assert.deepEqual(await found('good.crt', 'good.key'), [['certificate', 'problem']], 'it ended yesterday');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -123,6 +123,36 @@ test('the audit is that of the last seven days, however many changes it has', as
   assert.equal(await count(), 1_501);
   database.exec('UPDATE audit_entries SET at = at - 604800 WHERE id > 1001');
   assert.equal(await count(), 1_001);
+});
+
+test('no command but those that begin a catalog begins one', async () => {
+  using folder = temporaryFolder();
+  for (const command of [
+    'operators list',
+    'operators create --name x --role viewer',
+    'operators revoke tok_1',
+    'console login',
+    'keys list',
+    'keys show key_1',
+    'keys set-plan key_1 business',
+    'keys rotate key_1',
+    'keys revoke key_1',
+    'keys unban key_1',
+    'usage',
+    'audit',
+    'categories list',
+    'categories export',
+    'categories rename 1 x',
+    'categories delete 1',
+    'clock advance 1h',
+    'clock set 2040-01-01T00:00:00Z',
+  ]) {
+    const env = { ENVIRONMENT: 'staging', REHEARSAL: 'on' };
+    const { code, stderr } = await run(command.split(' '), { cwd: folder.path, env });
+    assert.equal(code, 1, command);
+    assert.match(stderr, /^pet-catalog: There is no database \S+; run this in the folder of the service/, command);
+  }
+  assert.deepEqual(readdirSync(folder.path), []);
 });
 
 test('a link of the console leads to where operators reach the listener', async () => {

@@ -115,6 +115,8 @@ test('a rolling update and a drain leave two of three pods, whose labels every m
   assert.deepEqual(resources, { requests: { cpu: '250m', memory: '192Mi' }, limits: { memory: '512Mi' } });
   const migration = yaml('kubernetes/migrate.yaml').spec;
   const [{ args }] = migration.template.spec.containers;
+  const { fsGroup: _, ...rights } = spec.template.spec.securityContext;
+  assert.deepEqual(migration.template.spec.securityContext, rights, 'the rights of the service');
   assert.deepEqual([args, migration.backoffLimit, migration.template.spec.restartPolicy], [['migrate'], 2, 'Never']);
   const { runAsUser, runAsGroup, fsGroup } = spec.template.spec.securityContext;
   assert.deepEqual([runAsUser, runAsGroup, fsGroup], [1_000, 1_000, 1_000]);

@@ -100,6 +100,8 @@ test('a full disk refuses creates and serves reads, and creates resume when ther
   assert.match(command.stderr, /^pet-catalog: .*disk is full.*\n$/);
   const login = await run(['console', 'login', '--role', 'viewer'], options);
   assert.match(login.stderr, /^pet-catalog: .*disk is full.*; the running service keeps the session.*\n$/);
+  const asJson = await run(['console', 'login', '--json'], options);
+  assert.equal(new URL(JSON.parse(asJson.stdout).url).origin, new URL(login.stdout).origin);
   const open = () =>
     fetch(new URL('/console/login', login.stdout), {
       method: 'POST',

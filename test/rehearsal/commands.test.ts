@@ -75,6 +75,10 @@ test('time that is turned takes a limit to its end, and the client has waited', 
   const { code, stdout } = await report(id);
   assert.equal(code, 0);
   assert.match(stdout, /^ {2}waits +kept$/m);
+  const set = await run(['clock', 'set', '2040-01-01T00:00:00Z', '--json'], options);
+  const { now, turnedBy } = JSON.parse(set.stdout);
+  assert.ok(Math.abs(Date.parse(now) - Date.UTC(2040, 0, 1)) <= 1_000, now);
+  assert.ok(Math.abs(Date.parse(now) / 1_000 - Date.now() / 1_000 - turnedBy) <= 2, set.stdout);
 });
 
 test('as JUnit and TAP a broken rule is a failure, one that was not met is skipped, an unreached step is an error', async () => {
