@@ -1,6 +1,5 @@
-import type pg from 'pg';
 import { DatabaseNotOpened } from '../engine.ts';
-import { connect, endSoon, notOpened } from './connection.ts';
+import { connect, endSoon, KeptConnection, notOpened } from './connection.ts';
 
 /** The advisory lock that a lone service holds exclusively, and services that share Redis hold shared. */
 const CLAIM_LOCK = 7_251_003;
@@ -15,39 +14,18 @@ export async function claimPostgres(
   url: string,
   { together, refusal }: { together: boolean; refusal: string },
 ): Promise<AsyncDisposable> {
-  let isOver = false;
-  let held: pg.Client | undefined;
-  let retrying: NodeJS.Timeout | undefined;
-
-  const claim = async (): Promise<boolean> => {
-    const client = await connect(url, 'claim');
-    const isHeld = await tryLock(client, { together });
-    if (!isHeld || isOver) {
-      await endSoon(client);
-      return false;
-    }
-    held = client;
-    client.on('end', () => {
-      held = undefined;
-      claimAgain();
-    });
-    return true;
-  };
-  const claimAgain = () => {
-    if (isOver) return;
-    retrying = setTimeout(() => {
-      claim().then((isHeld) => isHeld || claimAgain(), claimAgain);
-    }, RECLAIM_MS).unref();
-  };
-
-  if (!(await claim().catch(notOpened(url)))) throw new DatabaseNotOpened(refusal);
-  return {
-    async [Symbol.asyncDispose]() {
-      isOver = true;
-      clearTimeout(retrying);
-      if (held) await endSoon(held);
+  const claim = new KeptConnection(url, {
+    purpose: 'claim',
+    retryMs: RECLAIM_MS,
+    async prepare(client) {
+      const { rows } = await client.query<{ held: boolean }>(
+        `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
+      );
+      return rows[0]?.held === true;
     },
-  };
+  });
+  if (!(await claim.open().catch(notOpened(url)))) throw new DatabaseNotOpened(refusal);
+  return claim;
 }
 
 /** True if a service holds a claim of a database. Throws `DatabaseNotOpened`. */
@@ -61,17 +39,5 @@ export async function isPostgresClaimed(url: string): Promise<boolean> {
     return rows.length > 0;
   } finally {
     await endSoon(client);
-  }
-}
-
-async function tryLock(client: pg.Client, { together }: { together: boolean }): Promise<boolean> {
-  try {
-    const { rows } = await client.query<{ held: boolean }>(
-      `select pg_try_advisory_lock${together ? '_shared' : ''}(${CLAIM_LOCK}) as held`,
-    );
-    return rows[0]?.held === true;
-  } catch (error) {
-    endSoon(client);
-    throw error;
   }
 }

@@ -49,6 +49,60 @@ export async function connect(url: string, purpose: string): Promise<pg.Client> 
   }
 }
 
+interface KeptOptions {
+  readonly purpose: string;
+  readonly retryMs: number;
+  /** Makes a new connection ready; false if it may not be kept now. */
+  prepare(client: pg.Client): Promise<boolean>;
+}
+
+/** A connection that is made anew whenever it breaks, until disposed of. */
+export class KeptConnection implements AsyncDisposable {
+  readonly #url: string;
+  readonly #options: KeptOptions;
+  #client: pg.Client | undefined;
+  #retrying: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(url: string, options: KeptOptions) {
+    this.#url = url;
+    this.#options = options;
+  }
+
+  /** Connects now. Returns whether the connection is kept. Throws what `pg` throws. */
+  async open(): Promise<boolean> {
+    const client = await connect(this.#url, this.#options.purpose);
+    const isReady = await this.#options.prepare(client).catch((error) => {
+      endSoon(client);
+      throw error;
+    });
+    if (!isReady || this.#isOver) {
+      await endSoon(client);
+      return false;
+    }
+    this.#client = client.on('end', () => this.openLater());
+    return true;
+  }
+
+  /** Connects after a while, and again until that succeeds. */
+  openLater(): void {
+    this.#client = undefined;
+    if (this.#isOver) return;
+    this.#retrying = setTimeout(() => {
+      this.open().then(
+        (isKept) => isKept || this.openLater(),
+        () => this.openLater(),
+      );
+    }, this.#options.retryMs).unref();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#retrying);
+    if (this.#client) await endSoon(this.#client);
+  }
+}
+
 /** Raises weaker encrypting TLS modes to `verify-full`; `pg` does so anyway, with a warning. */
 export function strictTls(url: string): string {
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');

@@ -6,8 +6,15 @@ import type { Connection, Database, Engine, Failure, Lock, Statement, Transactio
 import { migrate, type Purpose } from '../migrate.ts';
 import { one } from '../sql/statement.ts';
 import type { Tables } from '../sql/tables.ts';
-import { ANSWER_TIMEOUT_MS, CONNECT_TIMEOUT_MS, endSoon, NUMBERS, notOpened, strictTls } from './connection.ts';
-import { watchPostgres } from './feed.ts';
+import {
+  ANSWER_TIMEOUT_MS,
+  CONNECT_TIMEOUT_MS,
+  endSoon,
+  KeptConnection,
+  NUMBERS,
+  notOpened,
+  strictTls,
+} from './connection.ts';
 
 const SERVER_VERSION_MIN = 14;
 /** Pool size of one instance. Work that finds no free connection within `CONNECT_TIMEOUT_MS` is refused. */
@@ -17,6 +24,10 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 900;
 const READ_AT_ONCE = 1_000;
 const LOCKS: Record<Lock, number> = { writers: 7_251_002, counts: 7_251_004 };
+
+/** Polling interval beside notifications, which may be lost with their connection. */
+const LOOK_INTERVAL_MS = 1_000;
+const RECONNECT_MS = 500;
 
 /** SQLSTATEs with which the server ends the connection. (The severity would say so too, but it is localised.) */
 const ENDS_CONNECTION = /^(08|25P03|25P04|57P|58|XX)/;
@@ -68,7 +79,7 @@ export async function openPostgres(url: string, { purpose, patient }: PostgresOp
     },
     readAll,
     size: () => sizeOf(pool),
-    watch: (look) => watchPostgres(url, { origin, look }),
+    watch: (look) => watch(url, origin, look),
   };
 }
 
@@ -127,6 +138,29 @@ async function prepare(url: string, purpose: Purpose): Promise<void> {
   } finally {
     await db.close();
   }
+}
+
+/** Calls `follow` on every notification of another origin, and once a second in any case. */
+function watch(url: string, origin: string, follow: () => Promise<void>): () => Promise<void> {
+  // The next look retries what failed.
+  const look = () => follow().catch(() => {});
+  const timer = setInterval(look, LOOK_INTERVAL_MS).unref();
+  const feed = new KeptConnection(url, {
+    purpose: 'feed',
+    retryMs: RECONNECT_MS,
+    async prepare(client) {
+      client.on('notification', ({ payload }) => payload !== origin && look());
+      await client.query('listen pet_catalog');
+      // Catch up on notifications sent before this connection listened.
+      look();
+      return true;
+    },
+  });
+  feed.open().catch(() => feed.openLater());
+  return async () => {
+    clearInterval(timer);
+    await feed[Symbol.asyncDispose]();
+  };
 }
 
 /** Classifies an error by its SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html). */
