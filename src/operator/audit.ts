@@ -4,7 +4,7 @@ import { type Html, html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { utc } from '../stdx/time.ts';
-import { type ConsoleContext, type ConsoleRoute, download } from './frame/context.ts';
+import { type ConsoleContext, download, onGet } from './frame/context.ts';
 import { foreign, utcMoment } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 import {
@@ -34,10 +34,7 @@ const DEFAULT_SPAN = SPANS[2];
 /** A creation or a deletion has one line of at most so many values, which unfolds. */
 const FOLDED_VALUES = 2;
 
-export const auditRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/audit', handle: listAudit },
-  { method: 'GET', path: '/audit/export', handle: exportAudit },
-];
+export const auditRoutes = [onGet('/audit', listAudit), onGet('/audit/export', exportAudit)];
 
 /** The filters of a request, as they are in the address and as storage takes them. */
 function wantedEntries({ exchange: { query }, now }: ConsoleContext) {

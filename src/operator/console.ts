@@ -9,14 +9,7 @@ import { categoryRoutes } from './catalog/categories.ts';
 import { importRoutes } from './catalog/import.ts';
 import { Imports } from './catalog/import-job.ts';
 import { storeRoutes } from './catalog/pets-and-orders.ts';
-import {
-  type ConsoleContext,
-  type ConsoleOptions,
-  type ConsoleRoute,
-  insufficientRole,
-  may,
-  roleFor,
-} from './frame/context.ts';
+import { type ConsoleContext, type ConsoleOptions, type ConsoleRoute, insufficientRole, may } from './frame/context.ts';
 import { readForm } from './frame/form.ts';
 import { barePage, CONSOLE_ASSETS, page, type View } from './frame/layout.ts';
 import { keyChangeRoutes } from './keys/change.ts';
@@ -117,7 +110,7 @@ export function createConsole(options: ConsoleOptions): (exchange: Exchange) => 
     const { request } = exchange;
     const { route, allow } = find(exchange);
     if (!route) return notAllowed(request.method, allow, draw);
-    if (!may(context, roleFor(route))) throw insufficientRole(roleFor(route));
+    if (!may(context, route.role)) throw insufficientRole(route.role);
     if (route.method === 'GET') return route.handle(context);
     checkOrigin(request);
     const { fields: form, file } = await readForm(exchange, route.bodyBytesMax ?? FORM_BYTES_MAX);

@@ -1,5 +1,5 @@
 import { type Html, html } from '../http/html.ts';
-import type { ConsoleRoute, ShownSetting } from './frame/context.ts';
+import { onGet, type ShownSetting } from './frame/context.ts';
 import { count, empty } from './frame/element.ts';
 import { page } from './frame/layout.ts';
 import { cardTable } from './frame/list.ts';
@@ -7,17 +7,14 @@ import { cardTable } from './frame/list.ts';
 const COLUMNS = ['Setting', 'Value', 'From'];
 
 /** The current settings, read-only: a change needs a restart. Those that are not the defaults come first. */
-export const settingsRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/settings',
-    handle(context) {
-      const { settings } = context;
-      const none = empty(
-        'No settings to show.',
-        html`The program that started this service did not pass its settings on.`,
-      );
-      const content = html`<h1>Settings in force</h1>
+export const settingsRoutes = [
+  onGet('/settings', (context) => {
+    const { settings } = context;
+    const none = empty(
+      'No settings to show.',
+      html`The program that started this service did not pass its settings on.`,
+    );
+    const content = html`<h1>Settings in force</h1>
 <p class="lead">Read at startup from flags, the environment, <code>.env</code> or the defaults. A change needs a restart. Secrets are masked.</p>
 ${
   settings.length === 0
@@ -31,9 +28,8 @@ ${group(
   settings.filter(({ isDefault }) => isDefault),
 )}`
 }`;
-      return page(context, { section: '/settings', title: 'Settings', content });
-    },
-  },
+    return page(context, { section: '/settings', title: 'Settings', content });
+  }),
 ];
 
 function group(title: string, settings: readonly ShownSetting[]): Html {

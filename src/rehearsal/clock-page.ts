@@ -1,7 +1,7 @@
 import { CatalogError } from '../catalog/error.ts';
 import { html } from '../http/html.ts';
 import type { Answer } from '../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, seeOther } from '../operator/frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, onGet, onPost, seeOther } from '../operator/frame/context.ts';
 import { count, duration, mistake, onlyFor, post } from '../operator/frame/element.ts';
 import { field } from '../operator/frame/form.ts';
 import { page } from '../operator/frame/layout.ts';
@@ -24,17 +24,9 @@ export function clockRoutes(transactions: Transactions, time: TurnedTime): reado
     }
   };
   return [
-    { method: 'GET', path: '/clock', handle: (context) => clockPage(context, time) },
-    {
-      method: 'POST',
-      path: '/clock/advance',
-      handle: (context) => turn(context, { advance: field(context.form, 'advance') }),
-    },
-    {
-      method: 'POST',
-      path: '/clock/set',
-      handle: (context) => turn(context, { set: momentIn(field(context.form, 'set')) }),
-    },
+    onGet('/clock', (context) => clockPage(context, time)),
+    onPost('/clock/advance', (context) => turn(context, { advance: field(context.form, 'advance') })),
+    onPost('/clock/set', (context) => turn(context, { set: momentIn(field(context.form, 'set')) })),
   ];
 }
 

@@ -5,7 +5,7 @@ import { deleteCategory, renameCategory } from '../../catalog/operator/category-
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { auditTable } from '../audit.ts';
-import { type ConsoleContext, type ConsoleRoute, download, nothingHere, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, download, nothingHere, onGet, onPost, seeOther } from '../frame/context.ts';
 import { empty, foreign, mistake, numeric, onlyFor, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, cardTable, filters, long, SEARCH_CHARACTERS_MAX, searchText, textField } from '../frame/list.ts';
@@ -20,22 +20,13 @@ const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   csv: 'text/csv; charset=utf-8',
 };
 
-export const categoryRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/categories', handle: listCategories },
-  { method: 'GET', path: '/categories/export', handle: exportCategories },
-  {
-    method: 'GET',
-    path: '/categories/:id',
-    handle: async (context) => categoryPage(context, await categoryOf(context)),
-  },
-  { method: 'POST', path: '/categories/:id', handle: rename },
-  {
-    method: 'GET',
-    path: '/categories/:id/delete',
-    role: 'admin',
-    handle: async (context) => deletePage(context, await categoryOf(context)),
-  },
-  { method: 'POST', path: '/categories/:id/delete', handle: remove },
+export const categoryRoutes = [
+  onGet('/categories', listCategories),
+  onGet('/categories/export', exportCategories),
+  onGet('/categories/:id', async (context) => categoryPage(context, await categoryOf(context))),
+  onPost('/categories/:id', rename),
+  onGet('/categories/:id/delete', async (context) => deletePage(context, await categoryOf(context)), 'admin'),
+  onPost('/categories/:id/delete', remove),
 ];
 
 async function listCategories(context: ConsoleContext): Promise<Answer> {

@@ -8,7 +8,7 @@ import {
 import { CatalogError, invalid } from '../../catalog/error.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, nothingHere, onGet, onPost, seeOther } from '../frame/context.ts';
 import { count, counted, csrfField, foreign, numeric, table } from '../frame/element.ts';
 import { field } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
@@ -19,10 +19,10 @@ const FILE_BYTES_MAX = 32 * 1024 * 1024;
 const MISTAKES_SHOWN_MAX = 100;
 const RELOAD_SECONDS = 1;
 
-export const importRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/categories/import', role: 'admin', handle: (context) => importPage(context) },
-  { method: 'POST', path: '/categories/import', bodyBytesMax: FILE_BYTES_MAX, handle: begin },
-  { method: 'GET', path: '/categories/import/:job', role: 'admin', handle: showJob },
+export const importRoutes = [
+  onGet('/categories/import', (context) => importPage(context), 'admin'),
+  { ...onPost('/categories/import', begin), bodyBytesMax: FILE_BYTES_MAX },
+  onGet('/categories/import/:job', showJob, 'admin'),
 ];
 
 /** The mistakes in a file: one mistake, or one for each of some records. */

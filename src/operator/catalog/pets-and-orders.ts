@@ -2,7 +2,7 @@ import type { Order } from '../../catalog/order.ts';
 import { PET_STATUSES, type Pet, type PetStatus } from '../../catalog/pet.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere } from '../frame/context.ts';
+import { type ConsoleContext, nothingHere, onGet } from '../frame/context.ts';
 import { count, empty, foreign, moment, numeric } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { ANY, addressOf, cardTable, choiceField, filters, numberIn, searchText, textField } from '../frame/list.ts';
@@ -18,11 +18,7 @@ const PET_COLUMNS = ['Name', numeric('Id'), 'Status', 'Category', numeric('Stock
 const ORDER_COLUMNS = ['Order', 'State', 'Pet', numeric('Quantity'), 'Ships'];
 
 /** The lists of pets and orders and the page of a pet, read-only: they are changed through the API. */
-export const storeRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/pets', handle: listPets },
-  { method: 'GET', path: '/pets/:id', handle: showPet },
-  { method: 'GET', path: '/orders', handle: listOrders },
-];
+export const storeRoutes = [onGet('/pets', listPets), onGet('/pets/:id', showPet), onGet('/orders', listOrders)];
 
 async function listPets(context: ConsoleContext): Promise<Answer> {
   const { storage, exchange } = context;

@@ -101,14 +101,19 @@ export interface ConsoleRoute {
   readonly path: string;
   /** The largest body; default: that of a small form. */
   readonly bodyBytesMax?: number;
-  /** The least role; default: viewer for a page, admin for an action. */
-  readonly role?: Role;
+  /** The least role. */
+  readonly role: Role;
   handle(context: ConsoleContext): Answer | Promise<Answer>;
 }
 
-/** The least role for a route. */
-export function roleFor({ method, role }: ConsoleRoute): Role {
-  return role ?? (method === 'GET' ? 'viewer' : 'admin');
+/** A page. */
+export function onGet(path: string, handle: ConsoleRoute['handle'], role: Role = 'viewer'): ConsoleRoute {
+  return { method: 'GET', path, role, handle };
+}
+
+/** An action. */
+export function onPost(path: string, handle: ConsoleRoute['handle'], role: Role = 'admin'): ConsoleRoute {
+  return { method: 'POST', path, role, handle };
 }
 
 /** True if the role of the session suffices. */

@@ -6,7 +6,7 @@ import { weightOf } from '../../catalog/usage.ts';
 import { html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, HOUR_SECONDS } from '../../stdx/duration.ts';
-import { type ConsoleContext, type ConsoleRoute, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, onGet, onPost, seeOther } from '../frame/context.ts';
 import { counted, foreign, moment, post } from '../frame/element.ts';
 import { field } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
@@ -24,29 +24,15 @@ const GRACES = [
   { value: `${ROTATION_GRACE_MAX_SECONDS}`, label: '30 days' },
 ] as const;
 
-export const keyChangeRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/keys/:id/edit',
-    role: 'keys',
-    handle: async (context) => editPage(context, await usableKeyOf(context)),
-  },
-  { method: 'POST', path: '/keys/:id/edit', role: 'keys', handle: edit },
-  { method: 'GET', path: '/keys/:id/rotate', role: 'keys', handle: rotatePage },
-  { method: 'POST', path: '/keys/:id/rotate', role: 'keys', handle: rotate },
-  { method: 'GET', path: '/keys/:id/revoke', role: 'keys', handle: revokePage },
-  { method: 'POST', path: '/keys/:id/revoke', role: 'keys', handle: revoke },
-  { method: 'POST', path: '/keys/:id/unban', role: 'keys', handle: unban },
-  {
-    method: 'POST',
-    path: '/keys/:id/end-graces',
-    role: 'keys',
-    async handle(context) {
-      const { id = '' } = context.exchange.params;
-      await endGraces(context, id);
-      return seeOther(`/keys/${id}`, 'graces-ended');
-    },
-  },
+export const keyChangeRoutes = [
+  onGet('/keys/:id/edit', async (context) => editPage(context, await usableKeyOf(context)), 'keys'),
+  onPost('/keys/:id/edit', edit, 'keys'),
+  onGet('/keys/:id/rotate', rotatePage, 'keys'),
+  onPost('/keys/:id/rotate', rotate, 'keys'),
+  onGet('/keys/:id/revoke', revokePage, 'keys'),
+  onPost('/keys/:id/revoke', revoke, 'keys'),
+  onPost('/keys/:id/unban', unban, 'keys'),
+  onPost('/keys/:id/end-graces', endOldSecrets, 'keys'),
 ];
 
 interface EditedKey {
@@ -142,6 +128,12 @@ async function unban(context: ConsoleContext): Promise<Answer> {
   const { id = '' } = context.exchange.params;
   const wasBanned = await liftBan(context, id);
   return seeOther(`/keys/${id}`, wasBanned ? 'unbanned' : 'not-banned');
+}
+
+async function endOldSecrets(context: ConsoleContext): Promise<Answer> {
+  const { id = '' } = context.exchange.params;
+  await endGraces(context, id);
+  return seeOther(`/keys/${id}`, 'graces-ended');
 }
 
 /** The key in the path. Throws `not_found`, or `key_revoked`. */

@@ -9,7 +9,7 @@ import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { auditTable, operatorLink } from '../audit.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';
-import { type ConsoleContext, type ConsoleRoute, may } from '../frame/context.ts';
+import { type ConsoleContext, may, onGet } from '../frame/context.ts';
 import { count, duration, empty, foreign, moment, numeric, onlyFor, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { cardTable, long } from '../frame/list.ts';
@@ -22,7 +22,7 @@ const AUDIT_SHOWN_MAX = 20;
 /** The share of a limit above which the meter shows a warning. */
 const WARNING_SHARE = 0.8;
 
-export const keyRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/keys/:id', handle: showKey }];
+export const keyRoutes = [onGet('/keys/:id', showKey)];
 
 /** The key in the path. Throws `not_found`. */
 export function keyOf(context: ConsoleContext): Promise<ApiKey> {

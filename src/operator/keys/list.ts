@@ -7,7 +7,7 @@ import { sumCounts, type UsageCounts, type UsagePoint, weightOf } from '../../ca
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { type ConsoleContext, type ConsoleRoute, download } from '../frame/context.ts';
+import { type ConsoleContext, download, onGet, onPost } from '../frame/context.ts';
 import { count, counted, empty, foreign, moment, onlyFor, pager, post, secretBox, utcDay } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import {
@@ -46,11 +46,11 @@ const SORT_LABELS: Readonly<Record<KeySort, string>> = {
 };
 const SORTS = KEY_SORTS.map((sort) => ({ value: sort, label: SORT_LABELS[sort] }));
 
-export const keyListRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/keys', handle: listKeys },
-  { method: 'GET', path: '/keys/export', handle: exportKeys },
-  { method: 'GET', path: '/keys/new', role: 'keys', handle: (context) => newKeyPage(context, FIELDS_OF_A_NEW_KEY) },
-  { method: 'POST', path: '/keys', role: 'keys', handle: createKey },
+export const keyListRoutes = [
+  onGet('/keys', listKeys),
+  onGet('/keys/export', exportKeys),
+  onGet('/keys/new', (context) => newKeyPage(context, FIELDS_OF_A_NEW_KEY), 'keys'),
+  onPost('/keys', createKey, 'keys'),
 ];
 
 /** The selection that a request makes from the list of keys. */

@@ -6,7 +6,7 @@ import type { UsageSort } from '../../catalog/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { firstStep, type Range, rangeIn, rangeLinks } from '../charts/range.ts';
 import { apiCharts, milliseconds } from '../charts/usage.ts';
-import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';
+import { type ConsoleContext, onGet } from '../frame/context.ts';
 import { count, duration, foreign, moment, onlyFor, post, utcMoment } from '../frame/element.ts';
 import { page, type View } from '../frame/layout.ts';
 import { mostSection } from '../usage/most.ts';
@@ -17,21 +17,17 @@ import type { Rates } from './rates.ts';
 const BANS_MAX = 10;
 
 /** The overview page. A script refreshes the elements with `data-live`. */
-export const overviewRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '',
-    async handle(context) {
-      const range = rangeIn(context.exchange.query);
-      const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console?range=${range.name}">Reload</a></p></div>
+export const overviewRoutes = [
+  onGet('', async (context) => {
+    const range = rangeIn(context.exchange.query);
+    const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console?range=${range.name}">Reload</a></p></div>
 ${degraded(context)}
 ${await healthSection(context)}
 ${tiles(context.rates)}
 ${await stored(context, range)}
 ${await timelineSection(context)}`;
-      return page(context, { section: '', title: 'Overview', content });
-    },
-  },
+    return page(context, { section: '', title: 'Overview', content });
+  }),
 ];
 
 /** The part that is told without the database, which knows sessions as well: no more than the metrics tell everyone. */

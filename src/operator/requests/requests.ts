@@ -5,7 +5,7 @@ import { type Html, html } from '../../http/html.ts';
 import { OPERATIONS } from '../../http/operations.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';
+import { type ConsoleContext, onGet } from '../frame/context.ts';
 import { counted, empty, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import {
@@ -37,7 +37,7 @@ const STATUSES = [...new Set([200, 201, 204, 304, ...ERROR_CODES.map((code) => S
 const ROUTES = [...new Set(OPERATIONS.map(({ path }) => `/v1${path}`)), 'unmatched'];
 
 /** The recent requests of this instance; the page follows the traffic. */
-export const requestRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/requests', handle: listRequests }];
+export const requestRoutes = [onGet('/requests', listRequests)];
 
 async function listRequests(context: ConsoleContext): Promise<Answer> {
   const { query } = context.exchange;

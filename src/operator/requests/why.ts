@@ -8,7 +8,7 @@ import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
-import type { ConsoleContext, ConsoleRoute } from '../frame/context.ts';
+import { type ConsoleContext, onGet } from '../frame/context.ts';
 import { clock, count, counted, foreign, moment, numeric } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, cardTable, SEARCH_CHARACTERS_MAX, searchText } from '../frame/list.ts';
@@ -23,7 +23,7 @@ const AROUND = 3;
 const KEPT_OF_KEY_MAX = 400;
 
 /** “Why was this refused?”: from a request id or a key to the reason, and to what helps. */
-export const whyRoutes: readonly ConsoleRoute[] = [{ method: 'GET', path: '/requests/why', handle: why }];
+export const whyRoutes = [onGet('/requests/why', why)];
 
 async function why(context: ConsoleContext): Promise<Answer> {
   const text = withoutSecret(searchText(context.exchange.query, 'q'));

@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { html } from '../../http/html.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { BoundedMap } from '../../stdx/bounded-map.ts';
-import { type ConsoleContext, type ConsoleRoute, insufficientRole, may, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, insufficientRole, may, onGet, onPost, seeOther } from '../frame/context.ts';
 import { count, empty, foreign, moment, post } from '../frame/element.ts';
 import { field, readForm } from '../frame/form.ts';
 import { barePage, page } from '../frame/layout.ts';
@@ -89,53 +89,45 @@ function tooManyAttempts(seconds: number): Answer {
 }
 
 /** The list of open sessions, and the actions that end them. */
-export const sessionRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/sessions',
-    async handle(context) {
-      const { storage, machineNow, session: own } = context;
-      const sessions = await storage.sessions.list(machineNow);
-      const rows = sessions.map(({ id, actor, role, openedAt, lastSeenAt, endsAt }) => [
-        html`${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}`,
-        html`${role}`,
-        moment(openedAt),
-        moment(lastSeenAt),
-        moment(endsAt),
-        id === own.id || may(context, 'admin')
-          ? post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)
-          : html`<span class="soft">none</span>`,
-      ]);
-      const columns = ['Opened by', 'Role', 'Opened', 'Last used', 'Ends', 'Action'];
-      const content = html`<h1>Sessions</h1>
+export const sessionRoutes = [
+  onGet('/sessions', listSessions),
+  onPost('/sessions/:id/end', endSession, 'viewer'),
+  onPost('/logout', signOut, 'viewer'),
+];
+
+async function listSessions(context: ConsoleContext): Promise<Answer> {
+  const { storage, machineNow, session: own } = context;
+  const sessions = await storage.sessions.list(machineNow);
+  const rows = sessions.map(({ id, actor, role, openedAt, lastSeenAt, endsAt }) => [
+    html`${foreign(actor)}${id === own.id ? html` <span class="badge">this one</span>` : ''}`,
+    html`${role}`,
+    moment(openedAt),
+    moment(lastSeenAt),
+    moment(endsAt),
+    id === own.id || may(context, 'admin')
+      ? post(context, `/sessions/${id}/end`, html`<button aria-label="End the session of ${actor}">End</button>`)
+      : html`<span class="soft">none</span>`,
+  ]);
+  const columns = ['Opened by', 'Role', 'Opened', 'Last used', 'Ends', 'Action'];
+  const content = html`<h1>Sessions</h1>
 <p class="lead">Open sessions of the console: ${count(sessions.length)}. A session ends after twelve hours, after an hour without use, or when you end it here. A page that updates by itself does not count as use. Programs have <a href="/console/tokens">tokens</a>.</p>
 ${cardTable('Sessions', columns, rows)}
 ${empty('Another operator needs the console?', html`<code>pet-catalog console login</code> prints a link that opens another session; with <code>--role viewer</code> one that can only look.`)}`;
-      return page(context, { title: 'Sessions', content });
-    },
-  },
-  {
-    method: 'POST',
-    path: '/sessions/:id/end',
-    role: 'viewer',
-    async handle(context) {
-      const { sessions, machineNow, by, session, exchange } = context;
-      const id = exchange.params.id ?? '';
-      if (id !== session.id && !may(context, 'admin')) throw insufficientRole('admin');
-      const wasOpen = await sessions.revoke(id, machineNow, by);
-      return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');
-    },
-  },
-  {
-    method: 'POST',
-    path: '/logout',
-    role: 'viewer',
-    async handle({ sessions, session, machineNow, by, exchange }) {
-      await sessions.revoke(session.id, machineNow, by);
-      return signedOut(exchange);
-    },
-  },
-];
+  return page(context, { title: 'Sessions', content });
+}
+
+async function endSession(context: ConsoleContext): Promise<Answer> {
+  const { sessions, machineNow, by, session, exchange } = context;
+  const id = exchange.params.id ?? '';
+  if (id !== session.id && !may(context, 'admin')) throw insufficientRole('admin');
+  const wasOpen = await sessions.revoke(id, machineNow, by);
+  return id === session.id ? signedOut(exchange) : seeOther('/sessions', wasOpen ? 'ended' : 'not-open');
+}
+
+async function signOut({ sessions, session, machineNow, by, exchange }: ConsoleContext): Promise<Answer> {
+  await sessions.revoke(session.id, machineNow, by);
+  return signedOut(exchange);
+}
 
 function signedOut({ request }: Exchange): Answer {
   const headers = ['Location', '/console/login', 'Set-Cookie', noSessionCookie(isSecure(request))];

@@ -12,7 +12,7 @@ import { quote } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { type ConsoleContext, type ConsoleRoute, may, seeOther } from '../frame/context.ts';
+import { type ConsoleContext, may, onGet, onPost, seeOther } from '../frame/context.ts';
 import { foreign, moment, post, secretBox } from '../frame/element.ts';
 import { field } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
@@ -28,18 +28,13 @@ const LIVES = [
 const COLUMNS = ['Name', 'State', 'Token', 'Role', 'Created', 'Action'];
 
 /** The tokens of the operator API, and the actions on them. */
-export const tokenRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/tokens', handle: (context) => tokensPage(context) },
-  { method: 'POST', path: '/tokens', role: 'admin', handle: create },
-  {
-    method: 'POST',
-    path: '/tokens/:id/revoke',
-    role: 'admin',
-    async handle(context) {
-      await revokeToken({ ...context, now: context.machineNow }, context.exchange.params.id ?? '');
-      return seeOther('/tokens', 'token-revoked');
-    },
-  },
+export const tokenRoutes = [
+  onGet('/tokens', (context) => tokensPage(context)),
+  onPost('/tokens', create),
+  onPost('/tokens/:id/revoke', async (context) => {
+    await revokeToken({ ...context, now: context.machineNow }, context.exchange.params.id ?? '');
+    return seeOther('/tokens', 'token-revoked');
+  }),
 ];
 
 async function tokensPage(context: ConsoleContext, refused?: RefusedToken): Promise<Answer> {

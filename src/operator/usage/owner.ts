@@ -4,17 +4,14 @@ import { html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';
-import { type ConsoleContext, type ConsoleRoute, download, nothingHere } from '../frame/context.ts';
+import { type ConsoleContext, download, nothingHere, onGet } from '../frame/context.ts';
 import { counted, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
 import { addressOf, csvLink } from '../frame/list.ts';
 import { sortLinks, sumsSection } from './sums.ts';
 
 /** The page of an owner: what all keys of a customer used. */
-export const ownerRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/owner', handle: showOwner },
-  { method: 'GET', path: '/owner/export', handle: exportMonths },
-];
+export const ownerRoutes = [onGet('/owner', showOwner), onGet('/owner/export', exportMonths)];
 
 async function showOwner(context: ConsoleContext): Promise<Answer> {
   const { storage, exchange, now } = context;

@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { issueKey, keyWithId } from '../../catalog/operator/key-changes.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { type ConsoleContext, type ConsoleRoute, nothingHere } from '../../operator/frame/context.ts';
+import { type ConsoleContext, type ConsoleRoute, nothingHere, onGet, onPost } from '../../operator/frame/context.ts';
 import { empty, foreign, mistake, onlyFor, post, table } from '../../operator/frame/element.ts';
 import { field } from '../../operator/frame/form.ts';
 import { page } from '../../operator/frame/layout.ts';
@@ -32,11 +32,11 @@ const NO_FIELDS: Fields = { name: '', rows: [], script: '' };
 /** The pages of the console about rehearsals: their list, the form that writes a script, and the timeline of each. */
 export function rehearsalRoutes(transactions: Transactions): readonly ConsoleRoute[] {
   return [
-    { method: 'GET', path: '/rehearsals', handle: (context) => listPage(context, transactions) },
-    { method: 'GET', path: '/rehearsals/new', role: 'keys', handle: (context) => formPage(context, NO_FIELDS) },
-    { method: 'POST', path: '/rehearsals', role: 'keys', handle: (context) => create(context, transactions) },
+    onGet('/rehearsals', (context) => listPage(context, transactions)),
+    onGet('/rehearsals/new', (context) => formPage(context, NO_FIELDS), 'keys'),
+    onPost('/rehearsals', (context) => create(context, transactions), 'keys'),
     ...reportRoutes,
-    { method: 'GET', path: '/rehearsals/:id', handle: (context) => rehearsalPage(context, transactions) },
+    onGet('/rehearsals/:id', (context) => rehearsalPage(context, transactions)),
   ];
 }
 

@@ -2,7 +2,7 @@ import { CatalogError, invalid } from '../../catalog/error.ts';
 import { validator } from '../../catalog/validate.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import type { ConsoleContext, ConsoleRoute } from '../../operator/frame/context.ts';
+import { type ConsoleContext, onGet, onPost } from '../../operator/frame/context.ts';
 import { csrfField, mistake } from '../../operator/frame/element.ts';
 import { page } from '../../operator/frame/layout.ts';
 import { parseScript } from '../script/script.ts';
@@ -18,9 +18,9 @@ const checkReports = validator({ type: 'array', maxItems: REHEARSALS_MAX, items:
 type ReportFile = Omit<Rehearsed, 'notes'> & { readonly requests: Rehearsed['notes'] };
 
 /** The page that shows the report of a run, whose service or proxy is gone. Nothing of it is kept. */
-export const reportRoutes: readonly ConsoleRoute[] = [
-  { method: 'GET', path: '/rehearsals/report', handle: (context) => formPage(context) },
-  { method: 'POST', path: '/rehearsals/report', role: 'viewer', bodyBytesMax: FILE_BYTES_MAX, handle: show },
+export const reportRoutes = [
+  onGet('/rehearsals/report', (context) => formPage(context)),
+  { ...onPost('/rehearsals/report', show, 'viewer'), bodyBytesMax: FILE_BYTES_MAX },
 ];
 
 function formPage(context: ConsoleContext, wrong?: string): Answer {
