@@ -118,6 +118,10 @@ export function bansContract(check: Check): void {
     assert.equal(await storage.keys.ban(key.id, 0, decided(NOW)), undefined);
     assert.equal((await storage.audit.list({ since: 0, limit: 1, target: key.id }))[0]?.action, 'key.create');
     assert.equal(await storage.keys.lift('key_none', NOW, OPERATOR), false);
+    const { key: other } = await issue(storage);
+    await storage.keys.ban(other.id, 0, decided(NOW - 60));
+    assert.equal(await storage.keys.lift(other.id, NOW, OPERATOR), false, 'a ban is over in the second of its end');
+    assert.equal((await storage.keys.banHistory(other.id, 1))[0]?.liftedAt, null);
   });
 
   check('lifting a second ban leaves the first one in the ladder', async ({ storage }) => {
