@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { shippedFile } from '../../shipped.ts';
 import type { PageHandler } from '../pages.ts';
 
 /** Nearly as small as the best quality, in a tenth of the time. */
@@ -77,5 +78,31 @@ export function keptOnceMade<T>(make: () => Promise<T>): () => Promise<T> {
       throw error;
     });
     return made;
+  };
+}
+
+const FOREVER = 'public, max-age=31536000, immutable';
+
+/** The folder that assets are read from, below `src`, and the path that they are served under. */
+interface AssetPlace {
+  readonly folder: string;
+  readonly path: string;
+}
+
+const DOCS: AssetPlace = { folder: 'http/docs/assets/', path: '/docs/assets/' };
+
+/** A static file. Its path contains a digest of its content, so caches may keep it for ever. */
+export interface Asset {
+  readonly path: string;
+  readonly page: PageHandler;
+}
+
+/** Reads an asset. Throws if it is missing. */
+export function readAsset(name: string, contentType: string, { folder, path } = DOCS): Asset {
+  const bytes = shippedFile(`${folder}${name}`);
+  const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  return {
+    path: `${path}${name}`.replace(/(?=\.\w+$)/, `-${digest}`),
+    page: fixedPage({ contentType, cacheControl: FOREVER, content: () => bytes }),
   };
 }

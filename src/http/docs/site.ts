@@ -1,8 +1,6 @@
 import { contentPolicy, type Html, html } from '../html.ts';
 import type { PageHandler } from '../pages.ts';
-import type { Asset } from './asset.ts';
-import { readAsset } from './asset.ts';
-import { fixedPage } from './delivery.ts';
+import { type Asset, fixedPage, readAsset } from './delivery.ts';
 
 /** A page with fewer chapters needs no list of them. */
 const CHAPTERS_MIN = 3;

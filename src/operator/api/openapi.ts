@@ -2,8 +2,7 @@ import { type AnyErrorCode, ERROR_CODES, OPERATOR_ERROR_CODES } from '../../cata
 import { TOKEN_PATTERN } from '../../catalog/operator/token.ts';
 import type { DescribedApi } from '../../http/docs/described.ts';
 import { contractOf } from '../../http/docs/openapi.ts';
-import type { ReferenceApi } from '../../http/docs/reference/api.ts';
-import { operationsOf } from '../../http/docs/reference/contract.ts';
+import { operationsOf, type ReferenceApi } from '../../http/docs/reference/contract.ts';
 import { operationLinks, referenceContent } from '../../http/docs/reference/reference.ts';
 import { layout } from '../../http/docs/site.ts';
 import { API_BASE, type ApiOperation } from './operation.ts';

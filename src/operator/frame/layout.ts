@@ -1,4 +1,4 @@
-import { type Asset, readAsset } from '../../http/docs/asset.ts';
+import { type Asset, readAsset } from '../../http/docs/delivery.ts';
 import { contentPolicy, type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { lookUp } from '../requests/look-up.ts';

@@ -4,9 +4,8 @@ import { codeBlock, sampleTabs } from '../samples/block.ts';
 import { highlight } from '../samples/highlight.ts';
 import { LANGUAGES } from '../samples/languages.ts';
 import { sampleRequest } from '../samples/request.ts';
-import type { ReferenceApi } from './api.ts';
 import { boundsOf, ended } from './bounds.ts';
-import type { Body, Field, OperationError, ReferenceOperation } from './contract.ts';
+import type { Body, Field, OperationError, ReferenceApi, ReferenceOperation } from './contract.ts';
 import { tryIt } from './try-it.ts';
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');

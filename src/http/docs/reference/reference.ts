@@ -1,8 +1,7 @@
 import { type Html, html } from '../../html.ts';
 import { inline } from '../guide/markdown.ts';
 import type { NavigationGroup } from '../site.ts';
-import type { ReferenceApi } from './api.ts';
-import { sharedErrors } from './contract.ts';
+import { type ReferenceApi, sharedErrors } from './contract.ts';
 import { errorList, operationSection } from './operation.ts';
 import { credentialField } from './try-it.ts';
 

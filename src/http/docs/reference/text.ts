@@ -1,8 +1,7 @@
 import { LANGUAGES } from '../samples/languages.ts';
 import { sampleRequest } from '../samples/request.ts';
-import type { ReferenceApi } from './api.ts';
 import { boundsOf, ended } from './bounds.ts';
-import type { Field, ReferenceOperation } from './contract.ts';
+import type { Field, ReferenceApi, ReferenceOperation } from './contract.ts';
 import { titleOf } from './reference.ts';
 
 /** Samples in the Markdown of the reference, which is read by programs: curl alone says it all. */

@@ -1,7 +1,6 @@
 import { type Html, html } from '../../html.ts';
 import { exampleOf, sampleQuery } from '../samples/request.ts';
-import type { ReferenceApi } from './api.ts';
-import type { Field, ReferenceOperation } from './contract.ts';
+import type { Field, ReferenceApi, ReferenceOperation } from './contract.ts';
 
 /** The form that sends a request of the operation to this service. The page's script sends it and shows the answer. */
 export function tryIt(operation: ReferenceOperation, { basePath, credential }: ReferenceApi): Html {

@@ -1,5 +1,4 @@
-import type { ReferenceApi } from '../reference/api.ts';
-import type { Field, ReferenceOperation } from '../reference/contract.ts';
+import type { Field, ReferenceApi, ReferenceOperation } from '../reference/contract.ts';
 
 /** A request whose values are the examples of the contract. */
 export interface SampleRequest {
