@@ -1,7 +1,8 @@
+import { open, stat } from 'node:fs/promises';
+import { Worker } from 'node:worker_threads';
 import type { Connection, Database, Engine, Failure, Statement, Transaction } from '../engine.ts';
 import { migrate, type Purpose } from '../migrate.ts';
 import type { Tables } from '../sql/tables.ts';
-import { checkpointInThread, syncLargeLog } from './checkpoint.ts';
 import { CommitLost, LogNotSynced, SqliteConnection, WritesSuspended } from './connection.ts';
 import { hasLog, IN_MEMORY, sizeOf } from './disk.ts';
 import { notOpened } from './failure.ts';
@@ -25,6 +26,17 @@ const IOERR = 10;
  * WRITE, RDLOCK, LOCK. After any other the log may hold it.
  */
 const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
+
+/** About what SQLite itself lets the log grow to before a commit checkpoints it. */
+const LARGE_BYTES = 4 * 1024 * 1024;
+
+/** A text instead of a file, so that the packed service needs no second entry. */
+const CHECKPOINT = `
+  const { DatabaseSync } = require('node:sqlite');
+  const database = new DatabaseSync(require('node:worker_threads').workerData);
+  database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  database.close();
+`;
 
 /** Opens a database file for a purpose. Throws `DatabaseNotOpened`. */
 export async function openSqlite(file: string, purpose: Purpose = 'migrate'): Promise<Engine> {
@@ -238,4 +250,26 @@ class SqliteDatabase implements Database {
   #checkpointEvery(pages: number): void {
     this.#connection.prepare(`PRAGMA wal_autocheckpoint = ${pages}`).all([]);
   }
+}
+
+/**
+ * Writes the log of a database to the disk without holding up the event loop, if it is large, so that the commit that
+ * follows has little left to write. Returns whether it is.
+ */
+async function syncLargeLog(databaseFile: string): Promise<boolean> {
+  const file = `${databaseFile}-wal`;
+  const { size } = await stat(file).catch(() => ({ size: 0 }));
+  if (size < LARGE_BYTES) return false;
+  await using log = await open(file, 'r+');
+  await log.datasync();
+  return true;
+}
+
+/** Checkpoints a database in a thread of its own. A failure is left to the next checkpoint. */
+function checkpointInThread(databaseFile: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const thread = new Worker(CHECKPOINT, { eval: true, workerData: databaseFile });
+  thread.on('error', () => {});
+  thread.on('exit', () => resolve());
+  return promise;
 }
