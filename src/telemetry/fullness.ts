@@ -5,16 +5,11 @@ import type { Events } from './events.ts';
 
 const MEASURE_INTERVAL_MS = 10_000;
 
-interface Bounds {
-  readonly categoriesMax: number;
-  readonly categoriesBytesMax: number;
-}
-
 interface FullnessOptions {
   readonly storage: Pick<Storage, 'fullness'>;
   readonly time: Time;
   readonly events: Pick<Events, 'fullnessMeasured'>;
-  readonly bounds: Bounds;
+  readonly bounds: { readonly categoriesMax: number; readonly categoriesBytesMax: number };
 }
 
 /** Measures how full catalog, database and disk are, now and every ten seconds. Disposing ends it. */
