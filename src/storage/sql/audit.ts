@@ -39,7 +39,7 @@ export class SqlAudit extends SqlNoun implements AuditStorage {
 
   addEvent({ at, event, members }: ServiceEvent, by: Operator): Promise<void> {
     return this.transactions.transact(async (trx) => {
-      await recordAudit(trx, { at, by, action: event, target: SERVICE_TARGET, before: null, after: members });
+      await recordAudit(trx, { at, by, action: event, target: SERVICE_TARGET, after: members });
       await trx.run(sql`
         delete from audit_entries where target = ${SERVICE_TARGET} and id <= (
           select id from audit_entries where target = ${SERVICE_TARGET} order by id desc limit 1 offset ${EVENTS_MAX})`);
@@ -52,13 +52,14 @@ export interface AuditedChange {
   readonly by: Operator;
   readonly action: AuditAction;
   readonly target: string;
-  readonly before: unknown;
-  readonly after: unknown;
+  /** Null unless given. */
+  readonly before?: unknown;
+  readonly after?: unknown;
 }
 
 /** Appends an audit entry in the transaction of the change itself, so that there is never one without the other. */
 export async function recordAudit(trx: Transaction, change: AuditedChange): Promise<void> {
-  const { at, by, action, target, before, after } = change;
+  const { at, by, action, target, before = null, after = null } = change;
   const id = await nextId(trx, 'audit_entries');
   const row = {
     id,

@@ -54,7 +54,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     const queued = { category, keyId: by.keyId };
     if (!by.idempotency) return { resource: await this.#inserts.push(queued), isReplay: false };
     return this.transactions.batch((trx) =>
-      once(trx, { ...by, now: this.time.now().unix }, async () => {
+      once(trx, { ...by, now: this.now }, async () => {
         const [outcome] = await this.#insertBatch(trx, [queued]);
         if (!outcome || outcome instanceof CatalogError) throw outcome;
         return outcome;
@@ -112,7 +112,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       await trx.run(sql`update categories set name = ${name}, checksum = ${checksum} where id = ${id}`);
       await addToCounter(trx, { count: 0, bytes: added });
       const change = { target: `${id}`, before: { name: row.name }, after: { name } };
-      await recordAudit(trx, { at: this.time.now().unix, by, action: 'category.rename', ...change });
+      await recordAudit(trx, { at: this.now, by, action: 'category.rename', ...change });
       return renamed;
     });
   }
@@ -126,8 +126,8 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       unless?.(toCategory(row));
       await trx.run(sql`delete from categories where id = ${id}`);
       await addToCounter(trx, { count: -1, bytes: -categoryBytes(toCategory(row)) });
-      const change = { target: `${id}`, before: toCategory(row), after: null };
-      await recordAudit(trx, { at: this.time.now().unix, by, action: 'category.delete', ...change });
+      const change = { target: `${id}`, before: toCategory(row) };
+      await recordAudit(trx, { at: this.now, by, action: 'category.delete', ...change });
       return 'deleted';
     });
   }
@@ -177,14 +177,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
         await nextTurn();
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
-      await recordAudit(trx, {
-        at: this.time.now().unix,
-        by,
-        action: 'categories.import',
-        target: 'categories',
-        before: null,
-        after,
-      });
+      await recordAudit(trx, { at: this.now, by, action: 'categories.import', target: 'categories', after });
       await this.transactions.finishLarge(trx);
     });
   }
@@ -204,7 +197,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   async #insertBatch(trx: Transaction, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
     const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
     if (!counter) throw new Error('The category counter is missing');
-    const createdAt = this.time.now().unix;
+    const createdAt = this.now;
     let { last_id, count, bytes } = counter;
     const rows: Tables['categories'][] = [];
     const outcomes = batch.map(({ category: { name, description = null }, keyId }) => {

@@ -78,7 +78,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   once<T>(id: OnceId, work: (keys: KeyStorage) => Promise<T>): Promise<Once<T>> {
     const { guard, time } = this;
     return this.transactions.together((trx, joined) =>
-      once(trx, { ...id, now: this.time.now().unix }, () => work(new SqlKeys(joined, { guard, time }))),
+      once(trx, { ...id, now: this.now }, () => work(new SqlKeys(joined, { guard, time }))),
     );
   }
 
@@ -89,7 +89,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
       await insertSecret(trx, key.id, secret, key.createdAt);
       const { name, plan, limits, scopes, expiresAt, owner } = key;
       const after = { name, plan, limits, scopes, expiresAt, ...(owner !== null && { owner }) };
-      await recordAudit(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, before: null, after });
+      await recordAudit(trx, { at: key.createdAt, by, action: 'key.create', target: key.id, after });
     });
   }
 
@@ -157,7 +157,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     });
   }
 
-  search({ sort = 'newest', offset, limit, now = this.time.now().unix, ...filter }: KeySearch) {
+  search({ sort = 'newest', offset, limit, now = this.now, ...filter }: KeySearch) {
     return this.transactions.read(async (db) => {
       const filtered = where(conditionsOf({ ...filter, now }));
       const { count } = await one<{ count: number }>(db, sql`select count(*) as count from api_keys ${filtered}`);
@@ -199,7 +199,7 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
       await trx.run(sql`update api_keys set ${assignments(row)} where id = ${id}`);
       const before = Object.fromEntries(changed.map((name) => [name, key[name]]));
       const after = Object.fromEntries(changed.map((name) => [name, changes[name]]));
-      await recordAudit(trx, { at: this.time.now().unix, by, action: 'key.update', target: id, before, after });
+      await recordAudit(trx, { at: this.now, by, action: 'key.update', target: id, before, after });
     });
   }
 

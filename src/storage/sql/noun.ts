@@ -18,4 +18,9 @@ export abstract class SqlNoun<On extends Joined = Transactions> {
     this.guard = guard;
     this.time = time;
   }
+
+  /** Unix seconds. */
+  protected get now(): number {
+    return this.time.now().unix;
+  }
 }

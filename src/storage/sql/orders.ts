@@ -23,7 +23,7 @@ import type { Tables } from './tables.ts';
 /** Orders in SQL. Stock is taken and returned in the same transaction. */
 export class SqlOrders extends SqlNoun implements OrderStorage {
   insert(order: NewOrder, by: OnceId): Promise<Once<Order>> {
-    const now = this.time.now().unix;
+    const now = this.now;
     return this.transactions.batch((trx) =>
       once(trx, { ...by, now }, async () => {
         const { petId, quantity, shipDate } = order;
@@ -51,14 +51,14 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
   find(id: number): Promise<Order | undefined> {
     return this.transactions.read(async (db) => {
       const row = await selectOrder(db, id);
-      return row && toOrder(this.guard.intact('orders', row), this.time.now().unix);
+      return row && toOrder(this.guard.intact('orders', row), this.now);
     });
   }
 
   list({ petId, ...page }: PageQuery & { petId?: number | undefined }): Promise<Order[]> {
     return this.transactions.read(async (db) => {
       const rows = await this.guard.page('orders', page, (next) => selectPage(db, { ...next, petId }));
-      const now = this.time.now().unix;
+      const now = this.now;
       return rows.map((row) => toOrder(row, now));
     });
   }
@@ -68,7 +68,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
       const order = await selectOrder(trx, id);
       if (!order) return false;
       const { ship_date, pet_id } = this.guard.intact('orders', order);
-      const present = toOrder(order, this.time.now().unix);
+      const present = toOrder(order, this.now);
       // Before the precondition, because it fails in any case (RFC 9110, section 13.2.1).
       if (present.complete) throw notCancellable(id, ship_date);
       precondition?.(present);

@@ -28,7 +28,7 @@ const ID_IN_INDEX_OF_TWO = sql`id - 0`;
 /** Pets in SQL, each with its stock in the same row. */
 export class SqlPets extends SqlNoun implements PetStorage {
   insert(pet: NewPet, by: OnceId): Promise<Once<Pet>> {
-    const now = this.time.now().unix;
+    const now = this.now;
     return this.transactions.batch((trx) =>
       once(trx, { ...by, now }, async () => {
         const { name, categoryId, status } = pet;

@@ -96,7 +96,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
 
   async #addOnce(attempt: string = randomUUID(), add: (trx: Transaction) => Promise<void>): Promise<void> {
     await this.transactions.transactUnlocked((trx) =>
-      once(trx, { ...attemptOf(attempt), now: this.time.now().unix }, () => add(trx)),
+      once(trx, { ...attemptOf(attempt), now: this.now }, () => add(trx)),
     );
   }
 
@@ -168,7 +168,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
 
   /** Reads one key from its minutes while they are kept: a kill may lose a minute of hours, which are written later. */
   #finest({ period, since, keyId }: UsageQuery): UsagePeriod {
-    const keptSince = this.time.now().unix - USAGE_PERIODS.minute.keptSeconds;
+    const keptSince = this.now - USAGE_PERIODS.minute.keptSeconds;
     return keyId !== undefined && startOf(period, since) >= keptSince ? 'minute' : period;
   }
 

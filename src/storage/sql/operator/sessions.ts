@@ -43,14 +43,8 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
         last_seen_at: now,
       };
       await trx.run(insertInto('console_sessions', [row]));
-      await recordAudit(trx, {
-        at: this.time.now().unix,
-        by: { actor: login.actor, via: 'console' },
-        action: 'console.open',
-        target: row.id,
-        before: null,
-        after: { role: row.role, endsAt },
-      });
+      const [by, after] = [{ actor: login.actor, via: 'console' } as const, { role: row.role, endsAt }];
+      await recordAudit(trx, { at: this.now, by, action: 'console.open', target: row.id, after });
       return toSession(row);
     });
   }
@@ -83,14 +77,8 @@ export class SqlSessions extends SqlNoun implements SessionStorage {
         select * from console_sessions where id = ${id} and ${isOpen(now)}`);
       if (!row) return false;
       await trx.run(sql`delete from console_sessions where id = ${id}`);
-      await recordAudit(trx, {
-        at: this.time.now().unix,
-        by,
-        action: 'console.revoke',
-        target: id,
-        before: { actor: row.actor, endsAt: row.ends_at },
-        after: null,
-      });
+      const before = { actor: row.actor, endsAt: row.ends_at };
+      await recordAudit(trx, { at: this.now, by, action: 'console.revoke', target: id, before });
       return true;
     });
   }

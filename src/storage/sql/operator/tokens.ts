@@ -14,14 +14,7 @@ export class SqlTokens extends SqlNoun implements TokenStorage {
       const moments = { created_at: createdAt, expires_at: expiresAt, revoked_at: null };
       await trx.run(insertInto('operator_tokens', [{ id, hash, name, prefix, role, ...moments }]));
       const after = { name, role, expiresAt };
-      await recordAudit(trx, {
-        at: this.time.now().unix,
-        by,
-        action: 'operator.create',
-        target: id,
-        before: null,
-        after,
-      });
+      await recordAudit(trx, { at: this.now, by, action: 'operator.create', target: id, after });
     });
   }
 
@@ -48,7 +41,7 @@ export class SqlTokens extends SqlNoun implements TokenStorage {
       if (!row || row.revoked_at !== null) return row && toToken(row);
       await trx.run(sql`update operator_tokens set revoked_at = ${now} where id = ${id}`);
       const [before, after] = [{ revokedAt: null }, { revokedAt: now }];
-      await recordAudit(trx, { at: this.time.now().unix, by, action: 'operator.revoke', target: id, before, after });
+      await recordAudit(trx, { at: this.now, by, action: 'operator.revoke', target: id, before, after });
       return toToken({ ...row, revoked_at: now });
     });
   }
