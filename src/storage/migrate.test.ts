@@ -64,6 +64,26 @@ for (const [engine, place, skip] of [
     );
   });
 
+  test(`a database without a catalog is opened by no command that reads or changes one, on ${engine}`, {
+    skip,
+  }, async () => {
+    await using database = await place();
+    await database.execute('create table stray (text text)');
+    for (const purpose of ['read', 'change'] as const)
+      await assert.rejects(openEngine(database.address, { purpose }), /holds no catalog/);
+    await assert.rejects(database.execute('select name from categories'), /no such table|does not exist/);
+    await (await openEngine(database.address, { purpose: 'create' })).db.close();
+    assert.deepEqual(await database.execute('select name from categories'), []);
+  });
+
+  test(`the check of a storage fails if its tables cannot be read, on ${engine}`, { skip }, async () => {
+    await using database = await place();
+    await using storage = await openStorage(database.address, OPTIONS);
+    assert.deepEqual(await storage.check(), { isWriteFailing: false });
+    await database.execute('drop table category_counter');
+    await assert.rejects(storage.check());
+  });
+
   test(`tables that lack the last migration alone get it, on ${engine}`, { skip }, async () => {
     await using database = await place();
     for (const purpose of ['migrate', 'serve'] as const) {

@@ -72,10 +72,12 @@ export class KeptConnection implements AsyncDisposable {
   /** Connects now. Returns whether the connection is kept. Throws what `pg` throws. */
   async open(): Promise<boolean> {
     const client = await connect(this.#url, this.#options.purpose);
-    const isReady = await this.#options.prepare(client).catch((error) => {
-      endSoon(client);
-      throw error;
-    });
+    const prepare = () =>
+      this.#options.prepare(client).catch((error) => {
+        endSoon(client);
+        throw error;
+      });
+    const isReady = !this.#isOver && (await prepare());
     if (!isReady || this.#isOver) {
       await endSoon(client);
       return false;

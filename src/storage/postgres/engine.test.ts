@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import pg from 'pg';
+import sql from 'sql-template-tag';
 import { manualClock, untilEqual, untilTrue } from '../../../test/kit/clock.ts';
 import { noPostgres, reusedDatabase, temporaryDatabase } from '../../../test/kit/postgres.ts';
 import { query } from '../../../test/kit/postgres-server.ts';
 import { checksOn, insert, issue, issueMany, NOW } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
-import { claimForService, isServed, openStorage } from '../open.ts';
+import type { Transaction } from '../engine.ts';
+import { claimForService, isServed, openEngine, openStorage } from '../open.ts';
 import type { SqlStorage } from '../sql/storage.ts';
 
 const OPTIONS = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
@@ -201,3 +203,28 @@ async function failingBench({ trigger, when, failure }: Record<'trigger' | 'when
 async function migrate(url: string): Promise<void> {
   await using _ = await openStorage({ engine: 'postgres', url }, OPTIONS);
 }
+
+test('once a connection was lost those that were opened before it are replaced', { skip: noPostgres }, async () => {
+  await using database = await temporaryDatabase();
+  const { db } = await openEngine({ engine: 'postgres', url: database.url });
+  const pids = (each: Pick<Transaction, 'all'>) => each.all<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+  try {
+    const { promise: both, resolve } = Promise.withResolvers<void>();
+    const first = db.transaction(async (trx) => {
+      await both;
+      return pids(trx);
+    });
+    const second = await db.transaction(pids);
+    resolve();
+    const before = [...(await first), ...second].map(({ pid }) => pid);
+    assert.deepEqual([new Set(before).size, before.includes((await pids(db))[0]?.pid ?? 0)], [2, true]);
+    await assert.rejects(db.all(sql`select pg_terminate_backend(pg_backend_pid())`));
+    const [after] = await pids(db);
+    assert.ok(!before.includes(after?.pid ?? 0));
+    assert.deepEqual(await pids(db), [after], 'it is kept');
+    const open = `select pid from pg_stat_activity where pid in (${before})`;
+    await untilEqual(async () => (await query(database.url, open)).length, 0);
+  } finally {
+    await db.close();
+  }
+});
