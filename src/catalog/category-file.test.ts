@@ -143,7 +143,7 @@ test('CSV distinguishes a missing description from an empty one', async () => {
 });
 
 test('the format follows the extension of the name', () => {
-  assert.deepEqual(['a.JSON', 'b.jsonl', 'c.ndjson', 'd.csv', 'e.txt', 'json'].map(formatOf), [
+  assert.deepEqual(['./v1.2/a.csv.JSON', 'b.jsonl', 'c.ndjson', 'd.csv', 'e.txt', 'json'].map(formatOf), [
     'json',
     'ndjson',
     'ndjson',
