@@ -5,12 +5,12 @@ import { refusal } from '../http/errors.ts';
 import { html } from '../http/html.ts';
 import { type PageHandler, respondPage } from '../http/pages.ts';
 import { conclude } from '../http/routing.ts';
-import type { Answer, Exchange, Serve } from '../http/transport/exchange.ts';
-import type { createOperatorApi } from './api/app.ts';
+import type { Answer, Exchange } from '../http/transport/exchange.ts';
 import { API_BASE } from './api/operation.ts';
-import type { createConsole } from './console.ts';
 import type { ConsoleOptions } from './frame/context.ts';
 import { Rates } from './overview/rates.ts';
+
+type Respond = (exchange: Exchange) => Promise<Answer>;
 
 export interface OperatorOptions extends Omit<ConsoleOptions, 'rates'> {
   /** Host names that the listener accepts, besides IP addresses and localhost. */
@@ -19,37 +19,32 @@ export interface OperatorOptions extends Omit<ConsoleOptions, 'rates'> {
   operatorUrl(): string;
 }
 
-/** The request handler of the operator listener; disposing stops its background work. */
-export interface OperatorApp extends Disposable {
-  readonly serve: Serve;
-}
-
-/** Creates the request handler of the operator listener: API, console, metrics and health. */
-export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptions): OperatorApp {
+/** Creates the request handler of the operator listener. Disposing stops its background work. */
+export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptions) {
   const { health, metrics } = rest;
   const rates = new Rates(metrics, rest.time.machine);
   const options = { ...rest, rates };
   // Loaded on their first requests: on most instances console and API are never used.
-  let loading: Promise<ReturnType<typeof createConsole>> | undefined;
-  const respondConsole = async (exchange: Exchange) => {
-    loading ??= import('./console.ts').then(({ createConsole }) => createConsole(options));
-    return (await loading)(exchange);
-  };
-  let loadingApi: Promise<ReturnType<typeof createOperatorApi>> | undefined;
-  const respondApi = async (exchange: Exchange) => {
-    loadingApi ??= import('./api/app.ts').then(({ createOperatorApi }) => createOperatorApi(options));
-    return (await loadingApi)(exchange);
-  };
+  const respondConsole = loaded(async () => (await import('./console.ts')).createConsole(options));
+  const respondApi = loaded(async () => (await import('./api/app.ts')).createOperatorApi(options));
   const pages = new Map(operatorPages({ health, metrics, additions: rest.additions, operatorUrl }));
   const refuseHost = hostGate(hosts);
   return {
-    serve: (exchange) =>
+    serve: (exchange: Exchange) =>
       conclude(exchange, rest.events, () => {
         const refused = refuseHost(exchange);
         if (isConsolePath(exchange.path)) return refused ? misdirectedPage(refused) : respondConsole(exchange);
         return refused ?? (isApiPath(exchange.path) ? respondApi(exchange) : respondPage(exchange, pages));
       }),
     [Symbol.dispose]: () => rates[Symbol.dispose](),
+  };
+}
+
+function loaded(load: () => Promise<Respond>): Respond {
+  let loading: ReturnType<typeof load> | undefined;
+  return async (exchange) => {
+    loading ??= load();
+    return (await loading)(exchange);
   };
 }
 

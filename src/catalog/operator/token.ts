@@ -25,12 +25,6 @@ export interface OperatorToken {
   readonly revokedAt: number | null;
 }
 
-interface NewOperatorToken {
-  readonly name: string;
-  readonly role: Role;
-  readonly expiresAt?: number | null;
-}
-
 /** True if a role may do what needs another. */
 export function includesRole(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
@@ -52,7 +46,7 @@ interface TokenChange {
 /** Issues a token with its secret, which exists nowhere else. Throws `validation_failed`. */
 export async function issueToken(
   { storage, now, by }: TokenChange,
-  { name, role, expiresAt = null }: NewOperatorToken,
+  { name, role, expiresAt = null }: { name: string; role: Role; expiresAt?: number | null },
 ): Promise<{ token: OperatorToken; secret: string }> {
   checkName(name, 'token');
   if (expiresAt !== null && expiresAt <= now) throw invalid('The expiry of a token must be in the future');

@@ -1,4 +1,3 @@
-import type { KeyBan } from '../../catalog/ban.ts';
 import { CatalogError } from '../../catalog/error.ts';
 import { banJson } from '../../catalog/operator/json.ts';
 import { liftBan } from '../../catalog/operator/key-changes.ts';
@@ -29,7 +28,9 @@ const listBans: ApiOperation = {
     const [limit, behind] = [readLimit(exchange.query), readPlace(exchange.query)];
     // Few keys are banned at once, so storage has no pages of them.
     const bans = await storage.keys.bans(now);
-    const rest = behind ? bans.filter((ban) => isNewer({ startedAt: behind.number, keyId: behind.id }, ban)) : bans;
+    const rest = behind
+      ? bans.filter(({ startedAt: at, keyId }) => at < behind.number || (at === behind.number && keyId < behind.id))
+      : bans;
     const last = rest.length > limit ? rest[limit - 1] : undefined;
     const items = rest.slice(0, limit).map(banJson);
     return placeAnswer(exchange, items, last && { number: last.startedAt, id: last.keyId });
@@ -57,10 +58,3 @@ const lift: ApiOperation = {
 };
 
 export const banOperations: readonly ApiOperation[] = [listBans, lift];
-
-type BanPlace = Pick<KeyBan, 'startedAt' | 'keyId'>;
-
-function isNewer(one: BanPlace, other: BanPlace): boolean {
-  if (one.startedAt !== other.startedAt) return one.startedAt > other.startedAt;
-  return one.keyId > other.keyId;
-}

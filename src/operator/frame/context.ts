@@ -60,12 +60,6 @@ export interface ConsoleOptions {
   url(): string;
 }
 
-/** The findings of `doctor` and their moment, in Unix seconds. */
-interface Examined {
-  readonly at: number;
-  readonly findings: readonly Finding[];
-}
-
 /** The keys or owners with the most of something within a range. */
 interface Most {
   readonly range: Range;
@@ -90,8 +84,8 @@ export interface ConsoleContext extends ConsoleOptions {
   readonly file?: SentFile | undefined;
   /** Finds the keys or owners with the most of something; undefined while that takes long. */
   most(wanted: Most): Promise<readonly UsageSum[] | undefined>;
-  /** The latest findings of `doctor`; undefined where it cannot be run. */
-  readonly examination: (() => Promise<Examined | undefined>) | undefined;
+  /** The latest findings of `doctor`, and their moment in Unix seconds; undefined where it cannot be run. */
+  readonly examination: (() => Promise<{ at: number; findings: readonly Finding[] } | undefined>) | undefined;
 }
 
 /** A page or an action of the console. For a POST, session, origin and CSRF token were checked. */

@@ -35,16 +35,11 @@ export const keyChangeRoutes = [
   onPost('/keys/:id/end-graces', endOldSecrets, 'keys'),
 ];
 
-interface EditedKey {
-  readonly fields?: KeyFields;
-  readonly mistakes?: Mistakes;
-  readonly status?: number;
-}
-
 function editPage(
   context: ConsoleContext,
   key: ApiKey,
-  { fields = fieldsOf(key), mistakes = NO_MISTAKES, status = 200 }: EditedKey = {},
+  status = 200,
+  { fields = fieldsOf(key), mistakes = NO_MISTAKES }: { fields?: KeyFields; mistakes?: Mistakes } = {},
 ): Answer {
   const content = html`<p class="crumb"><a href="/console/keys">Keys</a> <a href="/console/keys/${key.id}">${foreign(key.name)}</a></p>
 <h1>Change the key</h1>
@@ -65,17 +60,17 @@ async function edit(context: ConsoleContext): Promise<Answer> {
   // The form sends every field, so saving a stale one would undo another operator's change.
   if (form.has('seen') && field(form, 'seen') !== stateOf(key)) {
     const wrong = 'The key was changed in the meantime. The form shows its current state; make your change again';
-    return editPage(context, key, { mistakes: new Map([['', wrong]]), status: 409 });
+    return editPage(context, key, 409, { mistakes: new Map([['', wrong]]) });
   }
   const { wanted, mistakes } = readKey(fields, { now, key });
-  if (!wanted) return editPage(context, key, { fields, mistakes, status: 400 });
+  if (!wanted) return editPage(context, key, 400, { fields, mistakes });
   const changes = keyChanges(key, wanted, fields);
   if (Object.keys(changes).length === 0) return seeOther(`/keys/${key.id}`, 'unchanged');
   try {
     await changeKey(context, key.id, changes);
     return seeOther(`/keys/${key.id}`, 'changed');
   } catch (error) {
-    return editPage(context, key, { fields, mistakes: formMistake(error), status: 400 });
+    return editPage(context, key, 400, { fields, mistakes: formMistake(error) });
   }
 }
 

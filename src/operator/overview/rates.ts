@@ -15,12 +15,6 @@ interface Sample {
   readonly durations: readonly number[];
 }
 
-/** Recent counts of this instance are per second; percentiles are in seconds, undefined without requests. */
-export interface RecentRates extends UsageCounts {
-  readonly p50: number | undefined;
-  readonly p99: number | undefined;
-}
-
 /** Samples the metrics every few seconds to derive rates. Adds no cost to requests. */
 export class Rates implements Disposable {
   readonly #requests: Metrics['requests'];
@@ -40,7 +34,7 @@ export class Rates implements Disposable {
   }
 
   /** The rates and durations of late. */
-  recent(): RecentRates {
+  recent() {
     const now = this.#read();
     const before = (ms: number) =>
       this.#samples.findLast(({ atMs }) => atMs <= now.atMs - ms) ?? this.#samples[0] ?? now;

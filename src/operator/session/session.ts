@@ -14,17 +14,11 @@ const SIGNED_LOGIN = /^[A-Za-z0-9_-]{1,1000}\.[A-Za-z0-9_-]{43}$/;
 const SESSION_SECONDS = 12 * HOUR_SECONDS;
 const SEEN_SECONDS = 60;
 
-/** A new session and its Set-Cookie value. */
-export interface OpenedSession {
-  readonly session: ConsoleSession;
-  readonly cookie: string;
-}
-
-/** Redeems a login token for a session with a new token (no session fixation). Undefined if the login is invalid. */
+/** Redeems a login for a session with a new token (no session fixation), and its cookie. Undefined if it is invalid. */
 export async function openSession(
   { storage, sessions }: { storage: Storage; sessions: UnstoredSessions },
   { login, now, isSecure }: { login: string; now: number; isSecure: boolean },
-): Promise<OpenedSession | undefined> {
+) {
   const isSigned = SIGNED_LOGIN.test(login);
   if (!isSigned && !TOKEN.test(login)) return undefined;
   const token = mintToken();
