@@ -9,9 +9,9 @@ import {
   type ServiceEvent,
 } from '../../catalog/audit.ts';
 import type { Transaction } from '../engine.ts';
-import { SqlNoun } from './noun.ts';
 import { contains, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
+import { SqlNoun } from './transactions.ts';
 
 /** The service events that are kept. */
 const EVENTS_MAX = 1_000;

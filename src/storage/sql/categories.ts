@@ -10,11 +10,10 @@ import type { Precondition } from '../../catalog/precondition.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { seal } from './checksum.ts';
-import { type NounOptions, SqlNoun } from './noun.ts';
 import { once } from './once.ts';
 import { contains, one, RowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
-import type { Transactions } from './transactions.ts';
+import { type NounOptions, SqlNoun, type Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /** An instance that missed more renames and deletions than these reloads the list. */

@@ -29,11 +29,10 @@ import { recordAudit } from './audit.ts';
 import { imposeBan, liftBan, toBan } from './bans.ts';
 import { seal } from './checksum.ts';
 import { coalesceLookups } from './lookups.ts';
-import { SqlNoun } from './noun.ts';
 import { once } from './once.ts';
 import { assignments, contains, insertInto, one, where } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
-import type { Joined } from './transactions.ts';
+import { type Joined, SqlNoun } from './transactions.ts';
 import { LAST_USED } from './usage.ts';
 
 /** A key with the prefix of its current secret, and its last ban that was not lifted. */

@@ -2,9 +2,9 @@ import sql, { join, type Sql } from 'sql-template-tag';
 import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { coalesceLookups } from './lookups.ts';
-import { SqlNoun } from './noun.ts';
 import { RowsInsert } from './statement.ts';
 import type { Tables } from './tables.ts';
+import { SqlNoun } from './transactions.ts';
 
 const REPLACE = sql`on conflict (key_id) do update set
   minute_ends = excluded.minute_ends,

@@ -14,11 +14,11 @@ import { STOCK_MAX } from '../../catalog/pet.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
 import type { Connection } from '../engine.ts';
 import { seal } from './checksum.ts';
-import { SqlNoun } from './noun.ts';
 import { once } from './once.ts';
 import { ID_IN_INDEX, selectPet, setStock, unknown } from './pets.ts';
 import { insertInto, nextId, one } from './statement.ts';
 import type { Tables } from './tables.ts';
+import { SqlNoun } from './transactions.ts';
 
 /** Orders in SQL. Stock is taken and returned in the same transaction. */
 export class SqlOrders extends SqlNoun implements OrderStorage {

@@ -16,10 +16,10 @@ import {
 import type { Precondition } from '../../catalog/precondition.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { seal } from './checksum.ts';
-import { SqlNoun } from './noun.ts';
 import { once } from './once.ts';
 import { assignments, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
+import { SqlNoun } from './transactions.ts';
 
 /** The id as the indexes of filtered lists hold it, those of one filter and those of two: see `selectPage`. */
 export const ID_IN_INDEX = sql`id + 0`;

@@ -5,6 +5,7 @@ import type { Time, Timer } from '../../stdx/time.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Connection, Engine, Failure, Lock, Transaction } from '../engine.ts';
 import { type Following, followChanges, noteChangedKey, readChangedKeys, readVersions } from './change-feed.ts';
+import type { RowGuard } from './checksum.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** The time to wait for a lock that another process holds before failing. */
@@ -253,6 +254,29 @@ export class Transactions {
       this.#events?.storageRecovered?.(kind);
     }, RECOVERY_MS);
     this.#failing.set(kind, recovery.unref());
+  }
+}
+
+export interface NounOptions {
+  readonly guard: RowGuard;
+  readonly time: Time;
+}
+
+/** The storage of one noun: what its statements run on, the guard of its rows, and the time. */
+export abstract class SqlNoun<On extends Joined = Transactions> {
+  protected readonly transactions: On;
+  protected readonly guard: RowGuard;
+  protected readonly time: Time;
+
+  constructor(transactions: On, { guard, time }: NounOptions) {
+    this.transactions = transactions;
+    this.guard = guard;
+    this.time = time;
+  }
+
+  /** Unix seconds. */
+  protected get now(): number {
+    return this.time.now().unix;
   }
 }
 

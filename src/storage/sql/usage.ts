@@ -21,10 +21,10 @@ import {
   type UsageSum,
 } from '../../catalog/usage.ts';
 import type { Transaction } from '../engine.ts';
-import { SqlNoun } from './noun.ts';
 import { attemptOf, once } from './once.ts';
 import { RowsInsert, where } from './statement.ts';
 import { type DurationColumn, type OutcomeCounts, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
+import { SqlNoun } from './transactions.ts';
 
 const PERIODS = Object.keys(USAGE_PERIODS) as UsagePeriod[];
 /** So few that reading them takes some milliseconds. */

@@ -8,9 +8,9 @@ import {
   type SessionStorage,
 } from '../../../catalog/operator/session.ts';
 import { recordAudit } from '../audit.ts';
-import { SqlNoun } from '../noun.ts';
 import { insertInto } from '../statement.ts';
 import type { Tables } from '../tables.ts';
+import { SqlNoun } from '../transactions.ts';
 
 /** The console's logins and sessions in SQL. Expired rows are deleted when the next login is used. */
 export class SqlSessions extends SqlNoun implements SessionStorage {

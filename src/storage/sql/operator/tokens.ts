@@ -2,9 +2,9 @@ import sql from 'sql-template-tag';
 import type { Operator } from '../../../catalog/audit.ts';
 import { type OperatorToken, ROLES, type TokenStorage } from '../../../catalog/operator/token.ts';
 import { recordAudit } from '../audit.ts';
-import { SqlNoun } from '../noun.ts';
 import { insertInto } from '../statement.ts';
 import type { Tables } from '../tables.ts';
+import { SqlNoun } from '../transactions.ts';
 
 /** The tokens of the operator API in SQL. */
 export class SqlTokens extends SqlNoun implements TokenStorage {
