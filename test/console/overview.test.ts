@@ -8,6 +8,7 @@ import { CatalogError } from '../../src/catalog/error.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
+import { storeBan } from '../kit/bans.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
 import { type SignedIn, signIn } from '../kit/console/visitor.ts';
 import { run, serveProcess } from '../kit/process.ts';
@@ -83,7 +84,13 @@ test('the last backup is shown with its age and size, and so is that it is overd
   assert.match(await told(), /not scheduled/);
   metrics.diskFreeBytes.set(2 ** 40);
   metrics.backupInterval.set(86_400);
-  assert.match(await told(), /none yet<\/span> One is due every 24 h/);
+  assert.match(await told(), /none yet<\/span> One is due every 24 h\.$/);
+  metrics.backupFailures.inc(2);
+  assert.match(
+    await told(),
+    /none yet<\/span> One is due every 24 h\. Failed attempts since the start: 2; see the log\.$/,
+  );
+  metrics.backupFailures.reset();
   const now = service.clock.now().unix;
   metrics.backupTime.set(now - 3 * 3_600);
   metrics.backupBytes.set(5 * 1024 * 1024);
@@ -178,6 +185,21 @@ test('the timeline has an event of a kind that a later release added by its name
     await service.storage.audit.addEvent({ at, event, members: { version: '9.0.0' } }, by);
   }
   assert.deepEqual(await timeline(await signIn(service)), ['plain: toString', 'plain: moon_risen']);
+});
+
+test('of many bans the latest ten are shown, and the number of the others', async () => {
+  await using service = await testService();
+  const now = service.clock.now().unix;
+  for (let index = 0; index < 12; index += 1) {
+    const { key } = await service.issue({ name: `key ${index}` });
+    await storeBan(service.storage, { keyId: key.id, startedAt: now - index, endsAt: now + 60, level: 1, reason: 'r' });
+  }
+  const [section = ''] = /<section id="bans".*?<\/section>/s.exec(await (await signIn(service)).page('')) ?? [];
+  assert.deepEqual(
+    [...section.matchAll(/<bdi>(key \d+)<\/bdi><\/a> is banned for another/g)].map(([, name]) => name),
+    Array.from({ length: 10 }, (_, index) => `key ${index}`),
+  );
+  assert.match(section, /<span class="badge danger">12<\/span>.*And 2 more, marked in the list of keys\./s);
 });
 
 test('the timeline tells of a kill, and of a backup that was restored', async () => {
