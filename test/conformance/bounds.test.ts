@@ -471,6 +471,14 @@ const BOUNDS: readonly Bound[] = [
   ],
 ];
 
+test('a wrong key that is nearly the right one is another one, whatever letter is changed', async () => {
+  for (const key of ['abcxdef', 'abcydef']) {
+    const make = { knows: (authorization: string | undefined) => authorization === `Bearer ${key}` };
+    const { report } = await judgeMake(make, { key, limitedKey: undefined, only: ['auth.401-invalid'] });
+    assert.deepEqual([report.passed, report.failed], [1, 0], key);
+  }
+});
+
 /** Rules that judge the answers to others, and such others. */
 const LOOKS_BACK = /headers-on-every|reset-unix-time/;
 const COMPANY = ['limits.headers-on-429', 'limits.headers-on-pets'];

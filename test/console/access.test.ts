@@ -40,6 +40,13 @@ test('without a session every page leads to the login, and every form is refused
   assert.equal((await fetch(service.operatorUrl, { redirect: 'manual' })).headers.get('location'), '/console');
 });
 
+test('an address with a slash at its end is that of the page', async () => {
+  await using service = await testService();
+  const operator = await signIn(service);
+  for (const path of ['/', '/keys/', '/tokens/']) assert.equal((await operator.get(path)).status, 200, path);
+  assert.equal((await operator.get('/keys//')).status, 404);
+});
+
 test('an API key gives no access, neither as a header nor as a cookie nor as a login', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });

@@ -8,8 +8,8 @@ import { testService } from '../kit/service.ts';
 /** By which names the operator listener may be called: a page whose name leads to this machine must read nothing. */
 
 test('the operator listener answers to addresses, localhost and OPERATOR_HOSTS, and to nothing else', async () => {
-  await using service = await testService({ OPERATOR_HOSTS: 'ops.example, pet-catalog-1' });
-  const good = ['127.0.0.1', '10.0.0.7:8081', '[::1]', '[fd00::7]:8081', 'localhost:9', 'LocalHost'];
+  await using service = await testService({ OPERATOR_HOSTS: 'Ops.example, pet-catalog-1' });
+  const good = ['127.0.0.1', '10.0.0.7:8081', '[::1]', '[fd00::7]:8081', 'localhost:9', 'localhost:', 'LocalHost'];
   for (const host of [...good, 'ops.example', 'OPS.example:443', 'pet-catalog-1:8081']) {
     for (const path of ['/metrics', '/livez', '/readyz', '/console/login']) {
       assert.equal((await ask(service.operatorUrl, path, host)).status, 200, `${host}${path}`);
