@@ -18,7 +18,7 @@ interface Report {
 }
 
 /** What a test file ran of a module. */
-interface Run {
+export interface Run {
   /** Of the module's text. */
   readonly digest: string;
   readonly characters: number;

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Checkout, ROOT } from './checkout.ts';
-import { type Coverage, digestOf, runsIn } from './coverage.ts';
+import { type Coverage, digestOf, type Run, runsIn } from './coverage.ts';
 
 /** A line of JSON for each test file, the last of which is right; so a run that is stopped loses nothing. */
 const MAP = join(ROOT, '.mutation/map.jsonl');
@@ -18,13 +18,23 @@ const MAP = join(ROOT, '.mutation/map.jsonl');
 const TEST_MS_MAX = 300_000;
 const AT_ONCE = 2;
 
-/** What every test file of `npm test` runs. Those that changed since the last time are run again. */
+/**
+ * What every test file of `npm test` runs. Those that changed since the last time are run again, and so are those that
+ * ran a module that is gone: what took its place would seem to have no tests.
+ */
 export async function mapOfTests(checkout: Checkout): Promise<Coverage[]> {
   const lines = existsSync(MAP) ? readFileSync(MAP, 'utf8').split('\n').filter(Boolean) : [];
   const known = new Map(lines.map((line) => JSON.parse(line) as Coverage).map((each) => [each.test, each]));
   const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: checkout.path }).sort();
-  const digests = new Map(tests.map((test) => [test, digestOf(readFileSync(join(checkout.path, test), 'utf8'))]));
-  for (const { test, digest } of known.values()) if (digests.get(test) !== digest) known.delete(test);
+  const digest = (file: string) => digestOf(readFileSync(join(checkout.path, file), 'utf8'));
+  const digests = new Map(tests.map((test) => [test, digest(test)]));
+  const modules = globSync(['src/**/*.ts', 'client/src/*.ts'], { cwd: checkout.path });
+  const texts = new Set(modules.map(digest));
+  const isThere = ([file, run]: [string, Run]) => modules.includes(file) || texts.has(run.digest);
+  for (const each of known.values()) {
+    if (digests.get(each.test) === each.digest && Object.entries(each.modules).every(isThere)) continue;
+    known.delete(each.test);
+  }
   mkdirSync(join(ROOT, '.mutation'), { recursive: true });
   writeFileSync(MAP, [...known.values()].map((each) => `${JSON.stringify(each)}\n`).join(''));
   const missing = tests.filter((test) => !known.has(test));
