@@ -78,6 +78,8 @@ test('a list without a limit has as many items as the contract says', async () =
     counts[get.operationId] = [items.length, limit.schema.default];
   }
   assert.deepEqual(counts, {
+    // One key was used.
+    getUsage: [1, 1_000],
     listKeys: [20, 20],
     listBans: [20, 20],
     listKeyRequests: [100, 100],
