@@ -25,6 +25,8 @@ function bench({ banAfter = BAN_AFTER } = {}) {
   const asked: [keyId: string, epoch: number, decided: DecidedBan][] = [];
   const played = {
     refusals: 0,
+    /** The limiter has to ask for its counts. */
+    isLate: false,
     charges: 0,
     recalls: 0,
     /** Replaces what the limiter knows of a banned key. */
@@ -53,7 +55,8 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     state: 'ok',
     charge: () => {
       played.charges += 1;
-      return { ...spent(), refusals: played.refusals };
+      const decision = { ...spent(), refusals: played.refusals };
+      return played.isLate ? Promise.resolve(decision) : decision;
     },
     peek: spent,
     recall: () => {
@@ -106,6 +109,7 @@ test('a key is banned when it is refused more often than its plan admits per min
 test('a ban is told once it is stored, with its end, and by what it was earned', async () => {
   const at = bench();
   at.played.refusals = 6;
+  at.played.isLate = true;
   const { refusal, ban, reset, minute, day } = await at.charge();
   const reason = 'refused 6 more times within a minute of a 429';
   assert.deepEqual([refusal, ban, reset], ['key_banned', { until: NOON + 60, reason }, NOON + 60]);

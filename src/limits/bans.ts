@@ -148,12 +148,10 @@ export class Bans implements Limiter {
     const state = { isAnswered: false, isStored: false, isUnderWay: false };
     const own: OwnBan = { keyId: key.id, plan: key.plan, epoch: key.epoch, since: now.steady, ban, ...state };
     this.#own.set(key.id, [...earlier, own]);
-    const storing = this.#store(own);
     try {
-      const stored = await within(storing, { ms: STORED_MS, lateness, time: this.#options.time });
+      const stored = await within(this.#store(own), { ms: STORED_MS, lateness, time: this.#options.time });
       return this.#tellIfRunning(key, decision, stored);
     } catch (error) {
-      storing.catch(() => {});
       this.#options.events.countsNotSaved(error);
       own.isAnswered = true;
       this.#options.events.keyBanned({ keyId: key.id, ...ban }, key.plan);
