@@ -33,6 +33,7 @@ test('fish gets a line for each word, and an unknown shell a usage error', async
   const create =
     /^complete -c pet-catalog -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from [a-z -]*' -f -a create -d '[^']+'$/m;
   assert.match(fish.stdout, create);
+  assert.match(fish.stdout, /from operators; and not __fish_seen_subcommand_from create list revoke' -f -a list -d /);
   assert.match(fish.stdout, /^complete .*from keys; and __fish_seen_subcommand_from rotate' -l grace -d '[^']+'$/m);
   // An apostrophe within a quoted text would end it.
   const line = /^complete -c pet-catalog -n '[^']+' (?:-f -a [\w-]+|-l [\w-]+) -d '[^']+'$/;
