@@ -10,65 +10,68 @@ import {
   writeCategories,
 } from '../catalog/category-file.ts';
 import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
-import { commandRunner } from './command-runner.ts';
+import { commandsOf, runCommand } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
 const USED_SETTINGS = ['DATABASE_URL', 'CATEGORIES_MAX', 'CATEGORIES_BYTES_MAX'] as const;
 const STDIN = '-';
 
+interface WithFormat {
+  readonly format?: string;
+}
+
 /** Adds `categories …`. */
 export function addCategoriesCommand(program: Command, invocation: Invocation): void {
   const categories = program.command('categories').description('List, import, export, rename and delete categories');
-  const run = commandRunner(invocation);
-  const add = (usage: string, description: string) =>
-    withSettings(categories.command(usage).description(description), USED_SETTINGS);
+  const add = commandsOf(categories, invocation, { settings: USED_SETTINGS });
   const withFormat = (command: Command, about: string) =>
     command.option('--format <format>', `${FILE_FORMATS.join(', ')} (default: ${about})`);
 
-  add('list', 'List the categories')
-    .option('--json', 'print JSON')
-    .action((_options: unknown, self: Command) =>
-      run(self, 'read', async ({ storage }) => {
-        const listed = await storage.categories.list();
-        const none = 'No categories yet; `pet-catalog categories import FILE`';
-        if (listed.length === 0) return { json: listed, text: '', note: none };
-        const rows = listed.map(({ id, name, description = '' }) => [`${id}`, name, description]);
-        return { json: listed, text: table(['ID', 'NAME', 'DESCRIPTION'], rows) };
-      }),
-    );
+  add('list', 'List the categories', 'read', async ({ storage }) => {
+    const listed = await storage.categories.list();
+    const none = 'No categories yet; `pet-catalog categories import FILE`';
+    if (listed.length === 0) return { json: listed, text: '', note: none };
+    const rows = listed.map(({ id, name, description = '' }) => [`${id}`, name, description]);
+    return { json: listed, text: table(['ID', 'NAME', 'DESCRIPTION'], rows) };
+  }).option('--json', 'print JSON');
 
-  withFormat(
-    add('import <file>', 'Add the categories of a file, or of stdin (-): all of them, or none'),
-    "by the file's extension",
-  ).action(async (file: string, { format }: { format?: string }, self: Command) => {
-    const read = await readRecords(file, format, invocation);
-    return run(self, 'create', async ({ storage, by }) => {
-      const onProgress = (done: number) => invocation.progress('Importing', done, read.length);
-      await storage.categories.import(read, by, onProgress);
-      invocation.tell(`Imported ${read.length} ${read.length === 1 ? 'category' : 'categories'}`);
-    });
+  const importing = categories.command('import <file>');
+  importing.description('Add the categories of a file, or of stdin (-): all of them, or none');
+  withFormat(withSettings(importing, USED_SETTINGS), "by the file's extension").action(
+    async (file: string, { format }: { format?: string }, self: Command) => {
+      const read = await readRecords(file, format, invocation);
+      await runCommand(self, {
+        invocation,
+        purpose: 'create',
+        async work({ storage, by }) {
+          const onProgress = (done: number) => invocation.progress('Importing', done, read.length);
+          await storage.categories.import(read, by, onProgress);
+          invocation.tell(`Imported ${read.length} ${read.length === 1 ? 'category' : 'categories'}`);
+        },
+      });
+    },
+  );
+
+  const exporting = add<WithFormat>(
+    'export',
+    'Print all categories as a file',
+    'read',
+    async ({ storage, options }) => {
+      const { format = 'json' } = options;
+      invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).trimEnd());
+    },
+  );
+  withFormat(exporting, 'json');
+
+  add('rename <id> <name>', 'Rename a category', 'change', async (context, id, name) => {
+    invocation.print(JSON.stringify(await renameCategory(context, readId(id), name)));
   });
 
-  withFormat(add('export', 'Print all categories as a file'), 'json').action(
-    ({ format = 'json' }: { format?: string }, self: Command) =>
-      run(self, 'read', async ({ storage }) => {
-        invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).trimEnd());
-      }),
-  );
-
-  add('rename <id> <name>', 'Rename a category').action((id: string, name: string, _options: unknown, self: Command) =>
-    run(self, 'change', async (context) => {
-      invocation.print(JSON.stringify(await renameCategory(context, readId(id), name)));
-    }),
-  );
-
-  add('delete <id>', 'Delete a category that has no pets').action((id: string, _options: unknown, self: Command) =>
-    run(self, 'change', async (context) => {
-      await deleteCategory(context, readId(id));
-      invocation.tell(`Deleted the category ${id}`);
-    }),
-  );
+  add('delete <id>', 'Delete a category that has no pets', 'change', async (context, id) => {
+    await deleteCategory(context, readId(id));
+    invocation.tell(`Deleted the category ${id}`);
+  });
 }
 
 /** Reads the categories of a file, or reports every bad record and throws. */

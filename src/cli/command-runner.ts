@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { ChangeContext } from '../catalog/operator/key-changes.ts';
-import type { Config } from '../config.ts';
+import type { Config, SettingName } from '../config.ts';
 import { systemTime, type Time } from '../stdx/time.ts';
 import type { Purpose } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import type { SqlStorage } from '../storage/sql/storage.ts';
-import { type Invocation, settings, systemOperator, tellOfDamage } from './invocation.ts';
+import { type Invocation, settings, systemOperator, tellOfDamage, withSettings } from './invocation.ts';
 
 /** A command's database, and the time of its service, which is turned if the database was used in rehearsal. */
 export interface CommandDatabase extends AsyncDisposable {
@@ -49,25 +49,44 @@ interface Printed {
   readonly note?: string;
 }
 
-export type RunCommand = (
-  command: Command,
-  purpose: Purpose,
-  work: (context: CommandContext) => Promise<Printed | undefined>,
-) => Promise<void>;
+/** The work of a command, with the operands that its usage names. */
+type Work<Options> = (
+  context: CommandContext & { options: Options },
+  ...operands: string[]
+) => Promise<Printed | undefined>;
 
-/** Creates a function that opens the database of a command, and prints its result, as JSON where `--json` says so. */
-export function commandRunner(invocation: Invocation): RunCommand {
-  return async (command, purpose, work) => {
-    const config = settings(command, invocation);
-    await using database = await openDatabase(config, invocation, purpose);
-    const { storage, time } = database;
-    const { environment } = config;
-    const now = time.now().unix;
-    const result = await work({ storage, time, config, environment, now, by: systemOperator() });
-    if (!result) return;
-    const { json, text, note } = result;
-    if (command.opts<{ json?: true }>().json) return invocation.print(JSON.stringify(json));
-    if (text !== '') invocation.print(text);
-    if (note) invocation.tell(note);
+/** Opens the database of a command for its work, and prints the result, as JSON where `--json` says so. */
+export async function runCommand<Options>(
+  command: Command,
+  { invocation, purpose, work }: { invocation: Invocation; purpose: Purpose; work: Work<Options> },
+): Promise<void> {
+  const config = settings(command, invocation);
+  await using database = await openDatabase(config, invocation, purpose);
+  const { storage, time } = database;
+  const { environment } = config;
+  const options = command.opts<Options & { json?: true }>();
+  const context = { storage, time, config, environment, now: time.now().unix, by: systemOperator(), options };
+  const result = await work(context, ...command.args);
+  if (!result) return;
+  const { json, text, note } = result;
+  if (options.json) return invocation.print(JSON.stringify(json));
+  if (text !== '') invocation.print(text);
+  if (note) invocation.tell(note);
+}
+
+interface CommandGroup {
+  readonly settings: readonly SettingName[];
+  /** True if each command has `--json`. */
+  readonly json?: boolean;
+}
+
+/** Makes a function that adds commands which work on the database. */
+export function commandsOf(group: Command, invocation: Invocation, { settings: names, json }: CommandGroup) {
+  return <Options>(usage: string, description: string, purpose: Purpose, work: Work<Options>): Command => {
+    const command = group.command(usage).description(description);
+    if (json) command.option('--json', 'print JSON');
+    return withSettings(command, names).action((...args) =>
+      runCommand(args.at(-1) as Command, { invocation, purpose, work }),
+    );
   };
 }

@@ -5,8 +5,8 @@ import { changeKey, issueKey, keyWithId, liftBan, revokeKey, rotateKey } from '.
 import { type Limits, PLAN_NAMES, planNamed } from '../catalog/plan.ts';
 import { refusedUntil } from '../catalog/window-counts.ts';
 import { utc } from '../stdx/time.ts';
-import { type CommandContext, commandRunner } from './command-runner.ts';
-import { type Invocation, readDuration, UsageError, withSettings } from './invocation.ts';
+import { type CommandContext, commandsOf } from './command-runner.ts';
+import { type Invocation, readDuration, UsageError } from './invocation.ts';
 import { table } from './table.ts';
 
 interface CreateOptions extends LimitOptions {
@@ -25,58 +25,42 @@ interface LimitOptions {
 
 /** Adds `keys …`. */
 export function addKeysCommand(program: Command, invocation: Invocation): void {
-  const run = commandRunner(invocation);
   const group = program.command('keys').description('Issue and manage API keys');
-  const add = (usage: string, description: string) =>
-    withSettings(group.command(usage).description(description).option('--json', 'print JSON'), [
-      'DATABASE_URL',
-      'ENVIRONMENT',
-      'REHEARSAL',
-    ]);
+  const add = commandsOf(group, invocation, { settings: ['DATABASE_URL', 'ENVIRONMENT', 'REHEARSAL'], json: true });
 
-  withLimits(add('create', 'Issue a key and print it, alone on stdout and only this once'))
+  withLimits(add('create', 'Issue a key and print it, alone on stdout and only this once', 'create', create))
     .requiredOption('--name <name>', 'the purpose of the key')
     .option('--plan <plan>', PLAN_NAMES.join(', '), 'free')
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')} (default: all)`)
     .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
     .option('--owner <text>', "the customer's own id")
-    .option('--rehearse <script>', 'a script that its requests meet, such as ok,limit:2,lost; with REHEARSAL=on')
-    .action((options: CreateOptions, self: Command) => run(self, 'create', (context) => create(context, options)));
+    .option('--rehearse <script>', 'a script that its requests meet, such as ok,limit:2,lost; with REHEARSAL=on');
 
-  add('list', 'List the keys').action((_options: unknown, self: Command) =>
-    run(self, 'read', async ({ storage, now }) => {
-      const keys = await keysJson({ storage, now }, await storage.keys.list());
-      return { json: keys, text: listed(keys, now) };
-    }),
+  add('list', 'List the keys', 'read', async ({ storage, now }) => {
+    const keys = await keysJson({ storage, now }, await storage.keys.list());
+    return { json: keys, text: listed(keys, now) };
+  });
+
+  add('show <id>', 'Show one key', 'read', async (context, id) => shown(context, await keyWithId(context, id)));
+
+  withLimits(add('set-plan <id> <plan>', `Change the plan of a key: ${PLAN_NAMES.join(', ')}`, 'change', setPlan));
+
+  add('rotate <id>', 'Give a key a new secret; the old one works until the grace ends', 'change', rotate).option(
+    '--grace <duration>',
+    '0 to 30d',
+    '24h',
   );
 
-  add('show <id>', 'Show one key').action((id: string, _options: unknown, self: Command) =>
-    run(self, 'read', async (context) => shown(context, await keyWithId(context, id))),
+  add('revoke <id>', 'Revoke a key permanently', 'change', async (context, id) =>
+    shown(context, await revokeKey(context, id)),
   );
 
-  withLimits(add('set-plan <id> <plan>', `Change the plan of a key: ${PLAN_NAMES.join(', ')}`)).action(
-    (id: string, plan: string, options: LimitOptions, self: Command) =>
-      run(self, 'change', (context) => setPlan(context, id, plan, options)),
-  );
-
-  add('rotate <id>', 'Give a key a new secret; the old one works until the grace ends')
-    .option('--grace <duration>', '0 to 30d', '24h')
-    .action((id: string, { grace }: { grace: string }, self: Command) =>
-      run(self, 'change', (context) => rotate(context, id, grace)),
-    );
-
-  add('revoke <id>', 'Revoke a key permanently').action((id: string, _options: unknown, self: Command) =>
-    run(self, 'change', async (context) => shown(context, await revokeKey(context, id))),
-  );
-
-  add('unban <id>', 'Lift the ban of a key').action((id: string, _options: unknown, self: Command) =>
-    run(self, 'change', async (context) => {
-      if (!(await liftBan(context, id))) invocation.tell(`The key ${id} is not banned`);
-      const key = await keyWithId(context, id);
-      await tellWindows(invocation, context, key);
-      return shown(context, key);
-    }),
-  );
+  add('unban <id>', 'Lift the ban of a key', 'change', async (context, id) => {
+    if (!(await liftBan(context, id))) invocation.tell(`The key ${id} is not banned`);
+    const key = await keyWithId(context, id);
+    await tellWindows(invocation, context, key);
+    return shown(context, key);
+  });
 }
 
 function withLimits(command: Command): Command {
@@ -85,7 +69,7 @@ function withLimits(command: Command): Command {
     .option('--per-day <count>', 'requests per day, for the enterprise plan');
 }
 
-async function create(context: CommandContext, options: CreateOptions) {
+async function create({ options, ...context }: CommandContext & { options: CreateOptions }) {
   const limits = readLimits(options);
   const { rehearse: script } = options;
   const rehearse = script === undefined ? undefined : await (await rehearsal()).prepareScript(context, script);
@@ -106,13 +90,13 @@ function rehearsal() {
   return import('./rehearsal/rehearse.ts');
 }
 
-async function setPlan(context: CommandContext, id: string, plan: string, options: LimitOptions) {
+async function setPlan({ options, ...context }: CommandContext & { options: LimitOptions }, id: string, plan: string) {
   const limits = readLimits(options);
   return shown(context, await changeKey(context, id, { plan: planNamed(plan), ...(limits && { limits }) }));
 }
 
-async function rotate(context: CommandContext, id: string, grace: string) {
-  const { key, secret } = await rotateKey(context, id, readDuration(grace, '--grace'));
+async function rotate(context: CommandContext & { options: { grace: string } }, id: string) {
+  const { key, secret } = await rotateKey(context, id, readDuration(context.options.grace, '--grace'));
   return { json: { ...(await described(context, key)), key: secret }, text: secret };
 }
 

@@ -5,7 +5,7 @@ import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '.
 import type { Config } from '../config.ts';
 import { offerLogin, signedLogin } from '../operator/session/login-link.ts';
 import { systemTime, utc } from '../stdx/time.ts';
-import { type CommandContext, commandRunner, type RunCommand } from './command-runner.ts';
+import { type CommandContext, commandsOf, runCommand } from './command-runner.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { findOperator } from './operator-note.ts';
 import { table } from './table.ts';
@@ -14,7 +14,6 @@ const ROLES_TEXT = `${ROLES.join(', ')}: what it may do`;
 
 /** Adds `console login`. */
 export function addConsoleCommand(program: Command, invocation: Invocation): void {
-  const run = runnerByMachineTime(invocation);
   const group = program.command('console').description("Log in to the operator's console");
   const login = group
     .command('login')
@@ -28,8 +27,9 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const address = url === undefined ? consoleAddress(config) : readAddress(url);
       const login = { actor: systemOperator().actor, role: roleNamed(role), url: address };
       const shown = (link: string) => ({ json: { url: link }, text: link });
-      const work = async ({ storage, now }: CommandContext) => shown(await offerLogin(storage, { ...login, now }));
-      await run(self, 'change', work).catch((error: Error) => {
+      const work = async (context: CommandContext) =>
+        shown(await offerLogin(context.storage, { ...login, now: byMachine(context).now }));
+      await runCommand(self, { invocation, purpose: 'change', work }).catch((error: Error) => {
         // A database that cannot be opened has no running service, whatever a killed one noted.
         const { loginSecret } = error instanceof CatalogError ? findOperator(config.database) : {};
         if (loginSecret === undefined) throw error;
@@ -43,55 +43,47 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
 
 /** Adds `operators …`. */
 export function addOperatorsCommand(program: Command, invocation: Invocation): void {
-  const run = runnerByMachineTime(invocation);
   const group = program.command('operators').description('Issue and revoke tokens of the operator API');
-  const add = (usage: string, description: string) =>
-    withSettings(group.command(usage).description(description).option('--json', 'print JSON'), ['DATABASE_URL']);
+  const add = commandsOf(group, invocation, { settings: ['DATABASE_URL'], json: true });
 
-  add('create', 'Issue a token and print it, alone on stdout and only this once')
+  add('create', 'Issue a token and print it, alone on stdout and only this once', 'change', create)
     .requiredOption('--name <name>', 'who uses the token; the actor in the audit')
     .requiredOption('--role <role>', ROLES_TEXT)
-    .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)')
-    .action((options: { name: string; role: string; expires?: string }, self: Command) =>
-      run(self, 'change', async (context) => {
-        const lifetime = options.expires === undefined ? undefined : readDuration(options.expires, '--expires');
-        const expiresAt = lifetime === undefined ? null : context.now + lifetime;
-        const wanted = { name: options.name, role: roleNamed(options.role), expiresAt };
-        const { token, secret } = await issueToken(context, wanted);
-        return { json: { ...tokenJson(token), token: secret }, text: secret };
-      }),
-    );
+    .option('--expires <duration>', 'lifetime, such as 90d (default: unlimited)');
 
-  add('list', 'List the tokens').action((_options: unknown, self: Command) =>
-    run(self, 'read', async ({ storage, now }) => {
-      const tokens = await storage.tokens.list();
-      const rows = tokens.map((token) => [
-        token.id,
-        token.name,
-        `${token.prefix}…`,
-        token.role,
-        utc(token.createdAt),
-        state(token, now),
-      ]);
-      const none = 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one';
-      const headings = ['ID', 'NAME', 'TOKEN', 'ROLE', 'CREATED', 'STATE'];
-      return { json: tokens.map(tokenJson), text: rows.length > 0 ? table(headings, rows) : none };
-    }),
-  );
+  add('list', 'List the tokens', 'read', async (context) => {
+    const { now } = byMachine(context);
+    const tokens = await context.storage.tokens.list();
+    const rows = tokens.map((token) => [
+      token.id,
+      token.name,
+      `${token.prefix}…`,
+      token.role,
+      utc(token.createdAt),
+      state(token, now),
+    ]);
+    const none = 'No tokens yet; `pet-catalog operators create --name NAME --role ROLE` issues one';
+    const headings = ['ID', 'NAME', 'TOKEN', 'ROLE', 'CREATED', 'STATE'];
+    return { json: tokens.map(tokenJson), text: rows.length > 0 ? table(headings, rows) : none };
+  });
 
-  add('revoke <id>', 'Revoke a token permanently').action((id: string, _options: unknown, self: Command) =>
-    run(self, 'change', async (context) => {
-      const json = tokenJson(await revokeToken(context, id));
-      return { json, text: JSON.stringify(json, null, 2) };
-    }),
-  );
+  add('revoke <id>', 'Revoke a token permanently', 'change', async (context, id) => {
+    const json = tokenJson(await revokeToken(byMachine(context), id));
+    return { json, text: JSON.stringify(json, null, 2) };
+  });
 }
 
-/** Sessions, login links and tokens keep the machine's time. */
-function runnerByMachineTime(invocation: Invocation): RunCommand {
-  const run = commandRunner(invocation);
-  return (command, purpose, work) =>
-    run(command, purpose, (context) => work({ ...context, now: context.time.machine.now().unix }));
+async function create(context: CommandContext & { options: { name: string; role: string; expires?: string } }) {
+  const { name, role, expires } = context.options;
+  const machine = byMachine(context);
+  const expiresAt = expires === undefined ? null : machine.now + readDuration(expires, '--expires');
+  const { token, secret } = await issueToken(machine, { name, role: roleNamed(role), expiresAt });
+  return { json: { ...tokenJson(token), token: secret }, text: secret };
+}
+
+/** The same by the machine's time, which sessions, login links and tokens keep. */
+function byMachine(context: CommandContext): CommandContext {
+  return { ...context, now: context.time.machine.now().unix };
 }
 
 function state({ revokedAt, expiresAt }: OperatorToken, now: number): string {

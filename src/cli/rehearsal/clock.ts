@@ -4,8 +4,8 @@ import type { Config } from '../../config.ts';
 import { isTaken, markRehearsed, type ShownTime, type Turn, timeJson, turnTime } from '../../rehearsal/clock-turns.ts';
 import { isServed } from '../../storage/open.ts';
 import type { SqlStorage } from '../../storage/sql/storage.ts';
-import { type CommandContext, commandRunner } from '../command-runner.ts';
-import { type Invocation, UsageError, withSettings } from '../invocation.ts';
+import { type CommandContext, commandsOf } from '../command-runner.ts';
+import { type Invocation, UsageError } from '../invocation.ts';
 
 /** The time that a running service may take to turn its clock. It looks several times a second. */
 const TAKEN_MS_MAX = 10_000;
@@ -14,27 +14,17 @@ const LOOK_INTERVAL_MS = 20;
 /** Adds `clock …`. */
 export function addClockCommand(program: Command, invocation: Invocation): void {
   const group = program.command('clock').description('Show the time of a service in rehearsal, and put it forward');
-  const run = commandRunner(invocation);
-  const add = (usage: string, description: string) =>
-    withSettings(group.command(usage).description(description).option('--json', 'print JSON'), [
-      'DATABASE_URL',
-      'ENVIRONMENT',
-      'REHEARSAL',
-    ]);
+  const add = commandsOf(group, invocation, { settings: ['DATABASE_URL', 'ENVIRONMENT', 'REHEARSAL'], json: true });
 
-  add('show', 'Show the time, and by how much it is turned').action((_options: unknown, self: Command) =>
-    run(self, 'read', async ({ storage, now }) => shown({ now, turnedBy: (await storage.turnedBy()) ?? 0 })),
+  add('show', 'Show the time, and by how much it is turned', 'read', async ({ storage, now }) =>
+    shown({ now, turnedBy: (await storage.turnedBy()) ?? 0 }),
   );
 
-  add('advance <duration>', 'Put the time forward by a duration, such as 90s, 10m, 24h or 30d').action(
-    (advance: string, _options: unknown, self: Command) =>
-      run(self, 'change', async (context) => shown(await turn({ advance }, context))),
-  );
+  const advance = 'Put the time forward by a duration, such as 90s, 10m, 24h or 30d';
+  add('advance <duration>', advance, 'change', async (context, advance) => shown(await turn({ advance }, context)));
 
-  add('set <time>', 'Put the time forward to a moment, such as 2030-12-05T00:00:00Z').action(
-    (set: string, _options: unknown, self: Command) =>
-      run(self, 'change', async (context) => shown(await turn({ set }, context))),
-  );
+  const set = 'Put the time forward to a moment, such as 2030-12-05T00:00:00Z';
+  add('set <time>', set, 'change', async (context, set) => shown(await turn({ set }, context)));
 }
 
 function shown(time: ShownTime) {
