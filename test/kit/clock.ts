@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemTime, type Time } from '../../src/stdx/time.ts';
 
 /** Far above any promise: it ends a test that hangs, and times nothing. */
-const UNTIL_MS_MAX = 10_000;
+const UNTIL_MS_MAX = 30_000;
 
 /** Time whose seconds pass only when a test says so; milliseconds and waits are the machine's. */
 export interface ManualClock extends Time {
@@ -40,7 +40,7 @@ export function patientClock(): ManualClock {
 }
 
 /**
- * Polls until the condition holds, however busy the machine is. Fails after ten seconds with what was awaited: its
+ * Polls until the condition holds, however busy the machine is. Fails after thirty seconds with what was awaited: its
  * name, or the text of the condition.
  */
 export async function untilTrue(
@@ -48,13 +48,13 @@ export async function untilTrue(
   awaited = condition.toString(),
 ): Promise<void> {
   const isTrue = await polled(condition, (holds) => holds);
-  assert.ok(isTrue, `this did not come true within 10 s: ${awaited}`);
+  assert.ok(isTrue, `this did not come true within 30 s: ${awaited}`);
 }
 
-/** Polls until a value is the expected one. Fails after ten seconds with the last value beside it. */
+/** Polls until a value is the expected one. Fails after thirty seconds with the last value beside it. */
 export async function untilEqual<T>(value: () => T | Promise<T>, expected: T): Promise<void> {
   const last = await polled(value, (each) => isDeepStrictEqual(each, expected));
-  assert.deepEqual(last, expected, `within 10 s it was not what it should be: ${value.toString()}`);
+  assert.deepEqual(last, expected, `within 30 s it was not what it should be: ${value.toString()}`);
 }
 
 /** The first value that will do, or the last one when the time is over. */
