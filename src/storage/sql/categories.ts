@@ -161,7 +161,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     onProgress: (inserted: number) => void = () => {},
   ): Promise<void> {
     return this.transactions.change('new-categories', async (trx) => {
-      this.transactions.startLarge();
+      this.transactions.engine.startLarge?.();
       const { last_id } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
       for (let first = 0; first < categories.length; first += ROWS_PER_STATEMENT) {
         const some = categories.slice(first, first + ROWS_PER_STATEMENT);
@@ -177,7 +177,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       }
       const after = { count: categories.length, firstId: last_id + 1, lastId: last_id + categories.length };
       await recordAudit(trx, { at: this.now, by, action: 'categories.import', target: 'categories', after });
-      await this.transactions.finishLarge(trx);
+      await this.transactions.engine.finishLarge(trx);
     });
   }
 
@@ -212,7 +212,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     if (rows.length > 0) {
       await trx.run(sql`update category_counter set last_id = ${last_id}, count = ${count}, bytes = ${bytes}`);
       await INSERT_ROWS.run(trx, rows);
-      await this.transactions.announce(trx);
+      await this.transactions.engine.announce(trx);
     }
     return outcomes;
   }

@@ -88,7 +88,7 @@ export class SqlStorage implements Storage {
     const { count, bytes } = await this.transactions.read((db) =>
       one<Tables['category_counter']>(db, sql`select * from category_counter`),
     );
-    const size = await this.transactions.size();
+    const size = await this.transactions.engine.size();
     return { categories: count, listBytes: LIST_START_BYTES + bytes, ...size };
   }
 

@@ -338,9 +338,9 @@ test('reads run beside a large transaction on the connection for them', async ()
   const dbOf = () => transactions.read(async (db) => db);
   assert.equal(await dbOf(), sqlite.db);
   await transactions.transact(async (trx) => {
-    transactions.startLarge();
+    transactions.engine.startLarge?.();
     assert.equal(await dbOf(), other.sqlite.db);
-    await transactions.finishLarge(trx);
+    await transactions.engine.finishLarge(trx);
   });
   assert.deepEqual(asked, ['start', 'finish']);
 });
@@ -360,7 +360,7 @@ test('work needs no events, and no connection beside it', async () => {
     await assert.rejects(failed, { code: 'unavailable' });
     assert.equal(transactions.isWriteFailing, true);
     const work = async () => {
-      transactions.startLarge();
+      transactions.engine.startLarge?.();
       return 'done';
     };
     assert.equal(await transactions.batch(work), 'done');

@@ -32,7 +32,7 @@ export type Joined = Pick<Transactions, 'read' | 'change' | 'changeKey' | 'toget
  * category creates without an Idempotency-Key read nothing, so a whole batch becomes one multi-row insert.
  */
 export class Transactions {
-  readonly #engine: Engine;
+  readonly engine: Engine;
   readonly #time: Time;
   readonly #events: StorageEvents | undefined;
   readonly #jobs: WriteQueue<Job, { value: unknown }>;
@@ -44,7 +44,7 @@ export class Transactions {
   #closing: Promise<void> | undefined;
 
   constructor(engine: Engine, time: Time, events?: StorageEvents) {
-    this.#engine = engine;
+    this.engine = engine;
     // What is measured here is work and waits of the machine, however far the time of a rehearsal is turned.
     this.#time = time.machine;
     this.#events = events;
@@ -55,17 +55,13 @@ export class Transactions {
     return this.#failing.has('write');
   }
 
-  size(): ReturnType<Engine['size']> {
-    return this.#engine.size();
-  }
-
   /**
    * Reports that writes fail, and throws `unavailable`, if what is written would be lost, because the files of the
    * database were removed or replaced.
    */
   assertInPlace(): void {
     try {
-      this.#engine.assertInPlace?.();
+      this.engine.assertInPlace?.();
     } catch (error) {
       this.#fail('write', 'unavailable', error);
       throw unavailable('unavailable', error);
@@ -74,7 +70,7 @@ export class Transactions {
 
   /** Runs a read. Waits for short locks without blocking the event loop. Throws `unavailable`. */
   read<T>(work: (db: Connection) => Promise<T>): Promise<T> {
-    return this.#attempt('read', () => work(this.#engine.reader?.() ?? this.#engine.db));
+    return this.#attempt('read', () => work(this.engine.reader?.() ?? this.engine.db));
   }
 
   /**
@@ -83,14 +79,14 @@ export class Transactions {
    */
   transact<T>(work: (trx: Transaction) => Promise<T>, lock: Lock = 'writers'): Promise<T> {
     return this.transactUnlocked(async (trx) => {
-      await this.#engine.lock(trx, lock);
+      await this.engine.lock(trx, lock);
       return work(trx);
     });
   }
 
   /** A durable transaction that may run beside others, for work that does not depend on reads. Fails as `transact`. */
   transactUnlocked<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
-    return this.#attempt('write', () => this.#engine.db.transaction(work));
+    return this.#attempt('write', () => this.engine.db.transaction(work));
   }
 
   /**
@@ -160,23 +156,8 @@ export class Transactions {
     const [raised] = await trx.all<{ version: number }>(
       sql`update change_versions set version = version + 1 where kind = ${kind} returning version`,
     );
-    await this.announce(trx);
+    await this.engine.announce(trx);
     return raised?.version ?? 0;
-  }
-
-  /** Call at the start of a transaction that may be large, so that reads do not wait for its end. */
-  startLarge(): void {
-    this.#engine.startLarge?.();
-  }
-
-  /** Call before the commit of a transaction that may be large, so that the commit does not block the event loop. */
-  finishLarge(trx: Transaction): Promise<void> {
-    return this.#engine.finishLarge(trx);
-  }
-
-  /** Notifies other processes of the change when the transaction commits. */
-  announce(trx: Transaction): Promise<void> {
-    return this.#engine.announce(trx);
   }
 
   /** Calls back on changes made from now on, here or in another process. Throws `unavailable`. */
@@ -187,8 +168,8 @@ export class Transactions {
     };
     this.#following = await followChanges(followed, onChange);
     this.#onChange = onChange;
-    const unwatch = this.#engine.watch(this.#following.look);
-    if (!this.#engine.assertInPlace) {
+    const unwatch = this.engine.watch(this.#following.look);
+    if (!this.engine.assertInPlace) {
       this.#unwatch = unwatch;
       return;
     }
@@ -208,7 +189,7 @@ export class Transactions {
   async #close(): Promise<void> {
     await this.#unwatch();
     for (const recovery of this.#failing.values()) recovery?.[Symbol.dispose]();
-    await this.#engine.db.close();
+    await this.engine.db.close();
   }
 
   #lookForFiles(): void {
@@ -228,7 +209,7 @@ export class Transactions {
         if (this.#failing.has(kind)) this.#recover(kind);
         return result;
       } catch (error) {
-        const failure = this.#engine.classify(error);
+        const failure = this.engine.classify(error);
         if (!failure) throw error;
         if (failure === 'busy' && this.#time.steadyMs() - startedMs <= LOCK_WAIT_MS) {
           await new Promise<void>((resolve) => this.#time.setTimeout(resolve, LOCK_RETRY_MS));
@@ -244,7 +225,7 @@ export class Transactions {
     const isNew = !this.#failing.has(kind);
     this.#failing.get(kind)?.[Symbol.dispose]();
     this.#failing.set(kind, undefined);
-    if (isNew) this.#events?.storageFailing?.(kind, { database: this.#engine.place, failure, error });
+    if (isNew) this.#events?.storageFailing?.(kind, { database: this.engine.place, failure, error });
   }
 
   #recover(kind: Work): void {
