@@ -278,6 +278,23 @@ describe('the client', () => {
     assert.deepEqual(requests, []);
   });
 
+  test('what goes through all pages sends its query and its headers with each', async () => {
+    const { requests, fetch } = answering(Response.json([]), Response.json([]), Response.json([]));
+    const { categories, pets, orders } = client({ fetch });
+    const options = { headers: { 'x-request-id': 'all-1' } };
+    await Array.fromAsync(categories.all({ cursor: 'x' }, options));
+    await Array.fromAsync(pets.all({ status: 'sold' }, options));
+    await Array.fromAsync(orders.all({ petId: 7 }, options));
+    assert.deepEqual(
+      requests.map(({ url, headers }) => [url.slice(service.url.length), headers.get('x-request-id')]),
+      [
+        ['/categories?limit=1000&cursor=x', 'all-1'],
+        ['/pets?limit=100&status=sold', 'all-1'],
+        ['/store/orders?limit=100&petId=7', 'all-1'],
+      ],
+    );
+  });
+
   test('an error has the frames of the caller, and a JSON that says everything', async () => {
     const { fetch } = answering(new Error('refused'));
     async function reserveEverything() {
