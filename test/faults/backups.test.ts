@@ -257,6 +257,22 @@ test('a backup that fails is reported, keeps the earlier ones and is tried again
   assert.deepEqual([made.length, names().length, failures.length], [2, 2, 1]);
 });
 
+test('a service that stops ends the backup that it makes, begins no other, and reports none as failed', async () => {
+  const { folder, clock, made, failures, start, names, open } = bench();
+  using _folder = folder;
+  await (await open())[Symbol.asyncDispose]();
+  {
+    await using schedule = start();
+    await schedule.look();
+    clock.advance(DAY);
+    void schedule.look();
+  }
+  {
+    await using _schedule = start();
+  }
+  assert.deepEqual([made.length, names(), failures], [1, ['pet-catalog-2026-01-01T120000Z.db'], []]);
+});
+
 test('a damaged database leaves no backup that counts', async () => {
   const { folder, databaseFile, made, failures, start, names, open } = bench();
   using _folder = folder;
