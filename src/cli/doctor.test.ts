@@ -19,3 +19,10 @@ test('only a host of the loopback interface is taken for one', async () => {
   for (const host of ['0.0.0.0', '::', '::1f', '1127.0.0.1', '10.127.0.1', 'localhost.example', 'my.localhost'])
     assert.deepEqual(await warned(host), ['operator', 'public'], host);
 });
+
+test('tables that this release made are up to date, and no later one added to them', async () => {
+  using folder = temporaryFolder();
+  await run(['migrate'], { cwd: folder.path });
+  const { stdout } = await run(['doctor'], { cwd: folder.path });
+  assert.match(stdout, /^ok {6}tables: The tables are up to date$/m);
+});
