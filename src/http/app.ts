@@ -28,7 +28,12 @@ type Gate<T> = (value: T, call: PublicCall) => Answer | Promise<Answer>;
 export function createApp(options: AppOptions): Serve {
   const { catalog, authenticator, limiter, events, pages } = options;
   const cors = options.corsOrigins.length > 0 ? new Cors(options.corsOrigins) : undefined;
-  const api = createApi({ base: '/v1', operations: options.operations.map(endedAtSunset), forbid });
+  const api = createApi({
+    base: '/v1',
+    operations: options.operations.map(endedAtSunset),
+    forbid: (permission, { key }) =>
+      permission === 'any' || key.scopes.includes(permission) ? undefined : insufficientScope(permission),
+  });
   return (exchange) => {
     if (cors) exchange.ownHeaders = cors.headers(exchange.request);
     return conclude(exchange, events, respond);
@@ -59,10 +64,6 @@ export function createApp(options: AppOptions): Serve {
     if (decision.refusal && !operation?.free) return overLimit(decision, limiter.current(exchange.key, decision).now);
     return exchange.isKeyFull ? readAnswersFirst() : api.operate(call, catalog);
   }
-}
-
-function forbid(permission: Scope | 'any', { key }: Exchange): Answer | undefined {
-  return permission === 'any' || key.scopes.includes(permission) ? undefined : insufficientScope(permission);
 }
 
 /**

@@ -15,16 +15,10 @@ export async function openStorage(
   return new SqlStorage(await openEngine(database, { purpose }), options);
 }
 
-interface EngineOptions {
-  /** `migrate` unless told otherwise. */
-  readonly purpose?: Purpose | undefined;
-  readonly patient?: boolean;
-}
-
 /** Opens an engine. Throws `DatabaseNotOpened`. */
 export async function openEngine(
   database: DatabaseAddress,
-  { purpose = 'migrate', patient = false }: EngineOptions = {},
+  { purpose = 'migrate', patient = false }: { purpose?: Purpose | undefined; patient?: boolean } = {},
 ): Promise<Engine> {
   if (database.engine === 'sqlite') return openSqlite(database.file, purpose);
   const { openPostgres } = await import('./postgres/engine.ts');

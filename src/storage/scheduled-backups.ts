@@ -32,13 +32,10 @@ interface Restored {
   readonly at: number;
 }
 
-interface BackupSchedule {
+export interface BackupOptions {
   readonly folder: string;
   readonly everySeconds: number;
   readonly keep: number;
-}
-
-export interface BackupOptions extends BackupSchedule {
   readonly databaseFile: string;
   readonly time: Time;
   readonly events: Pick<Events, 'backupsScheduled' | 'backupMade' | 'backupRestored' | 'backupFailed'>;

@@ -34,10 +34,8 @@ export const NO_TRACING: Tracing = {
   async [Symbol.asyncDispose]() {},
 };
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** True if the `OTEL_…` variables enable sending traces (OpenTelemetry's environment variable specification). */
-export function asksForTraces(env: Environment): boolean {
+export function asksForTraces(env: NodeJS.ProcessEnv): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env.OTEL_TRACES_EXPORTER === 'none') return false;
   const endpoints = [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT];
   return env.OTEL_TRACES_EXPORTER === 'otlp' || endpoints.some((endpoint) => endpoint !== undefined && endpoint !== '');

@@ -71,12 +71,12 @@ export class UsageRecorder implements AsyncDisposable {
   readonly save = oneAtATime(() => this.#flush());
 
   constructor(options: UsageRecorderOptions) {
-    const { time } = options;
+    const { storage, time, onFailure } = options;
     this.#options = options;
     this.#timers = [
       time.setInterval(() => this.save(), FLUSH_INTERVAL_MS).unref(),
       time.setInterval(() => this.flush(), HOURS_INTERVAL_MS).unref(),
-      time.setInterval(() => this.#purge(), PURGE_INTERVAL_MS).unref(),
+      time.setInterval(() => storage.usage.purge(time.now().unix).catch(onFailure), PURGE_INTERVAL_MS).unref(),
     ];
   }
 
@@ -191,10 +191,6 @@ export class UsageRecorder implements AsyncDisposable {
       }
     }
     this.#parts = failed;
-  }
-
-  #purge(): void {
-    this.#options.storage.usage.purge(this.#options.time.now().unix).catch(this.#options.onFailure);
   }
 }
 

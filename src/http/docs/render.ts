@@ -27,11 +27,8 @@ export interface DocsOptions {
   readonly banAfterRefusals: number;
 }
 
-/** Everything that is served under /docs, by address. */
-type Documents = ReadonlyMap<string, () => string>;
-
-/** Prepares the documents; each is rendered when its function is called. */
-export function documentation({ operations: served, servers, banAfterRefusals }: DocsOptions): Documents {
+/** Prepares everything that is served under /docs, by address; each is rendered when its function is called. */
+export function documentation({ operations: served, servers, banAfterRefusals }: DocsOptions) {
   const described = publicApi(served, servers);
   const operations = operationsOf(described);
   const baseUrl = servers[0]?.url ?? `${WRITTEN_ORIGIN}/v1`;

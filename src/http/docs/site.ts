@@ -138,11 +138,9 @@ const SEARCH = html`<div class="search scripted" role="search">
 function navigationItem({ path, title, method }: NavigationLink, current: string): Html {
   const mark = path === current ? html` aria-current="page"` : '';
   const verb =
-    method === undefined ? '' : html` <span class="method ${method.toLowerCase()}">${shortened(method)}</span>`;
+    method === undefined
+      ? ''
+      : html` <span class="method ${method.toLowerCase()}">${method === 'DELETE' ? 'DEL' : method}</span>`;
   return html`<li><a href="${path}"${mark}><span>${title}</span>${verb}</a></li>
 `;
-}
-
-function shortened(method: string): string {
-  return method === 'DELETE' ? 'DEL' : method;
 }

@@ -46,14 +46,10 @@ function unknownParameter(name: string, operation: string, parameters: readonly 
     const advice = names.length > 0 ? `it has ${names.join(', ')}` : 'it has none';
     return invalid(`${unknown}; ${advice}`);
   }
-  const isBracketed = isList(meant) && name.startsWith(`${meant.name}[`);
+  // A list is separated by commas or repeated.
+  const isBracketed = 'items' in meant.schema && name.startsWith(`${meant.name}[`);
   const advice = isBracketed ? `send ${meant.name}=1,2` : `did you mean ${meant.name}?`;
   return invalid(`${unknown}; ${advice}`);
-}
-
-/** True if the parameter is a list, separated by commas or repeated. */
-function isList({ schema }: Parameter): boolean {
-  return 'items' in schema;
 }
 
 /** A query parameter, or null without it. Throws `validation_failed` if it is given twice. */

@@ -53,17 +53,14 @@ const DEADLINES = {
   query_timeout: ANSWER_TIMEOUT_MS,
 };
 
-interface PostgresOptions {
-  readonly purpose: Purpose;
-  /** Disables deadlines, for a command that reads whole tables. */
-  readonly patient: boolean;
-}
-
 /**
- * Opens a PostgreSQL database for a purpose. Several instances may migrate its tables at the same time. Throws
- * `DatabaseNotOpened`.
+ * Opens a PostgreSQL database for a purpose. Several instances may migrate its tables at the same time. `patient` is a
+ * command that reads whole tables, for which there are no deadlines. Throws `DatabaseNotOpened`.
  */
-export async function openPostgres(url: string, { purpose, patient }: PostgresOptions): Promise<Engine> {
+export async function openPostgres(
+  url: string,
+  { purpose, patient }: { purpose: Purpose; patient: boolean },
+): Promise<Engine> {
   const origin = randomUUID();
   await prepare(url, purpose).catch(notOpened(url));
   const pool = openPool(url, { max: CONNECTIONS_MAX, ...(patient ? {} : DEADLINES) });

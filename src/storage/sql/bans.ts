@@ -9,7 +9,6 @@ import { assignments, insertInto } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type BanRow = Tables['bans'];
-type Epoch = Pick<Tables['api_keys'], 'epoch'>;
 
 /** Bans a key as `KeyStorage.ban` promises, in a transaction that is serialised with every other one. */
 export async function imposeBan(
@@ -17,7 +16,7 @@ export async function imposeBan(
   keyId: string,
   { epoch, decided, now }: { epoch: number; decided: DecidedBan; now: Moment },
 ): Promise<{ ban: Ban; isNew: boolean } | undefined> {
-  const [key] = await trx.all<Epoch>(sql`select epoch from api_keys where id = ${keyId}`);
+  const [key] = await trx.all<{ epoch: number }>(sql`select epoch from api_keys where id = ${keyId}`);
   if (!key || epoch < key.epoch) return undefined;
   assert(epoch === key.epoch, 'no epoch begins but in storage');
   const [last] = await trx.all<BanRow>(sql`

@@ -70,7 +70,9 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
       const { ship_date, pet_id } = this.guard.intact('orders', order);
       const present = toOrder(order, this.now);
       // Before the precondition, because it fails in any case (RFC 9110, section 13.2.1).
-      if (present.complete) throw notCancellable(id, ship_date);
+      if (present.complete) {
+        throw new CatalogError('order_not_cancellable', `Order ${id} shipped at ${ship_date} and cannot be cancelled`);
+      }
       precondition?.(present);
       const pet = await one<Tables['pets']>(trx, sql`select * from pets where id = ${pet_id}`);
       const quantity = Math.min(this.guard.intact('pets', pet).quantity + order.quantity, STOCK_MAX);
@@ -95,10 +97,6 @@ function selectPage(
     select * from orders
     where pet_id = ${petId} and ${ID_IN_INDEX} > ${after}
     order by ${ID_IN_INDEX} limit ${limit}`);
-}
-
-function notCancellable(id: number, shipDate: string | null): CatalogError {
-  return new CatalogError('order_not_cancellable', `Order ${id} shipped at ${shipDate} and cannot be cancelled`);
 }
 
 function toOrder(row: Tables['orders'], now: number): Order {

@@ -180,7 +180,10 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
         where period = ${period} and starts_at >= ${startOf(period, since)}
         group by at, route
         order by at, route`);
-      return rows.map((row) => ({ at: Number(row.at), ...toRoute(row) }));
+      return rows.map(({ at, route, ...counts }) => {
+        const durations = DURATIONS.map((name) => Number(counts[name]));
+        return { at: Number(at), route, ...toCounts(counts), durations };
+      });
     });
   }
 
@@ -255,7 +258,10 @@ function addTo(table: UsageTable, key: string): Sql {
 /** Which rows a query selects; the columns are those of both tables. */
 function conditionsOf({ period, since, until, keyId, owner }: UsageQuery): Sql[] {
   const conditions = [sql`starts_at >= ${startOf(period, since)}`];
-  if (until !== undefined) conditions.push(sql`starts_at < ${endOf(period, until)}`);
+  if (until !== undefined) {
+    const end = startOf(period, until + USAGE_PERIODS[period].seconds - 1);
+    conditions.push(sql`starts_at < ${end}`);
+  }
   if (keyId !== undefined) conditions.push(sql`key_id = ${keyId}`);
   if (owner !== undefined) conditions.push(sql`key_id in (select id from api_keys where owner = ${owner})`);
   return conditions;
@@ -304,10 +310,6 @@ function toSum({ id, name, owner, at, first_at, last_at, ...counts }: SumRow): U
   return { id, name, owner, at: Number(at), ...toCounts(counts), first: first_at, last: last_at };
 }
 
-function toRoute(row: RouteRow): RouteUsage {
-  return { route: row.route, ...toCounts(row), durations: DURATIONS.map((name) => Number(row[name])) };
-}
-
 function fromRoute(period: UsagePeriod, minute: number, usage: RouteUsage): Tables['route_usage'] {
   return {
     period,
@@ -336,10 +338,6 @@ function added(sum: UsageSum | undefined, more: UsageSum): UsageSum {
     first: Math.min(sum.first, more.first),
     last: Math.max(sum.last, more.last),
   };
-}
-
-function endOf(period: UsagePeriod, moment: number): number {
-  return startOf(period, moment + USAGE_PERIODS[period].seconds - 1);
 }
 
 function startOf(period: UsagePeriod, moment: number): number {

@@ -39,6 +39,7 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
     ({ status, code, message }) =>
       `- [\`${code}\`](/docs/errors.md#${code}) (${status})${message === undefined ? '' : `, such as \`${message}\``}`,
   );
+  const headers = success.headers.map(({ name, description: about }) => `- \`${name}\`: ${ended(about)}`);
   return [
     `### ${summary}`,
     `\`${id}\`: \`${method} ${api.basePath}${path}\`${scopes.length > 0 ? `, scope \`${scopes.join(' ')}\`` : ''}`,
@@ -47,16 +48,12 @@ function operationText(operation: ReferenceOperation, api: ReferenceApi): string
       .filter(([, fields]) => fields.length > 0)
       .map(([title, fields]) => `${title}:\n\n${fields.map(fieldText).join('\n')}`),
     ...(success.body ? [] : [`Response ${success.status}, without a body.`]),
-    ...(success.headers.length > 0 ? [`Response headers:\n\n${success.headers.map(headerText).join('\n')}`] : []),
+    ...(headers.length > 0 ? [`Response headers:\n\n${headers.join('\n')}`] : []),
     ...(operation.conditional ? [`Response 304, without a body: ${NOT_MODIFIED}.`] : []),
     ...(codes.length > 0 ? [`Errors:\n\n${codes.join('\n')}`] : []),
     `\`\`\`sh\n${sample}\n\`\`\``,
     ...(success.body ? [`\`\`\`json\n${JSON.stringify(success.body.example)}\n\`\`\``] : []),
   ].join('\n\n');
-}
-
-function headerText({ name, description }: { readonly name: string; readonly description: string }): string {
-  return `- \`${name}\`: ${ended(description)}`;
 }
 
 function fieldText(field: Field): string {
