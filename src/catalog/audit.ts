@@ -70,14 +70,14 @@ export interface AuditQuery {
   readonly since: number;
   readonly limit: number;
   /** Only entries with a smaller id. */
-  readonly before?: number;
+  readonly before?: number | undefined;
   /** Only entries with a greater id, and oldest first. */
-  readonly after?: number;
-  readonly target?: string;
-  readonly actor?: string;
-  readonly action?: string;
+  readonly after?: number | undefined;
+  readonly target?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
   /** A text before or after the change, regardless of case. */
-  readonly text?: string;
+  readonly text?: string | undefined;
 }
 
 export interface AuditStorage {

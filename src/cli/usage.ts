@@ -72,7 +72,7 @@ async function readAudit(storage: Storage, since: number): Promise<AuditEntry[]>
   const entries: AuditEntry[] = [];
   for (;;) {
     const before = entries.at(-1)?.id;
-    const page = await storage.audit.list({ since, limit: ENTRIES_PER_PAGE, ...(before !== undefined && { before }) });
+    const page = await storage.audit.list({ since, limit: ENTRIES_PER_PAGE, before });
     entries.push(...page);
     if (page.length < ENTRIES_PER_PAGE) return entries;
   }

@@ -54,11 +54,7 @@ export async function auditCsv(
 ): Promise<string> {
   const parts = [headerOf(AUDIT_COLUMNS)];
   for (let before: number | undefined; ; ) {
-    const entries = await storage.audit.list({
-      ...query,
-      limit: ROWS_AT_ONCE,
-      ...(before !== undefined && { before }),
-    });
+    const entries = await storage.audit.list({ ...query, limit: ROWS_AT_ONCE, before });
     const rows = entries.map((entry) => {
       const { before: old, after, ...rest } = auditJson(entry);
       return { ...rest, before: JSON.stringify(old), after: JSON.stringify(after) };

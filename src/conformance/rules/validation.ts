@@ -24,9 +24,7 @@ export const VALIDATION: readonly Rule[] = [
     id: 'create.400-null-description',
     ...ours('wire.md, Categories', 'description: string; null is not a string.'),
     expected: '400 for a description of null',
-    async judge(trial) {
-      expectStatus(await trial.post({ name: trial.newName(), description: null }), 400);
-    },
+    judge: async (trial) => expectStatus(await trial.post({ name: trial.newName(), description: null }), 400),
   },
   {
     id: 'create.400-bad-json',
@@ -38,9 +36,7 @@ export const VALIDATION: readonly Rule[] = [
     id: 'create.400-lenient-json',
     ...ours('RFC 8259, section 2', 'A body is strict JSON.'),
     expected: '400 for a comma at the end',
-    async judge(trial) {
-      expectStatus(await trial.post(`{"name":"${trial.newName()}",}`), 400);
-    },
+    judge: async (trial) => expectStatus(await trial.post(`{"name":"${trial.newName()}",}`), 400),
   },
   {
     id: 'create.400-empty-name',

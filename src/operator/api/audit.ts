@@ -32,15 +32,13 @@ const listAudit: ApiOperation = {
   async handle({ storage, now }, exchange) {
     const { query } = exchange;
     const limit = readLimit(query);
-    const [before, target] = [readPlace(query)?.number, textIn(query, 'target')];
-    const [actor, action] = [textIn(query, 'actor'), textIn(query, 'action')];
     const found = await storage.audit.list({
       since: momentIn(query, 'since', { now, towards: 'past' }) ?? 0,
       limit: limit + 1,
-      ...(before !== undefined && { before }),
-      ...(target !== undefined && { target }),
-      ...(actor !== undefined && { actor }),
-      ...(action !== undefined && { action }),
+      before: readPlace(query)?.number,
+      target: textIn(query, 'target'),
+      actor: textIn(query, 'actor'),
+      action: textIn(query, 'action'),
     });
     const last = found.length > limit ? found[limit - 1] : undefined;
     return placeAnswer(exchange, found.slice(0, limit).map(auditJson), last && { number: last.id, id: '' });

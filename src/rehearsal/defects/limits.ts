@@ -179,22 +179,13 @@ export const LIMIT_DEFECTS: DefectTable = {
     'state-without-plan': ['GET /rate_limit names no plan', stating(isFree, members({ plan: undefined }))],
     'state-of-another-minute': [
       'GET /rate_limit tells of 1 request more',
-      stating(
-        isFree,
-        json(({ minute, ...rest }) => ({ ...rest, minute: { ...(minute as Members), remaining: 1 } })),
-      ),
+      stating(isFree, within('minute', { remaining: 1 })),
     ],
     'state-with-a-ban': [
       'GET /rate_limit tells of a ban that is none',
       stating((state) => isFree(state) && !isBanned(state), members({ ban: { until: 0, reason: '' } })),
     ],
-    'refusals-count-in-the-day': [
-      'a refusal counts in the day',
-      stating(
-        isFree,
-        json(({ day, ...rest }) => ({ ...rest, day: { ...(day as Members), remaining: 900 } })),
-      ),
-    ],
+    'refusals-count-in-the-day': ['a refusal counts in the day', stating(isFree, within('day', { remaining: 900 }))],
   },
   'limits.retry-after-suffices': {
     'window-outlasts-retry-after': [
@@ -246,8 +237,14 @@ export const LIMIT_DEFECTS: DefectTable = {
   },
   'bans.rate-limit-operation': {
     'banned-state-is-403': ['GET /rate_limit is 403 during a ban', stating(isBanned, status(403))],
-    'ban-of-another-end': ['GET /rate_limit tells of another end of a ban', stating(isBanned, ofBan({ until: 1 }))],
-    'ban-without-reason': ['GET /rate_limit tells no reason of a ban', stating(isBanned, ofBan({ reason: null }))],
+    'ban-of-another-end': [
+      'GET /rate_limit tells of another end of a ban',
+      stating(isBanned, within('ban', { until: 1 })),
+    ],
+    'ban-without-reason': [
+      'GET /rate_limit tells no reason of a ban',
+      stating(isBanned, within('ban', { reason: null })),
+    ],
   },
   'bans.end': {
     'ban-outlasts-retry-after': [
@@ -335,8 +332,9 @@ function isBanned({ ban }: Members): boolean {
   return ban !== null;
 }
 
-function ofBan(others: Members): Change {
-  return json(({ ban, ...rest }) => ({ ...rest, ban: { ...(ban as Members), ...others } }));
+/** Sets members of an object within the state. */
+function within(name: string, others: Members): Change {
+  return json((state) => ({ ...state, [name]: { ...(state[name] as Members), ...others } }));
 }
 
 /** Looks whether one request is left, waits until another one looks as well, and only then counts. */
