@@ -3,7 +3,7 @@ import type { Operator } from './audit.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
 import type { Precondition } from './precondition.ts';
-import { validator } from './validate.ts';
+import { objectOf, validator } from './validate.ts';
 
 /**
  * White space by Unicode's White_Space property and U+FEFF, spelled out so that the contract's pattern means the same
@@ -49,26 +49,20 @@ const fields = {
 } as const;
 
 /** The body that creates a category [published]. Unknown members are ignored. */
-export const NewCategory = {
-  title: 'NewCategory',
-  type: 'object',
+export const NewCategory = objectOf('NewCategory', 'A category to be created', {
   required: ['name'],
   properties: fields,
-  description: 'A category to be created',
-} as const;
+});
 export type NewCategory = Static<typeof NewCategory>;
 
 /** A category as clients see it [published]. */
-export const Category = {
-  title: 'Category',
-  type: 'object',
+export const Category = objectOf('Category', 'A category by which pets are classified', {
   required: ['id', 'name'],
   properties: {
     id: { ...Id, description: 'Unique identifier, assigned by the service on creation and never reused' },
     ...fields,
   },
-  description: 'A category by which pets are classified',
-} as const;
+});
 export type Category = Static<typeof Category>;
 
 const check = validator(NewCategory);

@@ -6,7 +6,7 @@ import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
 import type { Pet } from './pet.ts';
 import type { Precondition } from './precondition.ts';
-import { quote, validator } from './validate.ts';
+import { objectOf, quote, validator } from './validate.ts';
 
 const ORDER_QUANTITY_MAX = 1_000;
 /** RFC 3339, section 5.6, in UTC. */
@@ -32,29 +32,23 @@ const fields = {
 } as const;
 
 /** The body that places an order. Unknown members are ignored. */
-export const NewOrder = {
-  title: 'NewOrder',
-  type: 'object',
+export const NewOrder = objectOf('NewOrder', 'An order to be placed', {
   required: ['petId', 'quantity'],
   properties: {
     ...fields,
     shipDate: { ...fields.shipDate, description: 'When the order ships, in UTC; at most five minutes in the past' },
   },
-  description: 'An order to be placed',
-} as const;
+});
 export type NewOrder = Static<typeof NewOrder>;
 
-export const Order = {
-  title: 'Order',
-  type: 'object',
+export const Order = objectOf('Order', 'An order of the store', {
   required: ['id', 'petId', 'quantity', 'complete'],
   properties: {
     id: { ...Id, description: 'Unique identifier, assigned by the service' },
     ...fields,
     complete: { type: 'boolean', description: 'Whether the ship date has passed' },
   },
-  description: 'An order of the store',
-} as const;
+});
 export type Order = Static<typeof Order>;
 
 const check = validator(NewOrder);

@@ -4,7 +4,7 @@ import { invalid } from './error.ts';
 import type { Once, OnceId } from './idempotency.ts';
 import type { PageQuery } from './page.ts';
 import type { Precondition } from './precondition.ts';
-import { mistyped, validator } from './validate.ts';
+import { mistyped, objectOf, validator } from './validate.ts';
 
 export const STOCK_MAX = 1_000_000;
 
@@ -23,16 +23,13 @@ const fields = {
 } as const;
 
 /** The body that creates a pet. Unknown members are ignored. */
-export const NewPet = {
-  title: 'NewPet',
-  type: 'object',
+export const NewPet = objectOf('NewPet', 'A pet to be created', {
   required: ['name', 'categoryId'],
   properties: {
     ...fields,
     status: { ...PetStatus, description: `${PetStatus.description}; \`available\` if not given` },
   },
-  description: 'A pet to be created',
-} as const;
+});
 
 /** A validated pet, with its defaults filled in. */
 export interface NewPet {
@@ -42,13 +39,10 @@ export interface NewPet {
 }
 
 /** The body that changes a pet. Unknown members are ignored. */
-export const PetUpdate = {
-  title: 'PetUpdate',
-  type: 'object',
+export const PetUpdate = objectOf('PetUpdate', 'The members of a pet to be changed, at least one', {
   minProperties: 1,
   properties: { ...fields, status: PetStatus },
-  description: 'The members of a pet to be changed, at least one',
-} as const;
+});
 
 /** A validated change of at least one member. */
 export interface PetUpdate {
@@ -57,39 +51,30 @@ export interface PetUpdate {
   readonly status?: PetStatus | undefined;
 }
 
-export const Pet = {
-  title: 'Pet',
-  type: 'object',
+export const Pet = objectOf('Pet', 'A pet of the catalog', {
   required: ['id', 'name', 'categoryId', 'status'],
   properties: {
     id: { ...Id, description: 'Unique identifier, assigned by the service' },
     ...fields,
     status: PetStatus,
   },
-  description: 'A pet of the catalog',
-} as const;
+});
 export type Pet = Static<typeof Pet>;
 
-export const InventoryItem = {
-  title: 'InventoryItem',
-  type: 'object',
+export const InventoryItem = objectOf('InventoryItem', 'The stock of a pet', {
   required: ['petId', 'quantity', 'status'],
   properties: {
     petId: { ...Id, description: 'The pet' },
     quantity: { type: 'integer', minimum: 0, maximum: STOCK_MAX, description: 'How many there are' },
     status: PetStatus,
   },
-  description: 'The stock of a pet',
-} as const;
+});
 export type InventoryItem = Static<typeof InventoryItem>;
 
-export const NewQuantity = {
-  title: 'NewQuantity',
-  type: 'object',
+export const NewQuantity = objectOf('NewQuantity', 'A stock to be set', {
   required: ['quantity'],
   properties: { quantity: InventoryItem.properties.quantity },
-  description: 'A stock to be set',
-} as const;
+});
 
 const checkPet = validator(NewPet);
 /** An empty body is refused below, together with one that has only unknown members. */

@@ -8,6 +8,11 @@ const QUOTED_CHARACTERS_MAX = 40;
 /** A body that is as large as may be holds thousands; comparing them all would keep other requests waiting. */
 const COMPARED_MEMBERS_MAX = 20;
 
+/** The schema of an object that the contract names. */
+export function objectOf<const Shape extends object>(title: string, description: string, shape: Shape) {
+  return { title, type: 'object', ...shape, description } as const;
+}
+
 let ajv: Ajv2020 | undefined;
 
 /**

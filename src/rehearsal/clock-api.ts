@@ -1,6 +1,6 @@
 import { invalid } from '../catalog/error.ts';
 import { onceIdOf } from '../catalog/idempotency.ts';
-import { validator } from '../catalog/validate.ts';
+import { objectOf, validator } from '../catalog/validate.ts';
 import type { ApiOperation } from '../operator/api/operation.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
 import { type Turn, timeJson, turnTime } from './clock-turns.ts';
@@ -9,26 +9,20 @@ import type { TurnedTime } from './turned-time.ts';
 const TAG = 'clock';
 const EXAMPLE = { now: '2030-12-05T00:00:00Z', turnedBy: 127_440_000 };
 
-const Time = {
-  title: 'Time',
-  type: 'object',
+const Time = objectOf('Time', 'The turned time', {
   required: ['now', 'turnedBy'],
   properties: {
     now: { type: 'string', format: 'date-time', description: 'The time of the service', example: EXAMPLE.now },
     turnedBy: { type: 'integer', minimum: 0, description: 'By how many seconds it is ahead of the machine’s' },
   },
-  description: 'The turned time',
-} as const;
+});
 
-const NewTurn = {
-  title: 'Turn',
-  type: 'object',
+const NewTurn = objectOf('Turn', 'How far to put the time forward: one of the two', {
   properties: {
     advance: { type: 'string', description: 'A duration, such as `90s`, `10m`, `24h` or `30d`', example: '24h' },
     set: { type: 'string', format: 'date-time', description: 'A moment that is not past', example: EXAMPLE.now },
   },
-  description: 'How far to put the time forward: one of the two',
-} as const;
+});
 
 const checkTurn = validator(NewTurn);
 

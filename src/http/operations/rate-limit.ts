@@ -1,36 +1,29 @@
 import { PLAN_NAMES } from '../../catalog/plan.ts';
+import { objectOf } from '../../catalog/validate.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Context } from '../transport/exchange.ts';
 import type { Operation } from './operation.ts';
 
 const moment = (description: string) => ({ type: 'integer', format: 'int64', description });
 
-const WindowStatus = {
-  title: 'RateLimitWindow',
-  type: 'object',
+const WindowStatus = objectOf('RateLimitWindow', 'The current window of a key, a minute or a UTC day', {
   required: ['limit', 'remaining', 'reset'],
   properties: {
     limit: { type: 'integer', description: 'Requests allowed per window' },
     remaining: { type: 'integer', description: 'Requests left in this window' },
     reset: moment('When the window resets, in Unix seconds'),
   },
-  description: 'The current window of a key, a minute or a UTC day',
-};
+});
 
-const Ban = {
-  title: 'Ban',
-  type: 'object',
+const Ban = objectOf('Ban', 'A ban of a key', {
   required: ['until', 'reason'],
   properties: {
     until: moment('When the ban ends, in Unix seconds'),
     reason: { type: 'string', description: 'Why the key is banned' },
   },
-  description: 'A ban of a key',
-};
+});
 
-const RateLimit = {
-  title: 'RateLimit',
-  type: 'object',
+const RateLimit = objectOf('RateLimit', 'The state of the limits of a key', {
   required: ['plan', 'minute', 'day', 'ban'],
   properties: {
     plan: { enum: PLAN_NAMES, type: 'string', description: "The key's plan" },
@@ -38,8 +31,7 @@ const RateLimit = {
     day: WindowStatus,
     ban: { anyOf: [Ban, { type: 'null' }], description: 'The ban of the key; null without one' },
   },
-  description: 'The state of the limits of a key',
-};
+});
 
 export const getRateLimit: Operation = {
   id: 'getRateLimit',

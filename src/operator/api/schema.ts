@@ -1,6 +1,7 @@
 import { ENVIRONMENTS, SCOPES } from '../../catalog/api-key.ts';
 import { Id, Name } from '../../catalog/category.ts';
 import { LIMIT_MAX, PLAN_NAMES } from '../../catalog/plan.ts';
+import { objectOf } from '../../catalog/validate.ts';
 
 /** The shapes of the operator API; the commands print the same with `--json`. */
 
@@ -11,17 +12,14 @@ const orNull = <S extends object>(schema: S) => ({ anyOf: [schema, { type: 'null
 const text = (description: string) => ({ type: 'string', description }) as const;
 const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
 
-const Limits = {
-  title: 'Limits',
-  type: 'object',
+const Limits = objectOf('Limits', 'How many requests a key may make', {
   additionalProperties: false,
   required: ['minute', 'day'],
   properties: {
     minute: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: 'Requests per minute' },
     day: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: 'Requests per UTC day' },
   },
-  description: 'How many requests a key may make',
-} as const;
+});
 
 const wantedFields = {
   name: { ...text('Who uses the key, or what it is for'), maxLength: 100, example: 'shop' },
@@ -38,45 +36,31 @@ const wantedFields = {
   owner: orNull({ ...text("The customer's own id; null for none"), maxLength: 255 }),
 } as const;
 
-export const NewKey = {
-  title: 'NewKey',
-  type: 'object',
+export const NewKey = objectOf('NewKey', 'A key to be issued', {
   additionalProperties: false,
   required: ['name', 'plan'],
   properties: wantedFields,
-  description: 'A key to be issued',
-} as const;
+});
 
 /** The body that changes a key; absent members stay. */
-export const KeyChange = {
-  title: 'KeyChange',
-  type: 'object',
+export const KeyChange = objectOf('KeyChange', 'What changes of a key; members that are missing stay', {
   additionalProperties: false,
   properties: wantedFields,
-  description: 'What changes of a key; members that are missing stay',
-} as const;
+});
 
-export const Rotation = {
-  title: 'Rotation',
-  type: 'object',
+export const Rotation = objectOf('Rotation', 'How a key is rotated', {
   additionalProperties: false,
   properties: {
     grace: { ...text('How long the old secret still works, `0` to `30d`; `24h` if it is missing'), example: '24h' },
   },
-  description: 'How a key is rotated',
-} as const;
+});
 
-export const Revocation = {
-  title: 'Revocation',
-  type: 'object',
+export const Revocation = objectOf('Revocation', 'How a key is revoked: there is nothing to say', {
   additionalProperties: false,
   properties: {},
-  description: 'How a key is revoked: there is nothing to say',
-} as const;
+});
 
-export const Key = responseOf({
-  title: 'Key',
-  description: 'An API key, without its secret',
+export const Key = responseOf('Key', 'An API key, without its secret', {
   optional: ['graces'],
   properties: {
     id: { ...text('Unique identifier'), example: 'key_VXnvMwGskigm0Sfq' },
@@ -117,9 +101,7 @@ export const IssuedKey = {
   description: 'An API key with its new secret',
 } as const;
 
-export const Ban = responseOf({
-  title: 'Ban',
-  description: 'A ban that is on',
+export const Ban = responseOf('Ban', 'A ban that is on', {
   properties: {
     keyId: text('The banned key'),
     startedAt: moment('When the ban began'),
@@ -139,9 +121,7 @@ const counts = {
 const at = moment('When the minute, hour, day or month began');
 const used = { ...counts, first: moment('The first request'), last: moment('The last request') } as const;
 
-export const KeyUsage = responseOf({
-  title: 'KeyUsage',
-  description: 'The requests of one key; `at` is in a series',
+export const KeyUsage = responseOf('KeyUsage', 'The requests of one key; `at` is in a series', {
   optional: ['at'],
   properties: {
     at,
@@ -153,16 +133,12 @@ export const KeyUsage = responseOf({
 });
 
 /** The usage of one owner's keys in a range of time. */
-export const OwnerUsage = responseOf({
-  title: 'OwnerUsage',
-  description: 'The requests of all keys of one owner; `at` is in a series',
+export const OwnerUsage = responseOf('OwnerUsage', 'The requests of all keys of one owner; `at` is in a series', {
   optional: ['at'],
   properties: { at, owner: orNull(text("The customer's own id; null for keys without one")), ...used },
 });
 
-export const RouteUsage = responseOf({
-  title: 'RouteUsage',
-  description: 'The requests with a key to one route; `at` is in a series',
+export const RouteUsage = responseOf('RouteUsage', 'The requests with a key to one route; `at` is in a series', {
   optional: ['at'],
   properties: {
     at,
@@ -171,16 +147,12 @@ export const RouteUsage = responseOf({
   },
 });
 
-export const UsagePoint = responseOf({
-  title: 'UsagePoint',
-  description: 'The requests within one minute, hour, day or month',
+export const UsagePoint = responseOf('UsagePoint', 'The requests within one minute, hour, day or month', {
   properties: { at, ...counts },
 });
 
 /** A recent request, without its body, query and headers. */
-export const KeyRequest = responseOf({
-  title: 'KeyRequest',
-  description: 'A request with a key, as this instance answered it',
+export const KeyRequest = responseOf('KeyRequest', 'A request with a key, as this instance answered it', {
   properties: {
     requestId: text('The `X-Request-Id` of the answer'),
     at: moment('When it was answered'),
@@ -196,9 +168,7 @@ export const KeyRequest = responseOf({
   },
 });
 
-export const AuditEntry = responseOf({
-  title: 'AuditEntry',
-  description: 'A change by an operator, or an event in the life of the service',
+export const AuditEntry = responseOf('AuditEntry', 'A change by an operator, or an event in the life of the service', {
   properties: {
     at: moment('When the change was made'),
     actor: text('Who made it: a system user, the name of a token, or for `service` that of its machine'),
@@ -210,27 +180,20 @@ export const AuditEntry = responseOf({
   },
 });
 
-export const CategoryChange = {
-  title: 'CategoryChange',
-  type: 'object',
+export const CategoryChange = objectOf('CategoryChange', 'What changes of a category', {
   additionalProperties: false,
   required: ['name'],
   properties: { name: { ...Name, description: 'The new name' } },
-  description: 'What changes of a category',
-} as const;
+});
 
 export const CategoryId = { ...Id, description: 'The id of the category' } as const;
 
 /** An object in a response, which always has every member but the optional ones. */
-function responseOf<P extends object>({ optional = [], ...about }: ResponseSchema<P>) {
-  const required = Object.keys(about.properties).filter((name) => !optional.includes(name));
-  const { title, properties, description } = about;
-  return { title, type: 'object', required, properties, description } as const;
-}
-
-interface ResponseSchema<P> {
-  readonly title: string;
-  readonly description: string;
-  readonly optional?: readonly string[];
-  readonly properties: P;
+function responseOf<P extends object>(
+  title: string,
+  description: string,
+  { properties, optional = [] }: { readonly properties: P; readonly optional?: readonly string[] },
+) {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return objectOf(title, description, { required, properties });
 }
