@@ -27,13 +27,3 @@ test('set-plan gives a key the limits of its plan, and prints the key as it is t
     assert.deepEqual([code, stdout, stderr], [2, '', `pet-catalog: ${told}\n`]);
   }
 });
-
-test('scopes may have spaces between them, and are kept in their own order', async () => {
-  using folder = temporaryFolder();
-  const create = (scopes: string) =>
-    run(['keys', 'create', '--name', 'shop', '--scopes', scopes, '--json'], { cwd: folder.path });
-  const { stdout } = await create('store:read , pets:write,pets:read');
-  assert.deepEqual(JSON.parse(stdout).scopes, ['pets:read', 'pets:write', 'store:read']);
-  const { code, stderr } = await create('pets:read,');
-  assert.deepEqual([code, /^pet-catalog: There is no scope ""; the scopes are /.test(stderr)], [2, true], stderr);
-});

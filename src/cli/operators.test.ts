@@ -8,21 +8,6 @@ import { temporaryFolder } from '../../test/kit/service.ts';
 import { systemTime, utc } from '../stdx/time.ts';
 import { openStorage } from '../storage/open.ts';
 
-test('a listener on every address is reached on the loopback address of its kind', async () => {
-  using folder = temporaryFolder();
-  const command = (...args: string[]) => run(args, { cwd: folder.path });
-  await command('migrate');
-  for (const [host, reached] of [
-    ['0.0.0.0', '127.0.0.1'],
-    ['::', '[::1]'],
-    ['10.0.0.0', '10.0.0.0'],
-    ['fe80::1', '[fe80::1]'],
-  ] as const) {
-    const { stdout } = await command('console', 'login', '--operator-host', host);
-    assert.equal(stdout.split('/console/')[0], `http://${reached}:8081`);
-  }
-});
-
 test('a token is listed as expired from its last second on', async () => {
   using folder = temporaryFolder();
   const time = systemTime();

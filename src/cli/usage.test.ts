@@ -28,25 +28,3 @@ test('usage of up to two days is that of minutes, which are complete after a kil
   };
   assert.deepEqual([await served('48h'), await served('2d'), await served('49h')], [[2], [2], []]);
 });
-
-test('the audit is that of the last week unless more is asked for, and says so where it is empty', async () => {
-  using folder = temporaryFolder();
-  const time = systemTime();
-  const now = time.now().unix;
-  const audited = async (...args: string[]) => {
-    const { stdout, stderr } = await run(['audit', ...args], { cwd: folder.path });
-    return [[...stdout.matchAll(/"name":"(\w+)"/g)].map(([, name]) => name), stderr];
-  };
-  {
-    const options = { time, categoriesMax: 10, categoriesBytesMax: 10_000 };
-    const file = join(folder.path, 'data/pet-catalog.db');
-    await using storage = await openStorage({ engine: 'sqlite', file }, options);
-    for (const [name, days] of Object.entries({ old: 8, young: 6 })) {
-      const { key, secret } = newApiKey({ name, environment: 'production', plan: 'free' }, now - days * 86_400);
-      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-    }
-  }
-  assert.deepEqual(await audited(), [['young'], '']);
-  assert.deepEqual(await audited('--since', '9d'), [['young', 'old'], '']);
-  assert.deepEqual(await audited('--since', '24h'), [[], 'No changes in the last 24h\n']);
-});
