@@ -128,6 +128,7 @@ for (const [what, args, exit, told] of [
     /./,
   ],
   ['two formats', ['--json', '--tap', '--', 'true'], 2, /cannot be combined/],
+  ['two other formats', ['--junit', '--tap', '--', 'true'], 2, /cannot be combined/],
   ['an output that cannot be written', ['--output', 'none/x', '--', 'true'], 2, /--output cannot be written/],
   ['a command that fails', ['ok', '--', 'false'], 4, /./],
   ['a failure that is allowed', ['ok', '--allow-failure', '--', 'false'], 3, /./],

@@ -563,9 +563,11 @@ test('one line rehearses a client before a Python server, without a key of ours'
     python.kill();
   }
   const gone = await runProcess(
-    ['rehearse', 'run', 'ok', '--upstream', 'http://127.0.0.1:1', '--', process.execPath, CLIENT],
+    ['rehearse', 'run', 'ok', 'ok*2', '--upstream', 'http://127.0.0.1:1', '--', process.execPath, CLIENT],
     { cwd: folder.path },
   );
   assert.equal(gone.code, 2);
-  assert.match(gone.stderr, /^pet-catalog: The upstream http:\/\/127\.0\.0\.1:1 did not answer/m);
+  for (const script of ['ok', 'ok\\*2'])
+    assert.match(gone.stderr, new RegExp(`^pet-catalog: The upstream \\S+:1 did not answer .* under ${script}$`, 'm'));
+  assert.match(gone.stdout, /^Rehearsed under 2 scripts\n/);
 });
