@@ -179,7 +179,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
 
   const catchUp = await follow({ storage, authenticator, categories, events, rehearsal });
 
-  started.use(purgeNowAndThen(storage, events));
+  started.use(setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref());
   started.use(watchDescriptors(events));
   started.use(await measureFullness({ storage, time, events, bounds: config }));
   started.use(await followAudit(storage.audit, events.operatorChanged));
@@ -271,11 +271,6 @@ function portOpener(config: Config, context: Context, started: AsyncDisposableSt
 
 function originOf({ host, certificate }: ListenOptions, port: number): string {
   return `${certificate ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function purgeNowAndThen(storage: Storage, events: Events): Disposable {
-  const purging = setInterval(() => storage.purgeOutcomes().catch(events.outcomesNotPurged), PURGE_INTERVAL_MS).unref();
-  return { [Symbol.dispose]: () => clearInterval(purging) };
 }
 
 interface Recorders {

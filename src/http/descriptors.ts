@@ -12,7 +12,7 @@ const EXHAUSTED: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE']);
  */
 export function watchDescriptors(events: Pick<Events, 'descriptorsExhausted' | 'descriptorsFreed'>): Disposable {
   let isExhausted = false;
-  const looking = setInterval(() => {
+  return setInterval(() => {
     const error = tryToOpen();
     if (error === undefined) {
       if (isExhausted) events.descriptorsFreed();
@@ -21,7 +21,6 @@ export function watchDescriptors(events: Pick<Events, 'descriptorsExhausted' | '
     }
     isExhausted = error !== undefined;
   }, LOOK_INTERVAL_MS).unref();
-  return { [Symbol.dispose]: () => clearInterval(looking) };
 }
 
 /** The error if there is no descriptor left. */

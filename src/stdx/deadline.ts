@@ -1,4 +1,4 @@
-import type { Time, Timer } from './time.ts';
+import type { Time } from './time.ts';
 
 export interface Deadline {
   readonly ms: number;
@@ -8,13 +8,7 @@ export interface Deadline {
 
 /** Settles as `work` does, unless that takes longer than `ms`: then rejects with what `lateness` makes. */
 export async function within<T>(work: Promise<T>, { ms, lateness, time }: Deadline): Promise<T> {
-  let timer: Timer | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = time.setTimeout(() => reject(lateness()), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    timer?.[Symbol.dispose]();
-  }
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  using _timer = time.setTimeout(() => reject(lateness()), ms);
+  return await Promise.race([work, late]);
 }

@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 import { OWN_COMMAND } from '../shipped.ts';
 import { DAY_SECONDS } from '../stdx/duration.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
@@ -15,12 +15,13 @@ const LOOK_INTERVAL_MS = 1_000;
 const RETRY_SECONDS_MAX = 600;
 const PRIVATE_FOLDER_MODE = 0o700;
 const REASON_CHARACTERS_MAX = 1_000;
-const PRINTED_CHARACTERS_MAX = 100_000;
 /** A clock that moved by more since a backup was made was stepped, and the moment is told again. */
 const STEP_SECONDS_MIN = 60;
 /** The moment in the name of a backup, in UTC; names sort by it. */
 const NAME = /^pet-catalog-(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\dZ)\.db$/;
 const LEFT_OVER = /^pet-catalog-[\dTZ-]+\.db\.unfinished$/;
+
+const execute = promisify(execFile);
 
 /** Where a backup is restored to see that it can be, and what tells of the last time, both in the folder of backups. */
 const RESTORING = '.restoring';
@@ -195,20 +196,15 @@ export class ScheduledBackups implements AsyncDisposable {
   /** Runs a command, and resolves with what it prints. Rejects with what it says if it fails. */
   async #run(args: readonly string[]): Promise<string> {
     const [program, ...first] = OWN_COMMAND;
-    const child = spawn(program, [...first, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-    const stop = () => child.kill();
+    const running = execute(program, [...first, ...args]);
+    const stop = () => running.child.kill();
     this.#stop.signal.addEventListener('abort', stop);
-    let [printed, said] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      printed = (printed + text).slice(-PRINTED_CHARACTERS_MAX);
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-REASON_CHARACTERS_MAX);
-    });
     try {
-      const [code] = await once(child, 'close');
-      if (code !== 0) throw new Error(said.replace(/^pet-catalog: /, '').trim() || 'The backup was interrupted');
-      return printed;
+      return (await running).stdout;
+    } catch (error) {
+      const { stderr = '' } = error as { stderr?: string };
+      const said = stderr.slice(-REASON_CHARACTERS_MAX).replace(/^pet-catalog: /, '');
+      throw new Error(said.trim() || 'The backup was interrupted');
     } finally {
       this.#stop.signal.removeEventListener('abort', stop);
     }
