@@ -1,7 +1,7 @@
 import { invalid } from '../catalog/error.ts';
 import { onceIdOf } from '../catalog/idempotency.ts';
 import { objectOf, validator } from '../catalog/validate.ts';
-import type { ApiOperation } from '../operator/api/operation.ts';
+import { type ApiOperation, apiOperation } from '../operator/api/operation.ts';
 import type { Transactions } from '../storage/sql/transactions.ts';
 import { type Turn, timeJson, turnTime } from './clock-turns.ts';
 import type { TurnedTime } from './turned-time.ts';
@@ -29,20 +29,16 @@ const checkTurn = validator(NewTurn);
 /** The operations on the clock of a rehearsal. */
 export function clockOperations(transactions: Transactions, time: TurnedTime): readonly ApiOperation[] {
   const success = { status: 200, description: 'The time', schema: Time, example: EXAMPLE } as const;
-  const about = { path: '/clock', tag: TAG, permission: 'admin', success } as const;
+  const about = { tag: TAG, permission: 'admin', success } as const;
   return [
-    {
+    apiOperation('getClock', 'GET /clock', {
       ...about,
-      id: 'getClock',
-      method: 'GET',
       summary: 'Get the time',
       description: 'The time of a service in rehearsal, and by how much it is turned.',
       handle: () => ({ status: 200, body: JSON.stringify(timeJson(time.shown)) }),
-    },
-    {
+    }),
+    apiOperation('turnClock', 'POST /clock', {
       ...about,
-      id: 'turnClock',
-      method: 'POST',
       summary: 'Put the time forward',
       description: 'Time goes on from there at its usual pace. It can be put forward only.',
       body: { schema: NewTurn, example: { advance: '24h' } },
@@ -53,7 +49,7 @@ export function clockOperations(transactions: Transactions, time: TurnedTime): r
         const headers = isReplay ? ['Idempotency-Replayed', 'true'] : [];
         return { status: 200, headers, body: JSON.stringify(timeJson(shown)) };
       },
-    },
+    }),
   ];
 }
 

@@ -5,7 +5,7 @@ import { onceIdOf } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 import { createdAnswer, currentAnswer, isCurrent, VALIDATOR } from './conditional.ts';
-import type { Operation } from './operation.ts';
+import { operation } from './operation.ts';
 import { CURSOR, nextPage, pageLimit, pageOf, readPage } from './paging.ts';
 import { findById } from './query.ts';
 
@@ -14,10 +14,7 @@ const PAGE_ITEMS_MAX = 1_000;
 const EXAMPLE = { id: 1, name: 'Dog', description: 'Loyal, social, needs walks' };
 
 /** GET /categories [published]. */
-export const listCategories: Operation = {
-  id: 'listCategories',
-  method: 'GET',
-  path: PATH,
+export const listCategories = operation('listCategories', `GET ${PATH}`, {
   tag: 'categories',
   summary: 'List all categories',
   description:
@@ -34,13 +31,10 @@ export const listCategories: Operation = {
     if (isCurrent(exchange.request.headers['if-none-match'], etag)) return { status: 304, headers, cacheControl };
     return { status: 200, headers, cacheControl, body: categories.body };
   },
-};
+});
 
 /** POST /categories [published]. */
-export const createCategory: Operation = {
-  id: 'createCategory',
-  method: 'POST',
-  path: PATH,
+export const createCategory = operation('createCategory', `POST ${PATH}`, {
   tag: 'categories',
   summary: 'Create a category',
   description: 'Stores a category under a new id. It is durable when the response arrives. Names need not be unique.',
@@ -61,12 +55,9 @@ export const createCategory: Operation = {
     if (created.isReplay || !categories.append(created.resource)) await catchUp().catch(() => {});
     return createdAnswer(`${PATH}/`, created);
   },
-};
+});
 
-export const getCategory: Operation = {
-  id: 'getCategory',
-  method: 'GET',
-  path: `${PATH}/{categoryId}`,
+export const getCategory = operation('getCategory', `GET ${PATH}/{categoryId}`, {
   tag: 'categories',
   summary: 'Get a category',
   description: 'One category by its id.',
@@ -79,7 +70,7 @@ export const getCategory: Operation = {
     const category = await findById(exchange.params.categoryId, noCategory, (id) => storage.categories.find(id));
     return currentAnswer(exchange, JSON.stringify(category));
   },
-};
+});
 
 function noCategory(id: string | undefined): CatalogError {
   return new CatalogError('not_found', `There is no category ${quote(id)}; list them all to find one`);

@@ -1,6 +1,6 @@
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
 import { changedAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
-import type { Operation } from './operation.ts';
+import { operation } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { noPet, PET_ID } from './pets.ts';
 import { findById } from './query.ts';
@@ -8,10 +8,7 @@ import { findById } from './query.ts';
 const PATH = '/inventory';
 const EXAMPLE = { petId: 1, quantity: 1, status: 'available' };
 
-export const listInventory: Operation = {
-  id: 'listInventory',
-  method: 'GET',
-  path: PATH,
+export const listInventory = operation('listInventory', `GET ${PATH}`, {
   tag: 'store',
   summary: 'List the inventory',
   description: 'One page of the stock, in ascending order of petId. The `Link` header names the next page.',
@@ -24,12 +21,9 @@ export const listInventory: Operation = {
     const found = await storage.pets.listInventory({ after, limit: limit + 1 });
     return pageAnswer(exchange, { limit, found, idOf: ({ petId }) => petId });
   },
-};
+});
 
-export const getInventory: Operation = {
-  id: 'getInventory',
-  method: 'GET',
-  path: `${PATH}/{petId}`,
+export const getInventory = operation('getInventory', `GET ${PATH}/{petId}`, {
   tag: 'store',
   summary: 'Get the stock of a pet',
   description: 'The stock of one pet.',
@@ -42,12 +36,9 @@ export const getInventory: Operation = {
     const item = await findById(exchange.params.petId, noPet, (id) => storage.pets.findInventory(id));
     return currentAnswer(exchange, JSON.stringify(item));
   },
-};
+});
 
-export const updateInventory: Operation = {
-  id: 'updateInventory',
-  method: 'PATCH',
-  path: `${PATH}/{petId}`,
+export const updateInventory = operation('updateInventory', `PATCH ${PATH}/{petId}`, {
   tag: 'store',
   summary: 'Set the stock of a pet',
   description:
@@ -69,4 +60,4 @@ export const updateInventory: Operation = {
     const set = (id: number) => storage.pets.setQuantity(id, quantity, preconditionOf(exchange));
     return changedAnswer(await findById(exchange.params.petId, noPet, set));
   },
-};
+});

@@ -19,6 +19,8 @@ export interface Parameter {
   readonly schema: TSchema;
 }
 
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
 /**
  * One operation of an API: its route, its documentation and its handler. Router, contract and reference of each API
  * are made from a list of these, so they cannot differ. `Permission` is what callers of that API may have, `Context`
@@ -26,7 +28,7 @@ export interface Parameter {
  */
 export interface Operation<Context = Catalog, Permission extends string = Scope | 'any'> {
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: Method;
   /** Relative to the base address; parameters in braces. */
   readonly path: string;
   readonly tag: string;
@@ -56,6 +58,16 @@ export interface Operation<Context = Catalog, Permission extends string = Scope 
   /** Errors beyond those that every operation of its API can return; `precondition_failed` if `If-Match` guards it. */
   readonly errors?: readonly AnyErrorCode[];
   handle(context: Context, exchange: Exchange): Answer | Promise<Answer>;
+}
+
+/** Makes an operation from its id, its route such as `GET /pets/{petId}`, and the rest. */
+export function operation<Context = Catalog, Permission extends string = Scope | 'any'>(
+  id: string,
+  route: `${Method} /${string}`,
+  rest: Omit<Operation<Context, Permission>, 'id' | 'method' | 'path'>,
+): Operation<Context, Permission> {
+  const [method, path] = route.split(' ') as [Method, string];
+  return { id, method, path, ...rest };
 }
 
 /** The part that router and contract need of an operation of any API. */

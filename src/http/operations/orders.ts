@@ -3,7 +3,7 @@ import { onceIdOf } from '../../catalog/idempotency.ts';
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
 import { createdAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
-import type { Operation, Parameter } from './operation.ts';
+import { operation, type Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { findById, readId, readIdParameter } from './query.ts';
 
@@ -16,10 +16,7 @@ const FILTERS: readonly Parameter[] = [
 const ORDER_ID: Parameter = { name: 'orderId', description: 'The id of an order', schema: Order.properties.id };
 
 /** GET /store/orders [published]. */
-export const listOrders: Operation = {
-  id: 'listOrders',
-  method: 'GET',
-  path: PATH,
+export const listOrders = operation('listOrders', `GET ${PATH}`, {
   tag: 'store',
   summary: 'List orders',
   description: 'One page of the orders, in ascending order of id. The `Link` header names the next page.',
@@ -33,12 +30,9 @@ export const listOrders: Operation = {
     const found = await storage.orders.list({ after, limit: limit + 1, petId });
     return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id });
   },
-};
+});
 
-export const getOrder: Operation = {
-  id: 'getOrder',
-  method: 'GET',
-  path: `${PATH}/{orderId}`,
+export const getOrder = operation('getOrder', `GET ${PATH}/{orderId}`, {
   tag: 'store',
   summary: 'Get an order',
   description: 'One order by its id, until it is cancelled.',
@@ -51,12 +45,9 @@ export const getOrder: Operation = {
     const order = await findById(exchange.params.orderId, noOrder, (id) => storage.orders.find(id));
     return currentAnswer(exchange, JSON.stringify(order));
   },
-};
+});
 
-export const placeOrder: Operation = {
-  id: 'placeOrder',
-  method: 'POST',
-  path: PATH,
+export const placeOrder = operation('placeOrder', `POST ${PATH}`, {
   tag: 'store',
   summary: 'Place an order',
   description:
@@ -76,12 +67,9 @@ export const placeOrder: Operation = {
     const created = await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange, exchange.key.id));
     return createdAnswer(`${PATH}/`, created);
   },
-};
+});
 
-export const cancelOrder: Operation = {
-  id: 'cancelOrder',
-  method: 'DELETE',
-  path: `${PATH}/{orderId}`,
+export const cancelOrder = operation('cancelOrder', `DELETE ${PATH}/{orderId}`, {
   tag: 'store',
   summary: 'Cancel an order',
   description: 'Deletes an order that is not complete and returns its quantity to stock, once.',
@@ -95,7 +83,7 @@ export const cancelOrder: Operation = {
     if (id !== undefined && (await storage.orders.cancel(id, preconditionOf(exchange)))) return { status: 204 };
     throw noOrder(orderId);
   },
-};
+});
 
 function noOrder(id: string | undefined): CatalogError {
   return new CatalogError('not_found', `There is no order ${quote(id)}; it may be cancelled already`);

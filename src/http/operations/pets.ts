@@ -3,7 +3,7 @@ import { onceIdOf } from '../../catalog/idempotency.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
 import { changedAnswer, createdAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
-import type { Operation, Parameter } from './operation.ts';
+import { operation, type Parameter } from './operation.ts';
 import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { choiceIn, findById, readIdParameter, readIdsParameter } from './query.ts';
 
@@ -28,10 +28,7 @@ const FILTERS: readonly Parameter[] = [
 
 export const PET_ID: Parameter = { name: 'petId', description: 'The id of a pet', schema: Pet.properties.id };
 
-export const listPets: Operation = {
-  id: 'listPets',
-  method: 'GET',
-  path: PATH,
+export const listPets = operation('listPets', `GET ${PATH}`, {
   tag: 'pets',
   summary: 'List pets',
   description:
@@ -49,12 +46,9 @@ export const listPets: Operation = {
     const found = await storage.pets.list({ after, limit: limit + 1, ids, status, categoryId });
     return pageAnswer(exchange, { limit, found, idOf: ({ id }) => id, isOfOne: ids?.length === 1 });
   },
-};
+});
 
-export const createPet: Operation = {
-  id: 'createPet',
-  method: 'POST',
-  path: PATH,
+export const createPet = operation('createPet', `POST ${PATH}`, {
   tag: 'pets',
   summary: 'Create a pet',
   description: 'Stores a pet of an existing category. Its stock is 1, or 0 if it is created as sold.',
@@ -71,13 +65,10 @@ export const createPet: Operation = {
     const created = await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange, exchange.key.id));
     return createdAnswer(BY_ID, created);
   },
-};
+});
 
 /** GET /pets/{petId} [published: deprecated, with a sunset date]. */
-export const getPet: Operation = {
-  id: 'getPet',
-  method: 'GET',
-  path: `${PATH}/{petId}`,
+export const getPet = operation('getPet', `GET ${PATH}/{petId}`, {
   tag: 'pets',
   summary: 'Get a pet',
   description: 'One pet by its id. After the sunset the response is 410.',
@@ -91,12 +82,9 @@ export const getPet: Operation = {
     const pet = await findById(exchange.params.petId, noPet, (id) => storage.pets.find(id));
     return currentAnswer(exchange, JSON.stringify(pet));
   },
-};
+});
 
-export const updatePet: Operation = {
-  id: 'updatePet',
-  method: 'PATCH',
-  path: `${PATH}/{petId}`,
+export const updatePet = operation('updatePet', `PATCH ${PATH}/{petId}`, {
   tag: 'pets',
   summary: 'Update a pet',
   description:
@@ -118,7 +106,7 @@ export const updatePet: Operation = {
     const change = (id: number) => storage.pets.update(id, update, preconditionOf(exchange));
     return changedAnswer(await findById(exchange.params.petId, noPet, change));
   },
-};
+});
 
 /** The error for a path that names no pet. */
 export function noPet(id: string | undefined): CatalogError {

@@ -2,7 +2,7 @@ import { PLAN_NAMES } from '../../catalog/plan.ts';
 import { objectOf } from '../../catalog/validate.ts';
 import type { Time } from '../../stdx/time.ts';
 import type { Context } from '../transport/exchange.ts';
-import type { Operation } from './operation.ts';
+import { operation } from './operation.ts';
 
 const moment = (description: string) => ({ type: 'integer', format: 'int64', description });
 
@@ -33,10 +33,7 @@ const RateLimit = objectOf('RateLimit', 'The state of the limits of a key', {
   },
 });
 
-export const getRateLimit: Operation = {
-  id: 'getRateLimit',
-  method: 'GET',
-  path: '/rate_limit',
+export const getRateLimit = operation('getRateLimit', 'GET /rate_limit', {
   tag: 'limits',
   summary: 'Get the state of the limits',
   description:
@@ -58,7 +55,7 @@ export const getRateLimit: Operation = {
     const { minute, day, ban = null } = decision;
     return { status: 200, body: JSON.stringify({ plan: key.plan, minute, day, ban }) };
   },
-};
+});
 
 /** Appends the published limit headers and, for a valid key, those of the IETF draft, to the answers of a listener. */
 export function limitHeaders(time: Time): NonNullable<Context['addLimitHeaders']> {

@@ -1,13 +1,10 @@
 import { auditJson } from '../../catalog/operator/json.ts';
 import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
-import type { ApiOperation } from './operation.ts';
+import { type ApiOperation, apiOperation } from './operation.ts';
 import { AuditEntry } from './schema.ts';
 
-const listAudit: ApiOperation = {
-  id: 'listAudit',
-  method: 'GET',
-  path: '/audit',
+const listAudit = apiOperation('listAudit', 'GET /audit', {
   tag: 'audit',
   summary: 'List the changes by operators',
   description:
@@ -43,6 +40,6 @@ const listAudit: ApiOperation = {
     const last = found.length > limit ? found[limit - 1] : undefined;
     return placeAnswer(exchange, found.slice(0, limit).map(auditJson), last && { number: last.id, id: '' });
   },
-};
+});
 
 export const auditOperations: readonly ApiOperation[] = [listAudit];

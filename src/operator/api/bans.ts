@@ -3,15 +3,12 @@ import { banJson } from '../../catalog/operator/json.ts';
 import { liftBan } from '../../catalog/operator/key-changes.ts';
 import { PLACE_PARAMETERS, pageOf, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { guarded, KEY_ID, keyIdOf } from './keys.ts';
-import type { ApiOperation } from './operation.ts';
+import { type ApiOperation, apiOperation } from './operation.ts';
 import { Ban } from './schema.ts';
 
 const TAG = 'bans';
 
-const listBans: ApiOperation = {
-  id: 'listBans',
-  method: 'GET',
-  path: '/bans',
+const listBans = apiOperation('listBans', 'GET /bans', {
   tag: TAG,
   summary: 'List bans',
   description: 'A page of the bans that are on, newest first.',
@@ -35,13 +32,10 @@ const listBans: ApiOperation = {
     const items = rest.slice(0, limit).map(banJson);
     return placeAnswer(exchange, items, last && { number: last.startedAt, id: last.keyId });
   },
-};
+});
 
 /** DELETE /keys/{keyId}/ban. */
-const lift: ApiOperation = {
-  id: 'liftBan',
-  method: 'DELETE',
-  path: '/keys/{keyId}/ban',
+const lift = apiOperation('liftBan', 'DELETE /keys/{keyId}/ban', {
   tag: TAG,
   summary: 'Lift a ban',
   description: 'Ends the ban of a key within a second, so that it does not lengthen later ones.',
@@ -55,6 +49,6 @@ const lift: ApiOperation = {
       throw new CatalogError('not_found', `The key ${id} is not banned`);
     return { status: 204 };
   },
-};
+});
 
 export const banOperations: readonly ApiOperation[] = [listBans, lift];

@@ -5,7 +5,7 @@ import { validator } from '../../catalog/validate.ts';
 import { changedAnswer, preconditionOf } from '../../http/operations/conditional.ts';
 import { readId } from '../../http/operations/query.ts';
 import type { Exchange } from '../../http/transport/exchange.ts';
-import type { ApiContext, ApiOperation } from './operation.ts';
+import { type ApiContext, type ApiOperation, apiOperation } from './operation.ts';
 import { CategoryChange, CategoryId } from './schema.ts';
 
 const TAG = 'categories';
@@ -14,10 +14,7 @@ const CATEGORY_ID = { name: 'categoryId', description: CategoryId.description, s
 
 const checkChange = validator(CategoryChange);
 
-const rename: ApiOperation = {
-  id: 'renameCategory',
-  method: 'PATCH',
-  path: PATH,
+const rename = apiOperation('renameCategory', `PATCH ${PATH}`, {
   tag: TAG,
   summary: 'Rename a category',
   description: 'Renames a category; lists of all instances follow within a second.',
@@ -30,12 +27,9 @@ const rename: ApiOperation = {
     const { name } = checkChange(exchange.body);
     return changedAnswer(await renameCategory(guarded(context, exchange), categoryIdOf(exchange), name));
   },
-};
+});
 
-const remove: ApiOperation = {
-  id: 'deleteCategory',
-  method: 'DELETE',
-  path: PATH,
+const remove = apiOperation('deleteCategory', `DELETE ${PATH}`, {
   tag: TAG,
   summary: 'Delete a category',
   description: 'Deletes a category that no pet belongs to. Its id is never reused.',
@@ -47,7 +41,7 @@ const remove: ApiOperation = {
     await deleteCategory(guarded(context, exchange), categoryIdOf(exchange));
     return { status: 204 };
   },
-};
+});
 
 /** Operations on categories for operators alone. */
 export const categoryOperations: readonly ApiOperation[] = [rename, remove];

@@ -26,7 +26,7 @@ import {
 } from '../../http/operations/query.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { parseDuration } from '../../stdx/duration.ts';
-import { API_BASE, type ApiContext, type ApiOperation } from './operation.ts';
+import { API_BASE, type ApiContext, type ApiOperation, apiOperation } from './operation.ts';
 import { IssuedKey, Key, KeyChange, NewKey, Revocation, Rotation } from './schema.ts';
 
 const GRACE = '24h';
@@ -60,10 +60,7 @@ const checkChange = validator(KeyChange);
 const checkRotation = validator(Rotation);
 const checkRevocation = validator(Revocation);
 
-const listKeys: ApiOperation = {
-  id: 'listKeys',
-  method: 'GET',
-  path: '/keys',
+const listKeys = apiOperation('listKeys', 'GET /keys', {
   tag: TAG,
   summary: 'List keys',
   description:
@@ -95,12 +92,9 @@ const listKeys: ApiOperation = {
     const place = last && { number: 2 * last.createdAt + (last.isExact ? 1 : 0), id: last.id };
     return placeAnswer(exchange, await keysJson(context, keys), place);
   },
-};
+});
 
-const createKey: ApiOperation = {
-  id: 'createKey',
-  method: 'POST',
-  path: '/keys',
+const createKey = apiOperation('createKey', 'POST /keys', {
   tag: TAG,
   summary: 'Issue a key',
   description:
@@ -127,12 +121,9 @@ const createKey: ApiOperation = {
     const details = { now: context.now };
     return changedKeyAnswer(context, exchange, { status: 201, details, make: (change) => issueKey(change, key) });
   },
-};
+});
 
-const getKey: ApiOperation = {
-  id: 'getKey',
-  method: 'GET',
-  path: '/keys/{keyId}',
+const getKey = apiOperation('getKey', 'GET /keys/{keyId}', {
   tag: TAG,
   summary: 'Get a key',
   description: 'One key by its id.',
@@ -143,12 +134,9 @@ const getKey: ApiOperation = {
   async handle(context, exchange) {
     return keyAnswer(context, await keyWithId(context, keyIdOf(exchange)));
   },
-};
+});
 
-const updateKey: ApiOperation = {
-  id: 'updateKey',
-  method: 'PATCH',
-  path: '/keys/{keyId}',
+const updateKey = apiOperation('updateKey', 'PATCH /keys/{keyId}', {
   tag: TAG,
   summary: 'Change a key',
   description:
@@ -162,12 +150,9 @@ const updateKey: ApiOperation = {
     const wanted = readWanted(checkChange(exchange.body));
     return keyAnswer(context, await changeKey(guarded(context, exchange), keyIdOf(exchange), wanted));
   },
-};
+});
 
-const rotate: ApiOperation = {
-  id: 'rotateKey',
-  method: 'POST',
-  path: '/keys/{keyId}/rotate',
+const rotate = apiOperation('rotateKey', 'POST /keys/{keyId}/rotate', {
   tag: TAG,
   summary: 'Rotate a key',
   description: 'Gives a key a new secret. The old one works until the grace ends; both share one quota.',
@@ -184,12 +169,9 @@ const rotate: ApiOperation = {
     }
     return changeByPath(context, exchange, (change, id) => rotateKey(change, id, seconds));
   },
-};
+});
 
-const endKeyGraces: ApiOperation = {
-  id: 'endGraces',
-  method: 'DELETE',
-  path: '/keys/{keyId}/graces',
+const endKeyGraces = apiOperation('endGraces', 'DELETE /keys/{keyId}/graces', {
   tag: TAG,
   summary: 'End the graces of a key',
   description: 'Ends the old secrets of a rotated key within a second, on every instance. Without one nothing changes.',
@@ -201,12 +183,9 @@ const endKeyGraces: ApiOperation = {
     await endGraces(guarded(context, exchange), keyIdOf(exchange));
     return { status: 204 };
   },
-};
+});
 
-const revoke: ApiOperation = {
-  id: 'revokeKey',
-  method: 'POST',
-  path: '/keys/{keyId}/revoke',
+const revoke = apiOperation('revokeKey', 'POST /keys/{keyId}/revoke', {
   tag: TAG,
   summary: 'Revoke a key',
   description: 'Ends a key for good, within a second. A second revocation changes nothing.',
@@ -219,7 +198,7 @@ const revoke: ApiOperation = {
     checkRevocation(exchange.body ?? {});
     return changeByPath(context, exchange, async (change, id) => ({ key: await revokeKey(change, id) }));
   },
-};
+});
 
 export const keyOperations: readonly ApiOperation[] = [
   listKeys,

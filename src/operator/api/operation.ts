@@ -1,7 +1,7 @@
 import type { ChangeContext } from '../../catalog/operator/key-changes.ts';
 import type { OperatorToken, Role } from '../../catalog/operator/token.ts';
 import type { Storage } from '../../catalog/storage.ts';
-import type { Operation } from '../../http/operations/operation.ts';
+import { type Operation, operation } from '../../http/operations/operation.ts';
 import type { RecentRequests } from '../../telemetry/recent-requests.ts';
 
 /** A request with a token whose role suffices. */
@@ -17,6 +17,9 @@ export interface ApiContext extends ChangeContext {
 
 /** One operation of the operator API; its permission is the least role of the token. */
 export type ApiOperation = Operation<ApiContext, Role>;
+
+/** Makes an operation of the operator API. */
+export const apiOperation = operation<ApiContext, Role>;
 
 /** Where the operator API is served, on the operator listener alone. */
 export const API_BASE = '/api/v1';

@@ -6,7 +6,7 @@ import { readParameter } from '../../http/operations/query.ts';
 import { utc } from '../../stdx/time.ts';
 import type { RecentRequest } from '../../telemetry/recent-requests.ts';
 import { KEY_ID, keyIdOf } from './keys.ts';
-import type { ApiOperation } from './operation.ts';
+import { type ApiOperation, apiOperation } from './operation.ts';
 import { KeyRequest } from './schema.ts';
 
 const TAG = 'requests';
@@ -28,10 +28,7 @@ const EXAMPLE = {
   reason: 'the limit of 60 requests per minute was reached',
 };
 
-const listKeyRequests: ApiOperation = {
-  id: 'listKeyRequests',
-  method: 'GET',
-  path: '/keys/{keyId}/requests',
+const listKeyRequests = apiOperation('listKeyRequests', 'GET /keys/{keyId}/requests', {
   tag: TAG,
   summary: 'List the recent requests of a key',
   description:
@@ -68,7 +65,7 @@ const listKeyRequests: ApiOperation = {
     const found = recent.list({ keyId, status, limit });
     return { status: 200, body: JSON.stringify(found.map(requestJson)) };
   },
-};
+});
 
 const REQUEST_ID = {
   name: 'requestId',
@@ -76,10 +73,7 @@ const REQUEST_ID = {
   schema: { type: 'string', example: EXAMPLE.requestId },
 };
 
-const getRequest: ApiOperation = {
-  id: 'getRequest',
-  method: 'GET',
-  path: '/requests/{requestId}',
+const getRequest = apiOperation('getRequest', 'GET /requests/{requestId}', {
   tag: TAG,
   summary: 'Get a recent request',
   description:
@@ -96,7 +90,7 @@ const getRequest: ApiOperation = {
       'This instance keeps no request with this id; look into the logs, or ask the other instances',
     );
   },
-};
+});
 
 export const requestOperations: readonly ApiOperation[] = [listKeyRequests, getRequest];
 

@@ -14,15 +14,12 @@ import { choice, choiceIn, momentIn, momentParameter, textIn, textParameter } fr
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { utc } from '../../stdx/time.ts';
-import type { ApiContext, ApiOperation } from './operation.ts';
+import { type ApiContext, type ApiOperation, apiOperation } from './operation.ts';
 import { KeyUsage, OwnerUsage, RouteUsage, UsagePoint } from './schema.ts';
 
 const ROWS_PER_PAGE_MAX = 1_000;
 
-const getUsage: ApiOperation = {
-  id: 'getUsage',
-  method: 'GET',
-  path: '/usage',
+const getUsage = apiOperation('getUsage', 'GET /usage', {
   tag: 'usage',
   summary: 'Get the usage',
   description:
@@ -77,7 +74,7 @@ const getUsage: ApiOperation = {
     const rows = await allUsageRows(context, { group, steps, ...selectedIn(exchange.query) });
     return isCsv ? csvAnswer(rows) : placeAnswer(exchange, rows, undefined);
   },
-};
+});
 
 export const usageOperations: readonly ApiOperation[] = [getUsage];
 
