@@ -365,7 +365,9 @@ test('/ redirects a browser to the documentation and gives programs an index', a
   const browser = await get(service, '/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   assert.deepEqual([browser.status, browser.headers.get('location')], [303, '/docs']);
   assert.equal(browser.headers.get('vary'), 'Accept');
-  const links = await json<Record<string, string>>(get(service, '/', { accept: 'application/json' }));
+  const index = await get(service, '/', { accept: 'application/json' });
+  assert.equal(index.headers.get('vary'), 'Accept');
+  const links = await json<Record<string, string>>(index);
   assert.equal(links.api, service.url);
   for (const [name, link] of Object.entries(links)) {
     if (name !== 'api') assert.equal((await get(service, new URL(link).pathname)).status, 200, link);
