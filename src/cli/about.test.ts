@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { run } from '../../test/kit/process.ts';
+import { temporaryFolder } from '../../test/kit/service.ts';
+import { SETTINGS } from '../config.ts';
+
+test('config has a line for each setting, with its value and where that came from', async () => {
+  using folder = temporaryFolder();
+  const options = { cwd: folder.path, env: { LOG_LEVEL: 'error', DATABASE_URL: 'postgres://u:hidden@h/d' } };
+  const { code, stdout, stderr } = await run(['config', '--port', '9000'], options);
+  assert.equal(code, 0);
+  const lines = stdout.trim().split('\n');
+  assert.deepEqual(
+    lines.map((line) => line.split('=')[0]),
+    Object.keys(SETTINGS),
+  );
+  for (const line of [
+    'HOST=127.0.0.1  (default)',
+    'PORT=9000  (--port)',
+    'LOG_LEVEL=error  (the environment)',
+    'DATABASE_URL=postgres://u:***@h/d  (the environment)',
+  ])
+    assert.ok(lines.includes(line), `${line} is not in ${stdout}`);
+  assert.match(stderr, /^pet-catalog: `npm start` adds `--bootstrap --access-log all`, which comes before/);
+  const found = JSON.parse((await run(['config', '--port', '9000', '--json'], options)).stdout);
+  assert.deepEqual(
+    found.find(({ name }: { name: string }) => name === 'PORT'),
+    { name: 'PORT', value: '9000', from: '--port' },
+  );
+});
+
+test('openapi prints the contracts as they are kept, and the same as YAML', async () => {
+  using folder = temporaryFolder();
+  const openapi = async (...args: string[]) => (await run(['openapi', ...args], { cwd: folder.path })).stdout;
+  for (const [file, ...args] of [['openapi.json'], ['operator-openapi.json', '--operator']] as const) {
+    const kept = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+    assert.equal(await openapi(...args), kept, file);
+    assert.deepEqual(parse(await openapi('--yaml', ...args)), JSON.parse(kept), file);
+  }
+});
