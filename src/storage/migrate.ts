@@ -47,17 +47,14 @@ export type Purpose = 'read' | 'change' | 'create' | 'migrate' | 'serve';
 /** The codes of SQLite and PostgreSQL for a table that is not there. */
 const NO_TABLE = new Set<unknown>([1, '42P01']);
 
-interface MigrateOptions {
-  readonly int64: Int64;
-  readonly purpose: Purpose;
-  readonly lock: Engine['lock'];
-}
-
 /**
  * Brings the tables up to date, in one transaction, or throws that they are not if that is not the purpose. Throws what
  * the engine throws.
  */
-export async function migrate(db: Database, { int64, purpose, lock }: MigrateOptions): Promise<void> {
+export async function migrate(
+  db: Database,
+  { int64, purpose, lock }: { int64: Int64; purpose: Purpose; lock: Engine['lock'] },
+): Promise<void> {
   const applied = await appliedMigrations(db).catch((error) => {
     if (NO_TABLE.has(error.errcode ?? error.code)) return [];
     throw error;

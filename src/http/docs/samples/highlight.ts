@@ -4,12 +4,7 @@ const C_LIKE = ['//[^\\n]*'];
 const SCRIPT_WORDS =
   'import|from|const|let|await|async|new|for|of|if|else|switch|case|break|default|throw|try|catch|return|while|instanceof|function|export';
 
-interface Syntax {
-  readonly comments: readonly string[];
-  readonly words: string;
-}
-
-const SYNTAXES: Readonly<Record<string, Syntax>> = {
+const SYNTAXES: Readonly<Record<string, { readonly comments: readonly string[]; readonly words: string }>> = {
   sh: { comments: ['(?<=^|\\s)#[^\\n]*'], words: 'curl|export|for|in|do|done|if|then|fi|sleep|while|until' },
   ts: { comments: C_LIKE, words: SCRIPT_WORDS },
   js: { comments: C_LIKE, words: SCRIPT_WORDS },
