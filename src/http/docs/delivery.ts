@@ -83,13 +83,16 @@ export function keptOnceMade<T>(make: () => Promise<T>): () => Promise<T> {
 
 const FOREVER = 'public, max-age=31536000, immutable';
 
+const TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json',
+  md: 'text/markdown; charset=utf-8',
+  svg: 'image/svg+xml',
+  txt: 'text/plain; charset=utf-8',
+};
 /** The folder that assets are read from, below `src`, and the path that they are served under. */
-interface AssetPlace {
-  readonly folder: string;
-  readonly path: string;
-}
-
-const DOCS: AssetPlace = { folder: 'http/docs/assets/', path: '/docs/assets/' };
+const DOCS = { folder: 'http/docs/assets/', path: '/docs/assets/' };
 
 /** A static file. Its path contains a digest of its content, so caches may keep it for ever. */
 export interface Asset {
@@ -97,12 +100,17 @@ export interface Asset {
   readonly page: PageHandler;
 }
 
+/** The media type of a file, by the end of its name. */
+export function mediaTypeOf(path: string): string {
+  return TYPES[path.replace(/^.*\./, '')] ?? '';
+}
+
 /** Reads an asset. Throws if it is missing. */
-export function readAsset(name: string, contentType: string, { folder, path } = DOCS): Asset {
+export function readAsset(name: string, { folder, path } = DOCS): Asset {
   const bytes = shippedFile(`${folder}${name}`);
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
   return {
     path: `${path}${name}`.replace(/(?=\.\w+$)/, `-${digest}`),
-    page: fixedPage({ contentType, cacheControl: FOREVER, content: () => bytes }),
+    page: fixedPage({ contentType: mediaTypeOf(name), cacheControl: FOREVER, content: () => bytes }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Time } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
-import { fixedPage, keptOnceMade } from './delivery.ts';
+import { fixedPage, keptOnceMade, mediaTypeOf } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { openApiDocument } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
@@ -8,11 +8,6 @@ import { securityTxt } from './security-txt.ts';
 import { CACHED, leadToDocs, SITE_ASSETS, sitePage } from './site.ts';
 
 const PAGES = ['/docs/reference', ...GUIDE.map(({ file }) => pathOf(file))];
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  md: 'text/markdown; charset=utf-8',
-  txt: 'text/plain; charset=utf-8',
-  json: 'application/json',
-};
 
 /** The pages that describe the service: contract, documentation, well-known addresses. */
 export function discoveryPages(options: DocsOptions & WellKnownOptions): [string, PageHandler][] {
@@ -38,11 +33,7 @@ function docsPages(options: DocsOptions): [string, PageHandler][] {
   const texts = [...PAGES.map((path) => `${path}.md`), '/docs/search.json', '/llms.txt'].map(
     (path): [string, PageHandler] => [
       path,
-      fixedPage({
-        contentType: CONTENT_TYPES[path.replace(/^.*\./, '')] ?? '',
-        cacheControl: CACHED,
-        content: () => contentOf(path),
-      }),
+      fixedPage({ contentType: mediaTypeOf(path), cacheControl: CACHED, content: () => contentOf(path) }),
     ],
   );
   return [

@@ -8,14 +8,11 @@ const CHAPTERS_MIN = 3;
 /** The time that what changes only with the service may be used from a cache. */
 export const CACHED = 'public, max-age=300';
 
-const CSS = 'text/css; charset=utf-8';
-const JAVASCRIPT = 'text/javascript; charset=utf-8';
-
-const icon = readAsset('icon.svg', 'image/svg+xml');
-const STYLES = ['base.css', 'site.css', 'code.css'].map((name) => readAsset(name, CSS));
-const SCRIPTS = [readAsset('site.js', JAVASCRIPT)];
-const REFERENCE_STYLES = [readAsset('reference.css', CSS)];
-const REFERENCE_SCRIPTS = [readAsset('try.js', JAVASCRIPT)];
+const icon = readAsset('icon.svg');
+const STYLES = ['base.css', 'site.css', 'code.css'].map((name) => readAsset(name));
+const SCRIPTS = [readAsset('site.js')];
+const REFERENCE_STYLES = [readAsset('reference.css')];
+const REFERENCE_SCRIPTS = [readAsset('try.js')];
 
 /** Everything that the pages load. */
 export const SITE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS, ...REFERENCE_STYLES, ...REFERENCE_SCRIPTS];

@@ -16,21 +16,15 @@ const PAGE_HEADERS = [
 ];
 const HTML_TYPE = 'text/html; charset=utf-8';
 
-const JAVASCRIPT = 'text/javascript; charset=utf-8';
-const CSS = 'text/css; charset=utf-8';
 const CONSOLE = { folder: 'operator/frame/assets/', path: '/console/assets/' };
 const DOCS = { ...CONSOLE, folder: 'http/docs/assets/' };
 
-const icon = readAsset('icon.svg', 'image/svg+xml', DOCS);
+const icon = readAsset('icon.svg', DOCS);
 const STYLES = [
-  readAsset('base.css', CSS, DOCS),
-  readAsset('console.css', CSS, CONSOLE),
-  readAsset('frame.css', CSS, CONSOLE),
-  readAsset('list.css', CSS, CONSOLE),
-  readAsset('charts.css', CSS, CONSOLE),
-  readAsset('requests.css', CSS, CONSOLE),
+  readAsset('base.css', DOCS),
+  ...['console.css', 'frame.css', 'list.css', 'charts.css', 'requests.css'].map((name) => readAsset(name, CONSOLE)),
 ];
-const SCRIPTS = [readAsset('charts.js', JAVASCRIPT, CONSOLE), readAsset('console.js', JAVASCRIPT, CONSOLE)];
+const SCRIPTS = ['charts.js', 'console.js'].map((name) => readAsset(name, CONSOLE));
 
 export const CONSOLE_ASSETS: readonly Asset[] = [icon, ...STYLES, ...SCRIPTS];
 
