@@ -146,7 +146,8 @@ async function statusOf(file: string, text: string, { at }: Mutant): Promise<Sta
 /** Lists a mutant that lives, unless it may; returns whether it was listed. */
 function tell(module: string, source: string, mutant: Mutant): boolean {
   const start = source.lastIndexOf('\n', mutant.at) + 1;
-  const line = source.slice(start, source.indexOf('\n', mutant.at + mutant.from.length));
+  const end = mutant.at + mutant.from.replace(/\n$/, '').length;
+  const line = source.slice(start, source.indexOf('\n', end));
   if (accepted(listed, module, line)) return false;
   const number = source.slice(0, mutant.at).split('\n').length;
   process.stderr.write(
