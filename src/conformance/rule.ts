@@ -35,6 +35,14 @@ export interface Rule extends Clause {
   judge(trial: Trial): Promise<void> | void;
 }
 
+/** Rules by their ids. */
+export type RuleTable = Readonly<Record<string, Omit<Rule, 'id'>>>;
+
+/** The rules of a table, with what they need and their place unless they say otherwise. */
+export function usually(usual: Pick<Rule, 'needs' | 'place'>, table: RuleTable): RuleTable {
+  return Object.fromEntries(Object.entries(table).map(([id, rule]) => [id, { ...usual, ...rule }]));
+}
+
 /** A probe, or a request of the rule itself. */
 export type Asked = ((trial: Trial) => Promise<Exchange | readonly Exchange[]>) | Wanted;
 

@@ -1,6 +1,6 @@
 import { type Answer, type Exchange, Skipped } from '../exchange.ts';
 import { unknownKeyLike, withoutKey, withUnknownKey } from '../probes.ts';
-import { expect, expectStatus, known, ours, published, type Rule, statuses } from '../rule.ts';
+import { expect, expectStatus, known, ours, published, type RuleTable, statuses } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 /** Headers that differ between any two answers. */
@@ -11,21 +11,18 @@ const UNAUTHENTICATED = published(
   'When the key is missing or invalid, the response is 401 with an Error body.',
 );
 
-export const AUTHENTICATION: readonly Rule[] = [
-  {
-    id: 'auth.401-missing',
+export const AUTHENTICATION: RuleTable = {
+  'auth.401-missing': {
     ...UNAUTHENTICATED,
     expected: '401 for a list and for a create without a key',
     judge: statuses(401, withoutKey, { authorization: 'Bearer ' }),
   },
-  {
-    id: 'auth.401-invalid',
+  'auth.401-invalid': {
     ...UNAUTHENTICATED,
     expected: '401 for a list and for a create with an unknown key, and for a key that is nearly right',
     judge: statuses(401, withUnknownKey),
   },
-  {
-    id: 'auth.scheme-any-case',
+  'auth.scheme-any-case': {
     ...ours('RFC 9110, section 11.1', 'The scheme is case-insensitive, and one or more spaces follow it (RFC 9110).'),
     expected: '200 for `bEARER   KEY`',
     async judge(trial) {
@@ -33,8 +30,7 @@ export const AUTHENTICATION: readonly Rule[] = [
       expect(exchange.answer.status < 300, `the status is ${exchange.answer.status}`, exchange);
     },
   },
-  {
-    id: 'auth.bearer-only',
+  'auth.bearer-only': {
     ...ours('wire.md, Authentication', 'Two Authorization headers, or anything but a bearer token, is 401.'),
     expected: '401 for the key alone, with the scheme Basic, twice, and with a word behind it',
     async judge(trial) {
@@ -44,8 +40,7 @@ export const AUTHENTICATION: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'auth.challenge',
+  'auth.challenge': {
     ...ours(
       'RFC 6750, section 3; wire.md, Authentication',
       'A 401 carries WWW-Authenticate: Bearer realm="…", with error="invalid_token" if a key was sent.',
@@ -59,8 +54,7 @@ export const AUTHENTICATION: readonly Rule[] = [
       expect(named, 'with an unknown key: no invalid_token', unknown);
     },
   },
-  {
-    id: 'auth.401-alike',
+  'auth.401-alike': {
     ...ours(
       'wire.md, Authentication',
       'Unknown and malformed keys get byte-identical answers, request id and times aside.',
@@ -71,8 +65,7 @@ export const AUTHENTICATION: readonly Rule[] = [
       expect(lasting(unknown.answer) === lasting(malformed.answer), 'the two differ', unknown, malformed);
     },
   },
-  {
-    id: 'auth.401-again',
+  'auth.401-again': {
     ...ours('wire.md, Authentication', 'A failed authentication is always 401, however often it is repeated.'),
     expected: '401 twenty times',
     async judge(trial) {
@@ -80,8 +73,7 @@ export const AUTHENTICATION: readonly Rule[] = [
       for (let i = 0; i < 20; i += 1) expectStatus(await trial.sendOnce({ authorization }), 401);
     },
   },
-  {
-    id: 'auth.other-environment',
+  'auth.other-environment': {
     ...ours('wire.md, Addressing', 'A key belongs to one environment; on the other it is simply invalid.'),
     expected: '401, with the same headers and body as an unknown key',
     needs: 'other-environment-key',
@@ -92,7 +84,7 @@ export const AUTHENTICATION: readonly Rule[] = [
       expect(lasting(unknown.answer) === lasting(exchange.answer), 'the two differ', unknown, exchange);
     },
   },
-];
+};
 
 /** An unknown key and another one, one right after the other. */
 async function alike(trial: Trial, token: string): Promise<[Exchange, Exchange]> {

@@ -1,7 +1,7 @@
 import { jsonOf, membersOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { ask, askLimited, askUntilRefused, waitOut } from '../limit-spending.ts';
 import { resetOf } from '../probes.ts';
-import { expect, expectStatus, known, ours, type Rule } from '../rule.ts';
+import { expect, expectStatus, known, ours, type RuleTable, usually } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 /** Refusals in the second of the first and in the next one do not count. */
@@ -12,9 +12,8 @@ const REFUSALS_MAX = 64;
 /** Requests at once to a slow server. */
 const GROUP = 16;
 
-const RULES: readonly Rule[] = [
-  {
-    id: 'bans.repeated-refusals',
+const RULES: RuleTable = {
+  'bans.repeated-refusals': {
     ...ours(
       'Limits, rule 4; limits.md, Refusals and bans',
       'Repeated requests after a 429 can lead to a temporary ban of the API key.',
@@ -26,8 +25,7 @@ const RULES: readonly Rule[] = [
       expect(refusals >= REFUSALS_MIN, `${refusals} refusals led to a ban`, banned);
     },
   },
-  {
-    id: 'bans.calls-do-not-lengthen',
+  'bans.calls-do-not-lengthen': {
     ...ours('limits.md, Refusals and bans', 'Calls during a ban never lengthen it.'),
     expected: 'the same Reset on calls a second apart',
     async judge(trial) {
@@ -38,8 +36,7 @@ const RULES: readonly Rule[] = [
       expect(resetOf(later) === resetOf(first), 'Reset moved', first, later);
     },
   },
-  {
-    id: 'bans.rate-limit-operation',
+  'bans.rate-limit-operation': {
     ...ours('limits.md, Refusals and bans', 'GET /rate_limit is answered even during a ban, with its end and reason.'),
     expected: '200 with ban.until = X-RateLimit-Reset, and a reason',
     async judge(trial) {
@@ -52,8 +49,7 @@ const RULES: readonly Rule[] = [
       expect(typeof reason === 'string', 'the ban has no reason', state);
     },
   },
-  {
-    id: 'bans.end',
+  'bans.end': {
     ...ours('limits.md, Refusals and bans', 'A ban ends when Retry-After says so.'),
     expected: 'a request admitted after exactly that wait',
     async judge(trial) {
@@ -66,10 +62,10 @@ const RULES: readonly Rule[] = [
       expect(after.answer.status !== 429, `still refused ${seconds} s later`, refused, after);
     },
   },
-];
+};
 
 /** Rules of bans, by our numbers: the interface states none. */
-export const BANS = RULES.map((rule): Rule => ({ needs: 'full', place: 'waits', ...rule }));
+export const BANS = usually({ needs: 'full', place: 'waits' }, RULES);
 
 /** Spends the key once more, and goes on until it is banned; `refusals` counts those that came before the ban. */
 async function provoke(trial: Trial) {

@@ -15,7 +15,7 @@ import {
   withoutKey,
   withUnknownKey,
 } from '../probes.ts';
-import { each, expect, expectStatus, ours, published, type Rule } from '../rule.ts';
+import { each, expect, expectStatus, ours, published, type RuleTable } from '../rule.ts';
 
 const LISTED = published(
   'List categories, rule 1',
@@ -29,9 +29,8 @@ const CATEGORY = published(
 const LISTED_SECONDS = 3;
 
 /** Rules of the list, and of what a create answers. */
-export const CATEGORIES: readonly Rule[] = [
-  {
-    id: 'list.200-array',
+export const CATEGORIES: RuleTable = {
+  'list.200-array': {
     ...LISTED,
     expected: '200 with a JSON array of objects that have a name',
     judge: each([list], (listed) => {
@@ -40,8 +39,7 @@ export const CATEGORIES: readonly Rule[] = [
       expect(fault === undefined, fault ?? '', listed);
     }),
   },
-  {
-    id: 'create.201-new-id',
+  'create.201-new-id': {
     ...published(
       'Create a category, rule 1',
       'When the body is valid, the response is 201 with a Category that carries a newly assigned id.',
@@ -52,8 +50,7 @@ export const CATEGORIES: readonly Rule[] = [
       expect(membersOf(jsonOf(created.answer)).id !== undefined, 'the body has no id', created);
     }),
   },
-  {
-    id: 'create.id-integer',
+  'create.id-integer': {
     ...CATEGORY,
     expected: 'an id that is a JSON integer of 64 bits, in the answer to a create and in the list',
     async judge(trial) {
@@ -62,8 +59,7 @@ export const CATEGORIES: readonly Rule[] = [
       expectNone('id-no-int64', await trial.once(list), 'an id in the list is no integer of 64 bits');
     },
   },
-  {
-    id: 'create.every-field',
+  'create.every-field': {
     ...published('Category', 'A Category has every field of NewCategory.'),
     expected: 'name and description as they were sent',
     async judge(trial) {
@@ -81,8 +77,7 @@ export const CATEGORIES: readonly Rule[] = [
       expect(createdOf(unicode).description === wanted.description, 'quotes or angle brackets differ', unicode);
     },
   },
-  {
-    id: 'create.description-absent',
+  'create.description-absent': {
     ...published('NewCategory', 'description: string, not required.'),
     expected: 'a string or no description at all, in the answer to a create without one and in the list',
     async judge(trial) {
@@ -92,8 +87,7 @@ export const CATEGORIES: readonly Rule[] = [
       expectNone('description-no-string', await trial.once(list), 'a description in the list is no string');
     },
   },
-  {
-    id: 'create.id-by-service',
+  'create.id-by-service': {
     ...CATEGORY,
     expected: `another id than that of the body, ${CLIENTS_ID}`,
     judge: each([createWithId], (created) => {
@@ -101,8 +95,7 @@ export const CATEGORIES: readonly Rule[] = [
       expect(`${createdOf(created).id}` !== `${CLIENTS_ID}`, "the client's id was taken", created);
     }),
   },
-  {
-    id: 'create.refused-creates-nothing',
+  'create.refused-creates-nothing': {
     ...published(
       'Create a category, rules 2 and 3',
       'When the body is invalid, the response is 400; when the key is missing or invalid, it is 401.',
@@ -122,8 +115,7 @@ export const CATEGORIES: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'create.in-next-list',
+  'create.in-next-list': {
     ...ours('wire.md, Categories', 'A create is in the next list of the same instance.'),
     expected: 'the created category in the list that is asked for next, on the same connection',
     async judge(trial) {
@@ -137,8 +129,7 @@ export const CATEGORIES: readonly Rule[] = [
       expect(false, 'the new category is listed later only', created, listed);
     },
   },
-  {
-    id: 'create.only-these-members',
+  'create.only-these-members': {
     ...ours(
       'wire.md, Categories',
       "Unknown members, a client's id among them, are ignored; a Category has no further members.",
@@ -153,8 +144,7 @@ export const CATEGORIES: readonly Rule[] = [
       expectNone('further-member', await trial.once(list), 'a category in the list has other members');
     },
   },
-  {
-    id: 'create.strings-unchanged',
+  'create.strings-unchanged': {
     ...ours(
       'wire.md, Categories',
       'Strings are stored and echoed unchanged: no trimming, no normalisation; "" as description is kept.',
@@ -168,8 +158,7 @@ export const CATEGORIES: readonly Rule[] = [
       expect(description === sent.description, 'an empty description differs', created);
     },
   },
-  {
-    id: 'create.longest-strings',
+  'create.longest-strings': {
     ...ours('wire.md, Categories', 'name: 1–255 code points; description: 0–2,000, tab, LF and CR among them.'),
     expected: '201 for 255 and 2,000 code points, beyond the Basic Multilingual Plane too',
     async judge(trial) {
@@ -183,8 +172,7 @@ export const CATEGORIES: readonly Rule[] = [
       if (description !== undefined) expect(description === sent.description, 'the description differs', created);
     },
   },
-  {
-    id: 'create.same-name-twice',
+  'create.same-name-twice': {
     ...ours('wire.md, Categories', 'The same name twice is two categories: the body is valid, so the answer is 201.'),
     expected: '201 with another id',
     async judge(trial) {
@@ -194,8 +182,7 @@ export const CATEGORIES: readonly Rule[] = [
       expect(createdOf(second).id !== createdOf(first).id, 'the ids are the same', first, second);
     },
   },
-  {
-    id: 'create.location',
+  'create.location': {
     ...ours('wire.md, Categories', 'The answer to a create has Location: /v1/categories/{id}.'),
     expected: 'a Location at which the category is, under the base address',
     async judge(trial) {
@@ -213,8 +200,7 @@ export const CATEGORIES: readonly Rule[] = [
       expect(asText(membersOf(jsonOf(read.answer))) === asText(createdOf(created)), 'the category differs', read);
     },
   },
-  {
-    id: 'list.ascending',
+  'list.ascending': {
     ...ours('wire.md, Categories', 'The list is in ascending order of id.'),
     expected: 'ids in ascending order',
     async judge(trial) {
@@ -222,8 +208,7 @@ export const CATEGORIES: readonly Rule[] = [
       expectNone('not-ascending', await trial.send(), 'the ids are not ascending');
     },
   },
-  {
-    id: 'create.ids-unique',
+  'create.ids-unique': {
     ...CATEGORY,
     expected: 'another id for each of several creates at once, none of them in the list before',
     async judge(trial) {
@@ -240,8 +225,7 @@ export const CATEGORIES: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'list.every-category',
+  'list.every-category': {
     ...LISTED,
     expected: `a list of more than 20 that has all that were there and all that were created, within ${LISTED_SECONDS} s`,
     async judge(trial) {
@@ -261,7 +245,7 @@ export const CATEGORIES: readonly Rule[] = [
       }
     },
   },
-];
+};
 
 /** That it is 201, and not another success, is a rule of its own. */
 function expectCreated(exchange: Exchange): void {

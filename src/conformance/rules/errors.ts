@@ -12,12 +12,11 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { answersTo, each, expect, expectStatus, ours, published, type Rule, statuses } from '../rule.ts';
+import { answersTo, each, expect, expectStatus, ours, published, type RuleTable, statuses } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
-export const ERRORS: readonly Rule[] = [
-  {
-    id: 'errors.shape',
+export const ERRORS: RuleTable = {
+  'errors.shape': {
     ...published('Errors', 'All error bodies use the Error shape (code, message, status).'),
     expected: 'a JSON object with code, message and status in every error body',
     judge: each([errors], (exchange) => {
@@ -29,8 +28,7 @@ export const ERRORS: readonly Rule[] = [
       expect(status !== undefined, 'the body of an error has no status', exchange);
     }),
   },
-  {
-    id: 'errors.status-integer',
+  'errors.status-integer': {
     ...published('Error', 'Error: status, integer.'),
     expected: 'a status that is a JSON integer',
     judge: each([errors], (exchange) => {
@@ -38,8 +36,7 @@ export const ERRORS: readonly Rule[] = [
       expect(Number.isInteger(status), 'the status in a body is no integer', exchange);
     }),
   },
-  {
-    id: 'errors.status-equals-http',
+  'errors.status-equals-http': {
     ...published('Errors', 'The status field equals the HTTP status code of the response.'),
     expected: 'the same status in the body as in the status line',
     judge: each([errors], (exchange) => {
@@ -51,8 +48,7 @@ export const ERRORS: readonly Rule[] = [
       );
     }),
   },
-  {
-    id: 'errors.three-members',
+  'errors.three-members': {
     ...ours('wire.md, Errors', 'Every error body is exactly code, message and status; no other member.'),
     expected: 'no fourth member',
     judge: each([errors], (exchange) => {
@@ -60,8 +56,7 @@ export const ERRORS: readonly Rule[] = [
       expect(Object.keys(more).length === 0, `there is also ${Object.keys(more)}`, exchange);
     }),
   },
-  {
-    id: 'bodies.application-json',
+  'bodies.application-json': {
     ...published('Endpoints', 'Request and response bodies are application/json.'),
     expected: 'Content-Type: application/json on 200, 201, 400 and 401',
     judge: each([withoutKey, list, create, withNumberAsName], (exchange) => {
@@ -69,8 +64,7 @@ export const ERRORS: readonly Rule[] = [
       expect(/^application\/json *(;|$)/i.test(type), `Content-Type is ${type}`, exchange);
     }),
   },
-  {
-    id: 'errors.404',
+  'errors.404': {
     ...ours(
       'wire.md, Errors',
       'An unknown path is 401 without a key and 404 with one; a trailing slash is no redirect.',
@@ -78,8 +72,7 @@ export const ERRORS: readonly Rule[] = [
     expected: '404 not_found for an unknown path and for /categories/',
     judge: statuses(404, unknownPath, { path: '/categories/' }),
   },
-  {
-    id: 'errors.405',
+  'errors.405': {
     ...ours('RFC 9110, section 15.5.6', 'A wrong method is 405 with Allow.'),
     expected: '405 with Allow: GET, HEAD, OPTIONS, POST for PATCH /categories',
     judge: each([unknownMethod], (exchange) => {
@@ -88,8 +81,7 @@ export const ERRORS: readonly Rule[] = [
       expect(allowed === 'GET,HEAD,OPTIONS,POST', `Allow names ${allowed}`, exchange);
     }),
   },
-  {
-    id: 'errors.any-method',
+  'errors.any-method': {
     ...ours(
       'RFC 9110, sections 9.1 and 15.6.2; RFC 10008',
       'A method that is not known gets an answer: 405 with Allow, or 501 (RFC 9110, section 9.1).',
@@ -101,14 +93,12 @@ export const ERRORS: readonly Rule[] = [
       expect(isAllowed, 'Allow is missing', exchange);
     }),
   },
-  {
-    id: 'errors.413',
+  'errors.413': {
     ...ours('wire.md, Errors', 'A body has up to 256 KiB, else the answer is 413.'),
     expected: '413 for a body of 300,002 bytes',
     judge: statuses(413, largeBody),
   },
-  {
-    id: 'errors.codes',
+  'errors.codes': {
     ...ours('wire.md, Errors', 'The set of codes is closed.'),
     expected: 'missing_api_key, invalid_api_key, validation_failed, not_found, method_not_allowed, …',
     judge: each([errors], (exchange) => {
@@ -117,7 +107,7 @@ export const ERRORS: readonly Rule[] = [
       if (wanted && typeof code === 'string') expect(wanted.includes(`${code}`), `the code is ${code}`, exchange);
     }),
   },
-];
+};
 
 const CODES: Readonly<Record<number, readonly string[]>> = {
   400: ['validation_failed', 'invalid_json'],

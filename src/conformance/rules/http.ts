@@ -1,14 +1,13 @@
 import { type Exchange, jsonOf, membersOf, momentOf, Skipped } from '../exchange.ts';
 import { create, createdOf, head, list, listOf, notModified, unknownPath } from '../probes.ts';
-import { each, expect, expectStatus, ours, type Rule, statuses } from '../rule.ts';
+import { each, expect, expectStatus, ours, type RuleTable, statuses } from '../rule.ts';
 import { creating, type RawTarget, type Trial } from '../trial.ts';
 
 const PAGES_MAX = 8;
 
 /** Rules of HTTP itself: framing, validators, pages, ids of requests, repeated creates, deprecation. */
-export const HTTP: readonly Rule[] = [
-  {
-    id: 'http.one-answer',
+export const HTTP: RuleTable = {
+  'http.one-answer': {
     ...ours(
       'RFC 9112, section 11.2',
       'A message that two servers could read differently gets one answer (RFC 9112, section 11.2).',
@@ -25,8 +24,7 @@ export const HTTP: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'http.304',
+  'http.304': {
     ...ours('RFC 9110, section 13.1.2; wire.md, Categories', 'Strong ETag on the whole list; If-None-Match gives 304.'),
     expected: '304 for the ETag of the list, another ETag after a create, and 200 for one that never was',
     async judge(trial) {
@@ -41,14 +39,12 @@ export const HTTP: readonly Rule[] = [
       expectStatus(await trial.send({ headers: { 'if-none-match': '"another"' } }), 200);
     },
   },
-  {
-    id: 'http.head',
+  'http.head': {
     ...ours('RFC 9110, section 9.3.2; wire.md, Beyond a single request', 'HEAD wherever there is GET.'),
     expected: '200 without a body',
     judge: statuses(200, head),
   },
-  {
-    id: 'http.pages',
+  'http.pages': {
     ...ours(
       'wire.md, Categories',
       '?limit=1..1000 and ?cursor= give a page, a plain array, with Link: <…>; rel="next".',
@@ -80,8 +76,7 @@ export const HTTP: readonly Rule[] = [
       expectStatus(await trial.send({ path: '/categories?limit=0' }), 400);
     },
   },
-  {
-    id: 'http.request-id',
+  'http.request-id': {
     ...ours(
       'wire.md, Headers',
       "X-Request-Id: the caller's if it is 1–128 characters of [A-Za-z0-9._-], otherwise a new one.",
@@ -98,8 +93,7 @@ export const HTTP: readonly Rule[] = [
       expect(/^[A-Za-z0-9._-]{1,128}$/.test(replaced.id), `the id is ${replaced.id}`, replaced.exchange);
     },
   },
-  {
-    id: 'http.idempotency-key',
+  'http.idempotency-key': {
     ...ours(
       'wire.md, Beyond a single request',
       'The first outcome of a POST with an Idempotency-Key is replayed; with another body the answer is 422.',
@@ -116,8 +110,7 @@ export const HTTP: readonly Rule[] = [
       expectStatus(await trial.post({ name: trial.newName() }, headers), 422);
     },
   },
-  {
-    id: 'http.cache-control',
+  'http.cache-control': {
     ...ours('wire.md, Headers', 'Cache-Control: private, no-cache where there is an ETag, otherwise no-store.'),
     expected: 'private, no-cache for what has an ETag, no-store for the rest; nosniff for both',
     judge: each([list, create, unknownPath], (exchange) => {
@@ -127,8 +120,7 @@ export const HTTP: readonly Rule[] = [
       expect(headers.get('x-content-type-options') === 'nosniff', 'nosniff is missing', exchange);
     }),
   },
-  {
-    id: 'http.parameters',
+  'http.parameters': {
     ...ours(
       'wire.md, Addressing',
       'A query parameter that the operation does not have is 400, one that is given twice too, but for lists.',
@@ -140,8 +132,7 @@ export const HTTP: readonly Rule[] = [
       expectStatus(await trial.send({ path: '/pets?ids=1&ids=2' }), 200);
     },
   },
-  {
-    id: 'http.etag-of-one',
+  'http.etag-of-one': {
     ...ours('wire.md, Pages', 'Every single resource has a strong ETag, sent by its GET and by the 201 that made it.'),
     expected: 'a strong ETag on a create, and the same one on a GET of its category',
     async judge(trial) {
@@ -153,8 +144,7 @@ export const HTTP: readonly Rule[] = [
       expect(read.answer.headers.get('etag') === etag, 'the ETag of a GET is another', made, read);
     },
   },
-  {
-    id: 'http.if-match',
+  'http.if-match': {
     ...ours(
       'wire.md, Pages; RFC 9110, section 13.1.1',
       'If-Match on PATCH: 412 when the present ETag is none of those sent (RFC 9110, section 13.1.1).',
@@ -175,8 +165,7 @@ export const HTTP: readonly Rule[] = [
       expectStatus(await trial.send(change(answer.headers.get('etag') ?? '')), 200);
     },
   },
-  {
-    id: 'deprecation.headers',
+  'deprecation.headers': {
     ...ours(
       'Versioning; RFC 9745; RFC 8594',
       'The pet-by-identifier read operation is announced as deprecated with a sunset date.',
@@ -191,7 +180,7 @@ export const HTTP: readonly Rule[] = [
       expect(/rel="successor-version"/.test(headers.get('link') ?? ''), 'there is no successor', exchange);
     }),
   },
-];
+};
 
 /** The meaning of each for a server that reads it right, and how many answers that makes. */
 const SMUGGLED: readonly {

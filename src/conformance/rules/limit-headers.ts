@@ -14,7 +14,7 @@ import {
   withUnknownKey,
   wrongMediaType,
 } from '../probes.ts';
-import { type Asked, answersTo, each, expect, type Level, ours, published, type Rule } from '../rule.ts';
+import { type Asked, answersTo, each, expect, type Level, ours, published, type RuleTable } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 
 export const EVERY = published(
@@ -51,26 +51,27 @@ const ANSWERS: readonly {
 const JUDGED: ReadonlySet<number> = new Set([200, 201, 304, 400, 401, 404, 405, 413, 415, 429]);
 
 /** Rules of the three headers, whatever their values count. */
-export const LIMIT_HEADERS: readonly Rule[] = [
-  ...ANSWERS.map(
-    ({ on, level = 'published', isOptional, probes }): Rule => ({
-      id: `limits.headers-on-${on.toLowerCase()}`,
-      ...EVERY,
-      level,
-      expected: `the three headers, each one whole number, on an answer to ${on === '413' ? 'a large body' : on}`,
-      async judge(trial) {
-        const exchanges = await answersTo(trial, probes).catch((error: unknown) => {
-          throw isOptional && error instanceof NoAnswer ? new Skipped(error.message) : error;
-        });
-        const [first] = exchanges;
-        const isOther = isOptional && first && `${first.answer.status}` !== on && JUDGED.has(first.answer.status);
-        if (isOther) throw new Skipped(`the answer is a ${first.answer.status}, which is judged elsewhere`);
-        for (const exchange of exchanges) expectLimits(exchange);
+export const LIMIT_HEADERS: RuleTable = {
+  ...Object.fromEntries(
+    ANSWERS.map(({ on, level = 'published', isOptional, probes }): [string, RuleTable[string]] => [
+      `limits.headers-on-${on.toLowerCase()}`,
+      {
+        ...EVERY,
+        level,
+        expected: `the three headers, each one whole number, on an answer to ${on === '413' ? 'a large body' : on}`,
+        async judge(trial) {
+          const exchanges = await answersTo(trial, probes).catch((error: unknown) => {
+            throw isOptional && error instanceof NoAnswer ? new Skipped(error.message) : error;
+          });
+          const [first] = exchanges;
+          const isOther = isOptional && first && `${first.answer.status}` !== on && JUDGED.has(first.answer.status);
+          if (isOther) throw new Skipped(`the answer is a ${first.answer.status}, which is judged elsewhere`);
+          for (const exchange of exchanges) expectLimits(exchange);
+        },
       },
-    }),
+    ]),
   ),
-  {
-    id: 'limits.401-no-quota',
+  'limits.401-no-quota': {
     ...ours(
       'limits.md, Headers',
       'Without a valid key there is no quota: Limit: 0, Remaining: 0, Reset = the present second.',
@@ -85,8 +86,7 @@ export const LIMIT_HEADERS: readonly Rule[] = [
       expect(!exchange.answer.headers.has('ratelimit'), 'there is a RateLimit', exchange);
     }),
   },
-  {
-    id: 'limits.every-operation',
+  'limits.every-operation': {
     ...ours('limits.md, Plans', 'The limits cover every operation under /v1; authenticated 4xx answers consume quota.'),
     expected: 'a Remaining smaller by one after a list, a create, a 400 and a 404, and none after getRateLimit',
     async judge(trial) {
@@ -112,8 +112,7 @@ export const LIMIT_HEADERS: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'limits.ietf-pair',
+  'limits.ietf-pair': {
     ...ours(
       'limits.md, Headers',
       'With a valid key also RateLimit-Policy and RateLimit (IETF draft), consistent with them.',
@@ -136,12 +135,11 @@ export const LIMIT_HEADERS: readonly Rule[] = [
       expect(Math.abs(now + seconds - reset) <= SKEW_SECONDS, 'RateLimit and Reset differ', exchange);
     }),
   },
-];
+};
 
 /** Rules of the three headers on whatever was answered to a valid key. */
-export const ALL_LIMIT_HEADERS: readonly Rule[] = [
-  {
-    id: 'limits.headers-on-every',
+export const ALL_LIMIT_HEADERS: RuleTable = {
+  'limits.headers-on-every': {
     ...EVERY,
     expected: 'the three headers on every other answer to a valid key',
     place: 'looks-back',
@@ -153,8 +151,7 @@ export const ALL_LIMIT_HEADERS: readonly Rule[] = [
       for (const exchange of others) expectLimits(exchange);
     },
   },
-  {
-    id: 'limits.reset-unix-time',
+  'limits.reset-unix-time': {
     ...published('Limits, rule 2', 'X-RateLimit-Reset is a Unix timestamp of the moment the limit resets.'),
     expected: 'a number of seconds since 1970 on every answer to a valid key, and not before the request was sent',
     place: 'looks-back',
@@ -163,7 +160,7 @@ export const ALL_LIMIT_HEADERS: readonly Rule[] = [
       for (const exchange of trial.answered) expectAhead(exchange);
     },
   },
-];
+};
 
 function petsAndStore(trial: Trial): Promise<readonly Exchange[]> {
   return trial.sendAll(['/pets', '/store/orders', '/inventory'].map((path) => ({ path })));

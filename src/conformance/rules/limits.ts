@@ -1,7 +1,7 @@
 import { dateOf, type Exchange, jsonOf, limitsOf, membersOf, momentOf, retryAfterOf, Skipped } from '../exchange.ts';
 import { countAdmitted, countUnknown, refusals, type Spent, spend, waitOut } from '../limit-spending.ts';
 import { resetOf } from '../probes.ts';
-import { each, expect, expectStatus, known, ours, published, type Rule } from '../rule.ts';
+import { each, expect, expectStatus, known, ours, published, type RuleTable, usually } from '../rule.ts';
 import type { Trial } from '../trial.ts';
 import { EVERY, expectLimits } from './limit-headers.ts';
 
@@ -13,15 +13,13 @@ const REQUEST_RATE = 'Limits, request rate by plan';
 const WAIT_SECONDS_MAX = 366 * 86_400;
 const NO_REFUSALS = 'the limited key was never refused';
 
-const SPENDING: readonly Rule[] = [
-  {
-    id: 'limits.headers-on-429',
+const SPENDING: RuleTable = {
+  'limits.headers-on-429': {
     ...EVERY,
     expected: 'the three headers, each one whole number, on every 429',
     judge: each([refusals], expectLimits),
   },
-  {
-    id: 'limits.plan',
+  'limits.plan': {
     ...published(
       REQUEST_RATE,
       'The rate limits by plan: free 60 a minute and 1,000 a day, pro 300 and 10,000, business 1,000 and 100,000.',
@@ -37,8 +35,7 @@ const SPENDING: readonly Rule[] = [
       expect(limits.includes(limit), `Limit is ${limit}, not ${limits.join(' or ')}`, exchange);
     },
   },
-  {
-    id: 'limits.429-over-limit',
+  'limits.429-over-limit': {
     ...OVER,
     expected: '429 once the requests that X-RateLimit-Limit names are spent, no sooner and no later',
     async judge(trial) {
@@ -57,8 +54,7 @@ const SPENDING: readonly Rule[] = [
       expect(atMost >= limit, `only ${admitted} requests of a fresh key were admitted; Limit is ${limit}`, ...shown);
     },
   },
-  {
-    id: 'limits.last-token',
+  'limits.last-token': {
     ...OVER,
     expected: 'at most one request admitted of those that ask at once when one is left',
     async judge(trial) {
@@ -72,8 +68,7 @@ const SPENDING: readonly Rule[] = [
       expect(admitted.length <= 1 + refilled, seen, ...admitted.slice(0, 2));
     },
   },
-  {
-    id: 'limits.remaining-true',
+  'limits.remaining-true': {
     ...EVERY,
     expected: 'as many requests admitted after each answer as its X-RateLimit-Remaining tells',
     async judge(trial) {
@@ -93,8 +88,7 @@ const SPENDING: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'limits.remaining-falls-by-one',
+  'limits.remaining-falls-by-one': {
     ...ours(
       'limits.md, Headers',
       'Each admitted request spends one of the window; all three headers speak of one window.',
@@ -111,8 +105,7 @@ const SPENDING: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'limits.free-plan',
+  'limits.free-plan': {
     ...ours(REQUEST_RATE, 'Free: 60 requests per minute. The limits cover every operation.'),
     expected: 'Limit: 60 on the first answer to a fresh key of the free plan',
     async judge(trial) {
@@ -122,8 +115,7 @@ const SPENDING: readonly Rule[] = [
       if (limit !== undefined) expect(limit === 60, `Limit is ${limit}`, first);
     },
   },
-  {
-    id: 'limits.window-60s',
+  'limits.window-60s': {
     ...ours('limits.md, Windows', 'A minute window opens at the first admitted request and resets 60 s later.'),
     expected: 'a Reset 60 s after the Date of the first answer',
     async judge(trial) {
@@ -133,8 +125,7 @@ const SPENDING: readonly Rule[] = [
       expect(seconds >= 59 - Math.ceil(first.seconds) && seconds <= 61, `Reset is ${seconds} s after Date`, first);
     },
   },
-  {
-    id: 'limits.per-key',
+  'limits.per-key': {
     ...ours('limits.md, Plans', 'The limits count per key.'),
     expected: 'another key admitted while the limited one is refused',
     async judge(trial) {
@@ -149,16 +140,14 @@ const SPENDING: readonly Rule[] = [
       expect(other.answer.status !== 429, 'another key is refused as well', known(refused, NO_REFUSALS), other);
     },
   },
-  {
-    id: 'limits.retry-after-present',
+  'limits.retry-after-present': {
     ...OVER,
     expected: 'Retry-After on every 429',
     judge: each([refusals], (exchange) => {
       expect(exchange.answer.headers.has('retry-after'), 'Retry-After is missing', exchange);
     }),
   },
-  {
-    id: 'limits.retry-after-is-a-wait',
+  'limits.retry-after-is-a-wait': {
     ...OVER,
     expected: 'a number of seconds, or a date, in Retry-After',
     judge: each([refusals], (exchange) => {
@@ -169,8 +158,7 @@ const SPENDING: readonly Rule[] = [
       expect(seconds <= WAIT_SECONDS_MAX, `Retry-After is a wait of ${seconds} s`, exchange);
     }),
   },
-  {
-    id: 'limits.retry-after-reaches-reset',
+  'limits.retry-after-reaches-reset': {
     ...ours('limits.md, Headers', 'X-RateLimit-Reset = until, Retry-After = until − now ≥ 1, both integers.'),
     expected: 'Date + Retry-After = X-RateLimit-Reset on one of three refusals a second apart',
     async judge(trial) {
@@ -187,8 +175,7 @@ const SPENDING: readonly Rule[] = [
       expect(offBy.includes(0), `the sum is off by ${offBy.join(', ')} s`, ...refused.slice(0, 1));
     },
   },
-  {
-    id: 'limits.refused-remaining-0',
+  'limits.refused-remaining-0': {
     ...ours('limits.md, Headers', 'Refused (429): Remaining: 0; Limit of the window that refused.'),
     expected: 'Remaining: 0 on every refusal',
     judge: each([refusals], (exchange) => {
@@ -196,8 +183,7 @@ const SPENDING: readonly Rule[] = [
       if (remaining !== undefined) expect(remaining === 0, `Remaining is ${remaining}`, exchange);
     }),
   },
-  {
-    id: 'limits.refused-limit',
+  'limits.refused-limit': {
     ...EVERY,
     expected: 'a Limit above 0 on every refusal of a key that was admitted',
     judge: each([refusals], (exchange) => {
@@ -205,8 +191,7 @@ const SPENDING: readonly Rule[] = [
       expect(limit > 0, `Limit is ${limit} on a refusal`, exchange);
     }),
   },
-  {
-    id: 'limits.refused-window',
+  'limits.refused-window': {
     ...ours('limits.md, Headers', 'Refused (429): Limit of the window that refused.'),
     expected: 'the Limit of the minute on every refusal by the minute',
     async judge(trial) {
@@ -220,8 +205,7 @@ const SPENDING: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'limits.refusals-extend-nothing',
+  'limits.refusals-extend-nothing': {
     ...ours('limits.md, Windows', 'A refusal consumes nothing; there is one moment when every window admits again.'),
     expected: 'the same Reset on refusals a second apart',
     async judge(trial) {
@@ -232,8 +216,7 @@ const SPENDING: readonly Rule[] = [
       }
     },
   },
-  {
-    id: 'limits.429-error',
+  'limits.429-error': {
     ...ours(
       'limits.md, Refusals and bans',
       'Over a window: 429 rate_limit_exceeded (minute) or daily_quota_exceeded (day).',
@@ -247,8 +230,7 @@ const SPENDING: readonly Rule[] = [
       expect(typeof message === 'string' && status === 429, 'the body of a refusal is no Error', exchange);
     },
   },
-  {
-    id: 'limits.rate-limit-operation',
+  'limits.rate-limit-operation': {
     ...ours('wire.md, Beyond a single request', 'GET /rate_limit, free of charge, answered even over the limit.'),
     expected: '200 with plan, minute, day and ban for a spent key; the day counts no refusal',
     async judge(trial) {
@@ -267,8 +249,7 @@ const SPENDING: readonly Rule[] = [
       expect(used <= most, `${most} requests were admitted, and the day counts ${used}`, state);
     },
   },
-  {
-    id: 'limits.retry-after-suffices',
+  'limits.retry-after-suffices': {
     ...published('Limits, rule 4', 'A client is expected to retry after the indicated time.'),
     expected: 'no 429 after exactly the wait that Retry-After names',
     place: 'waits',
@@ -277,8 +258,7 @@ const SPENDING: readonly Rule[] = [
       expect(after.answer.status !== 429, `still refused ${seconds} s later`, refused, after);
     },
   },
-  {
-    id: 'limits.window-opens-again',
+  'limits.window-opens-again': {
     ...ours('limits.md, Headers', 'A client that waits exactly that long and then calls is admitted, in a new window.'),
     expected: 'Remaining = Limit − 1, and a Reset 60 s later',
     needs: 'full',
@@ -293,10 +273,10 @@ const SPENDING: readonly Rule[] = [
       expect(later >= 60, `Reset is ${later} s later`, refused, after);
     },
   },
-];
+};
 
 /** Rules that spend the limited key. They run together, before its window ends. */
-export const LIMITS = SPENDING.map((rule): Rule => ({ needs: 'limited-key', ...rule }));
+export const LIMITS = usually({ needs: 'limited-key' }, SPENDING);
 
 async function firstOf(trial: Trial): Promise<Exchange> {
   const { groups, isWhole }: Spent = await trial.once(spend);
