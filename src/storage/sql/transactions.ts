@@ -40,7 +40,7 @@ export class Transactions {
   readonly #failing = new Map<Work, Timer | undefined>();
   #onChange: OnChange = async () => {};
   #following: Following | undefined;
-  #unwatch = async () => {};
+  readonly #watching = new AsyncDisposableStack();
   #closing: Promise<void> | undefined;
 
   constructor(engine: Engine, time: Time, events?: StorageEvents) {
@@ -168,16 +168,9 @@ export class Transactions {
     };
     this.#following = await followChanges(followed, onChange);
     this.#onChange = onChange;
-    const unwatch = this.engine.watch(this.#following.look);
-    if (!this.engine.assertInPlace) {
-      this.#unwatch = unwatch;
-      return;
-    }
-    const looking = this.#time.setInterval(() => this.#lookForFiles(), PLACE_LOOK_MS).unref();
-    this.#unwatch = () => {
-      looking[Symbol.dispose]();
-      return unwatch();
-    };
+    this.#watching.defer(this.engine.watch(this.#following.look));
+    if (!this.engine.assertInPlace) return;
+    this.#watching.use(this.#time.setInterval(() => this.#lookForFiles(), PLACE_LOOK_MS).unref());
   }
 
   /** Closes the connection once, however often it is asked for. */
@@ -187,7 +180,7 @@ export class Transactions {
   }
 
   async #close(): Promise<void> {
-    await this.#unwatch();
+    await this.#watching.disposeAsync();
     for (const recovery of this.#failing.values()) recovery?.[Symbol.dispose]();
     await this.engine.db.close();
   }
