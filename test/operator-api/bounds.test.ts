@@ -84,7 +84,6 @@ test('a list without a limit has as many items as the contract says', async () =
     counts[get.operationId] = [items.length, limit.schema.default];
   }
   assert.deepEqual(counts, {
-    // One key was used.
     listKeys: [20, 20],
     listBans: [20, 20],
     listKeyRequests: [100, 100],
