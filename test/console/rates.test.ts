@@ -43,3 +43,16 @@ test('rates are those of the last ten seconds, and durations those of the last m
   await pass(5);
   assert.deepEqual(rates.recent(), { ...none, p50: undefined, p99: undefined });
 });
+
+test('in the first second the rates are those of a whole one', () => {
+  const metrics = createMetrics();
+  let nowMs = 0;
+  using rates = new Rates(metrics, { ...systemTime(), steadyMs: () => nowMs });
+  const labels = { ...API_SIDE, method: 'GET', route: 'unmatched', status: 200 };
+  metrics.requests.observe(labels, 0.001);
+  metrics.requests.observe(labels, 0.001);
+  nowMs = 100;
+  assert.equal(rates.recent().served, 2);
+  nowMs = 2_000;
+  assert.equal(rates.recent().served, 1);
+});
