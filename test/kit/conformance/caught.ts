@@ -30,6 +30,7 @@ export function catchDefects(files: readonly string[], isOf: (rule: string) => b
         const { ids, seen, lines, unshown } = alone.ids.includes(defect.rule) ? alone : await caughtBy(defect);
         for (const line of lines) found.add(line);
         assert.ok(ids.includes(defect.rule), seen);
+        assert.doesNotMatch(seen, /: $/m, 'every failure says what was seen');
         assert.deepEqual(unshown, [], 'what failed is shown');
       });
     }
