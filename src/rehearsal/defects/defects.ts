@@ -10,9 +10,10 @@ const TABLES = [CATEGORY_DEFECTS, ERROR_DEFECTS, HTTP_DEFECTS, LIMIT_HEADER_DEFE
 
 /** Every defect that a service in rehearsal can be given. */
 export const DEFECTS: readonly Defect[] = TABLES.flatMap((table) =>
-  Object.entries(table).flatMap(([rule, defects]) =>
-    Object.entries(defects).map(([name, [description, fault]]) => ({ name, rule, description, fault })),
-  ),
+  Object.entries(table).map(([key, [description, fault]]) => {
+    const [rule = '', name = ''] = key.split(' ');
+    return { name, rule, description, fault };
+  }),
 );
 
 /** The defects of these names. Throws `ConfigMistakes` if one does not exist. */

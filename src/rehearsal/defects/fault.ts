@@ -31,8 +31,10 @@ export interface Defect {
   readonly fault: Fault | ((time: Time) => Fault);
 }
 
-/** For each rule the names of the defects that break it, and what each does. */
-export type DefectTable = Readonly<Record<string, Readonly<Record<string, readonly [string, Defect['fault']]>>>>;
+/** Defects by the rule that each breaks and its name. */
+export type DefectTable = Readonly<Record<`${string} ${string}`, DefectEntry>>;
+
+export type DefectEntry = readonly [description: string, Defect['fault']];
 
 export type Members = Readonly<Record<string, unknown>>;
 

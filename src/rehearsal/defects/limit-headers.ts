@@ -1,4 +1,4 @@
-import { answering, type DefectTable, heading, type Where } from './fault.ts';
+import { answering, type DefectEntry, type DefectTable, heading, type Where } from './fault.ts';
 
 const LIMIT_HEADERS = ['Limit', 'Remaining', 'Reset'];
 const ON: Readonly<Record<string, Where>> = {
@@ -40,38 +40,37 @@ const PAIR: Readonly<Record<string, readonly [string, string, string | RegExp, s
 
 /** Limit headers that are missing on one kind of answer, or that no count fits. */
 export const LIMIT_HEADER_DEFECTS: DefectTable = {
-  ...Object.fromEntries(Object.entries(ON).map(([on, where]) => [`limits.headers-on-${on}`, missing(on, where)])),
-  'limits.401-no-quota': Object.fromEntries(
+  ...Object.fromEntries(Object.entries(ON).flatMap(([on, where]) => missing(on, where))),
+  ...Object.fromEntries(
     Object.entries(TOLD_ON_401).map(([name, [header, change]]) => [
-      `${name}-on-401`,
+      `limits.401-no-quota ${name}-on-401`,
       [`a 401 tells the ${header} of an address`, heading({ status: 401 }, header, change)],
     ]),
   ),
-  'limits.every-operation': {
-    'free-400': [
-      'a 400 takes nothing of the quota',
-      heading({ status: 400 }, 'X-RateLimit-Remaining', (text) => Number(text) + 1),
-    ],
-  },
-  'limits.ietf-pair': Object.fromEntries(
+  'limits.every-operation free-400': [
+    'a 400 takes nothing of the quota',
+    heading({ status: 400 }, 'X-RateLimit-Remaining', (text) => Number(text) + 1),
+  ],
+  ...Object.fromEntries(
     Object.entries(PAIR).map(([name, [description, header, part, other]]) => [
-      name,
+      `limits.ietf-pair ${name}`,
       [description, heading({ status: 404 }, header, (text) => text.replace(part, other))],
     ]),
   ),
 };
 
 /** Each of the headers missing on one kind of answer, and all of them on some. */
-function missing(on: string, where: Where): DefectTable[string] {
+function missing(on: string, where: Where): [string, DefectEntry][] {
+  const rule = `limits.headers-on-${on}`;
   const [name, answer] = on === 'every' ? ['422', 'a 422'] : [on, `an answer to ${on}`];
-  const one = LIMIT_HEADERS.map((header) => [
-    `no-${header.toLowerCase()}-on-${name}`,
+  const one = LIMIT_HEADERS.map((header): [string, DefectEntry] => [
+    `${rule} no-${header.toLowerCase()}-on-${name}`,
     [`X-RateLimit-${header} is missing on ${answer}`, heading(where, `X-RateLimit-${header}`)],
   ]);
+  if (!BARE.has(on)) return one;
   const bare = answering(where, (answer, exchange) => {
     exchange.hasLimitHeaders = false;
     return answer;
   });
-  const all = BARE.has(on) ? [[`no-limits-on-${on}`, [`a ${on} has no limit headers`, bare]]] : [];
-  return Object.fromEntries([...one, ...all]);
+  return [...one, [`${rule} no-limits-on-${on}`, [`a ${on} has no limit headers`, bare]]];
 }
