@@ -31,7 +31,7 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { RecentRequests } from './telemetry/recent-requests.ts';
 import { API_SIDE } from './telemetry/request-metrics.ts';
 import { NO_TRACING, startTracing, type Tracing } from './telemetry/tracing.ts';
-import { RouteCounts, UsageRecorder } from './telemetry/usage-recorder.ts';
+import { routeUsageIn, UsageRecorder } from './telemetry/usage-recorder.ts';
 import { TRACING_PACKAGES, VERSION } from './version.ts';
 
 /** The operator listener stops last, so that it reports the shutdown; its own requests then get this grace. */
@@ -171,9 +171,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   await using started = new AsyncDisposableStack();
   const categories = new CategoryList();
   const authenticator = new Authenticator(storage, { environment: config.environment, time });
-  const routes = new RouteCounts(metrics);
   const usage = started.use(
-    new UsageRecorder({ storage, time, takeRoutes: () => routes.take(), onFailure: events.usageNotStored }),
+    new UsageRecorder({ storage, time, takeRoutes: routeUsageIn(metrics), onFailure: events.usageNotStored }),
   );
   const health = new Health(storage, limiter, { usesRedis: config.redis !== undefined });
 

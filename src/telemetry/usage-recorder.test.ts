@@ -5,7 +5,7 @@ import { manualClock } from '../../test/kit/clock.ts';
 import type { KeyRouteUsage, RouteUsage, UsageRecord, UsageStorage } from '../catalog/usage.ts';
 import { createMetrics } from './metrics.ts';
 import { API_SIDE, type Side } from './request-metrics.ts';
-import { RouteCounts, UsageRecorder } from './usage-recorder.ts';
+import { routeUsageIn, UsageRecorder } from './usage-recorder.ts';
 
 /** A recorder on a storage that notes what it is given, with copies of each attempt unless there are too many. */
 function bench({ copies = true, takeRoutes = (): RouteUsage[] => [] } = {}) {
@@ -251,8 +251,7 @@ test('usage is stored every five seconds, and expired usage is purged every hour
 
 test('the usage of routes since the last flush goes to its minute, and a failed attempt is repeated as it was', async () => {
   const metrics = createMetrics();
-  const routes = new RouteCounts(metrics);
-  const { clock, triedRoutes, recorder, goDown } = bench({ takeRoutes: () => routes.take() });
+  const { clock, triedRoutes, recorder, goDown } = bench({ takeRoutes: routeUsageIn(metrics) });
   const operator = { listener: 'operator', api: 'false' } as const;
   const answer = (
     route: string,

@@ -233,26 +233,22 @@ function minuteOf(moment: number): number {
   return moment - (moment % MINUTE_SECONDS);
 }
 
-/** Tells the usage of each route since it was last taken, from the metrics: requests pay for one count, not for two. */
-export class RouteCounts {
-  readonly #requests: Metrics['requests'];
-  readonly #taken = new Map<Readonly<RequestSeries>, readonly number[]>();
-
-  constructor({ requests }: Metrics) {
-    this.#requests = requests;
-  }
-
-  /** The routes that were used since the last call. */
-  take(): RouteUsage[] {
+/**
+ * Makes a function that gives the usage of each route since its last call, from the metrics: requests pay for one
+ * count, not for two.
+ */
+export function routeUsageIn({ requests }: Metrics): () => RouteUsage[] {
+  const taken = new Map<Readonly<RequestSeries>, readonly number[]>();
+  return () => {
     const routes = new Map<string, RouteUsage>();
-    for (const series of this.#requests.series()) {
+    for (const series of requests.series()) {
       if (series.labels.api === 'false') continue;
       const { method, route, status } = series.labels;
-      const before = this.#taken.get(series);
+      const before = taken.get(series);
       const added = series.counts.map((count, index) => count - (before?.[index] ?? 0));
       const sum = added.reduce((total, count) => total + count, 0);
       if (sum === 0) continue;
-      this.#taken.set(series, [...series.counts]);
+      taken.set(series, [...series.counts]);
       const name = routeName(method, route);
       const { durations, ...counts } = routes.get(name) ?? { ...NO_USAGE, route: name, durations: added.map(() => 0) };
       const outcome = outcomeOf(status);
@@ -263,5 +259,5 @@ export class RouteCounts {
       });
     }
     return [...routes.values()];
-  }
+  };
 }
