@@ -140,12 +140,29 @@ test('the ban of a key is enforced until its end by the steady clock, and restat
   assert.deepEqual([told.refusal, told.ban], ['key_banned', { until: NOON + 50, reason: 'r' }]);
   assert.equal(at.bans.current(key, told), told);
   at.clock.advance(49);
-  assert.equal(at.bans.current(key, told).refusal, 'key_banned');
+  const restated = at.bans.current(key, told);
+  assert.deepEqual([restated.refusal, restated.now], ['key_banned', NOON + 49]);
   at.clock.step(-7_200);
   assert.equal((await at.charge(key)).ban?.until, NOON + 50 - 7_200);
   at.clock.advance(1);
   assert.equal((await at.charge(key)).refusal, 'rate_limit_exceeded');
   assert.equal(at.played.charges, 1);
+});
+
+test('a ban lasts from its decision on, though the system clock is stepped before it is stored', async () => {
+  const at = bench();
+  const stored = Promise.withResolvers<void>();
+  at.played.storing = stored.promise;
+  at.played.refusals = 6;
+  const banned = at.bans.charge(at.key);
+  at.clock.step(3_600);
+  stored.resolve();
+  assert.equal((await banned).refusal, 'key_banned');
+  at.played.refusals = 0;
+  at.clock.advance(59);
+  assert.equal((await at.charge()).refusal, 'key_banned');
+  at.clock.advance(1);
+  assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
 });
 
 test('while storage takes its time, the refusals of before go on, and one ban is decided', async () => {
