@@ -248,6 +248,14 @@ test('address and key are put where they are asked for', async () => {
   );
 });
 
+test('a usual variable is renamed by a name, and takes any other value', async () => {
+  const variables = '$(printenv PET_CATALOG_URL || echo none) $PET_CATALOG_KEY $MINE';
+  const assignments = ['--env', 'PET_CATALOG_URL={url}/deeper', '--env', 'PET_CATALOG_KEY=MINE'];
+  const words = ['ok', '--partial', ...assignments, '--', 'sh', '-c', `echo "${variables}" > given`];
+  assert.equal((await rehearse(words)).code, 0);
+  assert.match(readFileSync(join(folder.path, 'given'), 'utf8'), /^http:\S+\/v1\/deeper {2}petcat_test_\w+\n$/);
+});
+
 test('the help of --env has no default, since there is none to write', async () => {
   const { stdout } = await run(['rehearse', 'run', '--help'], { cwd: folder.path });
   assert.match(stdout.replaceAll(/\s+/g, ' '), /PET_CATALOG_URL=NAME renames one --expected <file>/);
