@@ -32,11 +32,7 @@ export const NewPet = objectOf('NewPet', 'A pet to be created', {
 });
 
 /** A validated pet, with its defaults filled in. */
-export interface NewPet {
-  readonly name: string;
-  readonly categoryId: number;
-  readonly status: PetStatus;
-}
+export type NewPet = Required<Static<typeof NewPet>>;
 
 /** The body that changes a pet. Unknown members are ignored. */
 export const PetUpdate = objectOf('PetUpdate', 'The members of a pet to be changed, at least one', {

@@ -10,7 +10,7 @@ import {
   writeCategories,
 } from '../catalog/category-file.ts';
 import { deleteCategory, renameCategory } from '../catalog/operator/category-changes.ts';
-import { commandsOf, runCommand } from './command-runner.ts';
+import { commandsOf, runOnDatabase } from './command-runner.ts';
 import { type Invocation, UsageError, withSettings } from './invocation.ts';
 import { table } from './table.ts';
 
@@ -41,7 +41,7 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
   withFormat(withSettings(importing, USED_SETTINGS), "by the file's extension").action(
     async (file: string, { format }: { format?: string }, self: Command) => {
       const read = await readRecords(file, format, invocation);
-      await runCommand(self, {
+      await runOnDatabase(self, {
         invocation,
         purpose: 'create',
         async work({ storage, by }) {

@@ -56,7 +56,7 @@ type Work<Options> = (
 ) => Promise<Printed | undefined>;
 
 /** Opens the database of a command for its work, and prints the result, as JSON where `--json` says so. */
-export async function runCommand<Options>(
+export async function runOnDatabase<Options>(
   command: Command,
   { invocation, purpose, work }: { invocation: Invocation; purpose: Purpose; work: Work<Options> },
 ): Promise<void> {
@@ -86,7 +86,7 @@ export function commandsOf(group: Command, invocation: Invocation, { settings: n
     const command = group.command(usage).description(description);
     if (json) command.option('--json', 'print JSON');
     return withSettings(command, names).action((...args) =>
-      runCommand(args.at(-1) as Command, { invocation, purpose, work }),
+      runOnDatabase(args.at(-1) as Command, { invocation, purpose, work }),
     );
   };
 }

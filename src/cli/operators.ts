@@ -5,7 +5,7 @@ import { issueToken, type OperatorToken, ROLES, revokeToken, roleNamed } from '.
 import type { Config } from '../config.ts';
 import { offerLogin, signedLogin } from '../operator/session/login-link.ts';
 import { systemTime, utc } from '../stdx/time.ts';
-import { type CommandContext, commandsOf, runCommand } from './command-runner.ts';
+import { type CommandContext, commandsOf, runOnDatabase } from './command-runner.ts';
 import { type Invocation, readDuration, settings, systemOperator, UsageError, withSettings } from './invocation.ts';
 import { findOperator } from './operator-note.ts';
 import { table } from './table.ts';
@@ -29,7 +29,7 @@ export function addConsoleCommand(program: Command, invocation: Invocation): voi
       const shown = (link: string) => ({ json: { url: link }, text: link });
       const work = async (context: CommandContext) =>
         shown(await offerLogin(context.storage, { ...login, now: byMachine(context).now }));
-      await runCommand(self, { invocation, purpose: 'change', work }).catch((error: Error) => {
+      await runOnDatabase(self, { invocation, purpose: 'change', work }).catch((error: Error) => {
         // A database that cannot be opened has no running service, whatever a killed one noted.
         const { loginSecret } = error instanceof CatalogError ? findOperator(config.database) : {};
         if (loginSecret === undefined) throw error;

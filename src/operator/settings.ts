@@ -10,23 +10,16 @@ const COLUMNS = ['Setting', 'Value', 'From'];
 export const settingsRoutes = [
   onGet('/settings', (context) => {
     const { settings } = context;
-    const none = empty(
-      'No settings to show.',
-      html`The program that started this service did not pass its settings on.`,
-    );
+    const changed = settings.filter(({ isDefault }) => !isDefault);
+    const usual = settings.filter(({ isDefault }) => isDefault);
+    const none = html`The program that started this service did not pass its settings on.`;
     const content = html`<h1>Settings in force</h1>
 <p class="lead">Read at startup from flags, the environment, <code>.env</code> or the defaults. A change needs a restart. Secrets are masked.</p>
 ${
   settings.length === 0
-    ? none
-    : html`${group(
-        'Changed from the default',
-        settings.filter(({ isDefault }) => !isDefault),
-      )}
-${group(
-  'At the default',
-  settings.filter(({ isDefault }) => isDefault),
-)}`
+    ? empty('No settings to show.', none)
+    : html`${group('Changed from the default', changed)}
+${group('At the default', usual)}`
 }`;
     return page(context, { section: '/settings', title: 'Settings', content });
   }),
