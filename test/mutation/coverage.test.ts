@@ -68,24 +68,24 @@ test('first come tests that are quick, call much of the module and little else, 
       test: 'importing',
       digest: '',
       ms: 100,
-      modules: { 'src/a.ts': run(a, [1, 10]), 'src/b.ts': run(b, [9, 1_000]) },
+      modules: { 'src/one/a.ts': run(a, [1, 10]), 'src/other/b.ts': run(b, [9, 1_000]) },
     },
-    { test: 'broad', digest: '', ms: 100, modules: { 'src/a.ts': run(a, []), 'src/b.ts': run(b, []) } },
-    { test: 'slow', digest: '', ms: 40_000, modules: { 'src/a.ts': run(a, []) } },
-    { test: 'quick', digest: '', ms: 100, modules: { 'src/a.ts': run(a, []) } },
-    { test: 'elsewhere', digest: '', ms: 100, modules: { 'src/a.ts': run(a, [2, 6]) } },
-    { test: 'none of it', digest: '', ms: 100, modules: { 'src/b.ts': run(b, []) } },
+    { test: 'broad', digest: '', ms: 100, modules: { 'src/one/a.ts': run(a, []), 'src/other/b.ts': run(b, []) } },
+    { test: 'slow', digest: '', ms: 40_000, modules: { 'src/one/a.ts': run(a, []) } },
+    { test: 'quick', digest: '', ms: 100, modules: { 'src/one/a.ts': run(a, []) } },
+    { test: 'elsewhere', digest: '', ms: 100, modules: { 'src/one/a.ts': run(a, [2, 6]) } },
+    { test: 'none of it', digest: '', ms: 100, modules: { 'src/other/b.ts': run(b, []) } },
   ];
   const of = (file: string, text: string, at: number) => {
     const { tests, isStale } = testsOf({ file, text, at }, map);
     return [isStale, ...tests.map((each) => each.test)];
   };
-  assert.deepEqual(of('src/a.ts', a, 5), [false, 'quick', 'slow', 'broad']);
-  assert.deepEqual(of('src/a.ts', a, 6), [false, 'quick', 'elsewhere', 'slow', 'broad']);
-  assert.deepEqual(of('src/renamed.ts', a, 5), [false, 'quick', 'slow', 'broad']);
+  assert.deepEqual(of('src/one/a.ts', a, 5), [false, 'quick', 'slow', 'broad']);
+  assert.deepEqual(of('src/one/a.ts', a, 6), [false, 'quick', 'elsewhere', 'slow', 'broad']);
+  assert.deepEqual(of('src/one/renamed.ts', a, 5), [false, 'quick', 'slow', 'broad']);
   const all = ['quick', 'elsewhere', 'slow', 'broad', 'importing'];
-  assert.deepEqual(of('src/a.ts', a, 0), [false, ...all]);
-  assert.deepEqual(of('src/a.ts', 'changed', 5), [true, ...all]);
+  assert.deepEqual(of('src/one/a.ts', a, 0), [false, ...all]);
+  assert.deepEqual(of('src/one/a.ts', 'changed', 5), [true, ...all]);
 });
 
 test('at most eight narrow tests run, then at most eight of those that run most else', () => {

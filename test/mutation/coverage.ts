@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The parts of a module that no test ran: begin and end of each in turn, ascending. */
@@ -118,9 +118,9 @@ function read(path: string): Report {
 }
 
 /**
- * The tests that ran a place, about sixteen: first quick ones that call much of its module and little else, then, for
- * tables that only others read, those that run most of what these do not. A module that is not as it was then
- * (`isStale`) has all tests that ran any of it; one that was only renamed is known by its text.
+ * The tests that ran a place, about sixteen: first quick ones that call much of its module and folder and little else,
+ * then those that run most of what these do not. A module that is not as it was then (`isStale`) has all tests that ran
+ * any of it; one that was only renamed is known by its text.
  */
 export function testsOf({ file, text, at }: Place, map: readonly Coverage[]): { tests: Coverage[]; isStale: boolean } {
   const digest = digestOf(text);
@@ -133,10 +133,11 @@ export function testsOf({ file, text, at }: Place, map: readonly Coverage[]): { 
   const ran = found
     .filter(({ run }) => run.digest !== digest || !has(run.unrun, at))
     .map(({ coverage, run }) => {
-      // Most tests import a module only because others do.
-      const [all, called, calledHere] = [gainOf(coverage, {}), gainOf(coverage, imported), sizeOf(run) - atImport];
-      const share = calledHere > 0 ? calledHere ** 2 / called : (called + 1) / all ** 2;
-      return { coverage, cost: Math.sqrt(coverage.ms) / share };
+      // Most tests import a module only because others do; a table of it is read by those around it.
+      const [called, around] = [gainOf(coverage, imported), gainOf(coverage, imported, `${dirname(file)}/`)];
+      const here = sizeOf(run) - atImport + around / 10;
+      const cost = here > 0 ? (Math.sqrt(coverage.ms) * called) / here ** 2 : Number.MAX_VALUE;
+      return { coverage, cost };
     })
     .sort((one, other) => one.cost - other.cost)
     .map(({ coverage }) => coverage);
@@ -180,9 +181,12 @@ function importedIn(map: readonly Coverage[]): Record<string, number> {
   return imported;
 }
 
-/** How many characters a test file ran of each module beyond the most that others did. */
-function gainOf({ modules }: Coverage, most: Readonly<Record<string, number>>): number {
-  return Object.entries(modules).reduce((sum, [file, run]) => sum + Math.max(0, sizeOf(run) - (most[file] ?? 0)), 0);
+/** How many characters a test file ran of each module, perhaps only of a folder, beyond the most that others did. */
+function gainOf({ modules }: Coverage, most: Readonly<Record<string, number>>, folder = ''): number {
+  let gain = 0;
+  for (const [file, run] of Object.entries(modules))
+    if (file.startsWith(folder)) gain += Math.max(0, sizeOf(run) - (most[file] ?? 0));
+  return gain;
 }
 
 /** Names a text. */
