@@ -17,16 +17,8 @@ export interface ProxyOptions extends UpstreamOptions {
   readonly errorBody?: Buffer | undefined;
 }
 
-/** A reverse proxy that plays a script before an API, on loopback only. */
-export interface Proxy extends AsyncDisposable {
-  /** Its origin with the upstream's path. */
-  readonly url: string;
-  /** Closes every connection, and returns what was kept. No byte of a body is. */
-  end(): Promise<Rehearsed>;
-}
-
-/** Starts a proxy. Throws `UpstreamRefused`. */
-export async function openProxy(options: ProxyOptions): Promise<Proxy> {
+/** Starts a reverse proxy that plays a script before an API, on loopback only. Throws `UpstreamRefused`. */
+export async function openProxy(options: ProxyOptions) {
   const upstream = await upstreamAt(options);
   const { script, errorBody } = options;
   const notes: Note[] = [];
@@ -66,7 +58,9 @@ export async function openProxy(options: ProxyOptions): Promise<Proxy> {
     await Promise.allSettled(underWay);
   };
   return {
+    /** Its origin with the upstream's path. */
     url: context.origin + upstream.path,
+    /** Closes every connection, and returns what was kept. No byte of a body is. */
     async end() {
       await close();
       return rehearsed(context, notes, upstream);
