@@ -41,7 +41,7 @@ const OPERATIONS: readonly Described[] = [
     path: '/toys',
     tag: 'toys',
     summary: 'List toys',
-    description: 'One page. See `If-Match`.',
+    description: 'One page. See `If-Match`.\n\nOnce it was **Beta**.',
     permission: 'pets:read',
     conditional: true,
     queryParameters: [
