@@ -230,6 +230,16 @@ test('bans that wait are stored in their order, each one a level above the last'
   );
 });
 
+test('a ban that is over and still on its way to storage counts for the next one', async () => {
+  const at = bench();
+  at.played.storing = new Promise(() => {});
+  at.played.refusals = 6;
+  await at.charge();
+  at.clock.advance(61);
+  await at.time.pass(1_000);
+  assert.equal((await at.charge()).ban?.until, NOON + 61 + 300);
+});
+
 test('a limiter that stops stores what waits', async () => {
   const at = bench();
   at.played.failure = new Error('no storage');
