@@ -96,17 +96,25 @@ describe('the command ends with', () => {
 
   test('2 and the verdicts so far, for a server that goes away', async () => {
     let requests = 0;
-    await using server = await openMake({
-      instead: (_, response) => {
-        requests += 1;
-        if (requests > 20) response.socket?.destroy();
-        return requests > 20;
-      },
-    });
+    const instead: Make['instead'] = (_, response) => {
+      requests += 1;
+      if (requests > 20) response.socket?.destroy();
+      return requests > 20;
+    };
+    await using server = await openMake({ instead });
     const { code, stdout, stderr } = await conformance(server.url);
     assert.equal(code, 2, stdout);
     assert.match(stderr, /the server no longer answers: no answer: socket hang up/);
     assert.match(stdout, /\n\n\d+ passed, \d+ not judged of \d+ rules\n$/);
+    requests = 0;
+    await using wrong = await openMake({
+      instead,
+      changes: (made) => {
+        if (made.status === 201) made.status = 200;
+      },
+    });
+    const both = await conformance(wrong.url);
+    assert.deepEqual([both.code, / failed/.test(both.stdout)], [2, true], both.stdout);
   });
 
   test('2 and one line for a redirect', async () => {
