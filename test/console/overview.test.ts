@@ -210,7 +210,7 @@ test('the timeline tells of a kill, and of a backup that was restored', async ()
     assert.equal((await run(['backup', 'pets.db'], options)).code, 0);
     await killed.end('SIGKILL');
   }
-  assert.equal((await run(['restore', 'pets.db'], options)).code, 0);
+  assert.equal((await run(['restore', join(folder.path, 'pets.db')], options)).code, 0);
   await using _again = await serveProcess([], options);
   const time = manualClock();
   const file = join(folder.path, 'data/pet-catalog.db');
