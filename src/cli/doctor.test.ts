@@ -26,3 +26,22 @@ test('tables that this release made are up to date, and no later one added to th
   const { stdout } = await run(['doctor'], { cwd: folder.path });
   assert.match(stdout, /^ok {6}tables: The tables are up to date$/m);
 });
+
+test('a wrong setting does not hide one without an effect', async () => {
+  using folder = temporaryFolder();
+  const env = { PORT: 'x', THREADS: '4' };
+  const { code, stdout } = await run(['doctor', '--json'], { cwd: folder.path, env });
+  const found = (JSON.parse(stdout) as { check: string; status: string; finding: string }[])
+    .filter(({ check }) => check === 'settings')
+    .map(({ status, finding }) => [status, finding.split(' ')[0]]);
+  assert.deepEqual(
+    [code, found],
+    [
+      1,
+      [
+        ['problem', 'PORT:'],
+        ['warning', 'THREADS'],
+      ],
+    ],
+  );
+});
