@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { readable } from './log.ts';
 
@@ -60,6 +61,24 @@ test('any number of logs may be open in a process', () => {
     for (const { close } of logs) await close();`;
   const { stderr, status } = runScript(script);
   assert.deepEqual([status, stderr], [0, 'written\n']);
+});
+
+test('for a reader that stalls a mebibyte is kept, and no more', async () => {
+  const script = `
+    import { setImmediate as nextTurn } from 'node:timers/promises';
+    import { openLog } from '${new URL('./log.ts', import.meta.url)}';
+    const { write } = openLog('info');
+    for (let lines = 0; lines < 64; lines += 1) {
+      write('x'.repeat(65_535) + '\\n');
+      await nextTurn();
+    }
+    process.stdout.write(String(process.stderr.writableLength), () => process.exit());`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script]);
+  const [printed] = await once(child.stdout.setEncoding('utf8'), 'data');
+  // Nothing was read of stderr until here.
+  child.stderr.resume();
+  await once(child, 'close');
+  assert.ok(Number(printed) >= 1_048_576 && Number(printed) <= 1_048_576 + 65_536, printed);
 });
 
 function runScript(script: string) {
