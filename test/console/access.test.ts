@@ -47,6 +47,16 @@ test('an address with a slash at its end is that of the page', async () => {
   assert.equal((await operator.get('/keys//')).status, 404);
 });
 
+test('a page is answered to HEAD as to GET, without its body', async () => {
+  await using service = await testService();
+  const { cookie } = await signIn(service);
+  const head = await fetch(`${service.operatorUrl}/console/keys`, { method: 'HEAD', headers: { cookie } });
+  assert.deepEqual(
+    [head.status, head.headers.get('content-type'), await head.text()],
+    [200, 'text/html; charset=utf-8', ''],
+  );
+});
+
 test('an API key gives no access, neither as a header nor as a cookie nor as a login', async () => {
   await using service = await testService();
   const { secret } = await service.issue({ plan: 'business' });
