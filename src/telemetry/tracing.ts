@@ -128,8 +128,9 @@ function describe({ request, requestId, route, keyId, status }: TracedRequest): 
     'http.request.method': request.method ?? '',
     'http.route': route,
     'url.path': route,
-    ...(status !== undefined && { 'http.response.status_code': status }),
-    ...(keyId !== undefined && { 'pet_catalog.key_id': keyId }),
+    // OpenTelemetry leaves out what is undefined.
+    'http.response.status_code': status,
+    'pet_catalog.key_id': keyId,
     'pet_catalog.request_id': requestId,
   };
 }
