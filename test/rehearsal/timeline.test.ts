@@ -125,7 +125,9 @@ test('the timeline shows the waits, what was asked for, and which rules each req
   assert.match(second, /1\.50 s<\/td>\s*<td><meter [^>]*max="2000"[^>]*value="1500"[^>]*><\/meter> 2 s/);
   assert.match(second, /early[\s\S]*<span class="badge danger">waits<\/span>/);
   assert.match(third, /1\.00 s<\/td>[\s\S]*value="1000"[\s\S]*<span class="badge good">waited<\/span>/);
-  assert.equal((await viewer.get('/rehearsals/key_none')).status, 404);
+  const none = await viewer.get('/rehearsals/key_none');
+  assert.equal(none.status, 404);
+  assert.match(await none.text(), /There is no such rehearsal; it may have been removed/);
 });
 
 const { needsBrowser, browser } = suiteBrowser();
