@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilTrue } from '../kit/clock.ts';
-import { type SignedIn, send, signIn } from '../kit/console/visitor.ts';
-import { type TestService, testService } from '../kit/service.ts';
+import { send, signIn } from '../kit/console/visitor.ts';
+import { testService } from '../kit/service.ts';
 
 const FILE_BYTES = 31 * 1024 * 1024;
-/** Of the processor, so that other work on the machine does not count. About 90 ms were measured. */
+/** Of the processor, so that other work on the machine does not count. At most 80 ms were measured. */
 const TURN_MS_MAX = 250;
 const LARGE = { CATEGORIES_MAX: '100000', CATEGORIES_BYTES_MAX: '100000000' };
 
@@ -16,15 +16,17 @@ for (const [what, content, imported] of [
 ] as const) {
   test(`no turn of the event loop takes long while a file of ${what} is imported`, async () => {
     await using service = await testService(LARGE);
-    const operator = await signIn(service);
-    const turns = watchTurns();
-    const answer = await upload(service, operator, content);
+    const { cookie, csrf, page } = await signIn(service);
+    const form = await encodedForm(csrf, content);
+    const headers = { cookie, 'content-type': form.type };
+    using turns = watchTurns();
+    const answer = await send(service, '/categories/import', { body: form.bytes, headers });
     assert.equal(answer.status, imported ? 303 : 400);
     if (imported) {
       const job = (answer.headers.get('location') ?? '').replace('/console', '');
-      await untilTrue(async () => /categories were imported\./.test(await operator.page(job)));
+      await untilTrue(async () => /categories were imported\./.test(await page(job)));
     }
-    const longestMs = turns.end();
+    const { longestMs } = turns;
     assert.ok(longestMs > 0, 'the event loop turned');
     assert.ok(longestMs < TURN_MS_MAX, `a turn took ${longestMs} ms of the processor`);
   });
@@ -48,9 +50,11 @@ function watchTurns() {
   };
   setImmediate(turn);
   return {
-    end() {
-      isWatching = false;
+    get longestMs() {
       return longestMs;
+    },
+    [Symbol.dispose]() {
+      isWatching = false;
     },
   };
 }
@@ -60,10 +64,12 @@ function threadMs(): number {
   return (user + system) / 1_000;
 }
 
-function upload(service: TestService, { cookie, csrf }: SignedIn, content: string): Promise<Response> {
-  const body = new FormData();
-  body.set('csrf', csrf);
-  body.set('format', 'json');
-  body.set('file', new File([content], 'many.json'));
-  return send(service, '/categories/import', { body, headers: { cookie } });
+/** Encoded before it is sent: that alone keeps this thread busy for some 90 ms. */
+async function encodedForm(csrf: string, content: string): Promise<{ bytes: Uint8Array<ArrayBuffer>; type: string }> {
+  const form = new FormData();
+  form.set('csrf', csrf);
+  form.set('format', 'json');
+  form.set('file', new File([content], 'many.json'));
+  const encoded = new Response(form);
+  return { bytes: new Uint8Array(await encoded.arrayBuffer()), type: encoded.headers.get('content-type') ?? '' };
 }
