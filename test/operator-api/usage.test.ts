@@ -226,6 +226,8 @@ test('usage comes as CSV that no spreadsheet runs', async () => {
   const { key } = await service.issue({ name: '=cmd()' });
   await use(service, now - MINUTE, { [key.id]: 3 });
   const accept = { accept: 'text/csv' };
+  const without = await client.send('GET', '/usage?group=owner&by=month&owner=cus_1', undefined, accept);
+  assert.equal(await without.text(), 'at,owner,served,refused,clientErrors,serverErrors,first,last\n');
   const answer = await client.send('GET', '/usage', undefined, accept);
   assert.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
   const [header, row] = (await answer.text()).split('\n');

@@ -3,6 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { KeyFilter, KeyPosition } from '../api-key.ts';
 import type { AuditQuery } from '../audit.ts';
 import type { Storage } from '../storage.ts';
+import type { UsageGroup } from '../usage.ts';
 import { auditJson, type KeyJson, keysJson } from './json.ts';
 
 /** Rows that are read and written before the event loop turns. */
@@ -27,9 +28,17 @@ const AUDIT_COLUMNS = ['at', 'actor', 'via', 'action', 'target', 'before', 'afte
 
 type Row = Readonly<Record<string, string | number | null>>;
 
-/** Usage as CSV, with a header unless it is empty. Names cannot run as formulas of a spreadsheet. */
-export function usageCsv(rows: readonly Row[]): string {
-  return stringify([...rows], { header: true, cast: { string: asText } });
+/** Usage by a group as CSV; that of all keys together is a series. */
+export function usageCsv(rows: readonly Row[], group: UsageGroup | 'all', isSeries = group === 'all'): string {
+  const sums = ['served', 'refused', 'clientErrors', 'serverErrors'];
+  const columns = {
+    all: sums,
+    key: ['id', 'name', 'owner', ...sums, 'first', 'last'],
+    owner: ['owner', ...sums, 'first', 'last'],
+    route: ['route', ...sums, 'first', 'last'],
+  }[group];
+  if (isSeries) columns.unshift('at');
+  return headerOf(columns) + rowsOf(rows, columns);
 }
 
 /** The keys that a filter selects as CSV, newest first. */

@@ -104,6 +104,17 @@ test('CSV has a column for each, and is read a part at a time to its end', async
     [undefined, 200],
     [801, 200],
   ]);
-  assert.equal(usageCsv([{ id: '@a', owner: null, served: 1 }]), "id,owner,served\n'@a,,1\n");
-  assert.equal(usageCsv([]), '');
+  const counts = { served: 1, refused: 2, clientErrors: 3, serverErrors: 4 };
+  const sums = { ...counts, first: at(1), last: at(2) };
+  assert.equal(
+    usageCsv([{ ...sums, id: '@a', name: 'shop', owner: null }], 'key'),
+    `id,name,owner,served,refused,clientErrors,serverErrors,first,last\n'@a,shop,,1,2,3,4,${at(1)},${at(2)}\n`,
+  );
+  assert.equal(
+    usageCsv([{ ...counts, at: at(9) }], 'all'),
+    `at,served,refused,clientErrors,serverErrors\n${at(9)},1,2,3,4\n`,
+  );
+  // A reader of the header finds one where there was no usage.
+  assert.equal(usageCsv([], 'owner'), 'owner,served,refused,clientErrors,serverErrors,first,last\n');
+  assert.equal(usageCsv([], 'route', true), 'at,route,served,refused,clientErrors,serverErrors,first,last\n');
 });

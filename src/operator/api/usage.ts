@@ -72,7 +72,8 @@ const getUsage = apiOperation('getUsage', 'GET /usage', {
     const steps = stepsIn(rangeIn(exchange.query, context.now), { by, group, now: context.now });
     if (!isCsv && group !== 'all') return rowsPage(context, exchange, { group, steps });
     const rows = await allUsageRows(context, { group, steps, ...selectedIn(exchange.query) });
-    return isCsv ? csvAnswer(rows) : placeAnswer(exchange, rows, undefined);
+    if (!isCsv) return placeAnswer(exchange, rows, undefined);
+    return { status: 200, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows, group, by !== undefined) };
   },
 });
 
@@ -113,8 +114,4 @@ function rangeIn(query: URLSearchParams, now: number) {
 
 function asksForCsv({ request: { headers } }: Exchange): boolean {
   return /(?:^|,)\s*text\/csv\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(headers.accept ?? '');
-}
-
-function csvAnswer(rows: Parameters<typeof usageCsv>[0]): Answer {
-  return { status: 200, contentType: 'text/csv; charset=utf-8', body: usageCsv(rows) };
 }

@@ -35,7 +35,8 @@ async function exportMonths(context: ConsoleContext): Promise<Answer> {
   const { now } = context;
   await context.flushUsage();
   const steps = usageSteps('month', { since: 0, until: now + 1, now });
-  return download('usage.csv', usageCsv(await allUsageRows(context, { group: 'key', owner: ownerIn(context), steps })));
+  const rows = await allUsageRows(context, { group: 'key', owner: ownerIn(context), steps });
+  return download('usage.csv', usageCsv(rows, 'key', true));
 }
 
 function ownerIn({ exchange }: ConsoleContext): string {
