@@ -67,6 +67,9 @@ function explain(error: ErrorObject): string {
       return `${subject} is empty; send ${wanted(schema, 'string')}`;
     case 'maxLength':
       return `${subject} is ${[...(error.data as string)].length} characters long (${found}); send ${wanted(schema, 'string')}`;
+    case 'minItems':
+    case 'maxItems':
+      return `${subject} has ${inWords((error.data as unknown[]).length)} items; send ${error.keyword === 'minItems' ? 'at least' : 'at most'} ${inWords(error.params.limit)}`;
     case 'x-well-formed':
       return `${subject} (${found}) holds half of a surrogate pair; send whole Unicode characters`;
     case 'pattern':
