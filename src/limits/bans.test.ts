@@ -8,6 +8,7 @@ import { type Ban, type DecidedBan, enforced, nextBan } from '../catalog/ban.ts'
 import type { Storage } from '../catalog/storage.ts';
 import { Bans } from './bans.ts';
 import type { Decision, WindowLimiter } from './limiter.ts';
+import { openLimiter } from './open.ts';
 import { look, UNUSED } from './window.ts';
 
 /** What becomes of a key that is refused too often, on a storage and a limiter that the test plays. */
@@ -73,6 +74,7 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     time,
     clock,
     events,
+    storage,
     asked,
     played,
     bans,
@@ -104,6 +106,33 @@ test('a key is banned when it is refused more often than its plan admits per min
       assert.equal(refusal, refusals >= needed ? 'key_banned' : 'rate_limit_exceeded', `${refusals} of ${minute}`);
     }
   }
+});
+
+test('the limiter of a service bans as the setting says', async () => {
+  for (const [banAfterRefusals, refusal] of [
+    [2, 'key_banned'],
+    [3, 'rate_limit_exceeded'],
+    [0, 'rate_limit_exceeded'],
+  ] as const) {
+    const { storage, time, clock, events, key } = bench();
+    const own = { storage: { ...storage, limits: { counts: async () => undefined } } as unknown as Storage, events };
+    await using limiter = await openLimiter(
+      { redis: undefined, banAfterRefusals },
+      { ...own, time: { ...time.process(), now: clock.now } },
+    );
+    const spent = { ...key, limits: { minute: 1, day: 10 } };
+    for (let times = 0; times < 2; times += 1) await limiter.charge(spent);
+    clock.advance(2);
+    await limiter.charge(spent);
+    assert.equal((await limiter.charge(spent)).refusal, refusal);
+  }
+});
+
+test('the limiter of one of several instances admits its share where Redis cannot be reached', async () => {
+  const { storage, events, key, clock } = bench();
+  const redis = { url: 'redis://127.0.0.1:1', instances: 2 };
+  await using limiter = await openLimiter({ redis, banAfterRefusals: 6 }, { storage, events, time: clock });
+  assert.deepEqual([limiter.state, (await limiter.peek(key)).remaining], ['degraded', LIMITS.minute / 2]);
 });
 
 test('a ban is told once it is stored, with its end, and by what it was earned', async () => {

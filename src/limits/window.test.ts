@@ -70,6 +70,9 @@ test('refusals count from two seconds after the first until its minute is over, 
   assert.deepEqual([counted.refusals, counted.epoch], [2, 1]);
   assert.deepEqual(refuse(counted, 2, 4), { ...UNUSED, refusalsEnd: at(64).steady, epoch: 2 }, 'a lift forgets');
   assert.equal(refuse(counted, 0, 4), counted, 'a request of an earlier epoch counts nothing');
+  const { state } = charge(counted, { minute: 1, day: 1 }, at(4));
+  const used = { minuteEnds: at(64).steady, minuteUsed: 1, day: Math.floor(NOON / 86_400), dayUsed: 1 };
+  assert.deepEqual(state, { ...counted, ...used }, 'an admitted request forgets none');
 });
 
 test('during a ban the wait covers the windows too, by the clock of the ban', () => {

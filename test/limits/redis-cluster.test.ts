@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Storage } from '../../src/catalog/storage.ts';
+import { LimiterNotOpened } from '../../src/limits/limiter.ts';
+import { openLimiter } from '../../src/limits/open.ts';
 import { RedisCounts } from '../../src/limits/redis/counts.ts';
+import { systemTime } from '../../src/stdx/time.ts';
 import type { Finding } from '../../src/telemetry/finding.ts';
 import { untilTrue } from '../kit/clock.ts';
 import { run, serveProcess } from '../kit/process.ts';
 import { redisServerMissing, startRedis } from '../kit/redis-server.ts';
-import { temporaryFolder } from '../kit/service.ts';
+import { recordedEvents, temporaryFolder } from '../kit/service.ts';
 
 const options = { skip: redisServerMissing() };
 
@@ -19,6 +23,20 @@ test('a node of a cluster is refused at the start and by `doctor`, with the reas
     String(started),
     /pet-catalog: Cannot count in this Redis[^\n]*cluster_enabled:1[^\n]*REDIS_URL[^\n]*$/m,
   );
+
+  const timers = new Set<unknown>();
+  const time = {
+    ...systemTime(),
+    setInterval() {
+      const timer = { unref: () => timer, [Symbol.dispose]: () => timers.delete(timer) };
+      timers.add(timer);
+      return timer;
+    },
+  };
+  const redis = { url: server.url, instances: 1 };
+  const options = { storage: {} as Storage, time, events: recordedEvents() };
+  await assert.rejects(openLimiter({ redis, banAfterRefusals: 0 }, options), LimiterNotOpened);
+  assert.deepEqual([...timers], [], 'nothing of it goes on');
 
   const examined = await run(['doctor', '--json'], settings);
   assert.equal(examined.code, 1);
