@@ -13,7 +13,7 @@ const NOON = Date.UTC(2026, 0, 1, 12) / 1000;
 /** Unix time minus steady time. */
 const OFFSET = -1_000;
 
-function bench(keysMax = 100) {
+function bench(keysMax?: number) {
   const clock = manualClock(NOON - OFFSET);
   clock.step(OFFSET);
   const events = recordedEvents();
@@ -40,7 +40,7 @@ function bench(keysMax = 100) {
     reads,
     saved,
     key,
-    limiter: new LocalLimiter({ storage, time: clock, events, keysMax }),
+    limiter: new LocalLimiter({ storage, time: clock, events, ...(keysMax !== undefined && { keysMax }) }),
     store: (next: WindowCounts) => {
       stored = next;
     },
@@ -55,6 +55,7 @@ test('counts are saved every half second if there are new ones, and when the lim
   const { limiter, key, saved } = bench();
   await limiter.charge(key);
   t.mock.timers.tick(499);
+  await new Promise((resolve) => setImmediate(resolve));
   assert.equal(saved.length, 0);
   t.mock.timers.tick(1);
   await untilEqual(() => saved.length, 1);
@@ -74,8 +75,8 @@ test('counts are saved every half second if there are new ones, and when the lim
   assert.equal(saved.length, 2, 'a stopped limiter writes nothing');
 });
 
-test('counts that could not be saved are saved with the next ones', async () => {
-  const { limiter, key, saved, fail } = bench();
+test('counts that could not be saved are kept, and saved with the next ones', async () => {
+  const { limiter, key, saved, fail } = bench(1);
   await limiter.charge(key);
   fail(new Error('no storage'));
   await limiter.save();
@@ -104,10 +105,12 @@ test('requests that wait for a key share one read, and one that fails is repeate
 });
 
 test('what storage has is resumed, in the seconds of the steady clock', async () => {
-  const { limiter, key, store } = bench();
+  const { limiter, key, store, saved } = bench();
   store({ keyId: key.id, minuteEnds: NOON + 20, minuteUsed: 7, day: Math.floor(NOON / 86_400), dayUsed: 70 });
   const { minute, day } = await limiter.peek(key);
   assert.deepEqual([minute, day.remaining], [{ limit: 60, remaining: 53, reset: NOON + 20 }, 930]);
+  await limiter.save();
+  assert.deepEqual(saved, [], 'which is nothing to save');
 });
 
 test('when the clock is stepped, all windows in memory are saved by the new time, also those that are over', async () => {
@@ -152,6 +155,14 @@ test('saved keys are evicted, and read again when they call', async () => {
   }
   await limiter.peek({ ...key, id: 'key_0' });
   assert.deepEqual([reads.length, reads.at(-1)], [21, 'key_0']);
+});
+
+test('of 200,000 keys in memory none is read again, and of one more the oldest', async () => {
+  const { limiter, key, reads } = bench();
+  const look = (index: number) => limiter.peek({ ...key, id: `${index}` });
+  await Promise.all(Array.from({ length: 200_000 }, (_, index) => look(index)));
+  for (const index of [0, 200_000, 1, 0]) await look(index);
+  assert.deepEqual(reads.slice(200_000), ['200000', '0']);
 });
 
 test('a decision is restated in a later second only, from the counts or, without them, from itself', async () => {
