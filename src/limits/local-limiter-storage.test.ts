@@ -165,13 +165,15 @@ test('of 200,000 keys in memory none is read again, and of one more the oldest',
   assert.deepEqual(reads.slice(200_000), ['200000', '0']);
 });
 
-test('a decision is restated in a later second only, from the counts or, without them, from itself', async () => {
+test('a decision is restated in another second only, from the counts or, without them, from itself', async () => {
   const { limiter, key, clock } = bench();
   const decision = await limiter.charge(key);
   await limiter.charge(key);
   assert.equal(limiter.current(key, decision), decision);
   clock.advance(1);
   assert.equal(limiter.current(key, decision).remaining, 58);
+  clock.step(-2);
+  assert.equal(limiter.current(key, decision).now, NOON - 1, 'or by a clock that was set back');
   const { limiter: other, clock: otherClock } = bench();
   otherClock.advance(1);
   assert.deepEqual([other.current(key, decision).remaining, other.current(key, decision).now], [59, NOON + 1]);

@@ -230,7 +230,9 @@ export const LIMIT_DEFECTS: DefectTable = {
       let ends = 0;
       return banning((decision) => {
         if (decision.ban) ends = decision.reset;
-        return ends > 0 && decision.now >= ends ? banned(decision, ends + BAN_SECONDS) : decision;
+        return decision.now >= ends && decision.now < ends + BAN_SECONDS
+          ? banned(decision, ends + BAN_SECONDS)
+          : decision;
       });
     },
   ],
