@@ -12,6 +12,7 @@ import {
   ANY,
   addressOf,
   choiceField,
+  filters,
   type ListQuery,
   optionList,
   SEARCH_CHARACTERS_MAX,
@@ -45,23 +46,22 @@ async function listRequests(context: ConsoleContext): Promise<Answer> {
   const kind = KINDS.find(({ value }) => value === query.get('status'));
   const status = STATUSES.find((value) => value === query.get('status'));
   const route = ROUTES.find((each) => each === query.get('route'));
-  const filters = { key: text, status: kind?.value ?? status, route };
+  const wanted = { key: text, status: kind?.value ?? status, route };
+  const isFiltered = Object.values(wanted).some(Boolean);
   const keys = text === '' ? [] : await keysLike(context, text);
   const isPaused = query.get('paused') === '1';
   const found = () => {
-    if (keys.length > 1) return whichKey(keys, (id) => addressFor({ ...filters, key: id }, isPaused));
+    if (keys.length > 1) return whichKey(keys, (id) => addressFor({ ...wanted, key: id }, isPaused));
     const [key] = keys;
     if (text !== '' && !key)
       return empty('No key has this name, id or prefix.', html`<a href="/console/keys">Show all keys</a>`);
-    const wanted = { limit: SHOWN_MAX, keyId: key?.id, status, outcome: kind?.outcome, route };
-    return requestsFound(context, context.recent.list(wanted), {
-      key,
-      isFiltered: Object.values(filters).some(Boolean),
-    });
+    const limit = SHOWN_MAX;
+    const requests = context.recent.list({ limit, keyId: key?.id, status, outcome: kind?.outcome, route });
+    return requestsFound(context, requests, { key, isFiltered });
   };
-  const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(filters, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
-<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(filters, false)}">Reload</a> to see newer ones.`}</span></p>
-${filterForm(filters, query)}
+  const content = html`<div class="heading"><h1>Requests</h1><div class="row"><a class="button" href="/console/requests/why">Why was it refused?</a><a class="button primary" href="${addressFor(wanted, !isPaused)}" data-pause="${isPaused ? 'paused' : 'following'}">${isPaused ? 'Follow' : 'Pause'}</a></div></div>
+<p class="lead">The latest requests with a key, newest first. <span id="following" role="status">${isPaused ? 'Paused.' : html`<a href="${addressFor(wanted, false)}">Reload</a> to see newer ones.`}</span></p>
+${filterForm(wanted, query, isFiltered)}
 ${await found()}
 <p class="scope">${ownInstance(context)}</p>`;
   return page(context, { section: '/requests', title: 'Requests', content });
@@ -89,12 +89,13 @@ function addressFor(filters: ListQuery, isPaused: boolean): string {
   return `/console${addressOf('/requests', { ...filters, paused: isPaused ? '1' : '' })}`;
 }
 
-function filterForm({ key, status }: ListQuery, query: URLSearchParams): Html {
+function filterForm({ key, status }: ListQuery, query: URLSearchParams, isFiltered: boolean): Html {
   const statuses = STATUSES.map((each) => ({ value: each, label: each }));
   const routes = ROUTES.map((each) => ({ value: each, label: each === 'unmatched' ? 'no such address' : each }));
-  return html`<form class="filters" action="/console/requests">
-${textField('key', 'Key: name, owner, id or prefix', key, { max: SEARCH_CHARACTERS_MAX })}
-<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select>${unknownChoice(query.get('status') ?? '', [ANY, ...KINDS, ...statuses])}</div>
-${choiceField(query, 'route', { label: 'Route', options: [ANY, ...routes] })}
-<button>Show</button></form>`;
+  const fields = [
+    textField('key', 'Key: name, owner, id or prefix', key, { isWide: true, max: SEARCH_CHARACTERS_MAX }),
+    html`<div><label for="status">Status</label><select id="status" name="status">${optionList([ANY], status)}<optgroup label="Outcome">${optionList(KINDS, status)}</optgroup><optgroup label="Status">${optionList(statuses, status)}</optgroup></select>${unknownChoice(query.get('status') ?? '', [ANY, ...KINDS, ...statuses])}</div>`,
+    choiceField(query, 'route', { label: 'Route', options: [ANY, ...routes] }),
+  ];
+  return filters('/requests', fields, { isFiltered });
 }
