@@ -263,6 +263,9 @@ test('how full the catalog, the disk and the certificate are is marked from the 
     'N descriptors',
     '!certificate until 2026-01-15 11:59 UTC',
   ]);
+  assert.equal((await told({ ...good, databaseBytes: 1.5 * 1024 * GIB }, 0))[2], 'database 1.5 TiB');
+  const [, open, most = ''] = /(\d+) of ([\d,]+) descriptors/.exec(await operator.page('')) ?? [];
+  assert.ok(Number(open) < Number(most.replaceAll(',', '')));
 });
 
 test('the next expiry of a key is its last day in the list, which is filtered by 7, 30 and 90 days', async () => {

@@ -85,5 +85,13 @@ test('a drawing stacks its bars, breaks its lines where nothing is, and has a ta
   assert.match(lines, /<th scope="col" class="number">Served, ms<\/th>/);
   const empty = chart({ ...options, kind: 'bars', series: [{ ...served, values: values({}) }] }).text;
   assert.match(empty, /<div class="plot bars" id="x" data-live data-chart><\/div>/);
-  assert.match(empty, /<p class="none"[^>]*>No requests in the last 24 hours\.<\/p>/);
+  assert.match(empty, /<p class="none" id="x-none" data-live>No requests in the last 24 hours\.<\/p>/);
+  assert.match(empty, /<tr><td colspan="2">No requests in the last 24 hours\.<\/td><\/tr>/);
+  const year = { ...options, range: rangeNamed('1y'), kind: 'bars', series: [{ ...served, values: [1] }] } as const;
+  const days = chart(year).text;
+  assert.match(
+    days,
+    /<div class="x" aria-hidden="true"><span>2025-01-06<\/span><span>2025-05-09<\/span><span>2025-09-10<\/span><span>2026-01-12<\/span><\/div>\n<p class="zone">days in UTC</,
+  );
+  assert.match(days, /<th scope="col">Start of the week<\/th>.*<time datetime="2025-01-06" title="day in UTC">/s);
 });
