@@ -96,7 +96,7 @@ test('the last backup is shown with its age and size, and so is that it is overd
   metrics.backupBytes.set(5 * 1024 * 1024);
   assert.match(
     await told(),
-    /^<strong>3 h old<\/strong>, 5 MiB, made and checked .*; none was restored on trial yet; one is due every 24 h\.$/,
+    /^<strong>3 h old<\/strong>, 5 MiB, made and checked <time datetime="2026-01-01T09:00:00Z"[^;]*; none was restored on trial yet; one is due every 24 h\.$/,
   );
   metrics.backupRestored.set(now);
   assert.match(await told(), /; one restored and compared <time datetime="2026-01-01T12:00:00Z".*; one is due/);
@@ -176,15 +176,35 @@ test('the overview has a timeline of what failed, recovered, was backed up and s
   assert.equal(events.waiting.length, 50);
 });
 
-test('the timeline has an event of a kind that a later release added by its name', async () => {
+test('the timeline has each kind of event in words, one that a later release added by its name, and no start forgets the last', async () => {
   await using service = await testService();
   const at = service.clock.now().unix;
   const by = { actor: hostname(), via: 'service' } as const;
-  for (const name of ['moon_risen', 'toString']) {
-    const event = name as ServiceEvent['event'];
-    await service.storage.audit.addEvent({ at, event, members: { version: '9.0.0' } }, by);
-  }
-  assert.deepEqual(await timeline(await signIn(service)), ['plain: toString', 'plain: moon_risen']);
+  const add = (name: string, members: ServiceEvent['members']) =>
+    service.storage.audit.addEvent({ at, event: name as ServiceEvent['event'], members }, by);
+  for (const name of ['moon_risen', 'toString']) await add(name, { version: '9.0.0' });
+  const operator = await signIn(service);
+  assert.deepEqual(await timeline(operator), ['plain: toString', 'plain: moon_risen']);
+  const known = [
+    ['started', { version: '9.0.0' }, 'good: Started, version 9.0.0'],
+    ['limiter_degraded', {}, 'danger: Redis stopped responding'],
+    ['limiter_recovered', {}, 'good: Redis responded again'],
+    ['backup_restored', {}, 'good: The newest backup was restored on trial'],
+    ['database_restored', { backup: 'pets.db' }, 'danger: The database was restored from pets.db'],
+    ['descriptors_exhausted', {}, 'danger: No descriptor was left'],
+    ['descriptors_freed', {}, 'good: Descriptors were free again'],
+    ['storage_failing', { work: 'read' }, 'danger: The database failed: no reads'],
+    ['storage_recovered', { work: 'read' }, 'good: The database recovered: reads again'],
+    ['stopping', {}, 'good: Stopped'],
+  ] as const;
+  for (const [name, members] of known) await add(name, members);
+  assert.deepEqual(
+    (await timeline(operator)).toReversed(),
+    known.map(([, , said]) => said),
+  );
+  for (let index = 0; index < 20; index += 1) await add('backup_made', {});
+  await add('started', { version: '9.1.0' });
+  assert.equal((await timeline(operator))[0], 'good: Started, version 9.1.0; it was 9.0.0 before');
 });
 
 test('of many bans the latest ten are shown, and the number of the others', async () => {
@@ -238,24 +258,36 @@ test('the overview shows what doctor complains of, problems first, and never wai
   ];
   const asked = Promise.withResolvers<Finding[]>();
   let examinations = 0;
-  const examine = () => {
+  const examine = async () => {
     examinations += 1;
-    return asked.promise;
+    return examinations === 1 ? asked.promise : findings.slice(0, 1);
   };
-  await using service = await testService({}, manualClock(), { examine });
+  let steadyMs = 0;
+  const clock = { ...manualClock(), steadyMs: () => steadyMs };
+  await using service = await testService({}, { ...clock, machine: clock }, { examine });
   const operator = await signIn(service);
   assert.match(await operator.page(''), /Being checked…/);
   asked.resolve(findings);
   await untilTrue(async () => !(await operator.page('')).includes('Being checked…'));
   const text = await operator.page('');
-  assert.match(text, /2 of 3 checks complain/);
+  const checkedAt = (time: string) =>
+    `<span class="soft">what <code>pet-catalog doctor</code> checks, at <time datetime="2026-01-01T${time}:00Z"`;
+  assert.ok(text.includes(`2 of 3 checks complain: ${checkedAt('12:00')}`));
   assert.match(
     text,
-    /problem<\/span> rows: One is damaged\.[\s\S]*To do: look it up\.[\s\S]*warning<\/span> disk: It is &lt;nearly&gt; full\.[\s\S]*run <code>df<\/code>\./,
+    /danger">problem<\/span> rows: One is damaged\.[\s\S]*To do: look it up\.[\s\S]*warning">warning<\/span> disk: It is &lt;nearly&gt; full\.[\s\S]*run <code>df<\/code>\./,
   );
-  assert.equal(examinations, 1, 'findings are kept for a while');
+  steadyMs = 599_999;
+  await operator.page('');
+  assert.equal(examinations, 1, 'findings are kept for ten minutes');
+  steadyMs = 600_000;
+  service.clock.advance(600);
+  const good = `<span class="badge good">nothing to do</span> 1 check passed: ${checkedAt('12:10')}`;
+  await untilTrue(async () => (await operator.page('')).includes(good));
   await using broken = await testService({}, manualClock(), { examine: () => Promise.reject(new Error('no thread')) });
-  assert.match(await (await signIn(broken)).page(''), /The checks failed: no thread/);
+  const failed =
+    '<span class="badge warning">warning</span> doctor: The checks failed: no thread. <span class="soft">To do: run <code>pet-catalog doctor</code> on the machine.</span>';
+  assert.ok((await (await signIn(broken)).page('')).includes(failed));
 });
 
 test('a running service shows the findings of the command doctor, found in a thread', async () => {
@@ -305,17 +337,25 @@ test('with Redis the overview says that it is up, or that this instance counts a
 test('without its database the overview shows what this instance knows by itself', async () => {
   await using service = await testService();
   const { storage } = service;
-  const operator = await signIn(service);
   const unread = () => Promise.reject(new CatalogError('unavailable', 'The storage cannot do this now'));
+  Object.assign(storage, { check: unread });
+  const operator = await signIn(service);
   Object.assign(storage.usage, { routes: unread });
+  Object.assign(storage.audit, { list: unread });
   const some = await operator.page('');
   assert.match(some, /role="alert">The database cannot be read: The storage cannot do this now\./);
+  const down = '<span class="badge danger">down</span> Requests that need it get 503; see the log.';
+  assert.ok(some.includes(`<dt>Database</dt><dd>${down}</dd>`));
+  assert.match(some, /id="timeline".*None yet\./s);
   for (const section of ['id="tiles"', 'id="health"', 'Signed in as']) assert.ok(some.includes(section), section);
   Object.assign(storage.sessions, { find: unread });
   const none = await operator.get('');
   assert.deepEqual([none.status, none.headers.has('retry-after')], [503, true]);
   const text = await none.text();
-  assert.match(text, /role="alert">The database cannot be read: .*id="tiles"/s);
+  assert.match(
+    text,
+    /<title>Overview · .*role="alert">The database cannot be read: .*Who is signed in is not known either, .*id="tiles"/s,
+  );
   assert.doesNotMatch(text, /id="health"|Signed in as|Banned now/, 'a session is needed for these');
   assert.match(await (await operator.get('/keys')).text(), /That did not work/);
 });

@@ -32,7 +32,7 @@ function withoutChance(text: string, ids: string[]): string {
     .replaceAll(/(import\/)[\w-]{36}/g, '$1JOB')
     .replaceAll(/(name="(?:csrf|seen)" value=")[^"]*/g, '$1TOKEN')
     .replaceAll(/(\/assets\/[a-z]+)[^"]*(\.\w+")/g, '$1$2')
-    .replaceAll(/(started|up for) \d+ (?:s|min)\b/g, '$1 N s')
+    .replaceAll(/(started|up for) \d+ s\b/g, '$1 N s')
     .replaceAll(/\d+\.\d ms/g, 'N ms')
     .replaceAll(/\d+ of [\d,]+ descriptors/g, 'N descriptors')
     .replaceAll(hostname(), 'HOST')
