@@ -4,7 +4,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { onceIdOf } from '../../catalog/idempotency.ts';
 import { quote } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
-import { createdAnswer, currentAnswer, isCurrent, VALIDATOR } from './conditional.ts';
+import { createdAnswer, createdOf, currentAnswer, isCurrent } from './conditional.ts';
 import { operation } from './operation.ts';
 import { CURSOR, nextPage, pageLimit, pageOf, readPage } from './paging.ts';
 import { findById } from './query.ts';
@@ -40,13 +40,10 @@ export const createCategory = operation('createCategory', `POST ${PATH}`, {
   description: 'Stores a category under a new id. It is durable when the response arrives. Names need not be unique.',
   permission: 'categories:write',
   body: { schema: NewCategory, example: { name: EXAMPLE.name, description: EXAMPLE.description } },
-  success: {
-    status: 201,
+  success: createdOf(Category, EXAMPLE, {
     description: 'The created category',
-    schema: Category,
-    example: EXAMPLE,
-    headers: { ...VALIDATOR, Location: 'The address of the created category' },
-  },
+    location: 'The address of the created category',
+  }),
   errors: ['catalog_full'],
   async handle({ storage, categories, catchUp }, exchange) {
     const created = await storage.categories.insert(newCategory(exchange.body), onceIdOf(exchange, exchange.key.id));

@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import type { TSchema } from 'typebox';
 import { CatalogError } from '../../catalog/error.ts';
 import type { Once } from '../../catalog/idempotency.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
@@ -9,6 +10,17 @@ const TAG_CHARACTERS = 22;
 
 /** The header of an answer with a validator, for the contract. */
 export const VALIDATOR = { ETag: 'Strong validator of the response (RFC 9110)' };
+
+/** The success of a create, for the contract; `createdAnswer` is the answer. */
+export function createdOf(schema: TSchema, example: object, said: { description: string; location: string }) {
+  const headers = { ...VALIDATOR, Location: said.location };
+  return { status: 201, description: said.description, schema, example, headers } as const;
+}
+
+/** The success of a change, for the contract; `changedAnswer` is the answer. */
+export function changedOf(schema: TSchema, description: string, example: object) {
+  return { status: 200, description, schema, example, headers: VALIDATOR } as const;
+}
 
 /**
  * Answers 200 with a strong validator, or 304 if the client already holds this response. The validator covers `headers`

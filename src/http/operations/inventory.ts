@@ -1,5 +1,5 @@
 import { InventoryItem, NewQuantity, newQuantity } from '../../catalog/pet.ts';
-import { changedAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
+import { changedAnswer, changedOf, currentAnswer, preconditionOf } from './conditional.ts';
 import { operation } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { noPet, PET_ID } from './pets.ts';
@@ -47,13 +47,7 @@ export const updateInventory = operation('updateInventory', `PATCH ${PATH}/{petI
   stability: 'beta',
   pathParameters: [PET_ID],
   body: { schema: NewQuantity, example: { quantity: 5 } },
-  success: {
-    status: 200,
-    description: 'The updated stock',
-    schema: InventoryItem,
-    example: { ...EXAMPLE, quantity: 5 },
-    headers: VALIDATOR,
-  },
+  success: changedOf(InventoryItem, 'The updated stock', { ...EXAMPLE, quantity: 5 }),
   errors: ['not_found', 'precondition_failed'],
   async handle({ storage }, exchange) {
     const quantity = newQuantity(exchange.body);

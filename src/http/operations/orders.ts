@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { onceIdOf } from '../../catalog/idempotency.ts';
 import { EXAMPLE_SHIP_DATE, NewOrder, newOrder, Order } from '../../catalog/order.ts';
 import { quote } from '../../catalog/validate.ts';
-import { createdAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
+import { createdAnswer, createdOf, currentAnswer, preconditionOf } from './conditional.ts';
 import { operation, type Parameter } from './operation.ts';
 import { PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { findById, readId, readIdParameter } from './query.ts';
@@ -55,13 +55,7 @@ export const placeOrder = operation('placeOrder', `POST ${PATH}`, {
   permission: 'store:write',
   stability: 'beta',
   body: { schema: NewOrder, example: { petId: 1, quantity: 1, shipDate: EXAMPLE.shipDate } },
-  success: {
-    status: 201,
-    description: 'The placed order',
-    schema: Order,
-    example: EXAMPLE,
-    headers: { ...VALIDATOR, Location: 'The address of the order' },
-  },
+  success: createdOf(Order, EXAMPLE, { description: 'The placed order', location: 'The address of the order' }),
   errors: ['insufficient_stock'],
   async handle({ storage }, exchange) {
     const created = await storage.orders.insert(newOrder(exchange.body), onceIdOf(exchange, exchange.key.id));

@@ -2,7 +2,7 @@ import { CatalogError } from '../../catalog/error.ts';
 import { onceIdOf } from '../../catalog/idempotency.ts';
 import { NewPet, newPet, PET_STATUSES, Pet, PetStatus, PetUpdate, petUpdate } from '../../catalog/pet.ts';
 import { quote } from '../../catalog/validate.ts';
-import { changedAnswer, createdAnswer, currentAnswer, preconditionOf, VALIDATOR } from './conditional.ts';
+import { changedAnswer, changedOf, createdAnswer, createdOf, currentAnswer, preconditionOf } from './conditional.ts';
 import { operation, type Parameter } from './operation.ts';
 import { PAGE_ITEMS_MAX, PAGE_PARAMETERS, pageAnswer, pageOf, readPage } from './paging.ts';
 import { choiceIn, findById, readIdParameter, readIdsParameter } from './query.ts';
@@ -54,13 +54,7 @@ export const createPet = operation('createPet', `POST ${PATH}`, {
   description: 'Stores a pet of an existing category. Its stock is 1, or 0 if it is created as sold.',
   permission: 'pets:write',
   body: { schema: NewPet, example: { name: 'Rex', categoryId: 1 } },
-  success: {
-    status: 201,
-    description: 'The created pet',
-    schema: Pet,
-    example: EXAMPLE,
-    headers: { ...VALIDATOR, Location: 'The address of the created pet' },
-  },
+  success: createdOf(Pet, EXAMPLE, { description: 'The created pet', location: 'The address of the created pet' }),
   async handle({ storage }, exchange) {
     const created = await storage.pets.insert(newPet(exchange.body), onceIdOf(exchange, exchange.key.id));
     return createdAnswer(BY_ID, created);
@@ -93,13 +87,7 @@ export const updatePet = operation('updatePet', `PATCH ${PATH}/{petId}`, {
   stability: 'beta',
   pathParameters: [PET_ID],
   body: { schema: PetUpdate, example: { name: 'Max' } },
-  success: {
-    status: 200,
-    description: 'The updated pet',
-    schema: Pet,
-    example: { ...EXAMPLE, name: 'Max' },
-    headers: VALIDATOR,
-  },
+  success: changedOf(Pet, 'The updated pet', { ...EXAMPLE, name: 'Max' }),
   errors: ['not_found', 'precondition_failed'],
   async handle({ storage }, exchange) {
     const update = petUpdate(exchange.body);
