@@ -8,6 +8,24 @@ const QUOTED_CHARACTERS_MAX = 40;
 /** A body that is as large as may be holds thousands; comparing them all would keep other requests waiting. */
 const COMPARED_MEMBERS_MAX = 20;
 
+type Bound = 'minLength' | 'maxLength' | 'minItems' | 'maxItems' | 'minimum' | 'maximum';
+
+/** The part of JSON Schema that is read here, and not by ajv alone. */
+export interface Schema extends Readonly<Partial<Record<Bound, number>>> {
+  readonly title?: string;
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly example?: unknown;
+  readonly description?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  /** Advice on what to send instead, by a pattern of what is wrong. */
+  readonly 'x-violation'?: Readonly<Record<string, string>>;
+}
+
 /** The schema of an object that the contract names. */
 export function objectOf<const Shape extends object>(title: string, description: string, shape: Shape) {
   return { title, type: 'object', ...shape, description } as const;
@@ -52,7 +70,7 @@ function explain(error: ErrorObject): string {
   const field = error.instancePath.slice(1).replaceAll('/', '.');
   const subject = field || 'The body';
   const found = quote(error.data);
-  const schema = error.parentSchema as Bounds;
+  const schema = error.parentSchema as Schema;
   switch (error.keyword) {
     case 'required':
       return missingMember(error, field);
@@ -80,7 +98,7 @@ function explain(error: ErrorObject): string {
 }
 
 function missingMember({ data, parentSchema }: ErrorObject, field: string): string {
-  const { required, properties = {} } = parentSchema as { required: readonly string[]; properties?: object };
+  const { required = [], properties = {} } = parentSchema as Schema;
   const missing = required.filter((name) => (data as Record<string, unknown>)[name] === undefined);
   const names = missing
     .map((name) => (field ? `${field}.${name}` : name))
@@ -109,22 +127,13 @@ function unknownMember({ params, parentSchema }: ErrorObject, field: string): st
 }
 
 /** The values that a schema admits, in words; the same for every rule of it that may be broken. */
-function wanted(schema: Bounds, type: string): string {
+function wanted(schema: Schema, type: string): string {
   const { enum: values, minimum, maximum, minLength = 0, maxLength, example } = schema;
   if (values) return `one of ${values.join(', ')}`;
   if (minimum !== undefined) return wholeNumber(minimum, maximum);
   if (maxLength !== undefined) return `a string of ${minLength} to ${inWords(maxLength)} characters`;
   if (type === 'string' && example) return `a string such as ${example}`;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
-}
-
-interface Bounds {
-  readonly enum?: readonly unknown[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly example?: unknown;
 }
 
 /** A whole number within bounds, in words; the largest exact integer goes without saying. */

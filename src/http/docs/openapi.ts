@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { KEY_PATTERN, SCOPES } from '../../catalog/api-key.ts';
 import { type AnyErrorCode, ERROR_CODES } from '../../catalog/error.ts';
+import type { Schema } from '../../catalog/validate.ts';
 import { shippedFile } from '../../shipped.ts';
 import { STATUS_OF } from '../errors.ts';
 import { VALIDATOR } from '../operations/conditional.ts';
@@ -279,9 +280,9 @@ function example(schema: TSchema): { readonly example?: unknown } {
   return value === undefined ? {} : { example: value };
 }
 
-function exampleOf(schema: TSchema & { readonly example?: unknown; readonly enum?: readonly unknown[] }): unknown {
-  if ('items' in schema) return [exampleOf(schema.items as TSchema)];
-  return schema.example ?? schema.enum?.[0] ?? ('type' in schema && schema.type === 'integer' ? 1 : undefined);
+function exampleOf({ items, example: own, enum: values, type }: Schema): unknown {
+  if (items) return [exampleOf(items)];
+  return own ?? values?.[0] ?? (type === 'integer' ? 1 : undefined);
 }
 
 function describeHeaders(names: readonly string[]): Record<string, object> {

@@ -1,21 +1,18 @@
-import type { Field, Schema } from './contract.ts';
+import type { Schema } from '../../../catalog/validate.ts';
+import type { Field } from './contract.ts';
 
 /** The bounds of a value beyond its description, in words instead of a pattern, as Markdown; may be empty. */
 export function boundsOf({ schema, description }: Pick<Field, 'schema' | 'description'>): string {
   const said = withoutCommas(description);
   const { default: fallback, 'x-violation': violation } = schema;
   const parts = [
-    choices(schema),
+    schema.enum && `one of ${schema.enum.map((value) => `\`${value}\``).join(', ')}`,
     range(schema),
     ...Object.values(violation ?? {}).map((advice) => advice.replace(/^send /, '')),
     fallback === undefined ? undefined : `default \`${fallback}\``,
   ].filter((part) => part !== undefined && !said.includes(withoutCommas(part)));
-  return sentence(parts.join('; '));
-}
-
-function choices({ enum: values }: Schema): string | undefined {
-  if (!values) return undefined;
-  return `one of ${values.map((value) => `\`${value}\``).join(', ')}`;
+  const text = parts.join('; ');
+  return text && `${text[0]?.toUpperCase()}${text.slice(1)}.`;
 }
 
 function range({ minLength, maxLength, minItems, maxItems, minimum, maximum }: Schema): string | undefined {
@@ -32,10 +29,6 @@ function between(least: number | undefined, most: number): string {
 
 function withoutCommas(text: string): string {
   return text.replaceAll(',', '');
-}
-
-function sentence(text: string): string {
-  return text && `${text[0]?.toUpperCase()}${text.slice(1)}.`;
 }
 
 /** With a full stop, which most descriptions of the contract lack. */

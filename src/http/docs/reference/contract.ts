@@ -1,4 +1,5 @@
 import type { AnyErrorCode } from '../../../catalog/error.ts';
+import type { Schema } from '../../../catalog/validate.ts';
 import { STATUS_OF } from '../../errors.ts';
 import type { Described, Parameter } from '../../operations/operation.ts';
 import {
@@ -10,29 +11,6 @@ import {
   successHeaders,
 } from '../described.ts';
 import { ERROR_GUIDE } from '../error-guide.ts';
-
-/** A JSON Schema, with the words for what its pattern forbids. */
-export interface Schema {
-  readonly title?: string;
-  readonly type?: string;
-  readonly format?: string;
-  readonly enum?: readonly string[];
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly default?: unknown;
-  readonly example?: unknown;
-  readonly description?: string;
-  readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  /** Advice on what to send instead, by a pattern of what is wrong. */
-  readonly 'x-violation'?: Readonly<Record<string, string>>;
-}
 
 export interface Field {
   readonly name: string;
