@@ -50,7 +50,7 @@ export function inline(markdown: string): Html {
 export function sectionsOf(markdown: string): Section[] {
   const parts: { heading: Tokens.Heading; tokens: Token[] }[] = [];
   for (const token of marked.lexer(markdown)) {
-    if (isHeading(token)) parts.push({ heading: token, tokens: [] });
+    if (token.type === 'heading') parts.push({ heading: token as Tokens.Heading, tokens: [] });
     else parts.at(-1)?.tokens.push(token);
   }
   return parts.map(({ heading, tokens: inside }) => {
@@ -102,10 +102,6 @@ function sampleOf({ lang = '', text }: Tokens.Code): Sample {
   // JSON is shown in one style, that of the reference.
   const code = lang === 'json' ? JSON.stringify(JSON.parse(text), null, 2) : text;
   return { language: lang, label, code };
-}
-
-function isHeading(token: Token): token is Tokens.Heading {
-  return token.type === 'heading';
 }
 
 /** The text of a token, without its markup. */

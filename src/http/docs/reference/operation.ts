@@ -48,19 +48,13 @@ ${paragraphs.map((paragraph) => html`<p>${inline(paragraph)}</p>\n`)}${hasScopes
 }
 
 function requestFields({ id, inPath, inQuery, inHeader, body }: ReferenceOperation): Html {
-  return html`${fields({ title: 'Path', id: `${id}.path`, fields: inPath })}
-${fields({ title: 'Query', id: `${id}.query`, fields: inQuery })}
-${fields({ title: 'Headers', id: `${id}.header`, fields: inHeader })}
-${body ? fields({ title: 'Body', id: `${id}.body`, fields: body.fields }) : ''}`;
+  return html`${fields('Path', `${id}.path`, inPath)}
+${fields('Query', `${id}.query`, inQuery)}
+${fields('Headers', `${id}.header`, inHeader)}
+${body ? fields('Body', `${id}.body`, body.fields) : ''}`;
 }
 
-interface FieldList {
-  readonly title: string;
-  readonly id: string;
-  readonly fields: readonly Field[];
-}
-
-function fields({ title, id, fields: listed }: FieldList): Html {
+function fields(title: string, id: string, listed: readonly Field[]): Html {
   if (listed.length === 0) return html``;
   return html`<h4>${title}</h4>
 <ul class="fields">${listed.map((field) => fieldItem(field, { id, isResponse: false }))}</ul>`;

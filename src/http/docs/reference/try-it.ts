@@ -28,9 +28,7 @@ export function credentialField({ label, prefix }: ReferenceApi['credential']): 
 <input type="password" data-key-field autocomplete="off" spellcheck="false" placeholder="${prefix}…"></label>`;
 }
 
-type Place = 'path' | 'query' | 'header';
-
-function input({ name, isRequired, schema }: Field, place: Place, value: string): Html {
+function input({ name, isRequired, schema }: Field, place: 'path' | 'query' | 'header', value: string): Html {
   const label = html`<span><code>${name}</code> <span class="soft">${place}</span>${isRequired ? html` <strong class="required">required</strong>` : ''}</span>`;
   const named = html` name="${name}" data-in="${place}"`;
   if (schema.enum) {

@@ -115,7 +115,7 @@ function listed(entries: readonly string[], columns: number): string {
   return entries.map((entry) => `${entry},`.replaceAll(/^(?=.)/gm, ' '.repeat(columns))).join('\n');
 }
 
-const CALLS: Readonly<Record<string, (request: ClientRequest) => string>> = {
+const CALLS: Readonly<Record<string, (request: Record<'id' | 'query' | 'body', string>) => string>> = {
   listCategories: () => 'categories.list()',
   createCategory: ({ body }) => `categories.create(${body})`,
   getCategory: ({ id }) => `categories.get(${id})`,
@@ -132,12 +132,6 @@ const CALLS: Readonly<Record<string, (request: ClientRequest) => string>> = {
   updateInventory: ({ id, body }) => `inventory.update(${id}, ${body})`,
   getRateLimit: () => 'rateLimit()',
 };
-
-interface ClientRequest {
-  readonly id: string;
-  readonly query: string;
-  readonly body: string;
-}
 
 /** The operation called by the TypeScript client; undefined if it has no such call. */
 function clientSample({ baseUrl, url, query, body, hasAnswerBody }: SampleRequest, operationId: string) {

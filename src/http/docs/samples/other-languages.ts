@@ -1,5 +1,6 @@
 import type { Sample } from './block.ts';
 import { LANGUAGES } from './languages.ts';
+import type { SampleRequest } from './request.ts';
 
 /** An argument of a command: in quotes, or up to the next space. */
 const ARGUMENT = /'([^']*)'|"([^"]*)"|(\S+)/g;
@@ -19,7 +20,7 @@ export function inEveryLanguage(written: readonly Sample[]): readonly Sample[] {
 }
 
 /** The request that a plain `curl` command sends; undefined if the code is more than that. */
-function requestOf(code: string): Parameters<(typeof LANGUAGES)[number]['write']>[0] | undefined {
+function requestOf(code: string): SampleRequest | undefined {
   const command = code.replaceAll(/\\\n\s*/g, ' ');
   if (!command.startsWith('curl ') || /[\n|$](?!PET_CATALOG_KEY)/.test(command)) return undefined;
   const words = [...command.matchAll(ARGUMENT)].map(([, single, double, bare]) => single ?? double ?? bare ?? '');
