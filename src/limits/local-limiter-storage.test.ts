@@ -19,6 +19,7 @@ function bench(keysMax?: number) {
   const events = recordedEvents();
   let stored: WindowCounts | undefined;
   let failure: Error | undefined;
+  let onSave = () => {};
   const reads: string[] = [];
   const saved: WindowCounts[][] = [];
   const failing = async (work: () => void) => {
@@ -30,7 +31,11 @@ function bench(keysMax?: number) {
       await failing(() => reads.push(keyId));
       return stored;
     },
-    saveCounts: (counts: WindowCounts[]) => failing(() => saved.push(counts)),
+    saveCounts: (counts: WindowCounts[]) =>
+      failing(() => {
+        saved.push(counts);
+        onSave();
+      }),
   };
   const storage = { limits } as unknown as Storage;
   const { key } = newApiKey({ name: 'one', environment: 'production', plan: 'free' }, NOON);
@@ -43,6 +48,9 @@ function bench(keysMax?: number) {
     limiter: new LocalLimiter({ storage, time: clock, events, ...(keysMax !== undefined && { keysMax }) }),
     store: (next: WindowCounts) => {
       stored = next;
+    },
+    onSave: (next: () => void) => {
+      onSave = next;
     },
     fail: (next: Error | undefined) => {
       failure = next;
@@ -75,11 +83,30 @@ test('counts are saved every half second if there are new ones, and when the lim
   assert.equal(saved.length, 2, 'a stopped limiter writes nothing');
 });
 
-test('counts that could not be saved are kept, and saved with the next ones', async () => {
-  const { limiter, key, saved, fail } = bench(1);
-  await limiter.charge(key);
-  fail(new Error('no storage'));
+test('counts of many keys are saved 500 at a time, and requests are served in between', async () => {
+  const { limiter, key, saved, onSave } = bench();
+  for (let index = 0; index < 1_100; index += 1) await limiter.charge({ ...key, id: `key_${index}` });
+  let turns = 0;
+  onSave(() => {
+    assert.equal(turns, saved.length - 1, 'the event loop turned since the last');
+    setImmediate(() => {
+      turns += 1;
+    });
+  });
   await limiter.save();
+  assert.deepEqual(
+    saved.map(({ length }) => length),
+    [500, 500, 100],
+  );
+});
+
+test('counts that could not be saved are kept, and saved with the next ones', async () => {
+  const { limiter, key, saved, fail, events } = bench(1);
+  await limiter.charge(key);
+  const failure = new Error('no storage');
+  fail(failure);
+  await limiter.save();
+  assert.deepEqual(events.failures, [failure]);
   fail(undefined);
   await limiter.charge({ ...key, id: 'key_other' });
   await limiter.save();

@@ -15,15 +15,20 @@ async function played() {
     beat: [] as string[],
     connecting: Promise.resolve(),
     isSilent: false,
+    /** Replaces the answers to INFO, and to SCRIPT. */
+    info: async (): Promise<unknown> => 'run_id:1\r\nrole:master',
+    script: async (): Promise<unknown> => [],
+    make: (client: RedisClient) => client,
   };
-  const newClient = (): RedisClient => ({
+  const client = (): RedisClient => ({
     on: (_event, listener) => clients.push(listener),
     connect: () => redis.connecting,
     sendCommand: ([command = '', , , key = '', ...rest]) => {
       if (command === 'EVALSHA') asked.push(key);
       if (key.includes('beat')) redis.beat = [key, ...rest];
       if (key.includes('own') || (redis.isSilent && command === 'EVALSHA')) return new Promise(() => {});
-      return Promise.resolve(command === 'INFO' ? 'run_id:1\r\nrole:master' : []);
+      if (command === 'INFO') return redis.info();
+      return command === 'SCRIPT' ? redis.script() : Promise.resolve([]);
     },
     destroy: () => {
       redis.destroyed += 1;
@@ -33,7 +38,7 @@ async function played() {
     {
       url: 'redis://played',
       keyPrefix: 'p',
-      newClient,
+      newClient: () => redis.make(client()),
       time: time.process(),
       onFailure: (error) => told.push(`failure: ${(error as Error).message}`),
       onLate: () => told.push('late'),
@@ -90,7 +95,12 @@ test('while Redis is lost each failed attempt is told as a failure, and as no fu
   redis.connecting.catch(() => {});
   clients[0]?.(new Error('reset'));
   await time.pass(2_000);
-  assert.deepEqual(told, ['new server', 'failure: reset', 'lost', 'failure: refused', 'failure: refused']);
+  assert.deepEqual(told.splice(0), ['new server', 'failure: reset', 'lost', 'failure: refused', 'failure: refused']);
+  redis.make = () => {
+    throw new Error('no client');
+  };
+  await time.pass(1_000);
+  assert.deepEqual(told, ['failure: no client']);
   await link[Symbol.asyncDispose]();
 });
 
@@ -137,6 +147,38 @@ test('a heartbeat counts on two keys that no caller has, as if with the largest 
   await link[Symbol.asyncDispose]();
 });
 
+test('a heartbeat counts nothing while a call is under way', async () => {
+  const { time, link, asked } = await played();
+  await time.pass(990);
+  asked.length = 0;
+  link.count(['own'], []);
+  await time.pass(20);
+  assert.deepEqual(asked, ['p:{own}']);
+  await link[Symbol.asyncDispose]();
+});
+
+test('a connection whose server does not say which it is is replaced, and what it says later is not heard', async () => {
+  const { time, link, clients, told, redis } = await played();
+  const usual = redis.info;
+  redis.info = () => Promise.reject(new Error('busy'));
+  await time.pass(1_000);
+  assert.deepEqual(told.splice(0), ['new server', 'failure: busy', 'lost']);
+  redis.info = usual;
+  await time.pass(1_000);
+  assert.deepEqual(told.splice(0), ['new server', 'back']);
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  redis.info = () => promise;
+  await time.pass(1_000);
+  redis.info = usual;
+  clients.at(-1)?.(new Error('reset'));
+  await time.pass(1_000);
+  assert.deepEqual(told.splice(0), ['failure: reset', 'lost', 'new server', 'back']);
+  resolve('run_id:2\r\nrole:master');
+  await time.pass(100);
+  assert.deepEqual([link.isUp, told], [true, []]);
+  await link[Symbol.asyncDispose]();
+});
+
 test('time in which the process was suspended counts as ten milliseconds of the deadline', async () => {
   const { time, link } = await played();
   let endedMs = 0;
@@ -160,6 +202,10 @@ test('a connection has 900 ms to open, is used once it answers a heartbeat, and 
   await time.pass(1);
   assert.deepEqual(told.splice(0), ['failure: Redis did not answer within 900 ms']);
   redis.connecting = Promise.resolve();
+  redis.script = () => new Promise(() => {});
+  await time.pass(1_000);
+  assert.deepEqual(told.splice(0), ['failure: Redis did not answer within 900 ms'], 'to load the script');
+  redis.script = async () => [];
   redis.isSilent = true;
   await time.pass(200);
   assert.deepEqual([link.isUp, told], [false, ['failure: Redis did not answer within 50 ms']]);
