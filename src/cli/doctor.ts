@@ -13,7 +13,7 @@ import {
 import { shippedModule } from '../shipped.ts';
 import { utc } from '../stdx/time.ts';
 import { CERTIFICATE_SECONDS_MIN, certificateEnd } from '../telemetry/certificate.ts';
-import type { Finding } from '../telemetry/finding.ts';
+import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, problemText, settings, sources, UsageError, withSettings } from './invocation.ts';
 import { findIneffective } from './misused-settings.ts';
@@ -58,20 +58,14 @@ async function examineSettings(readSources: () => ConfigSources): Promise<Findin
   const ineffective: Finding[] = [];
   try {
     const found = readSources();
-    for (const each of findIneffective(found)) ineffective.push({ check: 'settings', status: 'warning', ...each });
+    for (const each of findIneffective(found)) ineffective.push(warning('settings', each.finding, each.advice));
     const config = readServiceConfig(found);
     if (config.defects.length > 0) (await import('../rehearsal/defects/defects.ts')).defectsNamed(config.defects);
     return [...(await examine(config)), ...ineffective];
   } catch (error) {
     if (!(error instanceof ConfigMistakes)) throw error;
-    const mistakes = error.mistakes.map((finding): Finding => {
-      return {
-        check: 'settings',
-        status: 'problem',
-        finding,
-        advice: 'correct it; `pet-catalog serve --help` lists them all',
-      };
-    });
+    const advice = 'correct it; `pet-catalog serve --help` lists them all';
+    const mistakes = error.mistakes.map((finding) => problem('settings', finding, advice));
     return [versions(), ...mistakes, ...ineffective];
   }
 }
@@ -106,11 +100,8 @@ export async function examineInThread(config: Config): Promise<Finding[]> {
 }
 
 function versions(): Finding {
-  return {
-    check: 'versions',
-    status: 'ok',
-    finding: `pet-catalog ${VERSION}, Node ${process.versions.node}, SQLite ${process.versions.sqlite}`,
-  };
+  const { node, sqlite } = process.versions;
+  return ok('versions', `pet-catalog ${VERSION}, Node ${node}, SQLite ${sqlite}`);
 }
 
 /** Checks that the certificate can be read and goes with its key, and for how long it is valid. */
@@ -124,30 +115,29 @@ function certificate(tls: Config['tls']): Finding[] {
     const left = end - Date.now() / 1_000;
     const finding = `${tls.certFile} ${left > 0 ? 'is valid until' : 'ended on'} ${utc(end)}`;
     if (!new X509Certificate(pem).checkPrivateKey(createPrivateKey(readFileSync(tls.keyFile))))
-      return [{ check, status: 'problem', finding: `${tls.keyFile} is not the key of ${tls.certFile}`, advice }];
-    if (left > CERTIFICATE_SECONDS_MIN) return [{ check, status: 'ok', finding }];
-    return [{ check, status: left > 0 ? 'warning' : 'problem', finding, advice }];
+      return [problem(check, `${tls.keyFile} is not the key of ${tls.certFile}`, advice)];
+    if (left > CERTIFICATE_SECONDS_MIN) return [ok(check, finding)];
+    return [(left > 0 ? warning : problem)(check, finding, advice)];
   } catch (error) {
     const finding = `TLS_CERT_FILE or TLS_KEY_FILE cannot be used: ${(error as Error).message}`;
-    return [{ check, status: 'problem', finding, advice: 'correct the setting, or the permissions of the file' }];
+    return [problem(check, finding, 'correct the setting, or the permissions of the file')];
   }
 }
 
 function listeners({ host, operatorHost, database, redis, tls }: Config): Finding[] {
-  const findings: Finding[] = [{ check: 'settings', status: 'ok', finding: 'Every setting is valid' }];
+  const findings = [ok('settings', 'Every setting is valid')];
   if (!LOOPBACK.test(operatorHost)) {
     const finding = `The operator listener is on ${operatorHost}: anyone who reaches it sees the metrics and the login page`;
     const advice = 'set OPERATOR_HOST to 127.0.0.1, or restrict it to your own network';
-    findings.push({ check: 'operator listener', status: 'warning', finding, advice });
+    findings.push(warning('operator listener', finding, advice));
   }
   if (!LOOPBACK.test(host) && !tls) {
     const finding = `The public listener is on ${host} and speaks plain HTTP: keys are sent unencrypted`;
     const advice = 'put a TLS proxy in front and let only it reach this port, or set TLS_CERT_FILE and TLS_KEY_FILE';
-    findings.push({ check: 'public listener', status: 'warning', finding, advice });
+    findings.push(warning('public listener', finding, advice));
   }
   if (database.engine === 'postgres' && !redis) {
-    const finding = 'PostgreSQL without REDIS_URL supports one instance, which counts alone';
-    findings.push({ check: 'instances', status: 'ok', finding });
+    findings.push(ok('instances', 'PostgreSQL without REDIS_URL supports one instance, which counts alone'));
   }
   return findings;
 }

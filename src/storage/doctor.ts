@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type pg from 'pg';
 import { type Config, withoutPassword } from '../config.ts';
 import { utc } from '../stdx/time.ts';
-import { BACKUP_INTERVALS_MAX, compareClocks, type Finding } from '../telemetry/finding.ts';
+import { BACKUP_INTERVALS_MAX, compareClocks, type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { DatabaseNotOpened } from './engine.ts';
 import { MIGRATION_NAMES, releaseNeeded } from './migrate.ts';
 import { connect, endSoon } from './postgres/connection.ts';
@@ -47,21 +47,19 @@ async function inspectFile(file: string, expected: Expected): Promise<Finding[]>
   if (!existsSync(file)) return [missingFile(file)];
   const { backups } = expected;
   const kept = backups ? [keptBackups(backups)] : [];
-  return [...fileContent(file, expected), ...writing(file), filePermissions(file), freeSpace(file), ...kept];
+  return [...fileContent(file, expected), writing(file), filePermissions(file), freeSpace(file), ...kept];
 }
 
 function missingFile(file: string): Finding {
-  const check = DATABASE;
   let folder = dirname(resolve(file));
   while (!existsSync(folder)) folder = dirname(folder);
   try {
     assertNothingLeft(file);
     accessSync(folder, constants.W_OK);
-    return { check, status: 'ok', finding: `There is no ${file} yet; \`pet-catalog serve\` creates it` };
+    return ok(DATABASE, `There is no ${file} yet; \`pet-catalog serve\` creates it`);
   } catch (error) {
     if (error instanceof DatabaseNotOpened) return notRead(file, error);
-    const advice = 'set DATABASE_URL to a writable place';
-    return { check, status: 'problem', finding: `${file} cannot be created in ${folder}`, advice };
+    return problem(DATABASE, `${file} cannot be created in ${folder}`, 'set DATABASE_URL to a writable place');
   }
 }
 
@@ -71,7 +69,7 @@ function fileContent(file: string, expected: Expected): Finding[] {
     const { database } = reader;
     const names = appliedIn(database, file);
     const marks = names.length > 0 ? (database.prepare(MARK).all() as unknown as Mark[]) : [];
-    const sound: Finding = { check: DATABASE, status: 'ok', finding: `${file} is sound` };
+    const sound = ok(DATABASE, `${file} is sound`);
     const counters = missingOf(names).length === 0 ? database.prepare(COUNTER).all() : [];
     const full = catalogs(counters as unknown as Counter[], expected);
     return [sound, tables(names), ...marked(marks, expected.rehearsal), rows(findDamagedRows(database)), ...full];
@@ -81,37 +79,33 @@ function fileContent(file: string, expected: Expected): Finding[] {
 }
 
 function notRead(file: string, error: DatabaseNotOpened): Finding {
-  const problem = { check: DATABASE, status: 'problem' } as const;
   if (!(error instanceof DatabaseDamaged)) {
-    return { ...problem, finding: error.message, advice: 'do what it says; nothing is known to be damaged' };
+    return problem(DATABASE, error.message, 'do what it says; nothing is known to be damaged');
   }
   const advice =
     'see what is left by `pet-catalog doctor --repair`, or stop the service and run `pet-catalog restore FILE` with your last backup';
-  return { ...problem, finding: `${file} is damaged: ${error.damage}`, advice };
+  return problem(DATABASE, `${file} is damaged: ${error.damage}`, advice);
 }
 
 /** True if a service that is started as this command was could write. */
-function writing(file: string): Finding[] {
-  const check = 'writing';
-  const mount = findReadOnlyMount(file);
-  if (mount) return [{ check, status: 'problem', ...mount }];
-  const obstacle = findObstacle(file) ?? findOtherOwner(file) ?? findOtherNames(file);
-  if (obstacle) return [{ check, status: 'problem', ...obstacle }];
-  return [{ check, status: 'ok', finding: `${file} and its folder may be written to` }];
+function writing(file: string): Finding {
+  const obstacle = findReadOnlyMount(file) ?? findObstacle(file) ?? findOtherOwner(file) ?? findOtherNames(file);
+  if (obstacle) return problem('writing', obstacle.finding, obstacle.advice);
+  return ok('writing', `${file} and its folder may be written to`);
 }
 
 function tables(names: readonly string[]): Finding {
   const check = 'tables';
   const needed = releaseNeeded(names.toSorted());
   if (needed) {
-    const finding = `The tables need ${needed} or later`;
-    return { check, status: 'problem', finding, advice: 'install that version, or restore a backup from before it' };
+    const advice = 'install that version, or restore a backup from before it';
+    return problem(check, `The tables need ${needed} or later`, advice);
   }
   const missing = missingOf(names);
   const later = names.length > MIGRATION_NAMES.length ? '; a later version has added to them' : '';
-  if (missing.length === 0) return { check, status: 'ok', finding: `The tables are up to date${later}` };
-  const finding = `The tables lack ${missing.length} migrations`;
-  return { check, status: 'warning', finding, advice: 'run `pet-catalog migrate`; `serve` does so when it starts' };
+  if (missing.length === 0) return ok(check, `The tables are up to date${later}`);
+  const advice = 'run `pet-catalog migrate`; `serve` does so when it starts';
+  return warning(check, `The tables lack ${missing.length} migrations`, advice);
 }
 
 function missingOf(names: readonly string[]): string[] {
@@ -119,32 +113,27 @@ function missingOf(names: readonly string[]): string[] {
 }
 
 function rows(damaged: readonly string[]): Finding {
-  const check = 'rows';
-  if (damaged.length === 0) return { check, status: 'ok', finding: 'Every row is as it was written' };
+  if (damaged.length === 0) return ok('rows', 'Every row is as it was written');
   const named = damaged.slice(0, ROWS_NAMED_MAX).join(', ') + (damaged.length > ROWS_NAMED_MAX ? ', …' : '');
-  const finding = `Damaged rows (${damaged.length}): ${named}`;
   const advice = 'look them up in a backup from before, and see "Rows are damaged" in docs/operations.md';
-  return { check, status: 'problem', finding, advice };
+  return problem('rows', `Damaged rows (${damaged.length}): ${named}`, advice);
 }
 
 /** Says whether the database was used in rehearsal, and whether that keeps its service from starting. */
 function marked([mark]: readonly Mark[], rehearsal: boolean): Finding[] {
   if (!mark) return [];
-  const check = 'rehearsal';
   const finding = `The database was used in rehearsal; its time is turned by ${mark.turned_by} s`;
-  if (rehearsal) return [{ check, status: 'ok', finding }];
+  if (rehearsal) return [ok('rehearsal', finding)];
   const advice = 'start it with ENVIRONMENT=staging and REHEARSAL=on, or set DATABASE_URL to another one';
-  return [{ check, status: 'problem', finding, advice }];
+  return [problem('rehearsal', finding, advice)];
 }
 
 function catalogs(counters: readonly Counter[], { categoriesMax, categoriesBytesMax }: Expected): Finding[] {
   return counters.map(({ count, bytes }) => {
-    const check = 'catalog';
     const finding = `${count} of ${categoriesMax} categories, in ${inMib(bytes)} of ${inMib(categoriesBytesMax)} MiB`;
-    if (count < FULL_SHARE * categoriesMax && bytes < FULL_SHARE * categoriesBytesMax)
-      return { check, status: 'ok', finding };
+    if (count < FULL_SHARE * categoriesMax && bytes < FULL_SHARE * categoriesBytesMax) return ok('catalog', finding);
     const advice = 'raise CATEGORIES_MAX or CATEGORIES_BYTES_MAX, or delete categories: a full catalog refuses creates';
-    return { check, status: 'warning', finding, advice };
+    return warning('catalog', finding, advice);
   });
 }
 
@@ -153,32 +142,28 @@ function inMib(bytes: number): number {
 }
 
 function filePermissions(file: string): Finding {
-  const check = 'permissions';
-  if ((statSync(file).mode & OTHERS_MODE) === 0 || (statSync(dirname(resolve(file))).mode & OTHERS_MODE) === 0) {
-    return { check, status: 'ok', finding: 'No other user of this machine may read the database' };
-  }
+  const isPrivate = [file, dirname(resolve(file))].some((path) => (statSync(path).mode & OTHERS_MODE) === 0);
+  if (isPrivate) return ok('permissions', 'No other user of this machine may read the database');
   const advice = `run \`chmod 700 ${dirname(file)}\``;
-  return { check, status: 'warning', finding: 'Other users of this machine may read the database', advice };
+  return warning('permissions', 'Other users of this machine may read the database', advice);
 }
 
 /** When the newest backup was made, which a service also checks, and one was restored on trial. */
 function keptBackups({ folder, everySeconds }: NonNullable<Config['backups']>): Finding {
-  const check = 'backups';
   const now = Date.now() / 1_000;
   const [newest, restored] = [newestBackup(folder, now), lastRestored(folder, now)];
   const made = newest ? `${newest.file} was made and checked at ${utc(newest.at)}` : `${folder} holds no backup`;
   const finding = `${made}; ${restored ? `${restored.backup} was restored and compared at ${utc(restored.at)}` : 'none was restored on trial yet'}`;
-  if (newest && now - newest.at <= BACKUP_INTERVALS_MAX * everySeconds) return { check, status: 'ok', finding };
-  return { check, status: 'warning', finding, advice: 'see `backup_failed` in the log of the service' };
+  if (newest && now - newest.at <= BACKUP_INTERVALS_MAX * everySeconds) return ok('backups', finding);
+  return warning('backups', finding, 'see `backup_failed` in the log of the service');
 }
 
 function freeSpace(file: string): Finding {
-  const check = 'disk';
   const { databaseBytes, logBytes, diskFreeBytes: free } = sizeOf(file);
   const finding = `${Math.floor(free / 1024 / 1024)} MiB are free beside ${file} (${inMib(databaseBytes)} MiB, and ${inMib(logBytes)} MiB of log)`;
-  if (free >= FREE_BYTES_MIN) return { check, status: 'ok', finding };
-  const status = free < FREE_BYTES_NEEDED ? 'problem' : 'warning';
-  return { check, status, finding, advice: 'make room: when the disk is full, creates are refused' };
+  if (free >= FREE_BYTES_MIN) return ok('disk', finding);
+  const grade = free < FREE_BYTES_NEEDED ? problem : warning;
+  return grade('disk', finding, 'make room: when the disk is full, creates are refused');
 }
 
 interface Server {
@@ -220,7 +205,7 @@ async function inspectServer(url: string, expected: Expected): Promise<Finding[]
     ];
   } catch (error) {
     const finding = `${withoutPassword(url)} cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
-    return [{ check: DATABASE, status: 'problem', finding, advice: 'start the server, or correct DATABASE_URL' }];
+    return [problem(DATABASE, finding, 'start the server, or correct DATABASE_URL')];
   } finally {
     if (client) await endSoon(client);
   }
@@ -244,30 +229,20 @@ async function damagedRowsOf(client: pg.Client): Promise<string[]> {
 
 function reached(url: string, version: string, roundTripMs: number): Finding {
   const finding = `PostgreSQL ${version} at ${withoutPassword(url)} answers within ${roundTripMs.toFixed(1)} ms`;
-  if (roundTripMs <= ROUND_TRIP_MS_MAX) return { check: DATABASE, status: 'ok', finding };
-  return {
-    check: DATABASE,
-    status: 'warning',
-    finding,
-    advice: 'move it closer: a create takes six such round trips',
-  };
+  if (roundTripMs <= ROUND_TRIP_MS_MAX) return ok(DATABASE, finding);
+  return warning(DATABASE, finding, 'move it closer: a create takes six such round trips');
 }
 
 function durability(server: Server): Finding[] {
   const findings: Finding[] = [];
   if (server.standby) {
     const advice = 'set DATABASE_URL to the primary, or promote this one';
-    findings.push({
-      check: 'role',
-      status: 'problem',
-      finding: 'The server is a standby: nothing can be stored',
-      advice,
-    });
+    findings.push(problem('role', 'The server is a standby: nothing can be stored', advice));
   }
   for (const setting of ['fsync', 'synchronous_commit'] as const) {
     if (server[setting] !== 'off') continue;
     const finding = `The server has ${setting} = off: acknowledged writes may be lost in a crash`;
-    findings.push({ check: 'durability', status: 'problem', finding, advice: `turn ${setting} on` });
+    findings.push(problem('durability', finding, `turn ${setting} on`));
   }
   return findings;
 }

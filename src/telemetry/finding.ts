@@ -3,11 +3,25 @@ export type Finding =
   | { readonly check: string; readonly status: 'ok'; readonly finding: string }
   | {
       readonly check: string;
-      /** `warning`: it works, but not well; `problem`: it does not work, or not safely. */
       readonly status: 'warning' | 'problem';
       readonly finding: string;
       readonly advice: string;
     };
+
+/** The finding of a check that passed. */
+export function ok(check: string, finding: string): Finding {
+  return { check, status: 'ok', finding };
+}
+
+/** The finding of what works, but not well. */
+export function warning(check: string, finding: string, advice: string): Finding {
+  return { check, status: 'warning', finding, advice };
+}
+
+/** The finding of what does not work, or not safely. */
+export function problem(check: string, finding: string, advice: string): Finding {
+  return { check, status: 'problem', finding, advice };
+}
 
 /** A backup is overdue after this many intervals. */
 export const BACKUP_INTERVALS_MAX = 2;
@@ -17,11 +31,6 @@ const CLOCK_SECONDS_MAX = 2;
 export function compareClocks(server: string, remote: number, local: number): Finding {
   const skew = Math.abs(remote - local);
   const finding = `The clock here and that of ${server} are ${skew.toFixed(1)} s apart`;
-  if (skew <= CLOCK_SECONDS_MAX) return { check: 'clock', status: 'ok', finding };
-  return {
-    check: 'clock',
-    status: 'warning',
-    finding,
-    advice: 'synchronise both by NTP: limits and headers depend on the time',
-  };
+  if (skew <= CLOCK_SECONDS_MAX) return ok('clock', finding);
+  return warning('clock', finding, 'synchronise both by NTP: limits and headers depend on the time');
 }

@@ -1,5 +1,5 @@
 import { createClient } from '@redis/client';
-import { compareClocks, type Finding } from '../../telemetry/finding.ts';
+import { compareClocks, type Finding, ok, problem, warning } from '../../telemetry/finding.ts';
 import { CLUSTER_REFUSED, isCluster, readInfo, type ServerInfo } from './link.ts';
 
 const REDIS = 'redis';
@@ -28,7 +28,7 @@ export async function inspectRedis(url: string): Promise<Finding[]> {
     // Not the address: it may hold a password.
     const finding = `Redis cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
     const advice = 'start it, or correct REDIS_URL; until then each instance admits its share of every limit';
-    return [{ check: REDIS, status: 'problem', finding, advice }];
+    return [problem(REDIS, finding, advice)];
   } finally {
     client.destroy();
   }
@@ -40,22 +40,20 @@ function reached(about: ServerInfo, roundTripMs: number): Finding {
       ? `Valkey ${about.get('valkey_version')}`
       : `Redis ${about.get('redis_version')}`;
   const finding = `${name} answers within ${roundTripMs.toFixed(1)} ms`;
-  if (roundTripMs <= ROUND_TRIP_MS_MAX) return { check: REDIS, status: 'ok', finding };
-  const advice = 'move it closer: every request asks it, and beyond 50 ms instances count alone';
-  return { check: REDIS, status: 'warning', finding, advice };
+  if (roundTripMs <= ROUND_TRIP_MS_MAX) return ok(REDIS, finding);
+  return warning(REDIS, finding, 'move it closer: every request asks it, and beyond 50 ms instances count alone');
 }
 
 function retention(about: ServerInfo): Finding[] {
   const findings: Finding[] = [];
-  if (isCluster(about)) findings.push({ check: REDIS, status: 'problem', ...CLUSTER_REFUSED });
+  if (isCluster(about)) findings.push(problem(REDIS, CLUSTER_REFUSED.finding, CLUSTER_REFUSED.advice));
   if (about.get('role') !== undefined && about.get('role') !== 'master') {
-    const finding = 'It is a replica: nothing can be counted in it';
-    findings.push({ check: REDIS, status: 'problem', finding, advice: 'set REDIS_URL to the primary' });
+    findings.push(problem(REDIS, 'It is a replica: nothing can be counted in it', 'set REDIS_URL to the primary'));
   }
   const policy = about.get('maxmemory_policy') ?? 'noeviction';
   if (policy !== 'noeviction') {
     const finding = `It evicts counts when its memory is full (maxmemory-policy ${policy})`;
-    findings.push({ check: REDIS, status: 'warning', finding, advice: 'set maxmemory-policy to noeviction' });
+    findings.push(warning(REDIS, finding, 'set maxmemory-policy to noeviction'));
   }
   return findings;
 }
