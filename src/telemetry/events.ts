@@ -50,21 +50,6 @@ export interface StoredBatch {
   readonly waiting: number;
 }
 
-interface StorageProblem {
-  /** The file or the address, without its password. */
-  readonly database: string;
-  /** The class of the error; `full` if the disk is. */
-  readonly failure: string;
-  readonly error: unknown;
-}
-
-interface StartedService {
-  readonly url: string;
-  readonly operatorUrl: string;
-  readonly environment: string;
-  readonly version: string;
-}
-
 /** One function per event of the service, feeding log and metrics. Nothing else writes to the log. */
 export type Events = ReturnType<typeof createEvents>;
 
@@ -132,9 +117,7 @@ function requestEvents({ log, write, accessLog, metrics }: EventSinks, failures:
       write(accessLine(answered));
     },
     /** A defect outside any answer: an unexpected error was thrown. */
-    requestFailed(requestId: string, error: unknown) {
-      failures.report({ requestId, err: error });
-    },
+    requestFailed: (requestId: string, error: unknown) => failures.report({ requestId, err: error }),
   };
 }
 
@@ -165,23 +148,15 @@ function limitEvents({ log, metrics, redis }: LineSinks) {
     /** Counts or bans stay in memory until the next try. `storageFailing` logs it, once. */
     countsNotSaved(error: unknown) {
       metrics.unsavedCounts.inc();
-      if (!isReported(error)) log.error({ event: 'counts_not_saved', err: error });
+      logUnreported(log, 'counts_not_saved', error);
     },
-    requestCounted(durationMs: number) {
-      metrics.countDuration.observe(durationMs / 1000);
-    },
+    requestCounted: (durationMs: number) => metrics.countDuration.observe(durationMs / 1000),
     /** A request over its limit was refused without asking Redis. */
-    refusedFromMemory() {
-      metrics.refusalsFromMemory.inc();
-    },
+    refusedFromMemory: () => metrics.refusalsFromMemory.inc(),
     /** A Redis call or connection failed or timed out. */
-    redisFailed() {
-      metrics.redisFailures.inc();
-    },
+    redisFailed: () => metrics.redisFailures.inc(),
     /** Redis missed its deadline: requests are decided by this instance's share until it reconnects. */
-    redisLate() {
-      metrics.redisDeadlines.inc();
-    },
+    redisLate: () => metrics.redisDeadlines.inc(),
     /** From now on this instance counts alone and admits its share of each limit, until `limiterRecovered`. */
     limiterDegraded(error: unknown) {
       metrics.limiterDegraded.set(1);
@@ -202,11 +177,10 @@ function storageEvents({ log, metrics }: LineSinks) {
       metrics.waitingWrites.set(waiting);
     },
     /** A read went to storage; reads from memory are not reported. */
-    storageRead(durationMs: number) {
-      metrics.readDuration.observe(durationMs / 1000);
-    },
-    /** Reads or writes fail from now on, until `storageRecovered`. */
-    storageFailing(work: 'read' | 'write', { database, failure, error }: StorageProblem) {
+    storageRead: (durationMs: number) => metrics.readDuration.observe(durationMs / 1000),
+    /** Reads or writes fail from now on, until `storageRecovered`. `database` holds no password. */
+    storageFailing(work: 'read' | 'write', problem: { database: string; failure: string; error: unknown }) {
+      const { database, failure, error } = problem;
       metrics.storageFailing.set({ work }, 1);
       const reason = failure === 'full' ? { reason: 'the disk is full; make room' } : { err: error };
       log.error({ event: 'storage_failing', work, database, ...reason });
@@ -225,23 +199,17 @@ function storageEvents({ log, metrics }: LineSinks) {
       log.warn({ event: 'database_awaited', server, seconds, err: error });
     },
     /** Usage stays in memory until the next try. Logged as `countsNotSaved` is. */
-    usageNotStored(error: unknown) {
-      if (!isReported(error)) log.error({ event: 'usage_not_stored', err: error });
-    },
+    usageNotStored: (error: unknown) => logUnreported(log, 'usage_not_stored', error),
     /** Expired create outcomes stay until the next try. Logged as `countsNotSaved` is. */
-    outcomesNotPurged(error: unknown) {
-      if (!isReported(error)) log.error({ event: 'outcomes_not_purged', err: error });
-    },
+    outcomesNotPurged: (error: unknown) => logUnreported(log, 'outcomes_not_purged', error),
     /** A change could not be reloaded; it is retried. */
-    changeNotRead(error: unknown) {
-      log.error({ event: 'change_not_read', err: error });
-    },
+    changeNotRead: (error: unknown) => log.error({ event: 'change_not_read', err: error }),
   };
 }
 
-/** True if `storageFailing` logged it already: what is tried twice a second would fill the log. */
-function isReported(error: unknown): boolean {
-  return error instanceof CatalogError;
+/** Logs a failure unless `storageFailing` did: what is tried twice a second would fill the log. */
+function logUnreported(log: LineLog, event: string, error: unknown): void {
+  if (!(error instanceof CatalogError)) log.error({ event, err: error });
 }
 
 function backupEvents({ log, metrics }: LineSinks) {
@@ -305,24 +273,17 @@ function lifeEvents({ log, metrics }: LineSinks, failures: FailureLog) {
       if (endsAt <= now) log.error({ ...line, event: 'certificate_expired' });
       else if (endsAt - now <= CERTIFICATE_SECONDS_MIN) log.warn(line);
     },
-    certificateReloaded() {
-      log.info({ event: 'certificate_reloaded' });
-    },
+    certificateReloaded: () => log.info({ event: 'certificate_reloaded' }),
     /** The previous certificate stays in use. */
-    certificateNotReloaded(error: unknown) {
-      log.error({ event: 'certificate_not_reloaded', err: error });
-    },
-    operatorChanged({ operator, action, target }: AuditEntry) {
-      log.info({ event: 'operator_change', ...operator, action, target });
-    },
-    serviceStarted(started: StartedService) {
+    certificateNotReloaded: (error: unknown) => log.error({ event: 'certificate_not_reloaded', err: error }),
+    operatorChanged: ({ operator, action, target }: AuditEntry) =>
+      log.info({ event: 'operator_change', ...operator, action, target }),
+    serviceStarted(started: Record<'url' | 'operatorUrl' | 'environment' | 'version', string>) {
       const { version, environment } = started;
       metrics.build.set({ version, environment, node: process.versions.node }, 1);
       log.info({ event: 'started', ...started });
     },
-    serviceStopping() {
-      log.info({ event: 'stopping' });
-    },
+    serviceStopping: () => log.info({ event: 'stopping' }),
     serviceStopped() {
       failures.flush();
       log.info({ event: 'stopped' });

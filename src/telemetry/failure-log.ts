@@ -5,12 +5,6 @@ const SECOND_MS = 1_000;
 /** Distinct causes within a second; further ones share their lines. */
 const CAUSES_MAX = 100;
 
-interface FailureLine {
-  readonly requestId: string;
-  readonly code?: string | undefined;
-  readonly err: unknown;
-}
-
 /** The failures of one cause within a second. */
 interface Repeated {
   readonly code: string | undefined;
@@ -30,7 +24,7 @@ export class FailureLog {
     this.#write = write;
   }
 
-  report(line: FailureLine): void {
+  report(line: { requestId: string; code?: string | undefined; err: unknown }): void {
     const { requestId, code, err } = line;
     this.#timer ??= setTimeout(() => this.flush(), SECOND_MS).unref();
     const wanted = causeOf(err);

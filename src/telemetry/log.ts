@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { styleText } from 'node:util';
-import { type Logger, levels, pino } from 'pino';
+import { levels, pino } from 'pino';
 
 const STDERR = 2;
 /** Buffer for a stalled reader; lines beyond it are dropped, because the service matters more. */
@@ -11,20 +11,12 @@ const CLOSE_CHECK_INTERVAL_MS = 10;
 const ERROR_LEVEL = levels.values.error ?? 50;
 const KEY = /petcat_(live|test)_[0-9A-Za-z]{36}/g;
 
-export interface OpenLog {
-  readonly log: Logger;
-  /** Writes a preformatted JSON line, including its line feed. */
-  write(line: string): void;
-  /** Flushes, and gives the reader half a second to drain the buffer. */
-  close(): Promise<void>;
-}
-
 /**
  * Opens the log on stderr: JSON lines or, on a terminal, lines for people, with errors in red if `isColoured`. Keys are
  * redacted in every line. A full disk or a reader that stalls or goes away loses lines; it never blocks the service,
  * grows its memory or delays its stop.
  */
-export function openLog(level: string, isColoured = false): OpenLog {
+export function openLog(level: string, isColoured = false) {
   const isTerminal = process.stderr.isTTY === true;
   const writeText = isStream() ? writeToStream : writeToFile;
   let lines = '';
@@ -33,6 +25,7 @@ export function openLog(level: string, isColoured = false): OpenLog {
     lines = '';
     if (text !== '') writeText(redact(text));
   };
+  /** Writes a preformatted JSON line, including its line feed. */
   const write = (line: string) => {
     // Lines of one turn of the event loop share a write.
     if (lines === '') setImmediate(flush);
@@ -42,6 +35,7 @@ export function openLog(level: string, isColoured = false): OpenLog {
   return {
     log: pino({ level, base: null }, { write }),
     write,
+    /** Flushes, and gives the reader half a second to drain the buffer. */
     async close() {
       flush();
       const startedMs = performance.now();

@@ -31,7 +31,6 @@ export function createMetrics() {
     ...requestMetrics(registry),
     ...limitMetrics(registry),
     ...storageMetrics(registry),
-    ...fullnessMetrics(registry),
   };
   for (const labels of AUTHENTICATION_FAILURES) metrics.failedAuthentications.inc({ ...labels }, 0);
   for (const plan of PLAN_NAMES) metrics.bans.inc({ plan }, 0);
@@ -118,12 +117,6 @@ function storageMetrics(registry: PromClient.Registry) {
     ),
     backupBytes: gauge('backup_bytes', 'The size of the newest backup'),
     backupFailures: counter('backup_failures_total', 'Scheduled backups that were not made, or found damaged'),
-  };
-}
-
-function fullnessMetrics(registry: PromClient.Registry) {
-  const { gauge } = metricsIn(registry);
-  return {
     categories: gauge('categories', 'Categories in the catalog'),
     categoriesMax: gauge('categories_max', 'The most categories there may be (CATEGORIES_MAX)'),
     listBytes: gauge('list_bytes', 'Bytes of the list of all categories, as it is sent'),
@@ -182,22 +175,14 @@ const MICROS_PER_SECOND = 1e6;
 /** Registers the metrics of the process and of Node.js. */
 function collectProcessMetrics(registry: PromClient.Registry): void {
   const processorTime = [
-    { kind: 'user_', help: 'Total user CPU time spent in seconds.', micros: ({ user }: NodeJS.CpuUsage) => user },
-    {
-      kind: 'system_',
-      help: 'Total system CPU time spent in seconds.',
-      micros: ({ system }: NodeJS.CpuUsage) => system,
-    },
-    {
-      kind: '',
-      help: 'Total user and system CPU time spent in seconds.',
-      micros: ({ user, system }: NodeJS.CpuUsage) => user + system,
-    },
-  ];
-  for (const { kind, help, micros } of processorTime) {
+    ['user_', 'user', ({ user }: NodeJS.CpuUsage) => user],
+    ['system_', 'system', ({ system }: NodeJS.CpuUsage) => system],
+    ['', 'user and system', ({ user, system }: NodeJS.CpuUsage) => user + system],
+  ] as const;
+  for (const [kind, spent, micros] of processorTime) {
     new Counter({
       name: `process_cpu_${kind}seconds_total`,
-      help,
+      help: `Total ${spent} CPU time spent in seconds.`,
       registers: [registry],
       collect() {
         this.reset();

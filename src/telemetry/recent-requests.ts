@@ -1,4 +1,3 @@
-import type { AnyErrorCode } from '../catalog/error.ts';
 import { type Outcome, outcomeOf } from '../catalog/usage.ts';
 import { MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { AnsweredRequest } from './events.ts';
@@ -12,16 +11,11 @@ const REFUSALS_MAX = 10;
 const REFUSED = 429;
 
 /** A request with a key as it was answered: no body, query, header or address of the caller. */
-export interface RecentRequest {
-  readonly requestId: string;
+export interface RecentRequest
+  extends Pick<AnsweredRequest, 'requestId' | 'method' | 'route' | 'status' | 'code' | 'durationMs'> {
   /** Unix seconds. */
   readonly at: number;
   readonly keyId: string;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly code: AnyErrorCode | undefined;
-  readonly durationMs: number;
   /** The requests that the windows had left after the request; undefined if it was not counted. */
   readonly minuteRemaining: number | undefined;
   readonly dayRemaining: number | undefined;

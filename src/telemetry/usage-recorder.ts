@@ -15,6 +15,7 @@ import { HOUR_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import { partsInKeyOrder } from '../stdx/key-order.ts';
 import { oneAtATime } from '../stdx/one-at-a-time.ts';
 import type { Time, Timer } from '../stdx/time.ts';
+import type { AnsweredRequest } from './events.ts';
 import type { Metrics } from './metrics.ts';
 import { methodLabel, type RequestSeries } from './request-metrics.ts';
 
@@ -34,11 +35,6 @@ interface Counting extends Writable<UsageCounts> {
   readonly route: string;
   first: number;
   last: number;
-}
-
-export interface UsedRoute {
-  readonly method: string;
-  readonly route: string;
 }
 
 type Part = (usage: UsageStorage) => Promise<void>;
@@ -81,7 +77,8 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   /** Counts the response to a request with a key, at a moment in Unix seconds. */
-  record(keyId: string, { method, route, status }: UsedRoute & { readonly status: number }, now: number): void {
+  record(keyId: string, answered: Pick<AnsweredRequest, 'method' | 'route' | 'status'>, now: number): void {
+    const { method, route, status } = answered;
     const minute = minuteOf(now);
     let keys = this.#minutes.get(minute);
     if (!keys) {
