@@ -100,10 +100,7 @@ export function readConfig(sources: ConfigSources): Config {
   return settled(parseConfig(sources, mistakes), mistakes);
 }
 
-/**
- * The same as `serve` judges them. Other commands may be given the address of a PostgreSQL beside the settings of a
- * service that has none.
- */
+/** The same as `serve` judges them; other commands may name a PostgreSQL beside the settings of backups. */
 export function readServiceConfig(sources: ConfigSources): Config {
   const mistakes: string[] = [];
   const config = parseConfig(sources, mistakes);

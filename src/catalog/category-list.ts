@@ -62,10 +62,7 @@ export class CategoryList {
     return true;
   }
 
-  /**
-   * Applies renames and deletions, but for ids that are not read yet: `catchUp` reads those as they are then. Each
-   * copies one chunk; the event loop turns between two of them.
-   */
+  /** Applies changes of ids that were read, `catchUp` reads the others. Each copies a chunk, in a turn of its own. */
   async change(changes: readonly ChangedCategory[]): Promise<void> {
     for (const { id, category } of changes) {
       if (id > this.#complete) continue;
@@ -86,10 +83,7 @@ export class CategoryList {
     }
   }
 
-  /**
-   * Reloads the list, a page at a time; categories appended meanwhile are kept. Nothing else may change it meanwhile. A
-   * failed load leaves the list as it was.
-   */
+  /** Reloads the list by pages, and keeps what is appended meanwhile. A failed load leaves it as it was. */
   async reload(load: LoadCategories): Promise<void> {
     const added: Category[] = [];
     this.#addedWhileLoading = added;

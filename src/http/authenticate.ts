@@ -21,9 +21,7 @@ const BEARER_SCHEME = /^bearer( |$)/i;
 /** Keys cached at once; when full, the oldest is evicted. */
 const FOUND_KEYS_MAX = 131_072;
 
-/**
- * The key of a request, or the 401 that refuses it. A `FoundKey` fits this type, so a cached key needs no new object.
- */
+/** The key of a request, or the 401 that refuses it. A cached `FoundKey` fits it, so that no object is made. */
 export type Authentication =
   | { readonly key: ApiKey; readonly refused?: undefined }
   | { readonly key?: undefined; readonly refused: Answer };
@@ -51,10 +49,7 @@ const INVALID_KEY: Authentication = {
   ]),
 };
 
-/**
- * Authenticates requests by API key through a cache of keys found in storage. Only keys that exist are cached, so
- * guesses cost no memory.
- */
+/** Authenticates by keys cached from storage. Only keys that exist are cached, so guesses cost no memory. */
 export class Authenticator {
   readonly #storage: Storage;
   readonly #environment: Environment;
@@ -73,10 +68,7 @@ export class Authenticator {
     this.#time = time;
   }
 
-  /**
-   * Returns the key of a request, synchronously if it is cached, or a 401 that does not reveal why the key is invalid.
-   * Rejects with `unavailable` if storage cannot be read.
-   */
+  /** The key of a request, at once if it is cached, or a 401 that does not say why. Rejects with `unavailable`. */
   authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
     const { authorization = '' } = request.headers;
     const token = bearerToken(authorization);

@@ -56,10 +56,7 @@ interface ApiOptions<Context, Permission extends string> {
   forbid(permission: Permission, exchange: Exchange, context: Context): Answer | undefined;
 }
 
-/**
- * Creates the gates that both APIs have in common, those that follow once the caller is known and may send requests:
- * address, method, permission, query and body.
- */
+/** Creates the gates of both APIs once the caller is known: address, method, permission, query, body. */
 export function createApi<Context, Permission extends string>({
   base,
   operations,

@@ -1,6 +1,4 @@
-/**
- * The number of the oldest entries that one `set` examines for one that may be evicted; each `set` adds at most one.
- */
+/** Entries that one `set` examines for one that may be evicted; each `set` adds at most one. */
 const LOOKS_MAX = 16;
 
 /**

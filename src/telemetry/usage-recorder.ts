@@ -230,10 +230,7 @@ function minuteOf(moment: number): number {
   return moment - (moment % MINUTE_SECONDS);
 }
 
-/**
- * Makes a function that gives the usage of each route since its last call, from the metrics: requests pay for one
- * count, not for two.
- */
+/** Reads from the metrics how routes were used since the last call: requests pay for one count, not for two. */
 export function routeUsageIn({ requests }: Metrics): () => RouteUsage[] {
   const taken = new Map<Readonly<RequestSeries>, readonly number[]>();
   return () => {

@@ -200,10 +200,7 @@ async function closeConnections(
   }
 }
 
-/**
- * Accepts the connections in the backlog, which closing the port would reset along with their requests. Resolves after
- * a turn of the event loop without a new connection.
- */
+/** Accepts the backlog, which closing would reset, until a turn of the event loop brings no connection. */
 async function drainBacklog(server: Server): Promise<void> {
   let isQuiet = false;
   const onConnection = () => {

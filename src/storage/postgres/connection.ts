@@ -4,9 +4,7 @@ import { withoutPassword } from '../../config.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 
 export const CONNECT_TIMEOUT_MS = 2_000;
-/**
- * The time that a starting service waits for a server that is down: a restart takes seconds, a crash recovery longer.
- */
+/** The time that a start waits for a server that is down: a restart takes seconds, a crash recovery longer. */
 const START_WAIT_MS = 30_000;
 const START_RETRY_MS = 250;
 /** Client-side deadline of a statement, for when the server or the network hangs. */
@@ -24,10 +22,7 @@ export const NUMBERS = {
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/**
- * Opens a long-lived connection outside the pool. Keepalives make the server drop it within half a minute of this
- * machine's death. Throws what `pg` throws.
- */
+/** Connects outside the pool; the server drops it half a minute after this machine died. Throws as `pg` does. */
 export async function connect(url: string, purpose: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: strictTls(url),

@@ -190,9 +190,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     });
   }
 
-  /**
-   * Inserts as many of the batch as fit under the bounds, in a few multi-row statements; the rest get `catalog_full`.
-   */
+  /** Inserts as many of the batch as fit under the bounds, in a few statements; the rest get `catalog_full`. */
   async #insertBatch(trx: Transaction, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
     const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
     if (!counter) throw new Error('The category counter is missing');

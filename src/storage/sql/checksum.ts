@@ -4,10 +4,7 @@ import type { PageQuery } from '../../catalog/page.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Tables } from './tables.ts';
 
-/**
- * The columns that the checksum of a row covers, a list for each version that this release reads. A version that was
- * released never changes.
- */
+/** The columns that a checksum covers, by its version, from 1 on. A version that was released never changes. */
 const COVERED = {
   categories: [['id', 'name', 'description', 'created_at', 'created_by']],
   pets: [['id', 'name', 'category_id', 'status', 'quantity', 'created_at', 'created_by']],

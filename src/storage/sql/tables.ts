@@ -29,10 +29,7 @@ export interface Tables {
     created_by: string;
     checksum: number | null;
   };
-  /**
-   * One row: the number of categories, the bytes that they take in the list (`categoryBytes`), and the highest id ever
-   * assigned, so that none is reused.
-   */
+  /** One row: how many there are, their bytes in the list (`categoryBytes`), and the highest id ever assigned. */
   category_counter: { last_id: number; count: number; bytes: number };
   /** The latest renames and deletions: the version of `categories` in `change_versions` that each raised. */
   category_changes: { version: number; category_id: number };

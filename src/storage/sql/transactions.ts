@@ -55,10 +55,7 @@ export class Transactions {
     return this.#failing.has('write');
   }
 
-  /**
-   * Reports that writes fail, and throws `unavailable`, if what is written would be lost, because the files of the
-   * database were removed or replaced.
-   */
+  /** Reports and throws `unavailable` if writes would be lost, as the files were removed or replaced. */
   assertInPlace(): void {
     try {
       this.engine.assertInPlace?.();
@@ -89,10 +86,7 @@ export class Transactions {
     return this.#attempt('write', () => this.engine.db.transaction(work));
   }
 
-  /**
-   * Runs work in a durable transaction that it may share with other jobs. A `CatalogError` fails this job alone, so
-   * throw it before anything is written.
-   */
+  /** Runs work in a transaction shared with other jobs. A `CatalogError` before it writes fails this job alone. */
   async batch<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
     const { value } = await this.#jobs.push(work);
     return value as T;
@@ -103,10 +97,7 @@ export class Transactions {
     return new WriteQueue(commit, { time: this.#time, onStored: this.#events?.batchStored });
   }
 
-  /**
-   * Runs a transaction that changes what others cache: watchers here and in other processes are notified. `work` gets
-   * the version that it raises, 0 for a kind without one.
-   */
+  /** Runs a transaction whose change all watchers follow. `work` gets the version raised, 0 for none. */
   change<T>(kind: Change, work: (trx: Transaction, version: number) => Promise<T>): Promise<T> {
     return this.together((_trx, joined) => joined.change(kind, work));
   }

@@ -130,10 +130,7 @@ function inUse(file: string): DatabaseNotOpened {
   return new DatabaseNotOpened(`Another command uses the database ${file}: wait for its end`);
 }
 
-/**
- * Moves what is damaged aside, the file before its log: without the log it might look sound. A log that an interrupted
- * restore left goes to the file that it moved.
- */
+/** Moves what is damaged aside, the file first: without its log it might look sound. Ends an interrupted move. */
 function moveAside(file: string, now: number): string | undefined {
   const parts = ['', '-wal', '-shm'].filter((part) => existsSync(file + part));
   if (parts.length === 0) return undefined;

@@ -56,9 +56,7 @@ export function appliedIn(database: DatabaseSync, file: string): string[] {
   }
 }
 
-/**
- * The rows that are not as they were written, each by its table and id. Reads every row of the tables with checksums.
- */
+/** The damaged rows, each by its table and id. Reads every row of the tables with checksums. */
 export function findDamagedRows(database: DatabaseSync): string[] {
   const damaged: string[] = [];
   for (const table of CHECKED_TABLES) {

@@ -14,10 +14,7 @@ export interface EphemeralDatabase extends AsyncDisposable {
   readonly database: DatabaseAddress & { readonly engine: 'sqlite' };
 }
 
-/**
- * Makes a temporary folder for a database, and claims it for one service until disposed of, which removes the folder.
- * Removes those that killed services left. Throws `DatabaseNotOpened`.
- */
+/** Claims a database in a new temporary folder, removed on disposal; removes those that killed services left. */
 export function claimEphemeral(): EphemeralDatabase {
   removeLeftOver();
   for (let claims = 0; claims < CLAIMS_MAX; claims += 1) {
