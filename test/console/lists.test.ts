@@ -260,7 +260,7 @@ test('a filter by what there is not says so, and by what no id can be finds noth
 
 test('an empty console says what to do next', async () => {
   await using service = await testService();
-  const operator = await signIn(service);
+  const [operator, viewer] = [await signIn(service), await signIn(service, 'viewer')];
   const advice = {
     '': 'Create the first key',
     '/keys': 'Create the first key',
@@ -271,6 +271,7 @@ test('an empty console says what to do next', async () => {
   for (const [path, text] of Object.entries(advice)) {
     const [, empty = ''] = /class="empty"[^>]*>(.*?)<\/(?:div|section)>/s.exec(await operator.page(path)) ?? [];
     assert.ok(empty.includes(text), path);
+    assert.doesNotMatch(await viewer.page(path), /href="[^"]*\/(new|import)"/, 'nothing that it may not');
   }
 });
 

@@ -42,8 +42,9 @@ function withoutChance(text: string, ids: string[]): string {
 }
 
 /**
- * What a part of a page says, line by line: links as `[text](address)`, fields as `{name=value}`, choices as
- * `{name: one|*chosen*}`, buttons as `(text)`, forms by their address, badges as `‹tone text›`.
+ * What a part of a page says, line by line: links as `[text](address)`, the current one as `[*text*](address)`, fields as `{name=value}`, choices as
+ * `{name: one|*chosen*}`, buttons as `(text)`, forms by their address, badges as `‹tone text›`,
+ * names that others gave as `⟨name⟩`.
  */
 function linesOf(page: string): string {
   return page
@@ -58,9 +59,12 @@ function linesOf(page: string): string {
     )
     .replaceAll(/<button[^>]*>(.*?)<\/button>/g, '($1)')
     .replaceAll(/<form method="post" action="\/console([^"]*)"[^>]*>/g, '$1: ')
-    .replaceAll(/<a [^>]*?href="\/console([^"]*)"[^>]*>(.*?)<\/a>/g, '[$2]($1)')
+    .replaceAll(/<a [^>]*?href="\/console([^"]*)"([^>]*)>(.*?)<\/a>/g, (_, address, rest, text) =>
+      rest.includes(' aria-current') ? `[*${text}*](${address})` : `[${text}](${address})`,
+    )
     .replaceAll(/<span class="badge ?(\w*)"[^>]*>(.*?)<\/span>/g, '‹$1 $2›')
     .replaceAll(/<(del|ins)>(.*?)<\/\1>/g, (_, kind, text) => `${kind === 'del' ? '−' : '+'}${text}`)
+    .replaceAll(/<bdi>(.*?)<\/bdi>/g, '⟨$1⟩')
     .replaceAll(/<\/(?:p|h1|h2|tr|dd|form|fieldset)>|<\/div>\n/g, '\n')
     .replaceAll(/<\/(?:th|td|dt|label|li|summary)>/g, ' · ')
     .replaceAll(/<[^>]*>/g, '')
@@ -88,6 +92,7 @@ async function filled(service: TestService): Promise<string> {
   const { key } = await service.issue({ name: 'shop', owner: 'cus_1', expiresAt: now() + 20 * DAY });
   const keyId = key.id;
   clock.advance(60);
+  const { key: other } = await service.issue({ name: 'other', owner: 'cus_2', plan: 'pro' });
   const limits = { minute: 5_000, day: 90_000 };
   await storage.keys.update(keyId, { plan: 'enterprise', limits, scopes: ['pets:read', 'pets:write'] }, by);
   const oldEndAt = now() + 3_600;
@@ -96,6 +101,8 @@ async function filled(service: TestService): Promise<string> {
   const at = now();
   const counts = { served: 1_200, clientErrors: 3, refused: 2, serverErrors: 1 };
   await addUsage(storage, at, [{ keyId, ...counts, first: at - 60, last: at }]);
+  const few = { served: 7, clientErrors: 0, refused: 3, serverErrors: 0, first: at - 30, last: at - 1 };
+  await addUsage(storage, at, [{ keyId: other.id, ...few }], 'GET /v1/pets');
   const durations = [900, 200, 50, 30, 10, 5, 3, 2, 1, 1, 1, 1, 1, 1];
   await storage.usage.addRoutes(at - 120, [{ route: LIST, ...counts, durations }]);
   await storage.usage.addRoutes(at, [

@@ -124,6 +124,7 @@ test('an owner has a page with its keys, its routes, and its usage by month', as
     ],
   );
   assert.equal((await operator.get('/owner?owner=none')).status, 404);
+  assert.match(await operator.page('/owner?owner=cus%00_1'), /3 keys of this owner/, 'no database takes a NUL');
 });
 
 test('routes of the last hour are those of whole hours, and a month is exported from its first second on', async () => {
