@@ -109,9 +109,8 @@ function drawing(options: ChartOptions, steps: readonly number[]): Html {
 <p class="zone">${isByDay(range) ? 'days in UTC' : html`times in <span data-zone>UTC</span>`}</p>`;
 }
 
-/** The upper end of an axis from zero whose quarters are round numbers, whole ones for counts. */
+/** The upper end of an axis from zero to at least `max`, above zero, whose quarters are round numbers, whole ones for counts. */
 function scaleEnd(max: number, { isWhole }: { isWhole: boolean }): number {
-  if (max <= 0) return isWhole ? LINES : LINES / 4;
   const least = max / LINES;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = (MANTISSAS.find((mantissa) => mantissa * power >= least) ?? 10) * power;

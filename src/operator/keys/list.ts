@@ -162,10 +162,13 @@ function noKeys(context: ConsoleContext, { isFiltered, found }: { isFiltered: bo
   if (isFiltered) {
     return empty('No key found.', html`No key fits all filters. <a href="/console/keys">Show all keys</a>`);
   }
-  return empty(
-    'There is no key yet.',
-    html`Every request to the API needs one. ${onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`)}`,
-  );
+  return noKeyYet(context);
+}
+
+/** What a service without keys needs first. */
+export function noKeyYet(context: ConsoleContext): Html {
+  const create = onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`);
+  return empty('There is no key yet.', html`Every request to the API needs one. ${create}`);
 }
 
 async function exportKeys(context: ConsoleContext): Promise<Answer> {

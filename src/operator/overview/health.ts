@@ -109,13 +109,9 @@ async function checks({ examination }: ConsoleContext): Promise<Html> {
 <ul class="complaints">${shown}</ul>`;
 }
 
-function complaint(finding: Finding): Html {
-  if (finding.status === 'ok') return html``;
-  const badge =
-    finding.status === 'problem'
-      ? html`<span class="badge danger">problem</span>`
-      : html`<span class="badge warning">warning</span>`;
-  return html`<li>${badge} ${finding.check}: ${finding.finding}. <span class="soft">To do: ${withCode(finding.advice)}.</span></li>`;
+function complaint({ check, status, finding, advice }: Exclude<Finding, { status: 'ok' }>): Html {
+  const tone = status === 'problem' ? 'danger' : 'warning';
+  return html`<li><span class="badge ${tone}">${status}</span> ${check}: ${finding}. <span class="soft">To do: ${withCode(advice)}.</span></li>`;
 }
 
 /** Renders what stands between backticks as code. */

@@ -1,6 +1,7 @@
 import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
 import type { ErrorCode } from '../../catalog/error.ts';
+import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { USAGE_PERIODS } from '../../catalog/usage.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';
@@ -38,12 +39,8 @@ ${text === '' ? '' : await answerFor(context, text)}
 }
 
 async function answerFor(context: ConsoleContext, text: string): Promise<Html> {
-  const { recent, storage } = context;
-  const request = recent.find(text);
-  if (request) {
-    const key = await storage.keys.find(request.keyId);
-    return key ? aboutRequest(context, key, request) : html`${verdict(request)}<p>Its key is no longer there.</p>`;
-  }
+  const request = context.recent.find(text);
+  if (request) return aboutRequest(context, await keyWithId(context, request.keyId), request);
   const keys = await keysLike(context, text);
   const [key] = keys;
   if (!key) return unknown(context, text);
@@ -61,7 +58,7 @@ ${usesRedis ? html`<li>Another instance may have answered it: look in its consol
 }
 
 /** The answer to “why”, in one sentence, and what the caller can do. */
-function verdict(request: RecentRequest, key?: ApiKey): Html {
+function verdict(request: RecentRequest, key: ApiKey): Html {
   const { sentence, details } = answerTo(request, key);
   return html`<div class="verdict ${request.status === 429 ? 'refused' : request.status >= 400 ? 'failed' : 'served'}" role="status"><p><strong>${sentence}</strong></p>${details.map((each) => html`<p>${each}</p>`)}</div>`;
 }
@@ -151,8 +148,8 @@ interface AnswerInWords {
   readonly details: readonly Html[];
 }
 
-/** Says why a request was refused or failed, and what its caller can do; the key is undefined if it is gone. */
-function answerTo(request: RecentRequest, key: ApiKey | undefined): AnswerInWords {
+/** Says why a request was refused or failed, and what its caller can do. */
+function answerTo(request: RecentRequest, key: ApiKey): AnswerInWords {
   const { code, status } = request;
   if (status < 400) return { sentence: html`It was not refused: it was answered with ${status}.`, details: [] };
   const about = overLimit(request, key);
@@ -167,14 +164,14 @@ function answerTo(request: RecentRequest, key: ApiKey | undefined): AnswerInWord
   };
 }
 
-function overLimit(request: RecentRequest, key: ApiKey | undefined): AnswerInWords | undefined {
+function overLimit(request: RecentRequest, { limits }: ApiKey): AnswerInWords | undefined {
   const { code, limit = 0, reason = '' } = request;
   if (code === 'rate_limit_exceeded') {
     return {
       sentence: html`Over the limit of the minute: the key had used its ${counted(limit, 'request')}.`,
       details: [
         html`A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as <code>Retry-After</code> says. If it regularly needs more, a larger plan helps.`,
-        ...changedSince(limit, key?.limits.minute),
+        ...changedSince(limit, limits.minute),
       ],
     };
   }
@@ -183,7 +180,7 @@ function overLimit(request: RecentRequest, key: ApiKey | undefined): AnswerInWor
       sentence: html`Over the quota of the day: the key had used its ${counted(limit, 'request')}.`,
       details: [
         html`The day begins at 00:00 UTC; until then every request is refused. A larger plan helps at once.`,
-        ...changedSince(limit, key?.limits.day),
+        ...changedSince(limit, limits.day),
       ],
     };
   }
@@ -196,8 +193,8 @@ function overLimit(request: RecentRequest, key: ApiKey | undefined): AnswerInWor
   };
 }
 
-function changedSince(then: number, now: number | undefined): Html[] {
-  return now === undefined || now === then ? [] : [html`The limit was changed since: it is ${count(now)} now.`];
+function changedSince(then: number, now: number): Html[] {
+  return now === then ? [] : [html`The limit was changed since: it is ${count(now)} now.`];
 }
 
 const TIMES_MAX = 60;

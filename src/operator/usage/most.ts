@@ -3,9 +3,10 @@ import { type Html, html } from '../../http/html.ts';
 import { MACHINE } from '../../stdx/time.ts';
 import { firstStep, type Range } from '../charts/range.ts';
 import type { ConsoleContext, ConsoleOptions } from '../frame/context.ts';
-import { empty, onlyFor } from '../frame/element.ts';
+import { empty } from '../frame/element.ts';
 import { keptResult } from '../frame/kept.ts';
 import { choiceLinks } from '../frame/list.ts';
+import { noKeyYet } from '../keys/list.ts';
 import { heading, sortIn, sumsTable } from './sums.ts';
 
 const SHOWN_MAX = 10;
@@ -58,6 +59,5 @@ async function nothing(context: ConsoleContext, { words }: Range, sort: UsageSor
     const line = html`A first request appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`;
     return empty(`No requests with a key in ${words}.`, line);
   }
-  const create = onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`);
-  return empty('There is no key yet.', html`Every request to the API needs one. ${create}`);
+  return noKeyYet(context);
 }
