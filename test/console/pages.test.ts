@@ -19,6 +19,7 @@ import { addUsage, LIST } from '../kit/usage.ts';
  */
 
 const DAY = 86_400;
+const CHANCE_HEADERS = new Set(['date', 'x-request-id', 'content-length']);
 
 /** The same text with a number for each id and a word for each value that is another one in every run. */
 function withoutChance(text: string, ids: string[]): string {
@@ -42,9 +43,9 @@ function withoutChance(text: string, ids: string[]): string {
 }
 
 /**
- * What a part of a page says, line by line: links as `[text](address)`, the current one as `[*text*](address)`, fields as `{name=value}`, choices as
- * `{name: one|*chosen*}`, buttons as `(text)`, forms by their address, badges as `‹tone text›`,
- * names that others gave as `⟨name⟩`.
+ * What a part of a page says, line by line: links as `[text](address)`, the current one as `[*text*](address)`, fields
+ * as `{name=value}`, choices as `{name: one|*chosen*}`, buttons as `(text)`, forms by their address, badges as
+ * `‹tone text›`, names that others gave as `⟨name⟩`.
  */
 function linesOf(page: string): string {
   return page
@@ -116,7 +117,8 @@ async function filled(service: TestService): Promise<string> {
   await storeBan(storage, { keyId, startedAt: at, endsAt: at + 300, level: 2, reason: 'hasty' });
   const origin = { keyId };
   await storage.categories.insert({ name: 'Dog', description: 'Loyal' }, origin);
-  for (const name of ['Cat', 'Eel']) await storage.categories.insert({ name }, origin);
+  await storage.categories.insert({ name: 'Cat' }, origin);
+  await storage.categories.insert({ name: 'Eel', description: 'Long' }, origin);
   await storage.categories.import([{ name: 'Bird' }], by, () => {});
   await renameCategory({ storage, by }, 2, 'Cats');
   await deleteCategory({ storage, by }, 3);
@@ -138,11 +140,25 @@ async function filled(service: TestService): Promise<string> {
 
 /** Pages of what `filled` left; KEY is the id of the key. */
 const PATHS = [
-  ['/audit?since=all', '/audit?q=shop&actor=test&action=key.create&target=KEY'],
-  ['/categories', '/categories?q=none', '/categories/1', '/categories/2', '/categories/2/delete'],
+  ['/audit', '/audit?q=shop&actor=test&action=key.create&target=KEY&since=all', '/owner?owner=none', '/categories/9'],
+  [
+    '/categories',
+    '/categories?q=none',
+    '/categories?after=9',
+    '/categories/1',
+    '/categories/2',
+    '/categories/2/delete',
+  ],
   ['/categories/import', '/pets', '/pets?status=sold', '/pets?status=pending&category=1', '/pets/1', '/pets/3'],
   ['/orders', '/orders?pet=1', '/orders?pet=3', '/tokens', '/sessions', '/settings', '/nothing'],
-  ['/keys?sort=oldest', '/keys?q=none&sort=name', '/keys?page=7', '/keys/new', '/keys/KEY/edit', '/keys/KEY/rotate'],
+  [
+    '/keys?sort=oldest',
+    '/keys?q=+no%00ne+&sort=name',
+    '/keys?page=7',
+    '/keys/new',
+    '/keys/KEY/edit',
+    '/keys/KEY/rotate',
+  ],
   ['/keys?owner=cus_1&state=banned&plan=enterprise&expires=30d&sort=last-used', '/keys/KEY/revoke'],
   ['/keys/KEY?done=changed', '/keys/KEY?range=6h', '/keys/KEY?range=30d', '/owner?owner=cus_1&sort=refused'],
   ['/requests', '/requests?key=shop', '/requests?key=none', '/requests?status=served&paused=1', '/requests/why'],
@@ -160,7 +176,11 @@ test('every page says what is there, and leads and offers to do what it should',
     const text = withoutChance(await response.text(), ids);
     const [, title, frame = '', main = '', end = ''] =
       /<title>(.*?) · Pet Catalog console<\/title>.*?<body(.*?)<main[^>]*>(.*?)(<footer.*?)?<\/main>/s.exec(text) ?? [];
-    if (shown.length === 0) shown.push(`== the frame\n${linesOf(`<body${frame}\n${end}`)}\n`);
+    if (shown.length === 0) {
+      const headers = [...response.headers].filter(([header]) => !CHANCE_HEADERS.has(header));
+      const told = headers.map(([header, value]) => `${header}: ${value}`).join('\n');
+      shown.push(`== the frame\n${told}\n${linesOf(`<body${frame}\n${end}`)}\n`);
+    }
     const [, section = 'no section'] = /aria-current="page">(\w+)</.exec(frame) ?? [];
     shown.push(`== ${withoutChance(name, ids)}: ${response.status}, ${title}, in ${section}\n${linesOf(main)}\n`);
     elements.push(...elementsOf(text));
@@ -177,8 +197,29 @@ test('every page says what is there, and leads and offers to do what it should',
   await show('no session /login', send(service, '/login'));
   await show('no session /login?token="x', send(service, '/login?token="x'));
   const post = (path: string, fields: Record<string, string>) => show(`POST ${path}`, operator.post(path, fields));
-  await show('POST /login', send(service, '/login', { body: new URLSearchParams({ token: 'x' }) }));
-  const wanted = { name: 'new <1>', plan: 'free', scopes: 'pets:read' };
+  const login = () => send(service, '/login', { body: new URLSearchParams({ token: 'x' }) });
+  await show('POST /login', login());
+  for (let attempt = 2; attempt <= 10; attempt += 1) await login();
+  clock.advance(1);
+  await show('POST /login', login());
+  await show('no session POST /logout', send(service, '/logout', { body: new URLSearchParams() }));
+  await show('POST text /logout', send(service, '/logout', { body: 'x', headers: { cookie: operator.cookie } }));
+  await show('POST foreign /logout', operator.post('/logout', {}, { 'sec-fetch-site': 'cross-site' }));
+  await post('/logout', { csrf: 'x' });
+  const upload = (name: string, content: string) => {
+    const body = new FormData();
+    for (const [field, value] of [
+      ['csrf', operator.csrf],
+      ['file', new File([content], name)],
+    ] as const)
+      body.set(field, value);
+    return send(service, '/categories/import', { body, headers: { cookie: operator.cookie } });
+  };
+  await show('POST bad file', upload('bad.ndjson', '{"name":"Dog"}\n{"<name>":1}\n{"name":""}'));
+  const job = (await upload('good.csv', 'name\nOwl\nEmu\n')).headers.get('location')?.slice('/console'.length) ?? '';
+  await untilTrue(async () => (await operator.page(job)).includes('imported'));
+  await show(job, operator.get(job));
+  const wanted = { name: ' new <1> ', plan: 'free', scopes: 'pets:read' };
   await post('/keys', {
     ...wanted,
     name: '',
@@ -192,7 +233,7 @@ test('every page says what is there, and leads and offers to do what it should',
   clock.advance(1);
   await post(`/keys/${key}/rotate`, { grace: '3600' });
   await post(`/keys/${key}/rotate`, { grace: '0' });
-  await post('/tokens', { name: '', role: 'admin', life: '30' });
+  await post('/tokens', { name: 'n'.repeat(101), role: 'root', life: '31' });
   await post('/tokens', { name: 'new', role: 'admin', life: '30' });
   await post('/categories/1', { name: '' });
   await post('/categories/1/delete', {});
@@ -202,14 +243,29 @@ test('every page says what is there, and leads and offers to do what it should',
   clock.advance(1);
   const { key: caller, secret } = await issue({ name: 'caller', plan: 'enterprise', limits: { minute: 4, day: 9 } });
   await showAll(operator, [`/keys/${gone.id}`, '/keys?state=revoked', `/keys/${caller.id}`]);
-  await showAll(await signIn(service, 'keys'), ['', '/keys/KEY', '/categories/1', '/sessions']);
-  Object.assign(storage.pets, { list: () => Promise.reject(new CatalogError('unavailable', 'The disk is <full>')) });
+  clock.advance(60);
+  await operator.get('');
+  await showAll(await signIn(service, 'keys'), [
+    ...['', '/keys/KEY', '/keys?plan=pro', '/categories', '/categories/1', '/categories/1/delete', '/tokens'],
+    ...['/categories/import', '/sessions'],
+  ]);
+  Object.assign(storage.pets, {
+    list: () => Promise.reject(new Error('The disk is full')),
+    find: () => Promise.reject(new CatalogError('unavailable', 'The disk is <full>')),
+  });
   for (const [index, path] of ['/categories', '/pets/9', '/pets', '/nothing', '/categories'].entries())
     await call(secret, path, { headers: { 'x-request-id': `call-${index}` } });
   await operator.get('/owner/export?owner=');
   await untilTrue(async () => (await storage.limits.counts(caller.id))?.minuteUsed === 4);
   const why = [0, 2, 4].map((index) => `/requests/why?q=call-${index}`);
-  await showAll(operator, ['/requests', ...why, `/requests/why?q=${caller.id}`, '/requests/why?q=petcat', '/pets']);
+  await showAll(operator, [
+    '/requests',
+    ...why,
+    `/requests/why?q=${caller.id}`,
+    '/requests/why?q=petcat',
+    '/pets',
+    '/pets/1',
+  ]);
   const counted = Object.entries(Object.groupBy(elements, (each) => each)).map(
     ([element, all]) => `${all?.length} ${element}`,
   );

@@ -109,7 +109,7 @@ function drawing(options: ChartOptions, steps: readonly number[]): Html {
 <p class="zone">${isByDay(range) ? 'days in UTC' : html`times in <span data-zone>UTC</span>`}</p>`;
 }
 
-/** The upper end of an axis from zero to at least `max`, above zero, whose quarters are round numbers, whole ones for counts. */
+/** The upper end of an axis from zero, at least `max` above it, whose quarters are round, and whole for counts. */
 function scaleEnd(max: number, { isWhole }: { isWhole: boolean }): number {
   const least = max / LINES;
   const power = 10 ** Math.floor(Math.log10(least));

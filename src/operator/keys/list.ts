@@ -165,7 +165,7 @@ function noKeys(context: ConsoleContext, { isFiltered, found }: { isFiltered: bo
   return noKeyYet(context);
 }
 
-/** What a service without keys needs first. */
+/** The advice where no key is yet. */
 export function noKeyYet(context: ConsoleContext): Html {
   const create = onlyFor(context, 'keys', html`<a href="/console/keys/new">Create the first key</a>`);
   return empty('There is no key yet.', html`Every request to the API needs one. ${create}`);
