@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { PLANS } from '../catalog/plan.ts';
+import { realPace } from '../conformance/pace.ts';
 import { type Judgement, judge, NoServer, type RefereeOptions, selected } from '../conformance/referee.ts';
 import { listOf, suiteOf, worstOf } from '../conformance/report.ts';
 import { LEVELS, type Level, type Report } from '../conformance/rule.ts';
 import { RULES } from '../conformance/rules.ts';
-import type { Pace } from '../conformance/trial.ts';
 import { DEFECTS } from '../rehearsal/defects/defects.ts';
 import { COLOURED, PLAIN, textOf } from '../verdict/verdict-format.ts';
 import { checkFormat, type Format, withFormats, written } from './format.ts';
@@ -14,7 +13,6 @@ import { table } from './table.ts';
 
 const CONCURRENCY_MAX = 200;
 const REPEAT_MAX = 100;
-const PROGRESS_SECONDS = 1;
 const WORDS = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'not judged' };
 
 interface Options extends Format {
@@ -72,7 +70,6 @@ async function run(url: URL, options: Options, invocation: Invocation): Promise<
   const wanted = readSelection(options);
   const total = repeat * wanted.length;
   let judged = 0;
-  invocation.progress('Judging', judged, total);
   const settings: RefereeOptions = {
     url,
     key,
@@ -84,12 +81,13 @@ async function run(url: URL, options: Options, invocation: Invocation): Promise<
     ...(skip && { skip }),
     isFull: full === true,
     concurrency: readCount(options.concurrency, '--concurrency', { min: 2, max: CONCURRENCY_MAX }),
-    pace: realPace(invocation),
+    pace: realPace(invocation.progress),
     onVerdict: () => {
       judged += 1;
       invocation.progress('Judging', judged, total);
     },
   };
+  invocation.progress('Judging', judged, total);
   try {
     let { report, failure } = await judge(settings);
     const reports: [Report, ...Report[]] = [report];
@@ -101,19 +99,6 @@ async function run(url: URL, options: Options, invocation: Invocation): Promise<
   } catch (error) {
     throw error instanceof NoServer ? new UsageError(error.message) : error;
   }
-}
-
-function realPace(invocation: Invocation): Pace {
-  return {
-    now: () => performance.now() / 1000,
-    async wait(seconds, why) {
-      for (let waited = 0; waited < seconds; waited += PROGRESS_SECONDS) {
-        if (seconds > PROGRESS_SECONDS) invocation.progress(`Waiting: ${why}`, waited, seconds);
-        await sleep(Math.min(PROGRESS_SECONDS, seconds - waited) * 1000);
-      }
-      if (seconds > PROGRESS_SECONDS) invocation.progress(`Waiting: ${why}`, seconds, seconds);
-    },
-  };
 }
 
 function printed(report: Report, options: Options, invocation: Invocation): string {

@@ -62,6 +62,53 @@ describe('pet-catalog conformance', () => {
     await other[Symbol.asyncDispose]();
   });
 
+  test('takes each option to its bounds, and shows on a terminal how far it is', async () => {
+    const shown: unknown[][] = [];
+    const invocation = {
+      hasColours: (stream: string) => stream === 'stdout',
+      progress: (...one: unknown[]) => void shown.push(one),
+    };
+    const once = (...more: string[]) =>
+      run(['conformance', service.url, '--key', secret, '--only', 'list.200-array', ...more], {
+        cwd: folder.path,
+        invocation,
+      });
+    const { code, stdout, stderr } = await once('--repeat', '2', '--concurrency', '200', '--level', 'ours');
+    const name = `${service.url}, by the published interface and our decisions`;
+    assert.deepEqual(
+      [code, stderr, stdout],
+      [0, '', `${name}\n\n  list  passed\n\n\x1b[32m1 passed of 1 rule\x1b[39m\n`],
+    );
+    assert.deepEqual(
+      shown,
+      [0, 1, 2].map((judged) => ['Judging', judged, 2]),
+    );
+    assert.equal((await once('--repeat', '100', '--concurrency', '2')).code, 0);
+    assert.deepEqual(shown.at(-1), ['Judging', 100, 100]);
+    const judged = async (rule: string, ...more: string[]) => {
+      const ran = await conformance(service.url, '--key', secret, '--json', '--only', rule, ...more);
+      const [{ verdict, reason }] = JSON.parse(ran.stdout).rules;
+      return reason ?? verdict;
+    };
+    const [other, waits] = ['auth.other-environment', 'limits.window-opens-again'];
+    assert.deepEqual(
+      [
+        await judged(other),
+        await judged(other, '--other-environment-key', 'x'),
+        await judged(waits),
+        await judged(waits, '--limited-key', 'x'),
+        await judged(waits, '--limited-key', 'x', '--full'),
+      ],
+      [
+        'no --other-environment-key',
+        'passed',
+        'no --limited-key',
+        'it waits for a window; --full judges it',
+        'the limited key is answered with 401',
+      ],
+    );
+  });
+
   test('lists the rules, each with the sentence that it comes from', async () => {
     const ids = RULES.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
@@ -69,15 +116,22 @@ describe('pet-catalog conformance', () => {
     assert.equal(all.stdout.trim().split('\n').length, RULES.length);
     const published = JSON.parse((await conformance('--list', '--json', '--level', 'published')).stdout);
     assert.ok(published.length > 25 && published.length < RULES.length);
+    assert.deepEqual(
+      published.map(({ id }: { id: string }) => id),
+      RULES.filter(({ level }) => level === 'published').map(({ id }) => id),
+    );
     for (const rule of RULES) assert.ok(rule.sentence && rule.source && rule.expected, rule.id);
   });
 
   test('lists the defects, each with the rule that it breaks', async () => {
     const listed = await run(['defects', '--json'], { cwd: folder.path });
-    const defects: { name: string; rule: string; description: string }[] = JSON.parse(listed.stdout);
+    const defects: { name: string; rule: string; description: string; waits: boolean }[] = JSON.parse(listed.stdout);
     assert.ok(defects.length >= 30);
     assert.deepEqual(Object.keys(defects[0] ?? {}), ['name', 'rule', 'description', 'waits']);
+    const waiting = RULES.filter(({ place }) => place === 'waits').map(({ id }) => id);
+    for (const { rule, waits } of defects) assert.equal(waits, waiting.includes(rule), rule);
     const table = await run(['defects'], { cwd: folder.path });
+    assert.match(table.stdout, /^NAME +RULE +WHAT IT DOES\n/);
     for (const { name, rule } of defects) assert.match(table.stdout, new RegExp(`^${name} +${rule} +\\w`, 'm'));
   });
 
@@ -99,29 +153,37 @@ describe('pet-catalog conformance', () => {
   test('ends with 2 and one line where no server is, where none speaks HTTP, and for a wrong command line', async () => {
     const nothing = `http://127.0.0.1:${await freePort()}/v1`;
     await using other = await openOther();
+    const address = (text: string) => `The address is "${text}"; write a base address such as http://127.0.0.1:8080/v1`;
+    const given = (...more: string[]) => [service.url, '--key', 'x', ...more];
     for (const [args, said] of [
-      [[nothing, '--key', 'x'], /Nothing that speaks HTTP answers at http/],
-      [[other.url, '--key', 'x'], /Nothing that speaks HTTP answers at http/],
-      [[service.url], /--key is missing/],
-      [['nowhere', '--key', 'x'], /The address is "nowhere"/],
-      [['ftp://127.0.0.1/v1', '--key', 'x'], /The address is "ftp:/],
-      [['http://me@127.0.0.1/v1', '--key', 'x'], /The address is "http:\/\/me@/],
-      [['http://127.0.0.1/v1?a', '--key', 'x'], /The address is "http/],
-      [['http://127.0.0.1/v1#a', '--key', 'x'], /The address is "http/],
-      [[service.url, '--key', 'x', '--only', 'none'], /--only is "none"/],
-      [[service.url, '--key', 'x', '--level', 'all'], /--level is "all"/],
-      [[service.url, '--key', 'x', '--concurrency', '1'], /--concurrency is "1"; write a number from 2 to 200$/m],
-      [[service.url, '--key', 'x', '--concurrency', '201'], /--concurrency is "201"/],
-      [[service.url, '--key', 'x', '--skip', 'none'], /--skip is "none"/],
-      [[service.url, '--key', 'x', '--repeat', '0'], /--repeat is "0"; write a number from 1 to 100$/m],
-      [[service.url, '--key', 'x', '--repeat', '101'], /--repeat is "101"/],
-      [[service.url, '--key', 'x', '--plan', 'huge'], /--plan/],
-      [[service.url, '--key', 'x', '--json', '--tap'], /--json, --junit and --tap cannot be combined/],
+      [[nothing, '--key', 'x'], `Nothing that speaks HTTP answers at ${nothing}: `],
+      [[other.url, '--key', 'x'], `Nothing that speaks HTTP answers at ${other.url}: `],
+      [[service.url], '--key is missing; give a key of the server\n'],
+      [['--key', 'x'], `${address('')}\n`],
+      ...[
+        'nowhere',
+        'ftp://127.0.0.1/v1',
+        'http://me@127.0.0.1/v1',
+        'http://127.0.0.1/v1?a',
+        'http://127.0.0.1/v1#a',
+      ].map((text) => [[text, '--key', 'x'], `${address(text)}\n`] as const),
+      [given('--only', 'none'), '--only is "none"; --list names the rules\n'],
+      [given('--skip', 'none'), '--skip is "none"; --list names the rules\n'],
+      [given('--only', 'list.200-array', '--skip', 'list.200-array'), '--skip and --only leave no rule\n'],
+      [given('--level', 'all'), '--level is "all"; write published or ours\n'],
+      [given('--concurrency', '1'), '--concurrency is "1"; write a number from 2 to 200\n'],
+      [given('--concurrency', '201'), '--concurrency is "201"; write a number from 2 to 200\n'],
+      [given('--repeat', '0'), '--repeat is "0"; write a number from 1 to 100\n'],
+      [given('--repeat', '101'), '--repeat is "101"; write a number from 1 to 100\n'],
+      [given('--plan', 'huge'), '--plan is "huge"; write free, pro, business\n'],
+      [given('--json', '--tap'), '--json, --junit and --tap cannot be combined\n'],
     ] as const) {
-      const { code, stdout, stderr } = await conformance(...args);
+      const shown: unknown[] = [];
+      const invocation = { progress: (...one: unknown[]) => void shown.push(one) };
+      const { code, stdout, stderr } = await run(['conformance', ...args], { cwd: folder.path, invocation });
+      assert.equal(shown.length, said.startsWith('Nothing') ? 1 : 0, said);
       assert.deepEqual([code, stdout], [2, ''], stderr);
-      assert.match(stderr, said);
-      assert.equal(stderr.trim().split('\n').length, 1, stderr);
+      assert.ok(stderr.startsWith(`pet-catalog: ${said}`) && stderr.indexOf('\n') === stderr.length - 1, stderr);
     }
   });
 });

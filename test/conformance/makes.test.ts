@@ -102,9 +102,9 @@ describe('the command ends with', () => {
       return requests > 20;
     };
     await using server = await openMake({ instead });
-    const { code, stdout, stderr } = await conformance(server.url);
+    const { code, stdout, stderr } = await conformance(server.url, '--repeat', '3');
     assert.equal(code, 2, stdout);
-    assert.match(stderr, /the server no longer answers: no answer: socket hang up/);
+    assert.equal(stderr, 'pet-catalog: the server no longer answers: no answer: socket hang up\n');
     assert.match(stdout, /\n\n\d+ passed, \d+ not judged of \d+ rules\n$/);
     requests = 0;
     await using wrong = await openMake({
@@ -182,17 +182,34 @@ describe('the command ends with', () => {
     }
   });
 
+  test('0 for a last token that goes to one of as many requests as --concurrency says', async () => {
+    const sent = async (...options: string[]) => {
+      let requests = 0;
+      await using server = await openMake({
+        limit: 10,
+        changes: (_, { key }) => {
+          if (key === LIMITED_KEY) requests += 1;
+        },
+      });
+      const only = ['--limited-key', LIMITED_KEY, '--only', 'limits.last-token', ...options];
+      assert.equal((await conformance(server.url, ...only)).code, 0);
+      return requests;
+    };
+    assert.deepEqual([await sent('--concurrency', '3'), await sent('--concurrency', '5'), await sent()], [12, 14, 25]);
+  });
+
   test('1 for the worst of several runs', async () => {
     let requests = 0;
     await using server = await openMake({
       changes: (made) => {
         requests += 1;
-        if (requests > 4 && made.status === 200) made.body = 'no list';
+        if (requests > 4 && requests <= 8) made.body = 'no list';
       },
     });
     const { code, stdout } = await conformance(server.url, '--only', 'list.200-array', '--repeat', '3');
     assert.equal(code, 1);
-    assert.match(stdout, /the body is no JSON array \(in \d of 3 runs\)/);
+    assert.match(stdout, /the body is no JSON array \(in 1 of 3 runs\)/);
+    assert.equal(requests, 12);
   });
 
   test('1 and nothing unprintable, for a hostile answer', async () => {

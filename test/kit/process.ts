@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
+import type { Invocation } from '../../src/cli/invocation.ts';
 import { runCommand } from '../../src/cli/program.ts';
 
 export const COMMAND = fileURLToPath(new URL('../../bin/pet-catalog.js', import.meta.url));
@@ -23,13 +24,18 @@ export interface RunOptions {
   readonly command?: readonly [program: string, ...args: string[]];
 }
 
+interface RunHereOptions extends RunOptions {
+  /** Parts of the invocation, in place of those of a pipe. */
+  readonly invocation?: Partial<Invocation>;
+}
+
 let lastCommand: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs a command to its end in this process, which takes a tenth of the time of a process of its own. `serve`, which
  * takes its process over, gets one; `runProcess` is for tests of the process itself.
  */
-export function run(args: readonly string[], options: RunOptions): Promise<Finished> {
+export function run(args: readonly string[], options: RunHereOptions): Promise<Finished> {
   if (args[0] === 'serve') return runProcess(args, options);
   // One at a time: a process has one working folder, and two commands would wait for each other's lock on a database.
   const finished = lastCommand.then(() => runHere(args, options));
@@ -37,7 +43,7 @@ export function run(args: readonly string[], options: RunOptions): Promise<Finis
   return finished;
 }
 
-async function runHere(args: readonly string[], { cwd, env = {} }: RunOptions): Promise<Finished> {
+async function runHere(args: readonly string[], { cwd, env = {}, invocation }: RunHereOptions): Promise<Finished> {
   const output = { stdout: '', stderr: '' };
   const before = process.cwd();
   process.chdir(cwd);
@@ -58,6 +64,7 @@ async function runHere(args: readonly string[], { cwd, env = {} }: RunOptions): 
         stop: new AbortController().signal,
         stopsGracefully: false,
         onReload: () => {},
+        ...invocation,
       },
       args,
     );
