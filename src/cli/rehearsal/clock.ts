@@ -33,13 +33,13 @@ function shown(time: ShownTime) {
 }
 
 /** Turns the time, and waits until the running service has taken it. */
-async function turn(wanted: Turn, { storage, time, config, by }: CommandContext): Promise<ShownTime> {
+export async function turn(wanted: Turn, { storage, time, config, by }: CommandContext): Promise<ShownTime> {
   const { transactions } = storage;
   await markForRehearsal(storage, config);
   const { resource } = await turnTime(transactions, wanted, { machine: time.machine, by });
-  const startedMs = performance.now();
+  const startedMs = time.machine.steadyMs();
   while (!(await isTaken(transactions, resource.turnedBy)) && (await isServed(config.database))) {
-    if (performance.now() - startedMs > TAKEN_MS_MAX) {
+    if (time.machine.steadyMs() - startedMs > TAKEN_MS_MAX) {
       throw new UsageError('The time is turned, but the running service has not taken it; see its log', 1);
     }
     await wait(LOOK_INTERVAL_MS);
