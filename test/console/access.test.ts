@@ -33,6 +33,7 @@ test('without a session every page leads to the login, and every form is refused
     const response = await send(service, path);
     assert.deepEqual([response.status, response.headers.get('location')], [303, '/console/login'], path);
     assert.equal(await response.text(), '');
+    assert.equal((await send(service, path, { method: 'HEAD' })).status, 303, path);
   }
   const posted = await send(service, `/keys/${life.busyKey}/revoke`, { body: new URLSearchParams({ csrf: '' }) });
   assert.equal(posted.status, 403);
@@ -132,8 +133,11 @@ test('failed logins are limited for each address, and lock no operator out', asy
   if (process.platform === 'linux') {
     const url = `${service.operatorUrl}/console/login`;
     assert.equal(await fromAddress('127.0.0.2', url, `token=${wrong}`), 403);
+    assert.equal((await login(service, wrong)).status, 429, 'each address has its own count');
   }
-  service.clock.advance(60);
+  service.clock.advance(20);
+  assert.equal((await login(service, wrong)).headers.get('retry-after'), '40');
+  service.clock.advance(40);
   assert.equal((await login(service, wrong)).status, 403);
 });
 
@@ -177,6 +181,18 @@ test('a session ends after twelve hours, by signing out, or by another operator;
   const theirs = sessions.find(({ id }) => id !== own)?.id;
   assert.equal((await other.post(`/sessions/${theirs}/end`)).headers.get('location'), '/console/sessions?done=ended');
   assert.equal((await third.get('/keys')).status, 303);
+  assert.equal(
+    (await other.post(`/sessions/${theirs}/end`)).headers.get('location'),
+    '/console/sessions?done=not-open',
+  );
+  const last = await signIn(service, 'viewer');
+  const [, mine] = /action="\/console(\/sessions\/[\w-]+\/end)"/.exec(await last.page('/sessions')) ?? [];
+  const closed = await last.post(mine ?? '', {}, { 'x-forwarded-proto': 'https' });
+  const cookie = 'pet_catalog_console=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict; Secure';
+  assert.deepEqual([closed.headers.get('location'), closed.headers.get('set-cookie')], ['/console/login', cookie]);
+  assert.equal((await last.get('/keys')).status, 303);
+  const among = { headers: { cookie: `theme=dark; ${other.cookie}` } };
+  assert.equal((await send(service, '/keys', among)).status, 200, 'among other cookies');
 
   for (let passed = 0; passed < SESSION_SECONDS; passed += IDLE_SECONDS / 2) {
     assert.equal((await other.get('/keys')).status, 200);
@@ -196,6 +212,12 @@ test('a session ends after an hour without use, and a page that refreshes itself
   }
   service.clock.advance(60);
   assert.equal((await refresh()).status, 303);
+  assert.equal((await used.get('/keys')).status, 200);
+  const { touch } = service.storage.sessions;
+  service.clock.advance(60);
+  service.storage.sessions.touch = () => Promise.reject(new Error('The disk is full'));
+  assert.equal((await used.get('/keys')).status, 200, 'a use that cannot be stored');
+  service.storage.sessions.touch = touch;
   assert.equal((await used.get('/keys')).status, 200);
   const writes = countTouches(service);
   for (let i = 0; i < 5; i += 1) await used.get('/keys');
@@ -267,6 +289,8 @@ test('missing pages and wrong methods get an error page', async () => {
     '/categories/7',
     '/categories/import/none',
     '/categories/x',
+    '/categories/1x',
+    '/pets/1x',
   ]) {
     const response = await operator.get(path);
     assert.equal(response.status, 404, path);
@@ -282,6 +306,17 @@ test('missing pages and wrong methods get an error page', async () => {
   const wrong = await operator.post('/audit');
   assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD']);
   assert.equal((await operator.get('/logout')).status, 405);
+  const [, asset = ''] = /href="\/console(\/assets\/[^"]+)"/.exec(await operator.page('')) ?? [];
+  const posted = await operator.post(asset);
+  assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD']);
+  await operator.get(asset);
+  const routes = service.events.answered.map(({ route }) => route).filter((route) => route.startsWith('/console'));
+  assert.deepEqual(
+    ['/console/assets', '/console/login', '/console/keys/{id}', '/console/categories/{id}'].filter(
+      (route) => !routes.includes(route),
+    ),
+    [],
+  );
   for (const method of ['PUT', 'DELETE', 'OPTIONS']) {
     const response = await send(service, '/login', { method });
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, POST']);

@@ -11,6 +11,7 @@ import { addUsage } from '../kit/usage.ts';
 /** How much the pages of the console show and take, and what they say beyond that. */
 
 const MINUTE = 60;
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const DAY = 86_400;
 
 /** The number of rows of a section of a page, which its id or the label of its table names. */
@@ -62,7 +63,8 @@ test('each table ends where it should, and says what is beyond', async () => {
   );
   assert.match(why, /11:58 UTC<\/time> to <time[^>]*>11:59<.*>2<.*>2</s);
   assert.match(why, /The latest error, <a href="[^"]*=call-20">/);
-  assert.match(why, /And at 2 earlier times; the /);
+  const chart = `<a href="/console/keys/${key.id}?range=24h">chart of the key</a>`;
+  assert.ok(why.includes(`And at 2 earlier times; the ${chart} shows them.`));
   assert.match(requests, />100 newest requests</);
   assert.match(requests, /<td class="number">\d+\.\d ms<\/td>/);
   await times(100, async (index) => {
@@ -105,16 +107,23 @@ test('the pages of a list keep its filters, and lead back to its beginning', asy
   await storage.pets.insert({ name: 'p', categoryId: 1, status: 'available' }, { keyId: key.id });
   await storage.pets.setQuantity(1, 60);
   await times(51, () => storage.orders.insert({ petId: 1, quantity: 1 }, { keyId: key.id }));
-  await times(51, (index) => storage.keys.update(key.id, { name: `k${index}` }, OPERATOR));
+  await times(51, (index) =>
+    storage.pets.insert({ name: `${index}`, categoryId: 1, status: 'pending' }, { keyId: key.id }),
+  );
+  await storage.categories.import(Array(51).fill({ name: 'cat' }), OPERATOR, () => {});
+  await times(51, (index) => storage.keys.update(key.id, { name: index % 2 === 0 ? 'k' : 'j' }, OPERATOR));
   const operator = await signIn(service);
   for (const [list, more, words] of [
-    ['/orders?pet=1', 'after=50', ['First page', 'Next']],
-    [`/audit?actor=test`, 'before=3', ['Newest', 'Older']],
+    ['/orders?pet=1', '&after=50', ['First page', 'Next']],
+    ['/pets/1', '?after=50', ['First page', 'Next']],
+    ['/pets?status=pending&category=1', '&after=51', ['First page', 'Next']],
+    ['/categories?q=cat', '&after=51', ['First page', 'Next']],
+    ['/audit?q=k&actor=test&action=key.update', '&before=4', ['Newest', 'Older']],
   ] as const) {
     const next = (await operator.page(list)).match(/rel="next" href="\/console([^"]*)">([^<]*)</);
-    assert.deepEqual([next?.[1]?.replaceAll('&amp;', '&'), next?.[2]], [`${list}&${more}`, words[1]]);
-    const first = (await operator.page(`${list}&${more}`)).match(/rel="prev" href="\/console([^"]*)">([^<]*)</);
-    assert.deepEqual([first?.[1], first?.[2]], [list, words[0]]);
+    assert.deepEqual([next?.[1]?.replaceAll('&amp;', '&'), next?.[2]], [`${list}${more}`, words[1]]);
+    const first = (await operator.page(`${list}${more}`)).match(/rel="prev" href="\/console([^"]*)">([^<]*)</);
+    assert.deepEqual([first?.[1]?.replaceAll('&amp;', '&'), first?.[2]], [list, words[0]]);
   }
   for (const [sort, created, order] of [
     ['', 'oldest', 'descending'],
@@ -162,6 +171,9 @@ test('a form takes what its bounds allow, and is shown again with what was enter
   assert.equal((await operator.post('/keys', form)).status, 200);
   assert.equal((await operator.post('/keys', { ...form, perDay: `${LIMIT_MAX + 1}` })).status, 400);
   assert.equal((await upload(service, operator, '/keys', { name: 'x'.repeat(65 * 1024) })).status, 413);
+  assert.equal((await upload(service, operator, '/keys', { name: 'x'.repeat(60 * 1024) })).status, 400);
+  assert.equal((await send(service, '/login', { body: `token=${'x'.repeat(4_090)}`, headers: FORM })).status, 403);
+  assert.equal((await send(service, '/login', { body: `token=${'x'.repeat(4_091)}`, headers: FORM })).status, 413);
   const refused = await (await operator.post('/tokens', { name: ' ', role: 'admin', life: '90' })).text();
   assert.match(refused, /<option value="admin" selected>.*<option value="90" selected>/s);
   const lines = '\n'.repeat(102).replaceAll('\n', '{"name":""}\n');
@@ -233,6 +245,25 @@ test('an overview without requests says what to do, and one with some how many t
   await times(3, () => service.call(secret, '/categories'));
   const [, rate] = /<dt>Served \/s<\/dt><dd><a[^>]*>([^<]*)</.exec(await operator.page('')) ?? [];
   assert.match(rate ?? '', /^\d\.\d$/, 'below ten with a digit after the point');
+});
+
+test('a page waits half a second for slow work, and has its failure', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const work = Promise.withResolvers<string>();
+  const result = keptResult(() => work.promise, { keptMs: 1_000, time: { steadyMs: () => 0 } });
+  let given = 'nothing';
+  const late = result().then((found) => {
+    given = `${found}`;
+  });
+  t.mock.timers.tick(499);
+  await new Promise(setImmediate);
+  assert.equal(given, 'nothing');
+  t.mock.timers.tick(1);
+  await late;
+  assert.equal(given, 'undefined');
+  const failing = result();
+  work.reject(new Error('no disk'));
+  await assert.rejects(failing, /no disk/);
 });
 
 test('slow work is repeated so rarely that it takes a fiftieth of the time', async () => {

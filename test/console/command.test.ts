@@ -77,6 +77,9 @@ test('the settings page marks what is not the default, and says where it came fr
     changed,
     /BAN_AFTER_REFUSALS<\/code> <span class="badge good">changed<\/span>.*<code>9<\/code>.*--ban-after-refusals/s,
   );
+  const count = changed.match(/<tr>/g)?.length ?? 0;
+  assert.ok(text.includes(`<h2>Changed from the default <span class="badge">${count - 1}</span></h2>`));
+  assert.match(changed, /changed<\/span><span class="under soft">[^<]{9,}<\/span><\/th>/);
   assert.match(changed, /redis:\/\/:\*\*\*@127\.0\.0\.1:1\/1/);
   assert.ok(!text.includes('s3cret') && !service.output.stderr.includes('s3cret'));
   assert.match(same, /<code>CATEGORIES_MAX<\/code><span.*default/s);

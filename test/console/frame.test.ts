@@ -26,6 +26,9 @@ test('a page that is not there, or fails, keeps the navigation of an open sessio
       throw new CatalogError('unavailable', 'The database does not respond; try again');
     },
   });
+  Object.assign(keys, { insert: () => Promise.reject(new CatalogError('unavailable', 'The disk is full')) });
+  const lost = await operator.post('/keys', { name: 'x', plan: 'free', scopes: 'pets:read' });
+  assert.equal(lost.status, 503, 'no mistake of the form');
   const failed = await operator.get('/keys');
   assert.equal(failed.status, 503);
   assert.match(await failed.text(), /<nav aria-label="Console">.*The database does not respond/s);

@@ -50,10 +50,13 @@ test('imports run one at a time and report their progress and errors', async () 
 
   end = Promise.withResolvers();
   end.resolve();
+  const ids: string[] = [];
   for (let more = 0; more < 20; more += 1) {
     const id = start();
+    ids.push(id);
     await untilTrue(async () => imports.find(id)?.failure === null);
   }
+  assert.ok(imports.find(ids[0] ?? ''), 'the last twenty');
   assert.equal(imports.find(first), undefined, 'only the last ones are remembered');
 });
 
@@ -69,8 +72,19 @@ test('the page of an import shows its progress while it runs', async () => {
   const running = await page(job);
   const [, inserted = ''] = /<label for="progress">([\d,]+) of 20,000<\/label>/.exec(running) ?? [];
   assert.match(inserted, /^[1-9]/);
+  assert.match(running, /<progress id="progress" max="20000" value="[1-9]\d*" data-hurry>/);
+  assert.match(running, /<div id="job" data-live>.*The import continues if you leave this page\./s);
   const reload = '<noscript><meta http-equiv="refresh" content="1"></noscript>';
   assert.ok(running.includes(reload), 'without scripts it follows all the same');
   await untilTrue(async () => /20,000 categories were imported/.test(await page(job)));
   assert.ok(!(await page(job)).includes(reload));
+  Object.assign(service.storage.categories, { import: () => Promise.reject(new Error('<no> disk')) });
+  const again = await send(service, '/categories/import', { body, headers: { cookie } });
+  const failed = again.headers.get('location')?.slice('/console'.length) ?? '';
+  await untilTrue(async () => !(await page(failed)).includes('<progress'));
+  assert.match(
+    await page(failed),
+    /<p class="mistake" role="alert">Nothing was imported\. The import failed; see the log\.<\/p>\n<p><a class="button" href="\/console\/categories\/import">/,
+  );
+  assert.deepEqual(service.events.failures, [new Error('<no> disk')]);
 });

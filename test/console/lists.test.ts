@@ -63,6 +63,15 @@ test('keys are found by name, owner, id and prefix, filtered, sorted and paged',
   assert.equal((await shown('/keys?sort=last-used'))[0], 'Later');
   assert.match(await operator.page('/keys?q=nothing'), /No key found/);
   assert.match(await operator.page('/keys?page=99999'), /There is no such page/);
+  assert.match(await operator.page('/keys?page=0'), /1 to 50 of 59 keys/);
+  assert.ok((await operator.page(`/keys?q=${'x'.repeat(129)}`)).includes(`value="${'x'.repeat(128)}"`));
+  const filtered = 'q=key&owner=o&state=active&plan=free&expires=90d&sort=name';
+  for (let number = 0; number < KEYS_PER_PAGE + 1; number += 1)
+    await service.issue({ name: 'key', owner: 'o', expiresAt: now + 2 * DAY_SECONDS });
+  assert.equal(nextOf(await operator.page(`/keys?${filtered}`)), `/keys?${filtered}&page=2`);
+  const owner = 'o'.repeat(255);
+  await service.issue({ name: 'long', owner });
+  assert.deepEqual(await shown(`/keys?owner=${owner}`), ['long']);
 });
 
 test('a key in the list shows its owner, its last use and its last hour with a label', async () => {

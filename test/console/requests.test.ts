@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CatalogError } from '../../src/catalog/error.ts';
 import { rotateKey } from '../../src/catalog/operator/key-changes.ts';
 import { utc } from '../../src/stdx/time.ts';
 import { storeBan } from '../kit/bans.ts';
@@ -75,6 +76,11 @@ test('“Why was this refused?” leads from a request id or a key to the reason
   const banned = await operator.page('/requests/why?q=banned');
   assert.match(banned, /Banned: the key went on after a refusal; it was refused 2 more times/);
   assert.match(banned, new RegExp(`action="/console/keys/${key.id}/unban"`));
+  await operator.get('/owner/export?owner=');
+  assert.match(
+    await operator.page(`/requests/why?q=${key.id}`),
+    /<td data-column="Why"><div>banned, over the limit of its minute<\/div>/,
+  );
   const viewer = await signIn(service, 'viewer');
   const seen = await viewer.page('/requests/why?q=banned');
   assert.match(seen, /Banned for another/);
@@ -113,9 +119,10 @@ test('of a key that is revoked or has expired “why” says that, and since whe
       .exec(await operator.page(why))
       ?.slice(1);
   assert.equal(await told(), undefined);
-  clock.advance(61);
+  clock.advance(60);
   assert.equal((await service.call(secret, '/categories')).status, 401);
   assert.deepEqual(await told(), ['Expired', utc(start + 60)]);
+  clock.advance(1);
   await storage.keys.revoke(key.id, start + 61, OPERATOR);
   assert.deepEqual(await told(), ['Revoked', utc(start + 61)]);
   assert.match(await operator.page(why), /No limit and no ban refused the key/);
@@ -145,6 +152,22 @@ test('every refusal and error is explained in plain words, and a change of the l
     assert.match(await operator.page(`/requests/why?q=${id}`), words);
   await service.storage.keys.update(key.id, { limits: { minute: 9, day: 5_000 } }, { actor: 'x', via: 'cli' });
   assert.match(await operator.page('/requests/why?q=spent'), /The limit was changed since: it is 5,000 now/);
+  await service.storage.keys.update(key.id, { limits: { minute: 8, day: 3 } }, { actor: 'x', via: 'cli' });
+  const left = async () =>
+    [...(await operator.page('/requests/why?q=scope')).matchAll(/then<\/dt><dd>(.*?)<\/dd>/g)].map(([, said]) => said);
+  assert.deepEqual(await left(), ['8 left <span class="soft">of 8</span>', '3 left <span class="soft">of 3</span>']);
+  await service.storage.keys.update(key.id, { limits: { minute: 7, day: 4 } }, { actor: 'x', via: 'cli' });
+  assert.deepEqual(await left(), ['8 left ', '3 left <span class="soft">of 4</span>']);
+  const { secret: brief } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 9 } });
+  for (const id of ['first', 'refused']) await call(brief, '/pets', id);
+  const { keyId = '' } = service.events.answered.at(-1) ?? {};
+  await service.storage.keys.update(keyId, { limits: { minute: 6, day: 9 } }, { actor: 'x', via: 'cli' });
+  assert.match(await operator.page('/requests/why?q=refused'), /The limit was changed since: it is 6 now/);
+  Object.assign(service.storage.limits, { counts: () => Promise.reject(new CatalogError('unavailable', 'no')) });
+  await call((await service.issue()).secret, '/pets', 'uncounted');
+  Object.assign(service.storage.limits, { counts: async () => undefined });
+  const uncounted = /Minute, then<\/dt><dd><span class="soft">not counted<\/span><\/dd>/;
+  assert.match(await operator.page('/requests/why?q=uncounted'), uncounted);
 });
 
 test('a pasted key is searched for by its visible beginning only, and a name of several keys asks which', async () => {
@@ -192,9 +215,14 @@ test('the minutes in which a key was refused have their reason, also of what is 
   await add(now, 1, 1);
   await add(now - 60, 1, 7);
   await add(now - 600, 1, 30);
+  await add(now - 1_200, 1, 31);
+  await add(now - 1_080, 1, 32);
   await add(now - 86_400, 300, 50);
-  const ban = { keyId: key.id, startedAt: now - 590, endsAt: now - 530, level: 1, reason: 'refused 61 more times' };
+  await add(now - 47 * 3_600, 1, 51);
+  const ban = { keyId: key.id, startedAt: now - 1_140, endsAt: now - 1_080, level: 1, reason: 'refused 61 more times' };
   await storeBan(service.storage, ban);
+  await storeBan(service.storage, { ...ban, startedAt: now - 590, endsAt: now + 9 });
+  await service.storage.keys.lift(key.id, now - 530, OPERATOR);
   await service.call(secret, '/pets');
   await service.call(secret, '/pets');
   const operator = await signIn(service);
@@ -210,7 +238,10 @@ test('the minutes in which a key was refused have their reason, also of what is 
       '1 over the limit of its minute',
       '7 probably over the limit of its minute',
       '30 banned in this minute',
+      '32 probably over the limit of its minute',
+      '31 probably over the limit of its minute',
       '50 probably over the quota of its day',
+      '51 probably over the limit of its minute',
     ],
   );
 });

@@ -76,6 +76,8 @@ test('the role keys changes keys, an admin everything, and each ends its own ses
   assert.equal((await keys.post(`/keys/${life.bannedKey}/unban`)).headers.get('location')?.endsWith('unbanned'), true);
   assert.equal((await keys.post(`/keys/${life.busyKey}/revoke`)).status, 303);
   assert.match(await keys.page('/keys'), /href="\/console\/keys\/new"/);
+  for (const form of ['/keys/new', `/keys/${life.bannedKey}/edit`, `/keys/${life.bannedKey}/rotate`, '/keys/export'])
+    assert.equal((await keys.get(form)).status, 200, form);
   const admin = await signIn(service, 'admin');
   const created = await admin.post('/tokens', { name: 'billing', role: 'keys', life: '90' });
   const [, secret = ''] = /value="(petcat_op_\w+)"/.exec(await created.text()) ?? [];
@@ -88,7 +90,8 @@ test('the role keys changes keys, an admin everything, and each ends its own ses
   assert.ok(list.includes('billing') && !list.includes(secret));
   const [token] = await service.storage.tokens.list();
   assert.equal((token?.expiresAt ?? 0) - (token?.createdAt ?? 0), 90 * 86_400);
-  await admin.post(`/tokens/${token?.id}/revoke`);
+  const revoked = await admin.post(`/tokens/${token?.id}/revoke`);
+  assert.equal(revoked.headers.get('location'), '/console/tokens?done=token-revoked');
   assert.equal((await call()).status, 401);
   for (const [field, wrong] of Object.entries({
     name: { name: ' ', role: 'keys', life: '30' },
@@ -100,6 +103,16 @@ test('the role keys changes keys, an admin everything, and each ends its own ses
     assert.match(await refused.text(), new RegExp(`<p class="fault" id="${field}-mistake">`));
   }
   assert.equal((await service.storage.tokens.list()).length, 1);
+  for (const [life, days] of [
+    ['', null],
+    ['30', 30],
+    ['365', 365],
+  ] as const) {
+    await admin.post('/tokens', { name: `for ${life}`, role: 'viewer', life });
+    const made = (await service.storage.tokens.list()).find(({ name }) => name === `for ${life}`.trim());
+    const seconds = made && made.expiresAt !== null ? made.expiresAt - made.createdAt : null;
+    assert.equal(seconds, days && days * 86_400, life);
+  }
   const viewer = await signIn(service, 'viewer');
   assert.equal((await viewer.post('/logout')).status, 303);
   assert.equal((await viewer.get('/keys')).status, 303);

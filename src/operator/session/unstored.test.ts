@@ -28,6 +28,11 @@ test('a session that storage cannot take is kept, opened once by a signed login,
   assert.equal(await sessions.open(login, { ...wanted, hash: 'two' }), undefined, 'a login opens one session');
   assert.equal(await sessions.find('one', now + 3_600), undefined, 'idle');
 
+  const short = signLogin({ endsAt: now + 600, actor: 'ops', role: 'viewer' }, SECRET);
+  await sessions.open(short, { ...wanted, hash: 'short', endsAt: now + 100 });
+  assert.equal((await sessions.find('short', now + 99))?.endsAt, now + 100);
+  assert.equal(await sessions.find('short', now + 100), undefined, 'over');
+
   const again = async (hash: string) => {
     const signed = signLogin({ endsAt: now + 600, actor: 'ops', role: 'viewer' }, SECRET);
     return (await sessions.open(signed, { ...wanted, hash }))?.id ?? '';
