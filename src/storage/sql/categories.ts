@@ -7,11 +7,11 @@ import { CatalogError } from '../../catalog/error.ts';
 import type { Once, OnceId } from '../../catalog/idempotency.ts';
 import type { PageQuery } from '../../catalog/page.ts';
 import type { Precondition } from '../../catalog/precondition.ts';
-import type { Connection, Transaction } from '../engine.ts';
+import type { Transaction } from '../engine.ts';
 import { recordAudit } from './audit.ts';
 import { seal } from './checksum.ts';
 import { once } from './once.ts';
-import { contains, one, RowsInsert } from './statement.ts';
+import { contains, findRow, one, rowsInsert } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { type NounOptions, SqlNoun, type Transactions } from './transactions.ts';
 import type { WriteQueue } from './write-queue.ts';
@@ -20,7 +20,7 @@ import type { WriteQueue } from './write-queue.ts';
 const CHANGES_KEPT_MAX = 100;
 
 const SELECT_COUNTER = sql`select * from category_counter`;
-const INSERT_ROWS = new RowsInsert('categories');
+const insertRows = rowsInsert('categories');
 
 interface QueuedCategory {
   readonly category: NewCategory;
@@ -63,7 +63,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
 
   find(id: number): Promise<Category | undefined> {
     return this.transactions.read(async (db) => {
-      const row = await selectCategory(db, id);
+      const row = await findRow(db, 'categories', id);
       return row && toCategory(this.guard.intact('categories', row));
     });
   }
@@ -97,7 +97,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
 
   rename(id: number, name: string, by: Operator, unless?: Precondition<Category>): Promise<Category | undefined> {
     return this.#changeOne(id, async (trx) => {
-      const row = await selectCategory(trx, id);
+      const row = await findRow(trx, 'categories', id);
       if (!row) return undefined;
       unless?.(toCategory(row));
       if (this.guard.intact('categories', row).name === name) return toCategory(row);
@@ -118,7 +118,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
 
   delete(id: number, by: Operator, unless?: Precondition<Category>): Promise<'deleted' | 'not found' | 'in use'> {
     return this.#changeOne(id, async (trx) => {
-      const row = await selectCategory(trx, id);
+      const row = await findRow(trx, 'categories', id);
       if (!row) return 'not found';
       const [pet] = await trx.all(sql`select id from pets where category_id = ${id} limit 1`);
       if (pet) return 'in use';
@@ -209,7 +209,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
     });
     if (rows.length > 0) {
       await trx.run(sql`update category_counter set last_id = ${last_id}, count = ${count}, bytes = ${bytes}`);
-      await INSERT_ROWS.run(trx, rows);
+      await insertRows(trx, rows);
       await this.transactions.engine.announce(trx);
     }
     return outcomes;
@@ -229,11 +229,6 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
 function notAllFit(full: unknown, { total, fitting }: { total: number; fitting: number }): CatalogError {
   const fit = fitting === 0 ? 'none of them fits' : `the first ${fitting} would fit`;
   return new CatalogError('catalog_full', `${(full as CatalogError).message}; of the ${total} categories ${fit}`);
-}
-
-async function selectCategory(db: Connection, id: number): Promise<Tables['categories'] | undefined> {
-  const [row] = await db.all<Tables['categories']>(sql`select * from categories where id = ${id}`);
-  return row;
 }
 
 async function addToCounter(trx: Transaction, { count, bytes }: { count: number; bytes: number }) {

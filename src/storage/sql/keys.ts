@@ -37,18 +37,11 @@ import { LAST_USED } from './usage.ts';
 
 /** A key with the prefix of its current secret, and its last ban that was not lifted. */
 type KeyRow = Tables['api_keys'] & { prefix: string } & (LastBan | Record<keyof LastBan, null>);
-type LastBan = {
-  [Column in keyof Omit<Tables['bans'], 'key_id' | 'lifted_at'> as `ban_${Column}`]: Tables['bans'][Column];
-};
+type LastBan = Prefixed<'ban', Omit<Tables['bans'], 'key_id' | 'lifted_at'>>;
 
 /** The secret that was sent, which may be an old one of the key. */
-interface SentSecret {
-  sent_hash: string;
-  sent_prefix: string;
-  sent_created_at: number;
-  sent_ends_at: number | null;
-  sent_checksum: number | null;
-}
+type SentSecret = Prefixed<'sent', Omit<Tables['api_key_secrets'], 'key_id'>>;
+type Prefixed<Prefix extends string, Row> = { [Column in keyof Row & string as `${Prefix}_${Column}`]: Row[Column] };
 
 const COLUMNS = sql`api_keys.*, api_key_secrets.prefix, last_ban.started_at as ban_started_at,
   last_ban.ends_at as ban_ends_at, last_ban.level as ban_level, last_ban.reason as ban_reason`;

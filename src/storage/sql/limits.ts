@@ -2,7 +2,7 @@ import sql, { join, type Sql } from 'sql-template-tag';
 import type { LimitStorage, WindowCounts } from '../../catalog/window-counts.ts';
 import { DAY_SECONDS, MINUTE_SECONDS } from '../../stdx/duration.ts';
 import { coalesceLookups } from './lookups.ts';
-import { RowsInsert } from './statement.ts';
+import { rowsInsert } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
@@ -14,8 +14,8 @@ const REPLACE = sql`on conflict (key_id) do update set
 
 /** The limiter's counts in SQL. */
 export class SqlLimits extends SqlNoun implements LimitStorage {
-  readonly #replaceCounts = new RowsInsert('window_counts', REPLACE);
-  readonly #raiseCounts = new RowsInsert('window_counts');
+  readonly #replaceCounts = rowsInsert('window_counts', REPLACE);
+  readonly #raiseCounts = rowsInsert('window_counts');
 
   readonly counts = coalesceLookups((keyIds) =>
     this.transactions.read(async (db) => {
@@ -26,13 +26,13 @@ export class SqlLimits extends SqlNoun implements LimitStorage {
   );
 
   saveCounts(counts: readonly WindowCounts[]): Promise<void> {
-    return this.transactions.transactUnlocked((trx) => this.#replaceCounts.run(trx, counts.map(fromCounts)));
+    return this.transactions.transactUnlocked((trx) => this.#replaceCounts(trx, counts.map(fromCounts)));
   }
 
   raiseCounts(counts: readonly WindowCounts[], now: () => number): Promise<void> {
     // The clock is read under the lock: a window that another instance stored was counted before that.
     return this.transactions.transact(
-      (trx) => this.#raiseCounts.run(trx, counts.map(fromCounts), mergedAt(now())),
+      (trx) => this.#raiseCounts(trx, counts.map(fromCounts), mergedAt(now())),
       'counts',
     );
   }

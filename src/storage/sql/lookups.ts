@@ -3,12 +3,6 @@ import { CatalogError } from '../../catalog/error.ts';
 const QUERIES_MAX = 2;
 const NAMES_PER_QUERY = 1_000;
 
-interface Lookup<Value> {
-  readonly found: Promise<Value | undefined>;
-  resolve(value: Value | undefined): void;
-  reject(error: unknown): void;
-}
-
 /**
  * Looks values up by name, so that a flood costs a handful of queries: those that wait for one of two queries on their
  * way are asked in the next, up to 1,000 of them. A look-up fails as its query does; when the database is unavailable
@@ -17,7 +11,7 @@ interface Lookup<Value> {
 export function coalesceLookups<Value>(
   query: (names: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
 ): (name: string) => Promise<Value | undefined> {
-  const waiting = new Map<string, Lookup<Value>>();
+  const waiting = new Map<string, PromiseWithResolvers<Value | undefined>>();
   let underWay = 0;
 
   async function ask(): Promise<void> {
@@ -40,10 +34,10 @@ export function coalesceLookups<Value>(
 
   return (name) => {
     const before = waiting.get(name);
-    if (before) return before.found;
-    const { promise: found, resolve, reject } = Promise.withResolvers<Value | undefined>();
-    waiting.set(name, { found, resolve, reject });
+    if (before) return before.promise;
+    const lookup = Promise.withResolvers<Value | undefined>();
+    waiting.set(name, lookup);
     if (underWay < QUERIES_MAX) void ask();
-    return found;
+    return lookup.promise;
   };
 }

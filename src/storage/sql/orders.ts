@@ -15,8 +15,8 @@ import type { Precondition } from '../../catalog/precondition.ts';
 import type { Connection } from '../engine.ts';
 import { seal } from './checksum.ts';
 import { once } from './once.ts';
-import { ID_IN_INDEX, selectPet, setStock, unknown } from './pets.ts';
-import { insertInto, nextId, one } from './statement.ts';
+import { ID_IN_INDEX, setStock, unknown } from './pets.ts';
+import { findRow, insertInto, nextId, one } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
@@ -28,7 +28,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
       once(trx, { ...by, now }, async () => {
         const { petId, quantity, shipDate } = order;
         assertShipsLater(shipDate, now);
-        const pet = await selectPet(trx, petId);
+        const pet = await findRow(trx, 'pets', petId);
         if (!pet) throw unknown('petId', petId);
         const stock = this.guard.intact('pets', pet);
         assertCanBeSold(stock, quantity);
@@ -50,7 +50,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
 
   find(id: number): Promise<Order | undefined> {
     return this.transactions.read(async (db) => {
-      const row = await selectOrder(db, id);
+      const row = await findRow(db, 'orders', id);
       return row && toOrder(this.guard.intact('orders', row), this.now);
     });
   }
@@ -65,7 +65,7 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
 
   cancel(id: number, precondition?: Precondition<Order>): Promise<boolean> {
     return this.transactions.batch(async (trx) => {
-      const order = await selectOrder(trx, id);
+      const order = await findRow(trx, 'orders', id);
       if (!order) return false;
       const { ship_date, pet_id } = this.guard.intact('orders', order);
       const present = toOrder(order, this.now);
@@ -81,11 +81,6 @@ export class SqlOrders extends SqlNoun implements OrderStorage {
       return true;
     });
   }
-}
-
-async function selectOrder(db: Connection, id: number): Promise<Tables['orders'] | undefined> {
-  const [order] = await db.all<Tables['orders']>(sql`select * from orders where id = ${id}`);
-  return order;
 }
 
 function selectPage(

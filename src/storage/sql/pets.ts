@@ -17,7 +17,7 @@ import type { Precondition } from '../../catalog/precondition.ts';
 import type { Connection, Transaction } from '../engine.ts';
 import { seal } from './checksum.ts';
 import { once } from './once.ts';
-import { assignments, insertInto, nextId, where } from './statement.ts';
+import { assignments, findRow, insertInto, nextId, where } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
@@ -44,7 +44,7 @@ export class SqlPets extends SqlNoun implements PetStorage {
 
   find(id: number): Promise<Pet | undefined> {
     return this.transactions.read(async (db) => {
-      const row = await selectPet(db, id);
+      const row = await findRow(db, 'pets', id);
       return row && toPet(this.guard.intact('pets', row));
     });
   }
@@ -64,7 +64,7 @@ export class SqlPets extends SqlNoun implements PetStorage {
     precondition?: Precondition<Pet>,
   ): Promise<Pet | undefined> {
     return this.transactions.batch(async (trx) => {
-      const pet = await selectPet(trx, id);
+      const pet = await findRow(trx, 'pets', id);
       if (!pet) return undefined;
       const { quantity } = this.guard.intact('pets', pet);
       precondition?.(toPet(pet));
@@ -83,7 +83,7 @@ export class SqlPets extends SqlNoun implements PetStorage {
 
   findInventory(petId: number): Promise<InventoryItem | undefined> {
     return this.transactions.read(async (db) => {
-      const row = await selectPet(db, petId);
+      const row = await findRow(db, 'pets', petId);
       return row && toItem(this.guard.intact('pets', row));
     });
   }
@@ -101,19 +101,13 @@ export class SqlPets extends SqlNoun implements PetStorage {
     precondition?: Precondition<InventoryItem>,
   ): Promise<InventoryItem | undefined> {
     return this.transactions.batch(async (trx) => {
-      const pet = await selectPet(trx, petId);
+      const pet = await findRow(trx, 'pets', petId);
       if (!pet) return undefined;
       const present = this.guard.intact('pets', pet);
       precondition?.(toItem(present));
       return toItem(await setStock(trx, present, quantity));
     });
   }
-}
-
-/** Selects a pet, whether or not its row is intact. */
-export async function selectPet(db: Connection, id: number): Promise<Tables['pets'] | undefined> {
-  const [pet] = await db.all<Tables['pets']>(sql`select * from pets where id = ${id}`);
-  return pet;
 }
 
 /** Sets the stock of a pet, and the status that follows from it. Returns the new row. */

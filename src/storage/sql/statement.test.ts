@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import sql, { Sql } from 'sql-template-tag';
 import type { Connection } from '../engine.ts';
 import { openEngine } from '../open.ts';
-import { assignments, contains, insertInto, one, RowsInsert, where } from './statement.ts';
+import { assignments, contains, insertInto, one, rowsInsert, where } from './statement.ts';
 import { ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 
 const row = (id: number, name = `category ${id}`, description: string | null = null): Tables['categories'] => {
@@ -48,18 +48,18 @@ test('rows are inserted in statements of bounded size, the text of each size put
       return db.run(statement);
     },
   };
-  const insert = new RowsInsert('categories');
+  const insert = rowsInsert('categories');
   const count = 2 * ROWS_PER_STATEMENT + 1;
   const rows = Array.from({ length: 2 * count }, (_, index) => row(index + 1));
-  await insert.run(noting, []);
+  await insert(noting, []);
   assert.deepEqual(sizes, []);
-  await insert.run(noting, rows.slice(0, count));
-  await insert.run(noting, rows.slice(count));
+  await insert(noting, rows.slice(0, count));
+  await insert(noting, rows.slice(count));
   assert.deepEqual(sizes, [ROWS_PER_STATEMENT, ROWS_PER_STATEMENT, 1, ROWS_PER_STATEMENT, ROWS_PER_STATEMENT, 1]);
   assert.equal(built.mock.callCount(), 2);
   assert.deepEqual(await stored(db), rows);
-  await insert.run(noting, [row(2 * count + 1)]);
-  await insert.run(noting, [row(2 * count + 2), row(2 * count + 3)]);
+  await insert(noting, [row(2 * count + 1)]);
+  await insert(noting, [row(2 * count + 2), row(2 * count + 3)]);
   assert.deepEqual(sizes.slice(6), [1, 2]);
   assert.equal(built.mock.callCount(), 3);
   assert.deepEqual(await stored(db), [...rows, ...[1, 2, 3].map((more) => row(2 * count + more))]);
@@ -73,10 +73,10 @@ test('rows are inserted in statements of bounded size, the text of each size put
 
 test('what follows the rows follows those of every statement', async () => {
   const { db } = await openEngine({ engine: 'sqlite', file: ':memory:' });
-  const insert = new RowsInsert('categories', sql`on conflict (id) do update set description = excluded.name`);
+  const insert = rowsInsert('categories', sql`on conflict (id) do update set description = excluded.name`);
   const rows = Array.from({ length: ROWS_PER_STATEMENT + 1 }, (_, index) => row(index + 1));
-  await insert.run(db, rows);
-  await insert.run(
+  await insert(db, rows);
+  await insert(
     db,
     rows.map(({ id }) => row(id, 'new')),
   );

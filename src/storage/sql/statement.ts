@@ -36,41 +36,37 @@ export async function one<Row>(on: Connection, statement: Statement): Promise<Ro
   return row;
 }
 
+/** The row with an id, whether or not it is intact; undefined if there is none. */
+export async function findRow<Table extends 'categories' | 'pets' | 'orders'>(
+  on: Connection,
+  table: Table,
+  id: number,
+): Promise<Tables[Table] | undefined> {
+  const [row] = await on.all<Tables[Table]>(sql`select * from ${raw(table)} where id = ${id}`);
+  return row;
+}
+
 /**
- * A multi-row insert in statements of bounded size. Their text is put together once per number of rows: that takes
- * longer than SQLite takes to run it.
+ * Makes a multi-row insert in statements of bounded size. Their text is put together once per number of rows: that
+ * takes longer than SQLite takes to run it. All rows list their columns in the same order; a `tail` follows them, which
+ * from one call to the next may differ in the values that it binds alone.
  */
-export class RowsInsert<Table extends keyof Tables> {
-  readonly #table: Table;
-  readonly #tail: Sql | undefined;
-  readonly #texts = new Map<number, Omit<Statement, 'values'>>();
-
-  constructor(table: Table, tail?: Sql) {
-    this.#table = table;
-    this.#tail = tail;
-  }
-
-  /**
-   * All rows must list their columns in the same order. `tail` follows the rows of each statement; from one call to the
-   * next it may differ in the values that it binds alone.
-   */
-  async run(on: Connection, rows: readonly Tables[Table][], tail = this.#tail): Promise<void> {
+export function rowsInsert<Table extends keyof Tables>(table: Table, usualTail?: Sql) {
+  const texts = new Map<number, Omit<Statement, 'values'>>();
+  const textFor = (rows: readonly Tables[Table][], tail: Sql | undefined) => {
+    const { sql, text } = insertInto(table, rows, tail);
+    texts.set(rows.length, { sql, text });
+    return { sql, text };
+  };
+  return async (on: Connection, rows: readonly Tables[Table][], tail = usualTail): Promise<void> => {
     for (let first = 0; first < rows.length; first += ROWS_PER_STATEMENT) {
       const some = rows.slice(first, first + ROWS_PER_STATEMENT);
       const values: unknown[] = [];
       for (const row of some) for (const column in row) values.push(row[column]);
       if (tail) values.push(...tail.values);
-      await on.run({ ...this.#textFor(some, tail), values });
+      await on.run({ ...(texts.get(some.length) ?? textFor(some, tail)), values });
     }
-  }
-
-  #textFor(rows: readonly Tables[Table][], tail: Sql | undefined): Omit<Statement, 'values'> {
-    const known = this.#texts.get(rows.length);
-    if (known) return known;
-    const { sql, text } = insertInto(this.#table, rows, tail);
-    this.#texts.set(rows.length, { sql, text });
-    return { sql, text };
-  }
+  };
 }
 
 function quoted(name: string): string {

@@ -16,6 +16,8 @@ export type DurationColumn = `took_${number}`;
 /** The engine's name for 64-bit integers; in SQLite only an `integer` primary key is the rowid. */
 export type Int64 = 'integer' | 'bigint';
 
+type Created = { created_at: number; created_by: string; checksum: number | null };
+
 /**
  * The tables as the newest migration leaves them. Moments are Unix seconds. A `checksum` is made and checked in
  * `checksum.ts`; it is null in rows that were written before there were any.
@@ -25,10 +27,7 @@ export interface Tables {
     id: number;
     name: string;
     description: string | null;
-    created_at: number;
-    created_by: string;
-    checksum: number | null;
-  };
+  } & Created;
   /** One row: how many there are, their bytes in the list (`categoryBytes`), and the highest id ever assigned. */
   category_counter: { last_id: number; count: number; bytes: number };
   /** The latest renames and deletions: the version of `categories` in `change_versions` that each raised. */
@@ -42,19 +41,13 @@ export interface Tables {
     status: PetStatus;
     /** The stock, in the same row as the status because the two change together. */
     quantity: number;
-    created_at: number;
-    created_by: string;
-    checksum: number | null;
-  };
+  } & Created;
   orders: {
     id: number;
     pet_id: number;
     quantity: number;
     ship_date: string | null;
-    created_at: number;
-    created_by: string;
-    checksum: number | null;
-  };
+  } & Created;
   /** The highest id ever assigned in each of the other tables with ascending ids. */
   last_ids: { kind: 'pets' | 'orders' | 'audit_entries'; last_id: number };
   /** The outcomes of work that is done once, for repeats of it. */

@@ -22,7 +22,7 @@ import {
 } from '../../catalog/usage.ts';
 import type { Transaction } from '../engine.ts';
 import { attemptOf, once } from './once.ts';
-import { RowsInsert, where } from './statement.ts';
+import { rowsInsert, where } from './statement.ts';
 import { type DurationColumn, type OutcomeCounts, ROWS_PER_STATEMENT, type Tables } from './tables.ts';
 import { SqlNoun } from './transactions.ts';
 
@@ -68,28 +68,25 @@ const ADD_ROUTE_USAGE = sql`on conflict (period, starts_at, route) do update set
 
 /** Usage in SQL. Keys are counted by minute, and by route and hour; days are sums of hours. */
 export class SqlUsage extends SqlNoun implements UsageStorage {
-  readonly #addRows = new RowsInsert('usage', addTo('usage', 'period, starts_at, key_id'));
-  readonly #addHourRows = new RowsInsert(
-    'key_route_usage',
-    addTo('key_route_usage', 'period, starts_at, key_id, route'),
-  );
-  readonly #addRoutes = new RowsInsert('route_usage', ADD_ROUTE_USAGE);
+  readonly #addRows = rowsInsert('usage', addTo('usage', 'period, starts_at, key_id'));
+  readonly #addHourRows = rowsInsert('key_route_usage', addTo('key_route_usage', 'period, starts_at, key_id, route'));
+  readonly #addRoutes = rowsInsert('route_usage', ADD_ROUTE_USAGE);
 
   add(minute: number, records: readonly UsageRecord[], attempt?: string): Promise<void> {
     return this.#addOnce(attempt, (trx) =>
-      this.#addRows.run(trx, sorted(records.map((each) => fromRecord('minute', minute, each)))),
+      this.#addRows(trx, sorted(records.map((each) => fromRecord('minute', minute, each)))),
     );
   }
 
   addHours(hour: number, records: readonly KeyRouteUsage[], attempt?: string): Promise<void> {
     const rows = records.map((each) => ({ ...fromRecord('hour', hour, each), route: each.route }));
-    return this.#addOnce(attempt, (trx) => this.#addHourRows.run(trx, sorted(rows)));
+    return this.#addOnce(attempt, (trx) => this.#addHourRows(trx, sorted(rows)));
   }
 
   addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void> {
     return this.#addOnce(attempt, async (trx) => {
       for (const period of PERIODS) {
-        await this.#addRoutes.run(trx, sorted(routes.map((route) => fromRoute(period, minute, route))));
+        await this.#addRoutes(trx, sorted(routes.map((route) => fromRoute(period, minute, route))));
       }
     });
   }
@@ -226,7 +223,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
         returning ${raw(`period, starts_at, key_id, ${OUTCOMES.join()}, first_at, last_at, route`)}`);
       // In the order of the columns of other inserts.
       const day = startOf('day', oldest.starts_at);
-      await this.#addHourRows.run(
+      await this.#addHourRows(
         trx,
         rows.map((row) => ({ ...row, period: 'day', starts_at: day })),
       );

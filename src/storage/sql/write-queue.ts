@@ -19,11 +19,7 @@ const GATHER_MS = 2;
 /** Backpressure: beyond this many waiting items the storage cannot keep up, so new ones are refused. */
 const WAITING_MAX = 10_000;
 
-interface Waiting<Item, Result> {
-  readonly item: Item;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
-}
+type Waiting<Item, Result> = Omit<PromiseWithResolvers<Result>, 'promise'> & { readonly item: Item };
 
 export interface WriteQueueOptions {
   readonly time: Pick<Time, 'steadyMs'>;

@@ -2,6 +2,8 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { categoryBytes } from '../../catalog/category-list.ts';
 import { MIGRATION_NAMES } from '../migrate.ts';
 import { CHECKED_TABLES, type CheckedTable, isIntact } from '../sql/checksum.ts';
+import { insertInto } from '../sql/statement.ts';
+import type { Tables } from '../sql/tables.ts';
 
 /** Row numbers that are tried one by one between two parts of a table that can be read. */
 const TRIED_MAX = 2_000_000;
@@ -57,12 +59,9 @@ function isSound(table: string, row: Row): boolean {
 }
 
 function insert(target: DatabaseSync, table: string, row: Row): boolean {
-  const columns = Object.keys(row);
-  const names = columns.map((column) => `"${column}"`).join();
+  const { sql, values } = insertInto(table as keyof Tables, [row as never]);
   try {
-    target
-      .prepare(`INSERT INTO "${table}" (${names}) VALUES (${columns.map(() => '?').join()})`)
-      .run(...Object.values(row));
+    target.prepare(sql).run(...(values as SQLInputValue[]));
     return true;
   } catch {
     return false;
