@@ -192,10 +192,8 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
 
   /** Inserts as many of the batch as fit under the bounds, in a few statements; the rest get `catalog_full`. */
   async #insertBatch(trx: Transaction, batch: QueuedCategory[]): Promise<(Category | CatalogError)[]> {
-    const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
-    if (!counter) throw new Error('The category counter is missing');
     const createdAt = this.now;
-    let { last_id, count, bytes } = counter;
+    let { last_id, count, bytes } = await one<Tables['category_counter']>(trx, SELECT_COUNTER);
     const rows: Tables['categories'][] = [];
     const outcomes = batch.map(({ category: { name, description = null }, keyId }) => {
       const row = { id: last_id + 1, name, description, created_at: createdAt, created_by: keyId };

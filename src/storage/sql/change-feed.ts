@@ -59,10 +59,7 @@ export async function followChanges(followed: Followed, onChange: OnChange): Pro
 /** The version of each kind of change; it differs after each change of the kind. */
 export async function readVersions(db: Connection): Promise<Versions> {
   const rows = await db.all<Tables['change_versions']>(sql`select kind, version from change_versions`);
-  const { last_id } = await one<Pick<Tables['category_counter'], 'last_id'>>(
-    db,
-    sql`select last_id from category_counter`,
-  );
+  const { last_id } = await one<Tables['category_counter']>(db, sql`select * from category_counter`);
   return new Map<Change, number>([
     ...rows.map(({ kind, version }) => [kind, version] as const),
     ['new-categories', last_id],

@@ -75,11 +75,8 @@ function quoted(name: string): string {
 
 /** Assigns the next id of a table, above all ids ever assigned: a deleted row does not free its id. */
 export async function nextId(trx: Transaction, kind: Tables['last_ids']['kind']): Promise<number> {
-  const [row] = await trx.all<Pick<Tables['last_ids'], 'last_id'>>(
-    sql`select last_id from last_ids where kind = ${kind}`,
-  );
-  if (!row) throw new Error(`The last id of ${kind} is missing`);
-  const id = row.last_id + 1;
+  const { last_id } = await one<Tables['last_ids']>(trx, sql`select * from last_ids where kind = ${kind}`);
+  const id = last_id + 1;
   await trx.run(sql`update last_ids set last_id = ${id} where kind = ${kind}`);
   return id;
 }

@@ -78,9 +78,7 @@ export class SqlStorage implements Storage {
 
   /** The offset of the turned clock in seconds; undefined unless the database is used in rehearsal. */
   async turnedBy(): Promise<number | undefined> {
-    const [mark] = await this.transactions.read((db) =>
-      db.all<Pick<Tables['rehearsal'], 'turned_by'>>(sql`select turned_by from rehearsal`),
-    );
+    const [mark] = await this.transactions.read((db) => db.all<Tables['rehearsal']>(sql`select * from rehearsal`));
     return mark?.turned_by;
   }
 
