@@ -11,7 +11,7 @@ import { discoveryPages } from './http/docs/docs.ts';
 import { Health } from './http/health.ts';
 import { limitHeaders } from './http/operations/rate-limit.ts';
 import { OPERATIONS } from './http/operations.ts';
-import type { Context } from './http/transport/exchange.ts';
+import type { Context, Serve } from './http/transport/exchange.ts';
 import { type Certificate, type Listener, type ListenOptions, openListener } from './http/transport/listener.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiter } from './limits/open.ts';
@@ -55,8 +55,6 @@ export interface ServiceOptions {
   /** Runs the checks of `doctor` for the console, off the event loop. */
   readonly examine?: () => Promise<readonly Finding[]>;
 }
-
-type App = ReturnType<typeof createApp>;
 
 /** Why the service did not start, and what to do. */
 export class ServiceNotStarted extends Error {}
@@ -221,11 +219,10 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     operatorUrl: () => operatorUrl,
   });
   started.use(operator);
-  const { origin: operatorUrl } = await open(
-    rehearsal?.operator(operator.serve) ?? operator.serve,
-    'OPERATOR_PORT',
-    operatorAddress(config),
-  );
+  const { origin: operatorUrl } = await open(rehearsal?.operator(operator.serve) ?? operator.serve, 'OPERATOR_PORT', {
+    host: config.operatorHost,
+    port: config.operatorPort,
+  });
   const { origin, listener } = await open(tracing.requests(serve), 'PORT', publicAddress(config));
   url = `${origin}/v1`;
   started.defer(() => health.stop());
@@ -253,7 +250,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
 
 /** Creates a function that opens a port for an app, and registers its graceful stop. */
 function portOpener(config: Config, context: Context, started: AsyncDisposableStack) {
-  return async (app: App, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
+  return async (app: Serve, setting: 'PORT' | 'OPERATOR_PORT', options: ListenOptions) => {
     const named: Context =
       setting === 'PORT'
         ? { ...context, addLimitHeaders: limitHeaders(context.time) }
@@ -308,10 +305,6 @@ function discoveryOptions(config: Config, url: string, time: Time): Parameters<t
     banAfterRefusals,
     time,
   };
-}
-
-function operatorAddress({ operatorHost: host, operatorPort: port }: Config): ListenOptions {
-  return { host, port };
 }
 
 function publicAddress({ host, port, tls }: Config): ListenOptions {

@@ -84,11 +84,8 @@ export function assertCanBeSold(
 
 /** The one form that a moment is kept in: `Z`, and no zeros at the end of a fraction. */
 function canonical(shipDate: string): string {
-  return `${shipDate.slice(0, 'YYYY-MM-DDThh:mm:ss'.length).toUpperCase()}${fractionOf(shipDate)}Z`;
-}
-
-function fractionOf(shipDate: string): string {
-  return /\.\d*[1-9]/.exec(shipDate)?.[0] ?? '';
+  const fraction = /\.\d*[1-9]/.exec(shipDate)?.[0] ?? '';
+  return `${shipDate.slice(0, 'YYYY-MM-DDThh:mm:ss'.length).toUpperCase()}${fraction}Z`;
 }
 
 /** True if the ship date has passed at `now` (Unix seconds). An order without one is never complete. */

@@ -128,7 +128,8 @@ export class Client implements Disposable {
 }
 
 async function readAnswer(response: IncomingMessage, isOwn: Sending['isOwn']): Promise<Answer> {
-  const [status, headers] = [response.statusCode ?? 0, headersOf(response)];
+  const { statusCode: status = 0, headersDistinct } = response;
+  const headers = new Map(Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]));
   const reader = isOwn && status === 200 ? new ListReader(isOwn) : undefined;
   const chunks: Buffer[] = [];
   const bytesMax = reader ? LIST_BYTES_MAX : BODY_BYTES_MAX;
@@ -154,8 +155,4 @@ function decoded(
   const hasBody = response.req?.method !== 'HEAD' && response.statusCode !== 304 && response.statusCode !== 204;
   if (!decoder || !hasBody) return response;
   return pipeline(response, decoder, () => {});
-}
-
-function headersOf({ headersDistinct }: IncomingMessage): Map<string, string> {
-  return new Map(Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]));
 }

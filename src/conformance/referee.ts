@@ -116,7 +116,8 @@ class Judging {
   readonly #options: RefereeOptions;
   readonly #keys: readonly (readonly [string | undefined, string])[];
   readonly #faults = new Map<NoAnswer, string>();
-  #failure: string | undefined;
+  /** What keeps it from judging as it should. */
+  failure: string | undefined;
   #isGone = false;
 
   constructor(trial: Trial, options: RefereeOptions) {
@@ -128,10 +129,6 @@ class Judging {
       [otherEnvironmentKey, '$OTHER_ENVIRONMENT_KEY'],
       [key, '$KEY'],
     ];
-  }
-
-  get failure(): string | undefined {
-    return this.#failure;
   }
 
   async judge(rule: Rule): Promise<Verdict> {
@@ -146,7 +143,7 @@ class Judging {
   async #found(rule: Rule): Promise<[Partial<Verdict>, unknown?]> {
     const missing = missingFor(rule.needs, this.#options);
     if (missing) return [skipped(missing)];
-    if (this.#isGone && rule.place !== 'looks-back') return [skipped(this.#failure ?? '')];
+    if (this.#isGone && rule.place !== 'looks-back') return [skipped(this.failure ?? '')];
     try {
       await rule.judge(this.#trial);
       return [{}];
@@ -154,8 +151,8 @@ class Judging {
       if (error instanceof Skipped) return [skipped(printable(error.message))];
       if (error instanceof Broken) return [this.#failed(error.message, error.exchanges), error];
       if (error instanceof NoAnswer) return [await this.#unanswered(rule, error), error];
-      this.#failure = `the referee failed at ${rule.id}: ${printable(`${error}`)}`;
-      return [skipped(this.#failure)];
+      this.failure = `the referee failed at ${rule.id}: ${printable(`${error}`)}`;
+      return [skipped(this.failure)];
     }
   }
 
@@ -169,8 +166,8 @@ class Judging {
     } catch (again) {
       if (again instanceof Skipped) return skipped(again.message);
       this.#isGone = true;
-      this.#failure = `the server no longer answers: ${printable((again as Error).message)}`;
-      return skipped(this.#failure);
+      this.failure = `the server no longer answers: ${printable((again as Error).message)}`;
+      return skipped(this.failure);
     }
     return this.#failed(seen, [{ sent: error.sent }]);
   }

@@ -25,12 +25,8 @@ export function html(fixed: TemplateStringsArray, ...values: readonly Part[]): H
 
 function render(part: Part): string {
   if (part instanceof Html) return part.text;
-  return typeof part === 'object' ? part.map(render).join('') : escapeHtml(String(part));
-}
-
-/** Escapes text for content and quoted attributes. */
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  if (typeof part === 'object') return part.map(render).join('');
+  return String(part).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 /** A Content-Security-Policy that allows only resources of this origin: no inline script or style, no framing. */

@@ -25,14 +25,6 @@ export interface ShownTime {
   readonly turnedBy: number;
 }
 
-interface TurnContext {
-  /** The time that is not turned. */
-  readonly machine: Time;
-  readonly by: Operator;
-  /** The mark by which a repeat of the turn is recognised. */
-  readonly id?: OnceId;
-}
-
 /** The time as commands and API print it. */
 export function timeJson({ now, turnedBy }: ShownTime) {
   return { now: utc(now), turnedBy };
@@ -57,13 +49,10 @@ export function markRehearsed(transactions: Transactions): Promise<void> {
 export function turnTime(
   transactions: Transactions,
   turn: Turn,
-  { machine, by, id = { keyId: by.actor } }: TurnContext,
+  { machine, by, id = { keyId: by.actor } }: { machine: Time; by: Operator; id?: OnceId },
 ): Promise<Once<ShownTime>> {
   return transactions.change('clock', async (trx) => {
-    const { turned_by: before } = await one<Pick<Tables['rehearsal'], 'turned_by'>>(
-      trx,
-      sql`select turned_by from rehearsal`,
-    );
+    const { turned_by: before } = await one<Tables['rehearsal']>(trx, sql`select * from rehearsal`);
     const { unix } = machine.now();
     const present = unix + before;
     return once(trx, { ...id, now: present }, async () => {
@@ -109,8 +98,6 @@ export function takeTurn(transactions: Transactions, machine: Time): Promise<num
 
 /** True if the service that runs has taken a turn. */
 export async function isTaken(transactions: Transactions, turnedBy: number): Promise<boolean> {
-  const [turn] = await transactions.read((db) =>
-    db.all<Pick<Tables['rehearsal'], 'taken_by'>>(sql`select taken_by from rehearsal`),
-  );
+  const [turn] = await transactions.read((db) => db.all<Tables['rehearsal']>(sql`select * from rehearsal`));
   return turn !== undefined && turn.taken_by >= turnedBy;
 }

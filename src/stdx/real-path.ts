@@ -18,11 +18,8 @@ function resolveLinks(path: string): string {
     const { code } = error as NodeJS.ErrnoException;
     // What may not be looked at is reported where it is opened.
     if (code !== 'ENOENT' && code !== 'ELOOP') return path;
-    if (isLink(path)) throw new Error(`${path} is a link that leads nowhere`);
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+      throw new Error(`${path} is a link that leads nowhere`);
     return dirname(path) === path ? path : join(resolveLinks(dirname(path)), basename(path));
   }
-}
-
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }

@@ -28,12 +28,6 @@ interface Finding {
   readonly text: string;
 }
 
-/** The verdict by every rule, and what the reader must know of how they were judged. */
-export interface Verdict {
-  readonly rules: readonly Judged[];
-  readonly remarks: readonly string[];
-}
-
 interface Seen {
   /** In the order in which they began. */
   readonly requests: readonly Request[];
@@ -59,8 +53,8 @@ export const RULES = {
 const OVERLAPPED =
   'Calls overlapped or alternated, so backs-off and gives-up were judged by uninterrupted runs of tries only';
 
-/** Judges what was kept of a rehearsal by every rule. */
-export function judge({ keyId, notes, command }: Rehearsed): Verdict {
+/** Judges what was kept of a rehearsal by every rule, with remarks on how they were judged. */
+export function judge({ keyId, notes, command }: Rehearsed): { rules: readonly Judged[]; remarks: readonly string[] } {
   const counted = requestsOf(notes).filter((request) => keyId === null || !isFree(request));
   const { runs, haveOverlapped } = runsOf(counted);
   const seen = { requests: counted, runs, command };
@@ -87,7 +81,8 @@ function cameEarly({ requests }: Seen): Finding[] | undefined {
     const answered = asking.findLast(({ answeredAt }) => answeredAt < request.at);
     if (answered) {
       const waited = `came ${ms(request.at - answered.answeredAt)} after ${named(answered)}`;
-      early.push(finding(request, `${waited}, whose Retry-After was ${seconds(answered.retryAfter)}`));
+      const asked = Math.round((answered.retryAfter ?? 0) * 1_000) / 1_000;
+      early.push(finding(request, `${waited}, whose Retry-After was ${asked} s`));
     }
     if (request.retryAfter === null || !request.isDelivered) continue;
     isMet = true;
@@ -229,8 +224,4 @@ function placeOf({ number, method, route }: Request): string {
 
 function ms(duration: number): string {
   return `${Math.round(duration)} ms`;
-}
-
-function seconds(duration: number | null): string {
-  return `${Math.round((duration ?? 0) * 1_000) / 1_000} s`;
 }

@@ -104,7 +104,7 @@ async function create(context: ConsoleContext, transactions: Transactions): Prom
     fields.script ||
     fields.rows
       .filter(({ step }) => step !== '')
-      .map(written)
+      .map(({ step, seconds, times }) => `${step}${seconds && `:${seconds}`}${times && `*${times}`}`)
       .join(',');
   try {
     parseScript(script);
@@ -126,10 +126,6 @@ function readFields(form: URLSearchParams): Fields {
     times: times?.[index]?.trim() ?? '',
   }));
   return { name: field(form, 'name'), rows, script: field(form, 'script') };
-}
-
-function written({ step, seconds, times }: Fields['rows'][number]): string {
-  return `${step}${seconds && `:${seconds}`}${times && `*${times}`}`;
 }
 
 async function rehearsalPage(context: ConsoleContext, transactions: Transactions): Promise<Answer> {

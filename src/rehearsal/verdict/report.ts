@@ -77,17 +77,13 @@ export function reportText(report: Report): string {
 export function runText(judged: readonly JudgedReport[], style: Style): string {
   const verdicts = judged.flatMap(({ report, allowed }) => {
     const shown = suiteOf(report, allowed).verdicts.filter(
-      ({ id, verdict }) => verdict !== 'skipped' || isKnown(id, allowed),
+      ({ id, verdict }) => verdict !== 'skipped' || allowed.known?.has(id),
     );
     return shown.map((verdict) => ({ ...verdict, id: `${report.script}.${verdict.id}` }));
   });
   const remarks = judged.flatMap(({ report }) => report.remarks.map((remark) => `${report.script}: ${remark}`));
   const name = `Rehearsed under ${judged.length === 1 ? 'one script' : `${judged.length} scripts`}`;
   return [textOf({ name, verdicts }, { style, words: RUN_WORDS }), ...remarks].join('\n\n');
-}
-
-function isKnown(id: string, { known }: Allowed): boolean {
-  return known?.has(id) === true;
 }
 
 /** The number of steps that were spent. */

@@ -20,7 +20,7 @@ export function operationSection(operation: ReferenceOperation, api: ReferenceAp
 ${facts(operation, api)}
 ${requestFields(operation)}
 ${response(operation)}
-${errors(operation, api)}
+${operation.errors.length === 0 ? '' : html`<h4>Errors</h4>\n${errorList(operation.errors, api)}`}
 </div>
 <div class="code">
 ${samples(operation, api)}
@@ -84,10 +84,6 @@ function response({ id, success, conditional }: ReferenceOperation): Html {
 <p><strong>${status}</strong> ${ended(description)}${type}</p>
 ${items.length + named.length > 0 ? html`<ul class="fields">${items}${named}</ul>` : ''}
 ${conditional ? html`<p><strong>304</strong> Without a body, if <code>If-None-Match</code> holds the current <code>ETag</code>.</p>` : ''}`;
-}
-
-function errors(operation: ReferenceOperation, api: ReferenceApi): Html {
-  return operation.errors.length === 0 ? html`` : html`<h4>Errors</h4>\n${errorList(operation.errors, api)}`;
 }
 
 /** Each error with what it means, and a link to its cause where that is served. */
