@@ -267,23 +267,17 @@ function originOf({ host, certificate }: ListenOptions, port: number): string {
   return `${certificate ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-interface Recorders {
-  readonly usage: UsageRecorder;
-  readonly recent: RecentRequests;
-  readonly time: Time;
-}
-
 /** Wraps the events so that every answer to a request with a key counts as its usage, and is kept for operators. */
-function withRecords(events: Events, { usage, recent, time }: Recorders): Events {
+function withRecords(events: Events, into: { usage: UsageRecorder; recent: RecentRequests; time: Time }): Events {
   return {
     ...events,
     requestAnswered(answered) {
       events.requestAnswered(answered);
       const { keyId } = answered;
       if (keyId === undefined) return;
-      const { unix } = time.now();
-      usage.record(keyId, answered, unix);
-      recent.record(answered, keyId, unix);
+      const { unix } = into.time.now();
+      into.usage.record(keyId, answered, unix);
+      into.recent.record(answered, keyId, unix);
     },
   };
 }

@@ -116,7 +116,7 @@ class Judging {
   readonly #options: RefereeOptions;
   readonly #keys: readonly (readonly [string | undefined, string])[];
   readonly #faults = new Map<NoAnswer, string>();
-  /** What keeps it from judging as it should. */
+  /** The reason why it cannot judge as it should. */
   failure: string | undefined;
   #isGone = false;
 

@@ -166,14 +166,8 @@ function freeSpace(file: string): Finding {
   return grade('disk', finding, 'make room: when the disk is full, creates are refused');
 }
 
-interface Server {
-  readonly version: string;
-  readonly now: string;
-  readonly standby: boolean;
-  readonly fsync: string;
-  readonly synchronous_commit: string;
-  readonly migrated: boolean;
-}
+type Server = Record<'version' | 'now' | 'fsync' | 'synchronous_commit', string> &
+  Record<'standby' | 'migrated', boolean>;
 
 async function inspectServer(url: string, expected: Expected): Promise<Finding[]> {
   let client: pg.Client | undefined;

@@ -27,7 +27,7 @@ interface QueuedCategory {
   readonly keyId: string;
 }
 
-interface SqlCategoriesOptions extends NounOptions {
+interface Bounds {
   readonly categoriesMax: number;
   readonly categoriesBytesMax: number;
 }
@@ -38,14 +38,12 @@ interface SqlCategoriesOptions extends NounOptions {
  * transaction job by job (`Transactions.batch`).
  */
 export class SqlCategories extends SqlNoun implements CategoryStorage {
-  readonly #categoriesMax: number;
-  readonly #categoriesBytesMax: number;
+  readonly #bounds: Bounds;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
 
-  constructor(transactions: Transactions, options: SqlCategoriesOptions) {
+  constructor(transactions: Transactions, options: NounOptions & Bounds) {
     super(transactions, options);
-    this.#categoriesMax = options.categoriesMax;
-    this.#categoriesBytesMax = options.categoriesBytesMax;
+    this.#bounds = options;
     this.#inserts = transactions.queue((batch) => transactions.transact((trx) => this.#insertBatch(trx, batch)));
   }
 
@@ -105,7 +103,7 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       const added = categoryBytes(renamed) - categoryBytes(toCategory(row));
       const [counter] = await trx.all<Tables['category_counter']>(SELECT_COUNTER);
       // A bound that was lowered leaves names that only become shorter.
-      if (added > 0 && LIST_START_BYTES + (counter?.bytes ?? 0) + added > this.#categoriesBytesMax)
+      if (added > 0 && LIST_START_BYTES + (counter?.bytes ?? 0) + added > this.#bounds.categoriesBytesMax)
         throw this.#tooLong();
       const { checksum } = seal('categories', { ...row, name });
       await trx.run(sql`update categories set name = ${name}, checksum = ${checksum} where id = ${id}`);
@@ -199,8 +197,8 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
       const row = { id: last_id + 1, name, description, created_at: createdAt, created_by: keyId };
       const category = toCategory(row);
       const added = categoryBytes(category);
-      if (count >= this.#categoriesMax) return this.#tooMany();
-      if (LIST_START_BYTES + bytes + added > this.#categoriesBytesMax) return this.#tooLong();
+      if (count >= this.#bounds.categoriesMax) return this.#tooMany();
+      if (LIST_START_BYTES + bytes + added > this.#bounds.categoriesBytesMax) return this.#tooLong();
       [last_id, count, bytes] = [last_id + 1, count + 1, bytes + added];
       rows.push(seal('categories', row));
       return category;
@@ -214,12 +212,12 @@ export class SqlCategories extends SqlNoun implements CategoryStorage {
   }
 
   #tooMany(): CatalogError {
-    const message = `The catalog holds ${this.#categoriesMax} categories, which is its bound (CATEGORIES_MAX)`;
+    const message = `The catalog holds ${this.#bounds.categoriesMax} categories, which is its bound (CATEGORIES_MAX)`;
     return new CatalogError('catalog_full', message);
   }
 
   #tooLong(): CatalogError {
-    const message = `The list of all categories may have ${this.#categoriesBytesMax} bytes, and would have more (CATEGORIES_BYTES_MAX)`;
+    const message = `The list of all categories may have ${this.#bounds.categoriesBytesMax} bytes, and would have more (CATEGORIES_BYTES_MAX)`;
     return new CatalogError('catalog_full', message);
   }
 }

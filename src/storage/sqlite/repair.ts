@@ -69,14 +69,8 @@ export function salvage(file: string, { backup, to }: { backup?: string; to?: st
   }
 }
 
-interface Left {
-  /** The file with what is left, if there is anything. */
-  readonly found?: string;
-  readonly contents: Contents;
-  readonly lost: readonly string[];
-}
-
-function readWhatIsLeft(copy: string, rescued: string): Left {
+/** The remains, in the file `found` if there are any. */
+function readWhatIsLeft(copy: string, rescued: string): Pick<Salvage, 'lost'> & { found?: string; contents: Contents } {
   if (!moveLog(copy)) return { contents: { damage: 'its log cannot be read', rows: {}, lastCategory: 0 }, lost: [] };
   const contents = contentsOf(copy);
   if (contents.damage === undefined) return { found: copy, contents, lost: [] };

@@ -81,15 +81,8 @@ function readFiles(databaseFile: string, { isAtRest = false, read = readFileSync
   return log;
 }
 
-interface Index {
-  readonly salt: string;
-  /** The number of frames of the log that are committed, and of these how many a checkpoint moved into the file. */
-  readonly frames: number;
-  readonly moved: number;
-}
-
-/** The index of a log, unless there is none or its writer was killed while it wrote it. */
-function readIndex(file: string): Index | undefined {
+/** The committed frames by the index, and how many a checkpoint moved; undefined for none or one that is torn. */
+function readIndex(file: string) {
   if (!existsSync(file)) return undefined;
   const index = readFileSync(file);
   if (index.length < INDEX_BYTES_MIN) return undefined;
