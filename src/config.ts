@@ -184,10 +184,7 @@ function findSettings(sources: ConfigSources, mistakes: string[]): FoundSetting[
   );
 }
 
-/**
- * Finds a value by its name, or in the file that `NAME_FILE` names, in the first source that has either. Undefined if
- * none has, or if the file cannot be read, which becomes a mistake.
- */
+/** Finds a value by its name or `NAME_FILE` in the first source with either. An unreadable file is a mistake. */
 export function findValue(
   name: string,
   { flags, env, file }: ConfigSources,
@@ -209,10 +206,7 @@ export function findValue(
   return undefined;
 }
 
-/**
- * Masks the secrets in a URL, so that it may be shown: the password, a user name without a password (it may be a
- * token), and parameters whose name mentions a password or is escaped.
- */
+/** Masks what may be secret in a URL: a password, a name without one, a parameter of such a name or escaped. */
 export function withoutPassword(value: string): string {
   return value
     .replace(/(:\/\/)([^:@/?#]*:)?[^/?#]*@/, '$1$2***@')

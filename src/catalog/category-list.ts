@@ -36,10 +36,7 @@ export class CategoryList {
   /** The first one begins with the opening bracket, and stays when it has no item; the others have at least one. */
   #chunks: Chunk[] = [new Chunk(OPENING)];
   #count = 0;
-  /**
-   * The sum of the SHA-256 of every item, by words. Items are put in and taken out of it in any order, so that the tag
-   * depends on the items alone, and a change costs the hash of one.
-   */
+  /** The sum of the SHA-256 of all items, by words: in any order the same, and a change costs one hash. */
   #sums = new Uint32Array(HASH_WORDS);
   /** Every id up to this one is in the list, or deleted; none beyond it is in the list. */
   #complete = 0;
@@ -51,10 +48,7 @@ export class CategoryList {
     for (const category of categories) this.#append(itemOf(category));
   }
 
-  /**
-   * Adds a category that was just stored, unless ids below it are missing here: then returns false, and `catchUp` must
-   * add it. Ignores one whose id was read already: it is in the list, or was deleted since.
-   */
+  /** Adds a stored category, or returns false where ids below it are missing, for `catchUp` to add it. */
   append(category: Category): boolean {
     if (category.id > this.#complete + 1) return false;
     this.#addedWhileLoading?.push(category);

@@ -80,10 +80,7 @@ export class Authenticator {
     return this.#findOnce(hash).then((late) => this.#open(late));
   }
 
-  /**
-   * Drops keys from the cache after they changed, all of them if they are not named: the next request reads them anew.
-   * What a look-up in flight finds of them is neither cached nor shared.
-   */
+  /** Drops keys that changed, or all. What a look-up in flight finds of them is neither cached nor shared. */
   forget(keyIds?: readonly string[]): void {
     this.#finding = new Map();
     for (const changed of this.#changed) {

@@ -48,10 +48,7 @@ export interface UsageRecorderOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/**
- * Counts the usage of each key by route in memory. Adds the minutes of keys, and the usage of routes, to storage every
- * few seconds, the hours of keys by route every minute, and all of it on disposal.
- */
+/** Counts usage in memory. Stores minutes and routes every few seconds, hours every minute, all on disposal. */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
   readonly #timers: readonly Timer[];

@@ -51,10 +51,7 @@ export interface Timeouts {
   readonly keepAliveMs: number;
 }
 
-/**
- * With the check interval, 10 s for a head and 30 s for a request. Keep-alive outlasts the 60 s of common proxies, so
- * that the proxy closes first and never writes into a closed connection.
- */
+/** Up to 10 s for a head, 30 s for a request; idle connections outlast the 60 s of proxies, which so close first. */
 const TIMEOUTS: Timeouts = { headMs: 9_000, requestMs: 29_000, checkIntervalMs: 500, keepAliveMs: 65_000 };
 
 export interface ListenOptions {

@@ -119,10 +119,7 @@ export interface ServerWait {
   readonly waitMs?: number;
 }
 
-/**
- * Waits until a server accepts connections, for half a minute at most: it may be restarting. Throws
- * `DatabaseNotOpened` after that, and at once if waiting cannot help.
- */
+/** Waits half a minute for a server that may be restarting. Throws `DatabaseNotOpened` where that does not help. */
 export async function awaitServer(url: string, { onWait, stop, waitMs = START_WAIT_MS }: ServerWait): Promise<void> {
   const startedMs = performance.now();
   const seconds = Math.ceil(waitMs / 1000);

@@ -27,10 +27,7 @@ const COVERED = {
   api_key_secrets: [['hash', 'key_id', 'prefix', 'created_at', 'ends_at']],
 } as const satisfies { [Table in keyof Tables]?: readonly (readonly string[])[] };
 
-/**
- * The version that this release writes. A new one is written from the release on that follows the one that first reads
- * it: instances of that release still run, and come back after a rollback.
- */
+/** The version that is written: one release after it is first read, since that release may come back. */
 const WRITTEN: Readonly<Record<keyof typeof COVERED, number>> = {
   categories: 1,
   pets: 1,
@@ -61,10 +58,7 @@ export function seal<Table extends CheckedTable>(table: Table, row: Omit<Tables[
   return { ...row, checksum: checksumOf(table, version, row) } as Tables[Table];
 }
 
-/**
- * True if a row is as it was written, as far as this release can tell: one without a checksum was written before there
- * were any, and one with a version that is not known yet by a later release.
- */
+/** True if a row is as it was written, or cannot be judged: without a checksum, or by a later release. */
 export function isIntact<Row extends Checked>(table: CheckedTable, row: Row): boolean {
   if (row.checksum === null) return true;
   const version = Math.floor(row.checksum / VERSION_FACTOR);

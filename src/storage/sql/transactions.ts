@@ -139,10 +139,7 @@ export class Transactions {
     return this.together((_trx, joined) => joined.changeKey(keyId, work));
   }
 
-  /**
-   * Within a transaction, has all processes follow a change once it commits. The row of the kind stays locked until
-   * then, so that versions are committed in their order.
-   */
+  /** Has all processes follow a change once it commits; its row is locked, so that versions commit in order. */
   async #raiseVersion(trx: Transaction, kind: Change): Promise<number> {
     const [raised] = await trx.all<{ version: number }>(
       sql`update change_versions set version = version + 1 where kind = ${kind} returning version`,

@@ -14,10 +14,7 @@ import { movedAside, openChecked, restoringFile } from './open-to-write.ts';
 /** The time that a restore waits for commands that read the database. */
 const COMMANDS_WAIT_MS = 1_000;
 
-/**
- * Copies an existing database online and checks the copy's integrity. Replaces `to` only with `force`; a copy with
- * damaged rows goes to `to.damaged` instead. Throws `DatabaseNotOpened`.
- */
+/** Copies a database online, and checks the copy: one with damaged rows is `to.damaged`. Throws `DatabaseNotOpened`. */
 export async function backUp(file: string, to: string, { force }: { force: boolean }): Promise<void> {
   assertApart(to, file);
   if (!force && existsSync(to)) {

@@ -30,10 +30,7 @@ export function contentsOf(file: string): Contents {
   }
 }
 
-/**
- * True if one file never held a category or a key, and an earlier one of the same database did: ids are never given
- * again, so it is not what became of the other. Both are taken to be sound.
- */
+/** True if an earlier file held a category or a key, and the later one never did: it is another database. */
 export function becameEmpty(earlier: string, later: string): boolean {
   const [before, after] = [everHeld(earlier), everHeld(later)];
   return before.some((held, index) => held && !after[index]);

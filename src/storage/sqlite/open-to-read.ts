@@ -24,10 +24,7 @@ interface ReadOptions {
   readonly isAtRest?: boolean;
 }
 
-/**
- * Opens a database file for reading, after a check of its log and its pages. Changes no byte of it, and leaves no file.
- * Throws `DatabaseDamaged` or `DatabaseNotOpened`.
- */
+/** Opens a file for reading once log and pages were checked. Leaves no trace. Throws `DatabaseNotOpened`. */
 export function openToRead(file: string, { name = file, ...known }: ReadOptions = {}): Reader {
   const found = logAndIndex(file);
   try {

@@ -11,10 +11,7 @@ const NUMBER = 'row number';
 
 type Row = Record<string, SQLInputValue>;
 
-/**
- * Copies every row that can be read from a database with damaged pages into a new file. Returns what could not be read,
- * by table and row number, or undefined if not even the list of the tables can be.
- */
+/** Copies all readable rows into a new file. Returns what was not; undefined if not even the tables are. */
 export function readSoundRows(damaged: string, into: string): string[] | undefined {
   using from = new DatabaseSync(damaged, { readOnly: true });
   using target = new DatabaseSync(into);

@@ -13,10 +13,7 @@ export function codeBlock({ language, label, code }: Sample): Html {
   return html`<figure class="sample"><figcaption>${label}</figcaption>${pre(code, language)}</figure>`;
 }
 
-/**
- * Samples of the same thing in several languages, of which one is shown at a time. The tabs are radio buttons, so that
- * they work without scripts; `group` names them and must be unique in the page.
- */
+/** Samples in several languages, one at a time by radio buttons, which need no scripts; `group` is unique. */
 export function sampleTabs(group: string, samples: readonly Sample[]): Html {
   const tabs = samples.map(
     ({ language, label }, index) =>
