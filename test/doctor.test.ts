@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -230,8 +231,20 @@ test('a certificate that ends within two weeks, or is not that of the key, is to
     none.stdout,
     /^PROBLEM certificate: TLS_CERT_FILE or TLS_KEY_FILE cannot be used: ENOENT.*\n {8}→ correct the setting, or the permissions of the file$/m,
   );
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 17 * 86_400_000 });
-  assert.deepEqual(await found('good.crt', 'good.key'), [['certificate', 'problem']], 'it ended yesterday');
+  const said = async (key: string) => {
+    const env = { TLS_CERT_FILE: 'good.crt', TLS_KEY_FILE: key };
+    return (await complaints(env, cwd)).map(([, status, ...words]) => [status, ...words]);
+  };
+  const advice = 'renew it, and send the service SIGHUP';
+  assert.deepEqual(await said('late.key'), [['problem', 'late.key is not the key of good.crt', advice]]);
+  const { validToDate } = new X509Certificate(readFileSync(join(cwd, 'good.crt')));
+  const end = validToDate.toISOString().replace('.000', '');
+  const inDays = (days: number) => t.mock.timers.setTime(validToDate.getTime() - days * 86_400_000);
+  t.mock.timers.enable({ apis: ['Date'] });
+  inDays(14);
+  assert.deepEqual(await said('good.key'), [['warning', `good.crt is valid until ${end}`, advice]]);
+  inDays(0);
+  assert.deepEqual(await said('good.key'), [['problem', `good.crt ended on ${end}`, advice]]);
 });
 
 test('clocks may be two seconds apart, either way', () => {
@@ -268,6 +281,13 @@ test('listeners that others reach, and a database that others read, are told as 
   chmodSync(join(folder.path, 'data'), 0o750);
   chmodSync(join(folder.path, 'data/pet-catalog.db'), 0o640);
   const found = await complaints({ HOST: '0.0.0.0', OPERATOR_HOST: '10.0.0.1' }, folder.path);
+  assert.deepEqual(
+    found.slice(0, 2).map(([, , , advice]) => advice),
+    [
+      'set OPERATOR_HOST to 127.0.0.1, or restrict it to your own network',
+      'put a TLS proxy in front and let only it reach this port, or set TLS_CERT_FILE and TLS_KEY_FILE',
+    ],
+  );
   assert.deepEqual(
     found.map(([check, status, finding]) => [check, status, finding]),
     [

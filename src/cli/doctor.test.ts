@@ -3,10 +3,24 @@ import { test } from 'node:test';
 import { run } from '../../test/kit/process.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import type { Config } from '../config.ts';
+import { VERSION } from '../version.ts';
 import { examineInThread } from './doctor.ts';
 
 test('checks that fail in their thread fail with its error', async () => {
   await assert.rejects(examineInThread({} as Config), /^TypeError: Cannot read properties of undefined/);
+});
+
+test('checks that take longer than a minute are given up', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let ended = false;
+  const late = assert.rejects(examineInThread({} as Config), { message: 'they took longer than 60 s' }).finally(() => {
+    ended = true;
+  });
+  t.mock.timers.tick(59_999);
+  await Promise.resolve();
+  assert.ok(!ended);
+  t.mock.timers.tick(1);
+  await late;
 });
 
 test('only a host of the loopback interface is taken for one', async () => {
@@ -24,23 +38,27 @@ test('tables that this release made are up to date, and no later one added to th
   using folder = temporaryFolder();
   await run(['migrate'], { cwd: folder.path });
   const { stdout } = await run(['doctor'], { cwd: folder.path });
+  const { node, sqlite } = process.versions;
+  assert.ok(stdout.startsWith(`ok      versions: pet-catalog ${VERSION}, Node ${node}, SQLite ${sqlite}\n`), stdout);
   assert.match(stdout, /^ok {6}tables: The tables are up to date$/m);
+  const checks = [...stdout.matchAll(/^\S+ +([\w ]+): /gm)].map(([, check]) => check);
+  assert.deepEqual(checks.slice(0, 4), ['versions', 'settings', 'database', 'tables']);
 });
 
 test('a wrong setting does not hide one without an effect', async () => {
   using folder = temporaryFolder();
   const env = { PORT: 'x', THREADS: '4' };
   const { code, stdout } = await run(['doctor', '--json'], { cwd: folder.path, env });
-  const found = (JSON.parse(stdout) as { check: string; status: string; finding: string }[])
+  const found = (JSON.parse(stdout) as { check: string; status: string; finding: string; advice: string }[])
     .filter(({ check }) => check === 'settings')
-    .map(({ status, finding }) => [status, finding.split(' ')[0]]);
+    .map(({ status, finding, advice }) => [status, finding.split(' ')[0], advice]);
   assert.deepEqual(
     [code, found],
     [
       1,
       [
-        ['problem', 'PORT:'],
-        ['warning', 'THREADS'],
+        ['problem', 'PORT:', 'correct it; `pet-catalog serve --help` lists them all'],
+        ['warning', 'THREADS', 'remove it'],
       ],
     ],
   );
