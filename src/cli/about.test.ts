@@ -23,7 +23,10 @@ test('config has a line for each setting, with its value and where that came fro
     'DATABASE_URL=postgres://u:***@h/d  (the environment)',
   ])
     assert.ok(lines.includes(line), `${line} is not in ${stdout}`);
-  assert.match(stderr, /^pet-catalog: `npm start` adds `--bootstrap --access-log all`, which comes before/);
+  assert.equal(
+    stderr,
+    'pet-catalog: `npm start` adds `--bootstrap --access-log all`, which comes before the settings above\n',
+  );
   const found = JSON.parse((await run(['config', '--port', '9000', '--json'], options)).stdout);
   assert.deepEqual(
     found.find(({ name }: { name: string }) => name === 'PORT'),
@@ -37,6 +40,12 @@ test('openapi prints the contracts as they are kept, and the same as YAML', asyn
   for (const [file, ...args] of [['openapi.json'], ['operator-openapi.json', '--operator']] as const) {
     const kept = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
     assert.equal(await openapi(...args), kept, file);
-    assert.deepEqual(parse(await openapi('--yaml', ...args)), JSON.parse(kept), file);
+    const yaml = await openapi('--yaml', ...args);
+    assert.deepEqual([parse(yaml), yaml.endsWith('\n\n')], [JSON.parse(kept), false], file);
   }
+  assert.deepEqual(await run(['licenses'], { cwd: folder.path }), {
+    code: 1,
+    stdout: '',
+    stderr: 'pet-catalog: A checkout has no list of licences; run `npm run build`, or `npm sbom`\n',
+  });
 });

@@ -26,6 +26,11 @@ test('bash completes commands, their own flags, and the place of a command behin
   assert.deepEqual(offered(stdout, ['keys', '--environment', 'staging', 'un']), ['unban']);
   assert.deepEqual(offered(stdout, ['serve', '--thr']), [''], 'a setting without effect is not offered');
   assert.ok(offered(stdout, ['']).includes('doctor'));
+  const rotate = ['--json', '--database-url', '--environment', '--rehearsal', '--grace', '--help'];
+  assert.deepEqual(offered(stdout, ['keys', 'rotate', '--']), rotate);
+  assert.deepEqual(offered(stdout, ['keys', 'rotate', 'create', '--']), rotate, 'an operand is no command');
+  assert.deepEqual(offered(stdout, ['clock', '']), ['show', 'advance', 'set', '--help']);
+  assert.deepEqual(offered(stdout, ['restore', import.meta.filename.slice(0, -3)]), [import.meta.filename]);
 });
 
 test('fish gets a line for each word, and an unknown shell a usage error', async () => {
@@ -33,6 +38,21 @@ test('fish gets a line for each word, and an unknown shell a usage error', async
   const create =
     /^complete -c pet-catalog -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from [a-z -]*' -f -a create -d '[^']+'$/m;
   assert.match(fish.stdout, create);
+  const place = '__fish_seen_subcommand_from console; and not __fish_seen_subcommand_from login';
+  assert.deepEqual(
+    fish.stdout
+      .split('\n')
+      .filter((line) => line.includes('from console'))
+      .slice(0, 2),
+    [
+      `complete -c pet-catalog -n '${place}' -f -a login -d 'Print a link that opens one session of the console, within ten minutes'`,
+      `complete -c pet-catalog -n '${place}' -l help -d 'show the help'`,
+    ],
+  );
+  assert.match(
+    fish.stdout,
+    /^complete -c pet-catalog -n 'not __fish_seen_subcommand_from serve keys [\w ]+' -f -a serve /,
+  );
   assert.match(fish.stdout, /from operators; and not __fish_seen_subcommand_from create list revoke' -f -a list -d /);
   assert.match(fish.stdout, /^complete .*from keys; and __fish_seen_subcommand_from rotate' -l grace -d '[^']+'$/m);
   // An apostrophe within a quoted text would end it.

@@ -30,5 +30,22 @@ test('pages that are damaged behind a sound log are told, beside a backup and it
   assert.match(pages, /^Its pages are damaged: .* could not be read: categories \d+–\d+$/);
   assert.match(headings, /^ +CATEGORIES +LAST ID +PETS +ORDERS +KEYS +DAMAGE$/);
   assert.match(intact, /^INTACT +9\d +100 +0 +0 +0 +in database main /);
+  const written = await repair('--to', 'intact.db');
+  assert.deepEqual(
+    [written.code, written.stdout, written.stderr.replaceAll(/\S+pet-catalog\.db/g, 'DATABASE')],
+    [
+      0,
+      stdout,
+      'The intact data is in intact.db, and DATABASE was not changed; `pet-catalog restore intact.db` puts it in place\n',
+    ],
+  );
+  const found = JSON.parse((await repair('--json')).stdout);
+  assert.deepEqual([found.commits, found.backup.rows.categories, found.logDamage], [0, 100, undefined]);
+  const env = { DATABASE_URL: 'postgres://h/d' };
+  assert.deepEqual(await run(['doctor', '--repair'], { cwd: folder.path, env }), {
+    code: 2,
+    stdout: '',
+    stderr: 'pet-catalog: --repair is for an embedded database\n',
+  });
   assert.match(backup, /^BACKUP OF 2030-01-02T03:04:05Z +100 +100 +0 +0 +0 +none$/);
 });

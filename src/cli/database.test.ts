@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { run } from '../../test/kit/process.ts';
+import { temporaryFolder } from '../../test/kit/service.ts';
+
+test('a restore is told with what became of the old database, and noted by the name of the backup alone', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  await run(['keys', 'create', '--name', 'shop'], { cwd });
+  await run(['backup', 'one.db'], { cwd });
+  const restored = await run(['restore', '../one.db', '--database-url', 'sqlite:../new.db'], {
+    cwd: join(cwd, 'data'),
+  });
+  assert.deepEqual(restored, { code: 0, stdout: '', stderr: 'Restored the database ../new.db\n' });
+  const before = Math.floor(Date.now() / 1_000);
+  const { stderr } = await run(['restore', join(cwd, 'one.db')], { cwd });
+  const [, file = '', replaced = '', at = ''] =
+    /^Restored the database (\S+); the old one is (\S+)\.replaced-(\d+)\n$/.exec(stderr) ?? [];
+  assert.deepEqual([file.endsWith('data/pet-catalog.db'), replaced], [true, file]);
+  assert.ok(Number(at) >= before && Number(at) <= before + 60, stderr);
+  using database = new DatabaseSync(join(cwd, 'data/pet-catalog.db'));
+  const noted = database.prepare(`SELECT * FROM audit_entries WHERE action = 'database_restored'`).all();
+  assert.deepEqual(
+    noted.map(({ actor, via, after }) => [actor, via, after]),
+    [[userInfo().username, 'cli', '{"backup":"one.db"}']],
+  );
+  assert.ok(Number(noted[0]?.at) >= before);
+});
+
+test('a transfer shows how far it is, and its tables for programs', async () => {
+  using folder = temporaryFolder();
+  const cwd = folder.path;
+  await run(['keys', 'create', '--name', 'shop', '--database-url', 'sqlite:one.db'], { cwd });
+  const shown: unknown[][] = [];
+  const invocation = { progress: (...one: unknown[]) => void shown.push(one) };
+  const env = { FROM_URL: 'sqlite:none.db', TO_URL: 'sqlite:two.db' };
+  const { code, stdout, stderr } = await run(['transfer', '--from', 'sqlite:one.db', '--json'], {
+    cwd,
+    env,
+    invocation,
+  });
+  assert.deepEqual([code, stderr], [0, 'Copied everything to sqlite:two.db; sqlite:one.db is unchanged\n']);
+  const keys = JSON.parse(stdout).find(({ table }: { table: string }) => table === 'api_keys');
+  assert.deepEqual([Object.keys(keys), keys.rows, keys.checksum.length], [['table', 'rows', 'checksum'], 1, 64]);
+  assert.deepEqual(shown.at(-1), ['Verifying', 11, 11]);
+});
