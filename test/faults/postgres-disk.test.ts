@@ -41,10 +41,12 @@ test('`console login` opens a session while the disk of PostgreSQL is full', {
     let login = { stdout: '', stderr: '' };
     // What has room in its last page still takes some rows.
     await untilTrue(async () => {
-      login = await run(['console', 'login', '--role', 'viewer'], options);
+      login = await run(['console', 'login', '--role', 'keys'], options);
       return login.stderr !== '';
     });
     assert.match(login.stderr, /^pet-catalog: .*disk is full.*; the running service keeps the session.*\n$/);
+    const asJson = await run(['console', 'login', '--json'], options);
+    assert.match(JSON.parse(asJson.stdout).url, /^http:\/\/127\.0\.0\.1:\d+\/console\/login\?token=./);
     const opened = await fetch(new URL('/console/login', login.stdout), {
       method: 'POST',
       body: new URLSearchParams({ token: new URL(login.stdout).searchParams.get('token') ?? '' }),
@@ -52,7 +54,7 @@ test('`console login` opens a session while the disk of PostgreSQL is full', {
     });
     const [cookie = ''] = opened.headers.get('set-cookie')?.split(';') ?? [];
     const page = await (await fetch(new URL('/console', login.stdout), { headers: { cookie } })).text();
-    assert.match(page, /Signed in as.*<span class="badge" title="Your role">viewer</s);
+    assert.match(page, /Signed in as.*<span class="badge" title="Your role">keys</s);
 
     rmSync(filler);
     await service.end('SIGTERM');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -71,6 +72,10 @@ test('time that is turned takes a limit to its end, and the client has waited', 
   assert.ok(Date.parse(made.createdAt) >= before - 1_000 + 3_600_000, 'commands go by the turned time');
   const issued = await run(['operators', 'create', '--name', 'ops', '--role', 'viewer', '--json'], options);
   assert.ok(Date.parse(JSON.parse(issued.stdout).createdAt) <= Date.now(), 'tokens keep the time of the machine');
+  await run(['console', 'login'], options);
+  using database = new DatabaseSync(join(folder.path, 'x.db'));
+  const { ends = 0 } = database.prepare('SELECT max(ends_at) AS ends FROM console_logins').get() ?? {};
+  assert.ok(Number(ends) <= Date.now() / 1_000 + 600, 'and so do login links');
   assert.equal((await get()).status, 200);
   const { code, stdout } = await report(id);
   assert.equal(code, 0);
