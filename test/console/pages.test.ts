@@ -93,7 +93,7 @@ async function filled(service: TestService): Promise<string> {
   const { key } = await service.issue({ name: 'shop', owner: 'cus_1', expiresAt: now() + 20 * DAY });
   const keyId = key.id;
   clock.advance(60);
-  const { key: other } = await service.issue({ name: 'other', owner: 'cus_2', plan: 'pro' });
+  const { key: other } = await service.issue({ name: 'other', owner: 'cus_2', plan: 'pro', expiresAt: now() + 90 });
   const limits = { minute: 5_000, day: 90_000 };
   await storage.keys.update(keyId, { plan: 'enterprise', limits, scopes: ['pets:read', 'pets:write'] }, by);
   const oldEndAt = now() + 3_600;
@@ -153,6 +153,7 @@ const PATHS = [
   ['/orders', '/orders?pet=1', '/orders?pet=3', '/tokens', '/sessions', '/settings', '/nothing'],
   [
     '/keys?sort=oldest',
+    '/keys?sort=name',
     '/keys?q=+no%00ne+&sort=name',
     '/keys?page=7',
     '/keys/new',
@@ -242,6 +243,8 @@ test('every page says what is there, and leads and offers to do what it should',
   await storage.keys.revoke(gone.id, clock.now().unix, { actor: 'dana', via: 'api' });
   clock.advance(1);
   const { key: caller, secret } = await issue({ name: 'caller', plan: 'enterprise', limits: { minute: 4, day: 9 } });
+  const over = { startedAt: clock.now().unix - 90, endsAt: clock.now().unix, level: 1, reason: 'over' };
+  await storeBan(storage, { keyId: caller.id, ...over });
   await showAll(operator, [`/keys/${gone.id}`, '/keys?state=revoked', `/keys/${caller.id}`]);
   clock.advance(60);
   await operator.get('');
