@@ -46,7 +46,12 @@ test('a key is issued, upgraded, rotated and revoked, each at once, and the audi
   );
   assert.equal(await limit(first), 300);
 
+  // Stores what was counted.
+  await billing.send('GET', '/usage');
+  const before = await json<Key>(billing.send('GET', `/keys/${made.id}`));
+  assert.ok(before.lastUsedAt);
   const rotated = await json<Key>(billing.send('POST', `/keys/${made.id}/rotate`, { grace: '1h' }));
+  assert.equal(rotated.lastUsedAt, before.lastUsedAt);
   assert.deepEqual([await limit(first), await limit(rotated.key ?? '')], [300, 300]);
   assert.ok(rotated.key?.startsWith(rotated.prefix));
   service.clock.advance(3_600);
@@ -106,7 +111,8 @@ test('a retry with the same Idempotency-Key gets the same key, and the database 
   const reused = await client.send('POST', `/keys/${first.id}/rotate`, undefined, { 'idempotency-key': 'v' });
   assert.ok([409, 422].includes(reused.status));
   // Another token has a namespace of its own.
-  const stranger = await apiClient(service, 'keys', 'other');
+  const stranger = await apiClient(service, 'keys');
+  assert.equal(stranger.token.name, client.token.name);
   const own = await json<Key>(stranger.send('POST', '/keys', body, headers));
   assert.notEqual(own.id, first.id);
   const malformed = await client.send('POST', '/keys', body, { 'idempotency-key': 'x'.repeat(256) });
@@ -142,6 +148,14 @@ test('keys are listed in pages that keep their filters, newest first', async () 
   assert.equal(pages, 3);
   assert.deepEqual(names.toSorted(), Array.from({ length: 22 }, (_, index) => `key ${2 * index + 1}`).toSorted());
   assert.equal((await json<Key[]>(client.send('GET', '/keys'))).length, 20);
+  const exact: string[] = [];
+  for (let next: string | undefined = '/keys?limit=2&q=key+1'; next; ) {
+    const answer = await client.send('GET', next);
+    exact.push(...(await json<Key[]>(answer)).map(({ name }) => name));
+    next = /^<\/api\/v1(.*)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+  }
+  const parts = Array.from({ length: 10 }, (_, index) => `key ${10 + index}`);
+  assert.deepEqual([exact[0], exact.slice(1).sort()], ['key 1', parts], 'the whole name first');
   const wrong = ['limit=0', 'limit=101', 'limit=1&limit=2', 'state=gone', 'plan=x', 'cursor=x', 'expiresBefore=soon'];
   for (const query of [...wrong, 'q=%00', `owner=${'x'.repeat(256)}`]) {
     const answer = await client.send('GET', `/keys?${query}`);
@@ -216,8 +230,14 @@ test('values that a key cannot have are refused by name, and nothing is stored',
     if ('plan' in changes || Object.values(changes)[0] === undefined) continue;
     assert.equal((await client.send('PATCH', `/keys/${key.id}`, changes)).status, 400, JSON.stringify(changes));
   }
-  for (const grace of ['31d', 'soon', '-1s', 5]) {
-    assert.equal((await client.send('POST', `/keys/${key.id}/rotate`, { grace })).status, 400, `${grace}`);
+  for (const [grace, said] of [
+    ['31d', 'The grace is 2678400 s; at most 30d are possible'],
+    ['soon', 'grace is "soon"; send a duration such as 0, 90s, 24h or 30d'],
+    ['-1s', 'grace is "-1s"; send a duration such as 0, 90s, 24h or 30d'],
+    [5, 'grace is 5; send a string such as 24h'],
+  ] as const) {
+    const refused = await client.send('POST', `/keys/${key.id}/rotate`, { grace });
+    assert.deepEqual([refused.status, (await json<{ message: string }>(refused)).message], [400, said]);
   }
   for (const path of ['', '/rotate', '/revoke', '/ban']) {
     const method = { '': 'PATCH', '/ban': 'DELETE' }[path] ?? 'POST';
@@ -254,7 +274,11 @@ test('a ban is listed and lifted once', async () => {
   assert.equal(own?.until, utc(now + 60));
   assert.equal((await client.send('DELETE', `/keys/${key.id}/ban`)).status, 204);
   assert.equal((await service.call(secret, '/categories')).status, 200);
-  assert.equal((await client.send('DELETE', `/keys/${key.id}/ban`)).status, 404);
+  const again = await client.send('DELETE', `/keys/${key.id}/ban`);
+  const message = `The key ${key.id} is not banned`;
+  assert.deepEqual(await json(again), { code: 'not_found', message, status: 404 });
+  service.clock.advance(60);
+  assert.deepEqual(await json(client.send('GET', '/bans')), [], 'all are over');
   const { actors } = await auditOf(service, key.id);
   assert.deepEqual(actors.slice(0, 1), ['support']);
 });
@@ -360,8 +384,10 @@ test('If-Match guards keys and categories, and using a key does not change its v
   }
   assert.equal(await audited(), before, 'nothing was changed');
   for (const [method, change, status] of changes) {
-    const done = await admin.send(method, change, undefined, { 'if-match': await etagOf() });
+    const tag = await etagOf();
+    const done = await admin.send(method, change, undefined, { 'if-match': tag });
     assert.equal(done.status, status, change);
+    assert.equal(tag === (await etagOf()), /ban|graces/.test(change), change);
   }
   assert.equal(await audited(), before + 4);
 

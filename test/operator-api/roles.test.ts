@@ -17,7 +17,16 @@ test('every operation does what it does for its role and those above, and nothin
     const target = await targetOf(service, id);
     const none = await callApi(service, method, target.path, target);
     assert.equal(none.status, 401, id);
-    assert.equal((await json<{ code: string }>(none)).code, 'missing_token', id);
+    assert.equal(none.headers.get('www-authenticate'), 'Bearer realm="pet-catalog-operator"', id);
+    assert.deepEqual(
+      await json(none),
+      {
+        code: 'missing_token',
+        message: 'No token was sent; send it as `Authorization: Bearer <TOKEN>`',
+        status: 401,
+      },
+      id,
+    );
     for (const client of clients) {
       const answer = await client.send(method, target.path, target.body);
       const context = `${id} as ${client.token.role}: ${answer.status}`;
@@ -28,8 +37,10 @@ test('every operation does what it does for its role and those above, and nothin
         continue;
       }
       assert.equal(answer.status, 403, context);
-      assert.equal((await json<{ code: string }>(answer)).code, 'insufficient_role', id);
-      assert.match(answer.headers.get('www-authenticate') ?? '', new RegExp(`scope="${needed}"`));
+      const message = `This needs the role ${needed}; the token has the role ${client.token.role}`;
+      assert.deepEqual(await json(answer), { code: 'insufficient_role', message, status: 403 }, id);
+      const scope = `Bearer realm="pet-catalog-operator", error="insufficient_scope", scope="${needed}"`;
+      assert.equal(answer.headers.get('www-authenticate'), scope);
     }
   }
   assert.equal(service.events.failures.length, 0);

@@ -155,8 +155,15 @@ test('usage is summed by owner or route, and each as a series, in pages', async 
       `2026-01-01T00:00:00Z,${create},2`,
     ],
   );
-  for (const query of ['group=plan', 'group=route&by=minute'])
-    assert.equal((await client.send('GET', `/usage?${query}`)).status, 400, query);
+  for (const [query, said] of [
+    ['group=plan', 'group is "plan"'],
+    ['group=route&by=minute', 'Minutes know no routes; send by=hour, by=day or by=month'],
+    ['since=1h&until=2h', 'until is 2026-01-01T10:00:00Z, before since (2026-01-01T11:00:00Z); send a later one'],
+  ] as const) {
+    const answer = await client.send('GET', `/usage?${query}`);
+    assert.equal(answer.status, 400);
+    assert.ok((await json<{ message: string }>(answer)).message.startsWith(said), query);
+  }
 });
 
 test('a long series by key takes few queries, and is the same in pages of any length', async () => {
@@ -290,7 +297,11 @@ test('a category is renamed and deleted, unless a pet belongs to it', async () =
   assert.deepEqual([refused.status, (await json<{ code: string }>(refused)).code], [409, 'category_in_use']);
   assert.equal((await admin.send('DELETE', `/categories/${unused.id}`)).status, 204);
   assert.equal((await admin.send('DELETE', `/categories/${unused.id}`)).status, 404);
-  assert.equal((await admin.send('PATCH', '/categories/01', { name: 'x' })).status, 404);
+  assert.deepEqual(await json(admin.send('PATCH', '/categories/01', { name: 'x' })), {
+    code: 'not_found',
+    message: 'There is no category with this id',
+    status: 404,
+  });
   assert.equal((await admin.send('PATCH', `/categories/${used.id}`, { name: ' ' })).status, 400);
   assert.deepEqual(await json(service.call(secret, '/categories')), [{ id: used.id, name: 'Dogs' }]);
   const entries = await service.storage.audit.list({ since: 0, limit: 2 });
