@@ -15,7 +15,6 @@ const SETTINGS = {
   PORT: '0',
   // The answers that a script makes up are no failures of the service.
   LOG_LEVEL: 'silent',
-  ACCESS_LOG: 'none',
 };
 
 /** A place where a script is played to one client. */
