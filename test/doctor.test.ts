@@ -110,6 +110,7 @@ test('servers that are far away are told as such', { skip: noPostgres || redisSe
   const env = { DATABASE_URL: at.href, REDIS_URL: `redis://127.0.0.1:${nearRedis.port}`, INSTANCES: '2' };
   for (const proxy of [nearDatabase, nearRedis]) proxy.delay(11);
   const found = await complaints(env, folder.path, { ofDistance: true });
+  assert.doesNotMatch((await run(['doctor'], { cwd: folder.path, env })).stdout, /instances: /);
   assert.deepEqual(
     found.map(([check, status, , advice]) => [check, status, advice]),
     [
