@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { untilTrue } from '../kit/clock.ts';
 import { COMMAND, run, runProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -72,7 +73,8 @@ test('stdout has the verdict alone, with the reason of what is broken', async ()
     stdout,
     /\n {2}BROKEN lost,ok\.once\n {4}One create makes one resource\n {4}Request 2 \(POST \/v1\/categories\) created/,
   );
-  assert.match(stderr, /^pet-catalog: rehearsing lost,ok\nto stdout\nto stderr\n/);
+  const noted = (script: string) => `pet-catalog: rehearsing ${script}\nto stdout\nto stderr\n`;
+  assert.equal(stderr, noted('lost,ok') + noted('error,ok'), 'the service itself logs nothing');
 });
 
 for (const [what, args, exit, told] of [
@@ -248,6 +250,23 @@ test('address and key are put where they are asked for', async () => {
   );
 });
 
+test('before an upstream there is an address alone, and no key', async () => {
+  const shown = 'echo "$PET_CATALOG_URL $(printenv PET_CATALOG_KEY || echo none) $TOKEN" > bare';
+  const flags = ['--partial', '--upstream', 'http://127.0.0.1:1', '--env', 'TOKEN=({key})'];
+  assert.equal((await rehearse(['ok', ...flags, '--', 'sh', '-c', shown])).code, 0);
+  assert.match(readFileSync(join(folder.path, 'bare'), 'utf8'), /^http:\/\/127\.0\.0\.1:\d+ none \(\)\n$/);
+});
+
+test('a run that is interrupted says so, and ends with the code of the signal', async () => {
+  const invocation = { stop: AbortSignal.abort(143) };
+  const interrupted = await run(['rehearse', 'run', 'ok', '--', 'true'], { cwd: folder.path, invocation });
+  assert.deepEqual(interrupted, {
+    code: 143,
+    stdout: '',
+    stderr: 'pet-catalog: rehearsing ok\npet-catalog: Interrupted\n',
+  });
+});
+
 test('a usual variable is renamed by a name, and takes any other value', async () => {
   const variables = '$(printenv PET_CATALOG_URL || echo none) $PET_CATALOG_KEY $MINE';
   const assignments = ['--env', 'PET_CATALOG_URL={url}/deeper', '--env', 'PET_CATALOG_KEY=MINE'];
@@ -270,7 +289,8 @@ test('the catalog has the sample, unless it is to be empty', async () => {
 /** Succeeds if there are categories. */
 const COUNT = `fetch(process.env.PET_CATALOG_URL + '/categories', {
   headers: { authorization: 'Bearer ' + process.env.PET_CATALOG_KEY },
-}).then((answer) => answer.json()).then((all) => process.exit(all.length > 0 ? 0 : 1))`;
+}).then((answer) => (answer.headers.get('x-ratelimit-limit') === '1000' ? answer : process.exit(9)))
+  .then((answer) => answer.json()).then((all) => process.exit(all.length > 0 ? 0 : 1))`;
 
 test('failures that are known pass, and a line that is stale fails', async () => {
   const known = file('known.txt', '# the SDK forgets its key\nlost, retries-safely\n');
@@ -301,4 +321,17 @@ test('the format goes to a file, and the text to stdout', async () => {
   assert.match(junit, /<testsuite name="rehearsal ok" tests="9" failures="0" errors="0" skipped="7">/);
   assert.match(junit, /name="command"\/>/);
   assert.match(junit, />\n$/);
+  const invocation = { hasColours: (stream: string) => stream === 'stdout' };
+  const shown = (...args: string[]) => run(['rehearse', 'run', ...args], { cwd: folder.path, invocation });
+  const text = await shown('ok', '--partial', '--output', 'plain.txt', '--', 'true');
+  const plain = readFileSync(join(folder.path, 'plain.txt'), 'utf8');
+  assert.match(plain, /^Rehearsed under one script\n\n {2}ok {2}.*\n\n\d .* of \d rules?\n$/);
+  assert.notEqual(text.stdout, plain);
+  assert.equal(stripVTControlCharacters(text.stdout), plain);
+  const both = await shown('ok', 'ok*2', '--partial', '--json', '--output', 'both.json', '--', 'true');
+  assert.match(stripVTControlCharacters(both.stdout), /^Rehearsed under 2 scripts\n/);
+  assert.deepEqual(
+    JSON.parse(readFileSync(join(folder.path, 'both.json'), 'utf8')).map(({ script }: Rehearsed) => script),
+    ['ok', 'ok*2'],
+  );
 });
