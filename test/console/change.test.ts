@@ -123,6 +123,11 @@ test('plan, limits, name, scopes and expiry of a key are changed, each only if i
   );
   assert.match((await late.post(path, { ...kept, expires: '' })).headers.get('location') ?? '', /done=changed$/);
   assert.equal((await service.storage.keys.find(key.id))?.expiresAt, null);
+  await late.post(path, { ...same, plan: 'free' });
+  const asBefore = { ...same, plan: 'enterprise', perMinute: '60', perDay: '1000' };
+  const agreed = await late.post(path, asBefore);
+  assert.equal(agreed.headers.get('location'), `/console/keys/${key.id}?done=changed`, 'the limits of its old plan');
+  assert.equal((await service.storage.keys.find(key.id))?.plan, 'enterprise');
   for (const [minute, day] of [
     [8, 70],
     [8, 80],

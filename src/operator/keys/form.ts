@@ -108,7 +108,8 @@ export function readKey(fields: KeyFields, { now, key }: { now: number; key?: Ap
 export function keyChanges(key: ApiKey, wanted: WantedKey, fields: KeyFields): KeyChanges {
   const keepsExpiry = fields.expires === fieldsOf(key).expires;
   const { name, plan, limits, scopes, expiresAt = null, owner = null } = wanted;
-  const isSameLimit = !limits || (limits.minute === key.limits.minute && limits.day === key.limits.day);
+  const { minute, day } = key.limits;
+  const isSameLimit = !limits || (plan === key.plan && limits.minute === minute && limits.day === day);
   return {
     ...(name !== key.name && { name }),
     ...(plan !== key.plan && { plan }),
