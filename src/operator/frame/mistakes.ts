@@ -15,15 +15,11 @@ export class FormCheck {
     try {
       return read();
     } catch (error) {
-      this.mistakes.set(name, mistakeOf(error));
+      if (!(error instanceof CatalogError && error.code === 'validation_failed')) throw error;
+      this.mistakes.set(name, error.message);
       return undefined;
     }
   }
-}
-
-/** The mistake of a whole form, from the `validation_failed` of its action. Throws everything else again. */
-export function formMistake(error: unknown, name = ''): Mistakes {
-  return new Map([[name, mistakeOf(error)]]);
 }
 
 /** Every mistake with a link to its field, above the form; nothing without any. */
@@ -46,9 +42,4 @@ export function described(mistakes: Mistakes, name: string, { hasHint = false } 
 export function fieldMistake(mistakes: Mistakes, name: string): Html {
   const message = mistakes.get(name);
   return message === undefined ? html`` : html`<p class="fault" id="${name}-mistake">${message}</p>`;
-}
-
-function mistakeOf(error: unknown): string {
-  if (error instanceof CatalogError && error.code === 'validation_failed') return error.message;
-  throw error;
 }

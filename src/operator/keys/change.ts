@@ -11,7 +11,7 @@ import { counted, foreign, moment, post } from '../frame/element.ts';
 import { field } from '../frame/form.ts';
 import { page } from '../frame/layout.ts';
 import { optionList } from '../frame/list.ts';
-import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
+import { type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { fieldsOf, type KeyFields, keyChanges, keyFields, readFields, readKey } from './form.ts';
 import { keyOf } from './key.ts';
 import { secretPage } from './list.ts';
@@ -66,12 +66,8 @@ async function edit(context: ConsoleContext): Promise<Answer> {
   if (!wanted) return editPage(context, key, 400, { fields, mistakes });
   const changes = keyChanges(key, wanted, fields);
   if (Object.keys(changes).length === 0) return seeOther(`/keys/${key.id}`, 'unchanged');
-  try {
-    await changeKey(context, key.id, changes);
-    return seeOther(`/keys/${key.id}`, 'changed');
-  } catch (error) {
-    return editPage(context, key, 400, { fields, mistakes: formMistake(error) });
-  }
+  await changeKey(context, key.id, changes);
+  return seeOther(`/keys/${key.id}`, 'changed');
 }
 
 async function rotatePage(context: ConsoleContext): Promise<Answer> {

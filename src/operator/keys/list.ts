@@ -23,7 +23,7 @@ import {
   searchText,
   textField,
 } from '../frame/list.ts';
-import { formMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
+import { type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { ownerLink } from '../usage/sums.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
 
@@ -186,12 +186,8 @@ async function createKey(context: ConsoleContext): Promise<Answer> {
   const fields = readFields(context.form);
   const { wanted, mistakes } = readKey(fields, context);
   if (!wanted) return newKeyPage(context, fields, mistakes);
-  try {
-    const { key, secret } = await issueKey(context, wanted);
-    return secretPage(context, { key, secret, title: 'Key created' });
-  } catch (error) {
-    return newKeyPage(context, fields, formMistake(error));
-  }
+  const { key, secret } = await issueKey(context, wanted);
+  return secretPage(context, { key, secret, title: 'Key created' });
 }
 
 /**
