@@ -5,6 +5,7 @@ import { recordedEvents } from '../../test/kit/service.ts';
 import { VirtualTime } from '../../test/simulator/virtual-time.ts';
 import { type ApiKey, newApiKey } from '../catalog/api-key.ts';
 import { type Ban, type DecidedBan, enforced, nextBan } from '../catalog/ban.ts';
+import type { CatalogError } from '../catalog/error.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { Bans } from './bans.ts';
 import type { Decision, WindowLimiter } from './limiter.ts';
@@ -22,7 +23,15 @@ type Stored = { ban: Ban; isNew: boolean } | undefined;
 function bench({ banAfter = BAN_AFTER } = {}) {
   const time = new VirtualTime(NOON * 1_000);
   const clock = manualClock(NOON);
-  const events = recordedEvents();
+  const recorded = recordedEvents();
+  const plans: string[] = [];
+  const events: typeof recorded = {
+    ...recorded,
+    keyBanned: (ban, plan) => {
+      plans.push(plan);
+      recorded.keyBanned(ban, plan);
+    },
+  };
   const asked: [keyId: string, epoch: number, decided: DecidedBan][] = [];
   const played = {
     refusals: 0,
@@ -32,6 +41,8 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     recalls: 0,
     /** Replaces what the limiter knows of a banned key. */
     recalled: undefined as Decision | undefined,
+    /** Delays what the limiter knows of a banned key. */
+    recalling: undefined as Promise<void> | undefined,
     failure: undefined as Error | undefined,
     /** Delays what storage does. */
     storing: undefined as Promise<void> | undefined,
@@ -62,7 +73,8 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     peek: spent,
     recall: () => {
       played.recalls += 1;
-      return played.recalled ?? spent();
+      const decision = played.recalled ?? spent();
+      return played.recalling ? played.recalling.then(() => decision) : decision;
     },
     current: (_key, decision) => decision,
     async [Symbol.asyncDispose]() {},
@@ -75,6 +87,7 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     clock,
     events,
     storage,
+    plans,
     asked,
     played,
     bans,
@@ -146,6 +159,7 @@ test('a ban is told once it is stored, with its end, and by what it was earned',
   assert.deepEqual(at.asked, [[at.key.id, 0, { startedAt: NOON, reason }]]);
   const [told] = at.events.bans;
   assert.deepEqual([told?.keyId, told?.startedAt, told?.endsAt, told?.level], [at.key.id, NOON, NOON + 60, 1]);
+  assert.deepEqual(at.plans, ['enterprise']);
 });
 
 test('from then on it is enforced without asking what counts, though the key does not have it yet', async () => {
@@ -216,7 +230,9 @@ test('after 250 ms without an answer the ban is enforced as it was decided, and 
   const { refusal, ban } = await at.charge(key);
   assert.deepEqual([refusal, ban?.until], ['key_banned', NOON + 300], 'at the level of the cached record');
   assert.equal(at.time.nowMs - sinceMs, 250);
-  assert.equal(at.events.bans.length, 1);
+  assert.deepEqual([at.events.bans.length, at.plans], [1, ['enterprise']]);
+  const [late] = at.events.failures as CatalogError[];
+  assert.deepEqual([late?.code, late?.message], ['unavailable', 'The storage did not answer within 250 ms']);
   await at.time.pass(5_000);
   assert.equal(at.asked.length, 1, 'one attempt is under way');
 });
@@ -230,7 +246,7 @@ test('a ban that storage refused is stored by a retry as it was answered, also w
   await at.time.pass(NOON * 1_000 + 499 - at.time.nowMs);
   assert.equal(at.asked.length, 1);
   await at.time.pass(1);
-  assert.equal(at.asked.length, 2, 'each half second');
+  assert.deepEqual([at.asked.length, at.events.failures.length], [2, 2], 'each half second');
   at.clock.advance(60);
   await at.time.pass(500);
   at.played.failure = undefined;
@@ -246,19 +262,27 @@ test('bans that wait are stored in their order, each one a level above the last'
   const at = bench();
   at.played.failure = new Error('no storage');
   at.played.refusals = 6;
+  const last = enforced({ startedAt: NOON - 90, endsAt: NOON - 30, level: 1, reason: 'r' }, at.clock.now());
+  const key = { ...at.key, ban: last };
   const ends: (number | undefined)[] = [];
-  for (const seconds of [60, 300, 0]) {
-    ends.push((await at.charge()).ban?.until);
+  for (const seconds of [300, 900, 0]) {
+    ends.push((await at.charge(key)).ban?.until);
+    assert.equal((await at.charge(key)).ban?.until, ends.at(-1), 'the latest is enforced');
     at.clock.advance(seconds);
   }
-  assert.deepEqual(ends, [NOON + 60, NOON + 360, NOON + 1_260]);
+  assert.deepEqual(ends, [NOON + 300, NOON + 1_200, NOON + 4_800]);
+  at.asked.length = 0;
+  await at.time.pass(500);
+  assert.equal(at.asked.length, 1, 'while storage fails none is tried after the first');
   at.played.failure = undefined;
   at.asked.length = 0;
   await at.time.pass(500);
   assert.deepEqual(
     at.asked.map(([, , { answered }]) => answered?.level),
-    [1, 2, 3],
+    [2, 3, 4],
   );
+  await at.time.pass(500);
+  assert.equal((await at.charge(key)).ban?.until, NOON + 4_800, 'though the others are over and stored');
 });
 
 test('a ban that is over and still on its way to storage counts for the next one', async () => {
@@ -294,6 +318,8 @@ test('if another ban runs in storage, it is told, and of two the later end is en
     at.played.outcome = () => ({ ban: enforced(other, at.clock.now()), isNew: false });
     at.played.refusals = 6;
     assert.equal((await at.charge()).ban?.until, NOON + enforcedFor);
+    at.played.refusals = 0;
+    assert.equal((await at.charge()).ban?.until, NOON + enforcedFor, 'before the key has it');
     assert.equal(at.events.bans.length, 0, 'which was reported by who imposed it');
   }
   for (const [left, enforcedFor] of [
@@ -329,6 +355,26 @@ test('a ban whose epoch is over is not imposed, and one that waits for storage e
   const { length } = at.asked;
   await at.time.pass(2_000);
   assert.equal(at.asked.length, length);
+});
+
+test('a ban of the new epoch holds for a request that still has the key of the last one', async () => {
+  const at = bench();
+  at.played.refusals = 6;
+  await at.charge({ ...at.key, epoch: 1 });
+  at.played.refusals = 0;
+  assert.equal((await at.charge()).refusal, 'key_banned');
+});
+
+test('a ban that is over once its windows are known refuses nothing', async () => {
+  const at = bench();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.played.recalling = promise;
+  const ban = enforced({ startedAt: NOON - 10, endsAt: NOON + 50, level: 1, reason: 'r' }, at.clock.now());
+  const decisions = [at.bans.charge({ ...at.key, ban }), at.bans.peek({ ...at.key, ban })];
+  at.clock.advance(50);
+  resolve();
+  for (const { refusal } of await Promise.all(decisions)) assert.equal(refusal, 'rate_limit_exceeded');
+  assert.equal(at.played.charges, 1, 'and costs what it would');
 });
 
 test('a ban decided in the new epoch counts none of the last one', async () => {
