@@ -2,58 +2,29 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type RequestListener, request, type ServerResponse } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openProxy, type ProxyOptions } from '../../src/rehearsal/upstream/proxy.ts';
+import { openProxy } from '../../src/rehearsal/upstream/proxy.ts';
 import { type Report, reportOf } from '../../src/rehearsal/verdict/report.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { HOST, request as headOf } from '../kit/edge/corpus.ts';
 import { openRaw } from '../kit/edge/raw.ts';
 import { run, runProcess } from '../kit/process.ts';
+import { json, rehearsed, standing, steps, upstreamOf } from '../kit/rehearsal/upstream.ts';
 import { temporaryFolder, testService } from '../kit/service.ts';
 
 /** Scripts before any HTTP API, played by a proxy. */
-
-interface Standing extends AsyncDisposable {
-  readonly url: string;
-}
-
-async function standing(server: Server, scheme = 'http'): Promise<Standing> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      (server as ReturnType<typeof createServer>).closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
-const upstreamOf = (listener: RequestListener) => standing(createServer(listener));
-const json = (response: ServerResponse, body: unknown, status = 200, headers = {}) =>
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
-
-async function rehearsed(options: ProxyOptions, work: (url: string) => Promise<unknown>): Promise<Report> {
-  await using proxy = await openProxy(options);
-  await work(proxy.url);
-  return reportOf(await proxy.end());
-}
 
 const verdicts = ({ rules }: Report) =>
   rules
     .filter(({ verdict }) => verdict !== 'not met')
     .map(({ rule, verdict }) => `${rule} ${verdict}`)
     .join(', ');
-const steps = ({ requests }: Report) =>
-  requests.map(({ step, status, isDelivered }) => `${step} ${status} ${isDelivered}`);
 
 test('an ok is the upstream’s own answer, with what a proxy must change and no more', async () => {
   let seen: IncomingMessage | undefined;
@@ -161,6 +132,10 @@ test('each step is played, and lost, cut and unknown let the upstream do its wor
     'limit:1 429 true',
     'null 429 true',
   ]);
+  assert.deepEqual(
+    report.requests.map(({ isEarly }) => isEarly),
+    [...Array(9).fill(false), true],
+  );
   const slow = report.requests[7];
   assert.ok((slow?.answeredAt ?? 0) - (slow?.at ?? 0) >= 1_000);
   assert.equal(report.reached, 9);
@@ -372,6 +347,7 @@ test('interim answers pass, an upgrade is 501, and a preflight spends no step', 
     early.end('body');
     const [answer] = (await once(early, 'response')) as [IncomingMessage];
     await text(answer);
+    assert.equal(answer.headers.connection, 'keep-alive');
     assert.deepEqual(interim, [
       [100, undefined],
       [103, '</a.css>; rel=preload'],

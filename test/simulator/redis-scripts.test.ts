@@ -40,7 +40,7 @@ const anyDamage = fc.record({
   keys: fc.tuple(small(2)),
   args: fc
     .oneof(
-      fc.constantFrom('', 'unreadable', '1 2 3'),
+      fc.constantFrom('', 'unreadable', '1 2 3', 'x1 2 3 4'),
       // As release 0.1.0 wrote it.
       anyValue.map((value) => `${value} 0 0 {"level":1}`),
     )

@@ -183,8 +183,12 @@ test('a value outlives the UTC day that it counts, and no key that is no longer 
   await using shared = await bench(1);
   const key = await shared.issue();
   await shared.limiter.charge(key);
-  const left = Number(await redis(url, ['TTL', `${shared.keyPrefix}:{${key.id}}`]));
+  const name = `${shared.keyPrefix}:{${key.id}}`;
+  const left = Number(await redis(url, ['TTL', name]));
   assert.ok(left > 2 * 86_400 - 600 && left <= 2 * 86_400, `${left} s`);
+  await redis(url, ['EXPIRE', name, '600']);
+  await shared.limiter.peek(key);
+  assert.ok(Number(await redis(url, ['TTL', name])) <= 600, 'a look writes nothing');
 });
 
 test('an unreadable value affects neither its key nor others', { skip }, async () => {

@@ -47,6 +47,8 @@ export class Exchange {
   readonly #context: ExchangeContext;
   readonly #fields: Fields;
   readonly #at: number;
+  /** One listener however often the client is waited for. */
+  readonly #closed: Promise<unknown>;
   #current: CurrentStep | undefined;
   #body: string | null = null;
   #answer: { status: number; retryAfterField: string | undefined; retryAfter: number | null } | undefined;
@@ -63,6 +65,7 @@ export class Exchange {
     this.#fields = fieldsOf(request.rawHeaders);
     request.on('error', () => {});
     response.on('error', () => {});
+    this.#closed = once(response, 'close').catch(() => {});
   }
 
   note(): Note {
@@ -163,10 +166,9 @@ export class Exchange {
 
   async #ended(): Promise<void> {
     if (!this.#response.writableFinished && !this.#response.closed) {
-      await Promise.race([once(this.#response, 'finish'), once(this.#response, 'close')]).catch(() => {});
+      await Promise.race([once(this.#response, 'finish'), this.#closed]).catch(() => {});
     }
-    if (this.#answeredAt === undefined) this.#stamp();
-    this.#isDelivered = this.#answer !== undefined && this.#response.writableFinished && this.#step !== 'cut';
+    this.#isDelivered = this.#answer !== undefined && this.#response.writableFinished;
   }
 
   async #readBody(): Promise<void> {
@@ -223,8 +225,9 @@ export class Exchange {
   }
 
   async #send(outgoing: ClientRequest): Promise<void> {
+    const closed = once(outgoing, 'close').catch(() => {});
     for await (const chunk of this.#hashedBody()) {
-      if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), once(outgoing, 'close')]);
+      if (!outgoing.write(chunk)) await Promise.race([once(outgoing, 'drain'), closed]);
     }
     outgoing.end();
   }
@@ -347,7 +350,7 @@ export class Exchange {
     for await (const chunk of chunks) {
       if (response.destroyed) return;
       this.#stamp();
-      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), this.#closed]);
     }
   }
 

@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import { openProxy, type ProxyOptions } from '../../../src/rehearsal/upstream/proxy.ts';
+import { type Report, reportOf } from '../../../src/rehearsal/verdict/report.ts';
+
+export interface Standing extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Starts a server on any port of loopback. */
+export async function standing(server: Server, scheme = 'http'): Promise<Standing> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      (server as ReturnType<typeof createServer>).closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** An API that a script is played before. */
+export const upstreamOf = (listener: RequestListener) => standing(createServer(listener));
+/** Answers with JSON. */
+export const json = (response: ServerResponse, body: unknown, status = 200, headers = {}) =>
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+/** Plays a script before an API while a client works. */
+export async function rehearsed(options: ProxyOptions, work: (url: string) => Promise<unknown>): Promise<Report> {
+  await using proxy = await openProxy(options);
+  await work(proxy.url);
+  return reportOf(await proxy.end());
+}
+
+/** The step of each request, its status, and whether its answer was delivered. */
+export const steps = ({ requests }: Report) =>
+  requests.map(({ step, status, isDelivered }) => `${step} ${status} ${isDelivered}`);
