@@ -58,7 +58,7 @@ function fish(places: readonly Place[]): string {
       ...seen.map((word) => `__fish_seen_subcommand_from ${word}`),
       ...(last ? [`not __fish_seen_subcommand_from ${last}`] : []),
     ];
-    const condition = conditions.join('; and ') || 'true';
+    const condition = conditions.join('; and ');
     return words.map(({ word, description }) => {
       const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a ${word}`;
       return `complete -c pet-catalog -n '${condition}' ${what} -d '${description.replaceAll("'", '’')}'`;
