@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { KEY_PATTERN } from '../src/catalog/api-key.ts';
+import { COMMAND } from '../src/version.ts';
 import { untilEqual, untilTrue } from './kit/clock.ts';
 import { run, runProcess, type ServiceProcess, serveProcess } from './kit/process.ts';
 import { json, temporaryFolder } from './kit/service.ts';
@@ -31,14 +32,21 @@ test('a newcomer starts the service, pastes the line, and finds everything again
     assert.ok(pasted?.[1] && pasted[2], service.output.stdout);
     secret = pasted[1];
     assert.match(secret, KEY_PATTERN);
+    const [link = ''] = /http\S+\/console\/login\?token=\S+/.exec(service.output.stdout) ?? [];
+    assert.equal(
+      service.output.stdout,
+      `Your first API key (business plan), shown only this once:\n\n  ${secret}\n\nTry it:\n\n  curl -H 'Authorization: Bearer ${secret}' ${service.url}/categories\n\nSee the request in the console (the link works once, for ten minutes):\n\n  ${link}\n\n`,
+    );
     const list = await get(pasted[2], secret);
     assert.deepEqual([list.status, await list.json()], [200, []]);
     assert.equal((await create(service, secret, { name: 'Dog' })).status, 201);
     assert.equal(await service.end('SIGTERM'), 0);
   }
   await using service = await serveProcess(['--bootstrap', '--demo'], options);
-  assert.doesNotMatch(service.output.stdout, /petcat_/);
-  assert.match(service.output.stdout, /keys create/);
+  assert.equal(
+    service.output.stdout,
+    `There is an API key already. To issue another:\n\n  ${COMMAND} keys create --name NAME\n\nTo see how it is used:\n\n  ${COMMAND} console login\n\n`,
+  );
   const list = await get(`${service.url}/categories`, secret);
   assert.deepEqual(await list.json(), [{ id: 1, name: 'Dog' }], 'the demo leaves a catalog alone that is not empty');
   assert.equal(list.headers.get('x-ratelimit-remaining'), '997', 'the counts are kept');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -36,7 +37,8 @@ test('a transfer shows how far it is, and its tables for programs', async () => 
   await run(['keys', 'create', '--name', 'shop', '--database-url', 'sqlite:one.db'], { cwd });
   const shown: unknown[][] = [];
   const invocation = { progress: (...one: unknown[]) => void shown.push(one) };
-  const env = { FROM_URL: 'sqlite:none.db', TO_URL: 'sqlite:two.db' };
+  const env = { FROM_URL: 'sqlite:none.db' };
+  writeFileSync(join(cwd, '.env'), 'FROM_URL=sqlite:none.db\nTO_URL=sqlite:two.db\n');
   const { code, stdout, stderr } = await run(['transfer', '--from', 'sqlite:one.db', '--json'], {
     cwd,
     env,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { run } from '../../test/kit/process.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
@@ -41,6 +42,11 @@ test('pages that are damaged behind a sound log are told, beside a backup and it
   );
   const found = JSON.parse((await repair('--json')).stdout);
   assert.deepEqual([found.commits, found.backup.rows.categories, found.logDamage], [0, 100, undefined]);
+  {
+    using older = new DatabaseSync(join(folder.path, 'good.db'));
+    older.exec('DROP TABLE orders');
+  }
+  assert.match((await repair()).stdout, /\nBACKUP OF \S+ +\? +0 +\? +\? +\? +no such table: orders\n$/);
   const env = { DATABASE_URL: 'postgres://h/d' };
   assert.deepEqual(await run(['doctor', '--repair'], { cwd: folder.path, env }), {
     code: 2,

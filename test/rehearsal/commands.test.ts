@@ -70,8 +70,13 @@ test('time that is turned takes a limit to its end, and the client has waited', 
   assert.equal(JSON.parse((await run(['clock', 'show', '--json'], options)).stdout).turnedBy, 3_600);
   const made = JSON.parse((await run(['keys', 'create', '--name', 'later', '--json'], options)).stdout);
   assert.ok(Date.parse(made.createdAt) >= before - 1_000 + 3_600_000, 'commands go by the turned time');
-  const issued = await run(['operators', 'create', '--name', 'ops', '--role', 'viewer', '--json'], options);
-  assert.ok(Date.parse(JSON.parse(issued.stdout).createdAt) <= Date.now(), 'tokens keep the time of the machine');
+  const operators = async (...args: string[]) => (await run(['operators', ...args], options)).stdout;
+  const issued = await operators('create', '--name', 'ops', '--role', 'viewer', '--expires', '30m', '--json');
+  const { id: token, createdAt, expiresAt } = JSON.parse(issued);
+  assert.ok(Date.parse(createdAt) <= Date.now(), 'tokens keep the time of the machine');
+  assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 1_800_000);
+  assert.match(await operators('list'), new RegExp(`  active until ${expiresAt}\n$`));
+  assert.ok(Date.parse(JSON.parse(await operators('revoke', token)).revokedAt) <= Date.now());
   await run(['console', 'login'], options);
   using database = new DatabaseSync(join(folder.path, 'x.db'));
   const { ends = 0 } = database.prepare('SELECT max(ends_at) AS ends FROM console_logins').get() ?? {};

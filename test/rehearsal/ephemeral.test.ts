@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { SETTINGS } from '../../src/config.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
@@ -35,6 +37,18 @@ test('one line starts a service that leaves nothing behind, and tells what comma
   const headers = { authorization: `Bearer ${secret}` };
   const pets = (await (await fetch(`${service.url}/pets`, { headers })).json()) as unknown[];
   assert.ok(pets.length > 5);
+  const [link = ''] = /http\S+token=\S+/.exec(service.output.stdout) ?? [];
+  const { origin, searchParams } = new URL(link);
+  const body = new URLSearchParams({ token: searchParams.get('token') ?? '' });
+  const opened = await fetch(`${origin}/console/login`, { method: 'POST', body, redirect: 'manual' });
+  const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const settings = await (
+    await fetch(`${origin}/console/settings`, { headers: { cookie, connection: 'close' } })
+  ).text();
+  const shown = settings.replaceAll(/(<[^>]*>|\s)+/g, ' ');
+  assert.ok(shown.includes(` Signed in as ${userInfo().username} admin `), shown);
+  const { about } = SETTINGS.DATABASE_URL;
+  assert.ok(shown.includes(` DATABASE_URL changed ${about} ${told.DATABASE_URL} --ephemeral `), shown);
   const made = await run(['keys', 'create', '--name', 'ci'], { cwd: folder.path, env: told });
   const answer = await fetch(`${service.url}/pets`, { headers: { authorization: `Bearer ${made.stdout.trim()}` } });
   assert.equal(answer.status, 200, made.stderr);
