@@ -10,7 +10,7 @@ import { CACHED, leadToDocs, SITE_ASSETS, sitePage } from './site.ts';
 
 const SECURITY_TXT = '/.well-known/security.txt';
 const YEAR_SECONDS = 365 * DAY_SECONDS;
-const PAGES = ['/docs/reference', ...GUIDE.map(({ file }) => pathOf(file))];
+const PAGES = ['/docs/reference', ...Object.keys(GUIDE).map(pathOf)];
 
 /** The pages that describe the service: contract, documentation, well-known addresses. */
 export function discoveryPages(options: DocsOptions & WellKnownOptions): [string, PageHandler][] {

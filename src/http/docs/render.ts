@@ -35,12 +35,10 @@ export function documentation({ operations: served, servers, banAfterRefusals }:
   const { title } = REFERENCE;
   const about = { basePath: '/v1', credential: API_KEY, hasScopes: true, hasGuide: true };
   const api: ReferenceApi = { title, described, operations, baseUrl, ...about };
-  const pages = GUIDE.map(({ file, title, about }) => ({
-    path: pathOf(file),
-    title,
-    about,
-    text: finished(file, { operations, baseUrl, banAfterRefusals }),
-  }));
+  const pages = Object.entries(GUIDE).map(([file, about]) => {
+    const text = finished(file, { operations, baseUrl, banAfterRefusals });
+    return { path: pathOf(file), title: /^# (.+)/.exec(text)?.[1] ?? '', about, text };
+  });
   const navigation = [{ title: 'Guide', links: [...pages, REFERENCE] }, ...operationLinks(api, REFERENCE.path)];
   const documents = new Map<string, () => string>();
   for (const [index, { path, title, about, text }] of pages.entries()) {
