@@ -20,13 +20,8 @@ interface Followers {
  * Loads the in-memory state from storage and keeps it up to date with changes made here or by other processes. Returns
  * a function that adds categories of other instances at once, for requests that cannot wait for the change feed.
  */
-export async function follow({
-  storage,
-  authenticator,
-  categories,
-  events,
-  rehearsal,
-}: Followers): Promise<() => Promise<void>> {
+export async function follow(followers: Followers): Promise<() => Promise<void>> {
+  const { storage, authenticator, categories, events, rehearsal } = followers;
   const page = (after: number) => storage.categories.list({ after, limit: CATEGORIES_PAGE });
   /** The version of the renames and deletions that the list contains. */
   let version: number | undefined;

@@ -239,21 +239,18 @@ class Chunk {
   /** Where each item begins. */
   readonly #starts: number[];
   #bytes: Buffer;
-  #end: number;
+  /** The bytes that are written. */
+  length: number;
 
   constructor(bytes: Buffer, ids: number[] = [], starts: number[] = []) {
     this.#bytes = bytes;
-    this.#end = bytes.length;
+    this.length = bytes.length;
     this.ids = ids;
     this.#starts = starts;
   }
 
-  get length(): number {
-    return this.#end;
-  }
-
   get written(): Buffer {
-    return this.#bytes.subarray(0, this.#end);
+    return this.#bytes.subarray(0, this.length);
   }
 
   /** The items from one place up to another, with the comma of the last. */
@@ -267,24 +264,24 @@ class Chunk {
 
   /** Appends an item of this many bytes, its comma included. */
   append({ id, json }: Item, length: number): void {
-    if (this.#end + length > this.#bytes.length) {
+    if (this.length + length > this.#bytes.length) {
       const grown = Math.min(Math.max(this.#bytes.length * 2, CHUNK_BYTES_MIN), CHUNK_BYTES);
-      const bytes = Buffer.allocUnsafeSlow(Math.max(grown, this.#end + length));
-      this.#bytes.copy(bytes, 0, 0, this.#end);
+      const bytes = Buffer.allocUnsafeSlow(Math.max(grown, this.length + length));
+      this.#bytes.copy(bytes, 0, 0, this.length);
       this.#bytes = bytes;
     }
     this.ids.push(id);
-    this.#starts.push(this.#end);
-    this.#bytes.write(json, this.#end);
-    this.#end += length;
-    this.#bytes.write(COMMA, this.#end - COMMA.length);
+    this.#starts.push(this.length);
+    this.#bytes.write(json, this.length);
+    this.length += length;
+    this.#bytes.write(COMMA, this.length - COMMA.length);
   }
 
   with(at: number, { id, json }: Item): Chunk {
     const item = Buffer.from(json + COMMA);
     const start = this.#startOf(at);
     return new Chunk(
-      Buffer.concat([this.#bytes.subarray(0, start), item, this.#bytes.subarray(start, this.#end)]),
+      Buffer.concat([this.#bytes.subarray(0, start), item, this.#bytes.subarray(start, this.length)]),
       this.ids.toSpliced(at, 0, id),
       [...this.#starts.slice(0, at), start, ...this.#starts.slice(at).map((each) => each + item.length)],
     );
@@ -293,7 +290,7 @@ class Chunk {
   without(at: number): Chunk {
     const [start, next] = [this.#startOf(at), this.#startOf(at + 1)];
     return new Chunk(
-      Buffer.concat([this.#bytes.subarray(0, start), this.#bytes.subarray(next, this.#end)]),
+      Buffer.concat([this.#bytes.subarray(0, start), this.#bytes.subarray(next, this.length)]),
       this.ids.toSpliced(at, 1),
       [...this.#starts.slice(0, at), ...this.#starts.slice(at + 1).map((each) => each - (next - start))],
     );
@@ -303,7 +300,7 @@ class Chunk {
     return new Chunk(
       Buffer.concat([this.written, other.written]),
       [...this.ids, ...other.ids],
-      [...this.#starts, ...other.#starts.map((each) => each + this.#end)],
+      [...this.#starts, ...other.#starts.map((each) => each + this.length)],
     );
   }
 
@@ -311,13 +308,13 @@ class Chunk {
   halves(): [Chunk, Chunk] {
     const at = Math.max(
       1,
-      this.#starts.findIndex((start) => start >= this.#end / 2),
+      this.#starts.findIndex((start) => start >= this.length / 2),
     );
     const cut = this.#startOf(at);
     return [
       new Chunk(this.#bytes.subarray(0, cut), this.ids.slice(0, at), this.#starts.slice(0, at)),
       new Chunk(
-        this.#bytes.subarray(cut, this.#end),
+        this.#bytes.subarray(cut, this.length),
         this.ids.slice(at),
         this.#starts.slice(at).map((start) => start - cut),
       ),
@@ -325,6 +322,6 @@ class Chunk {
   }
 
   #startOf(at: number): number {
-    return this.#starts[at] ?? this.#end;
+    return this.#starts[at] ?? this.length;
   }
 }

@@ -57,11 +57,8 @@ interface ApiOptions<Context, Permission extends string> {
 }
 
 /** Creates the gates of both APIs once the caller is known: address, method, permission, query, body. */
-export function createApi<Context, Permission extends string>({
-  base,
-  operations,
-  forbid,
-}: ApiOptions<Context, Permission>) {
+export function createApi<Context, Permission extends string>(options: ApiOptions<Context, Permission>) {
+  const { base, operations, forbid } = options;
   const findRoute = createRouter(operations, base);
   return {
     find(exchange: Exchange): Call<Context, Permission> {

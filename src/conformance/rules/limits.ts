@@ -41,12 +41,9 @@ const SPENDING: RuleTable = {
     async judge(trial) {
       const { refused, other, groups, volley, limit, isWhole, refilled } = await trial.once(spend);
       expect(other === undefined, `the status of a refusal is ${other?.answer.status}`, ...(other ? [other] : []));
-      const [first, last] = [
-        groups.flatMap(({ admitted }) => admitted),
-        groups.flatMap(({ admitted }) => admitted).at(-1),
-      ];
+      const all = groups.flatMap(({ admitted }) => admitted);
       const admitted = countAdmitted(groups, volley);
-      const shown = [...first.slice(0, 1), ...(refused ? [refused] : last ? [last] : [])];
+      const shown = [...all.slice(0, 1), ...(refused ? [refused] : all.slice(-1))];
       expect(refused !== undefined, `${admitted} requests were admitted and none refused; Limit is ${limit}`, ...shown);
       expect(admitted <= limit + refilled, `${admitted} requests were admitted; Limit is ${limit}`, ...shown);
       if (!isWhole || refilled > 0) return;
@@ -98,10 +95,10 @@ const SPENDING: RuleTable = {
       const { groups } = await trial.once(spend);
       const [first, ...later] = groups.flatMap(({ admitted }) => admitted);
       for (const exchange of later) {
-        const [then, now] = [limitsOf(known(first, '').answer), limitsOf(exchange.answer)];
-        const [shown, ...more] = [known(first, ''), exchange];
-        expect(now.limit === then.limit, `Limit went from ${then.limit} to ${now.limit}`, shown, ...more);
-        expect(now.reset === then.reset, `Reset went from ${then.reset} to ${now.reset}`, shown, ...more);
+        const before = known(first, NO_REFUSALS);
+        const [then, now] = [limitsOf(before.answer), limitsOf(exchange.answer)];
+        expect(now.limit === then.limit, `Limit went from ${then.limit} to ${now.limit}`, before, exchange);
+        expect(now.reset === then.reset, `Reset went from ${then.reset} to ${now.reset}`, before, exchange);
       }
     },
   },

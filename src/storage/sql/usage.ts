@@ -97,14 +97,8 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
     );
   }
 
-  async sums({
-    group,
-    step,
-    behind,
-    limit,
-    keyIds,
-    ...range
-  }: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {
+  async sums(wanted: Parameters<UsageStorage['sums']>[0]): Promise<UsageSum[]> {
+    const { group, step, behind, limit, keyIds, ...range } = wanted;
     if (keyIds?.length === 0) return [];
     const { keyId = group === 'all' && range.owner === undefined ? ALL_KEYS : undefined } = range;
     const query = { ...range, keyId };

@@ -155,7 +155,8 @@ class SqliteDatabase implements Database {
   #underWay: Promise<void> | undefined;
   /** A second connection, opened for the first large transaction: the first one is busy until its end. */
   #second: SqliteConnection | undefined;
-  #reader: Connection | undefined;
+  /** The connection for reads beside a large transaction. */
+  reader: Connection | undefined;
   #isLarge = false;
   #checkpointing = Promise.resolve();
 
@@ -164,11 +165,6 @@ class SqliteDatabase implements Database {
     this.#file = file;
     this.#opened = reader;
     this.#inTransaction = statementsOn(connection);
-  }
-
-  /** The connection for reads beside a large transaction. */
-  get reader(): Connection | undefined {
-    return this.#reader;
   }
 
   async all<Row>(statement: Statement): Promise<Row[]> {
@@ -207,7 +203,7 @@ class SqliteDatabase implements Database {
       this.#second = new SqliteConnection(this.#file, openChecked(this.#file));
       this.#second.waitNoMore();
     }
-    this.#reader = statementsOn(this.#second);
+    this.reader = statementsOn(this.#second);
   }
 
   /** Syncs a large log ahead of the commit, and leaves the checkpoint after it to a thread. */
@@ -227,7 +223,7 @@ class SqliteDatabase implements Database {
   #commit(): void {
     this.#connection.prepare('commit').run([]);
     this.#connection.assertKept();
-    this.#reader = undefined;
+    this.reader = undefined;
     if (!this.#isLarge) return;
     this.#isLarge = false;
     this.#checkpointing = checkpointInThread(this.#file).then(() => this.#checkpointEvery(AUTOCHECKPOINT_PAGES));
@@ -237,7 +233,7 @@ class SqliteDatabase implements Database {
   #rollback(): void {
     if (this.#isLarge) this.#checkpointEvery(AUTOCHECKPOINT_PAGES);
     this.#isLarge = false;
-    this.#reader = undefined;
+    this.reader = undefined;
     if (this.#connection.isTransaction) this.#connection.prepare('rollback').run([]);
   }
 
