@@ -16,10 +16,7 @@ export interface LimiterOptions {
   readonly answerMs?: number;
 }
 
-/**
- * Opens the configured limiter. If Redis does not answer it starts degraded, and retries. Throws `LimiterNotOpened` if
- * Redis is a node of a cluster.
- */
+/** Opens the limiter; without an answer of Redis it starts degraded. Throws `LimiterNotOpened` for a cluster. */
 export async function openLimiter(
   { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
   options: LimiterOptions,

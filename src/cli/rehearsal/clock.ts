@@ -47,10 +47,7 @@ export async function turn(wanted: Turn, { storage, time, config, by }: CommandC
   return resource;
 }
 
-/**
- * Marks the database as used in rehearsal, as its service would. Throws `UsageError` if that service is not in
- * rehearsal.
- */
+/** Marks the database as its service in rehearsal would. Throws `UsageError` if that is not in rehearsal. */
 export async function markForRehearsal(storage: SqlStorage, config: Config): Promise<void> {
   if ((await storage.turnedBy()) !== undefined) return;
   await refuseUnmarked(config);
