@@ -38,7 +38,6 @@ import { TRACING_PACKAGES, VERSION } from './version.ts';
 const OPERATOR_GRACE_MS = 500;
 /** The part of the grace that is left to save counts and usage. */
 const FLUSH_MS = 1_000;
-/** The interval at which expired create outcomes are purged. */
 const PURGE_INTERVAL_MS = 60_000;
 
 export interface ServiceOptions {
@@ -70,7 +69,6 @@ export interface Service extends AsyncDisposable {
   reloadCertificate(): void;
 }
 
-/** Options for opening a service, beside its configuration. */
 export interface OpenOptions extends Pick<ServiceOptions, 'settings' | 'examine'> {
   readonly log: Pick<EventSinks, 'log' | 'write'>;
   /** Ends the wait for a database that does not answer yet. */
@@ -170,7 +168,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const usage = started.use(
     new UsageRecorder({ storage, time, takeRoutes: routeUsageIn(metrics), onFailure: events.usageNotStored }),
   );
-  const health = new Health(storage, limiter, { usesRedis: config.redis !== undefined });
+  const health = new Health(storage, config.redis && limiter);
 
   const catchUp = await follow({ storage, authenticator, categories, events, rehearsal });
 

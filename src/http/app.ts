@@ -2,7 +2,7 @@ import type { Scope } from '../catalog/api-key.ts';
 import type { Decision, Limiter } from '../limits/limiter.ts';
 import type { Events } from '../telemetry/events.ts';
 import { type Authentication, type Authenticator, insufficientScope } from './authenticate.ts';
-import { Cors } from './cors.ts';
+import { corsFor } from './cors.ts';
 import { overLimit, readAnswersFirst } from './errors.ts';
 import { deprecationHeaders, endedAtSunset } from './operations/deprecation.ts';
 import type { Catalog, Operation } from './operations/operation.ts';
@@ -27,7 +27,7 @@ type Gate<T> = (value: T, call: PublicCall) => Answer | Promise<Answer>;
 /** Creates the request handler: the gates in a fixed order, then the operation. */
 export function createApp(options: AppOptions): Serve {
   const { catalog, authenticator, limiter, events, pages } = options;
-  const cors = options.corsOrigins.length > 0 ? new Cors(options.corsOrigins) : undefined;
+  const cors = options.corsOrigins.length > 0 ? corsFor(options.corsOrigins) : undefined;
   const api = createApi({
     base: '/v1',
     operations: options.operations.map(endedAtSunset),

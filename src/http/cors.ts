@@ -3,7 +3,6 @@ import { DAY_SECONDS } from '../stdx/duration.ts';
 import type { Answer } from './transport/exchange.ts';
 
 const ANY_ORIGIN = '*';
-const PREFLIGHT_SECONDS = DAY_SECONDS;
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE, OPTIONS';
 const REQUEST_HEADERS =
   'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, User-Agent, X-Request-Id, traceparent';
@@ -12,40 +11,23 @@ const LIMIT_HEADERS =
 const EXPOSED_HEADERS = `${LIMIT_HEADERS}, X-Request-Id, Link, Location, ETag, Deprecation, Sunset, Idempotency-Replayed`;
 
 /** Cross-origin access for browser pages of the allowed origins (Fetch standard, section 3.3). */
-export class Cors {
-  readonly #origins: ReadonlySet<string>;
-
-  constructor(origins: readonly string[]) {
-    this.#origins = new Set(origins);
-  }
-
-  /** The headers for every answer to a request; flat. */
-  headers({ headers }: IncomingMessage): readonly string[] {
-    // Caches must not reuse an answer for another origin.
-    if (headers.origin === undefined || !this.#allows(headers.origin)) return ['Vary', 'Origin'];
-    const allowed = ['Access-Control-Allow-Origin', headers.origin, 'Vary', 'Origin'];
-    return [...allowed, 'Access-Control-Expose-Headers', EXPOSED_HEADERS];
-  }
-
-  /** Answers a preflight, which does not count against the limits; undefined for any other request. */
-  preflight({ method, headers }: IncomingMessage): Answer | undefined {
-    if (method !== 'OPTIONS') return undefined;
-    if (headers.origin === undefined || headers['access-control-request-method'] === undefined) return undefined;
-    if (!this.#allows(headers.origin)) return { status: 204 };
-    return {
-      status: 204,
-      headers: [
-        'Access-Control-Allow-Methods',
-        METHODS,
-        'Access-Control-Allow-Headers',
-        REQUEST_HEADERS,
-        'Access-Control-Max-Age',
-        `${PREFLIGHT_SECONDS}`,
-      ],
-    };
-  }
-
-  #allows(origin: string): boolean {
-    return this.#origins.has(ANY_ORIGIN) || this.#origins.has(origin);
-  }
+export function corsFor(origins: readonly string[]) {
+  const isAllowed = (origin: string) => origins.includes(ANY_ORIGIN) || origins.includes(origin);
+  return {
+    /** The headers for every answer to a request; flat. */
+    headers({ headers: { origin } }: IncomingMessage): readonly string[] {
+      // Caches must not reuse an answer for another origin.
+      if (origin === undefined || !isAllowed(origin)) return ['Vary', 'Origin'];
+      const allowed = ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin'];
+      return [...allowed, 'Access-Control-Expose-Headers', EXPOSED_HEADERS];
+    },
+    /** Answers a preflight, which does not count against the limits; undefined for any other request. */
+    preflight({ method, headers }: IncomingMessage): Answer | undefined {
+      const { origin, 'access-control-request-method': wanted } = headers;
+      if (method !== 'OPTIONS' || origin === undefined || wanted === undefined) return undefined;
+      if (!isAllowed(origin)) return { status: 204 };
+      const methods = ['Access-Control-Allow-Methods', METHODS, 'Access-Control-Allow-Headers', REQUEST_HEADERS];
+      return { status: 204, headers: [...methods, 'Access-Control-Max-Age', `${DAY_SECONDS}`] };
+    },
+  };
 }

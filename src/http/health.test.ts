@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Storage } from '../catalog/storage.ts';
-import type { Limiter } from '../limits/limiter.ts';
 import { Health } from './health.ts';
 import type { Exchange } from './transport/exchange.ts';
 
@@ -68,7 +67,7 @@ function probed(t: TestContext) {
       return check.promise;
     },
   };
-  const health = new Health(storage as Storage, { state: 'degraded' } as Limiter, { usesRedis: true });
+  const health = new Health(storage as Storage, { state: 'degraded' });
   return {
     health,
     checks,

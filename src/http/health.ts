@@ -10,17 +10,15 @@ const CHECK_CACHED_MS = 1_000;
 /** Liveness and readiness of the process. */
 export class Health {
   readonly #storage: Storage;
-  readonly #limiter: Limiter;
-  /** True if the limiter counts in Redis. */
-  readonly #usesRedis: boolean;
+  readonly #redis: Pick<Limiter, 'state'> | undefined;
   #check: ReturnType<Storage['check']> | undefined;
   #checkedAtMs = 0;
   #stopping = false;
 
-  constructor(storage: Storage, limiter: Limiter, { usesRedis }: { usesRedis: boolean }) {
+  /** `redis` is the limiter if it counts there. */
+  constructor(storage: Storage, redis: Pick<Limiter, 'state'> | undefined) {
     this.#storage = storage;
-    this.#limiter = limiter;
-    this.#usesRedis = usesRedis;
+    this.#redis = redis;
   }
 
   /** The probes: `/livez` and `/readyz`. */
@@ -52,7 +50,7 @@ export class Health {
       throw new CatalogError('unavailable', 'The database does not answer');
     });
     const writes = isWriteFailing ? { writes: 'failing' } : {};
-    const redis = this.#usesRedis ? { redis: this.#limiter.state } : {};
+    const redis = this.#redis ? { redis: this.#redis.state } : {};
     return { status: 200, body: JSON.stringify({ status: 'ready', database: 'ok', ...writes, ...redis }) };
   }
 }
