@@ -72,12 +72,9 @@ export interface FoundKey {
   readonly endsAt: number | null;
 }
 
-export interface NewApiKey {
-  readonly name: string;
-  readonly environment: Environment;
-  readonly plan: PlanName;
-  readonly limits?: Limits;
-  readonly scopes?: readonly Scope[];
+export interface NewApiKey
+  extends Pick<ApiKey, 'name' | 'environment' | 'plan'>,
+    Partial<Pick<ApiKey, 'limits' | 'scopes'>> {
   readonly expiresAt?: number;
   readonly owner?: string;
 }
@@ -315,11 +312,9 @@ export interface KeySearch extends KeyFilter {
   readonly limit: number;
 }
 
-export interface KeyPosition {
+export interface KeyPosition extends Pick<ApiKey, 'createdAt' | 'id'> {
   /** True if the text is its whole name, owner, id or prefix. */
   readonly isExact: boolean;
-  readonly createdAt: number;
-  readonly id: string;
 }
 
 /** A page of keys; `last` is the place of its last one if there are more. */
@@ -335,14 +330,7 @@ export interface Grace {
 }
 
 /** The members of a key that an operator may change; absent members stay. */
-export interface KeyChanges {
-  readonly name?: string;
-  readonly plan?: PlanName;
-  readonly limits?: Limits;
-  readonly scopes?: readonly Scope[];
-  readonly expiresAt?: number | null;
-  readonly owner?: string | null;
-}
+export type KeyChanges = Partial<Pick<ApiKey, 'name' | 'plan' | 'limits' | 'scopes' | 'expiresAt' | 'owner'>>;
 
 /** Moments in Unix seconds. */
 export interface Rotation {

@@ -169,17 +169,13 @@ interface SumsQuery extends UsageQuery {
   readonly limit?: number;
 }
 
-interface MostQuery {
-  readonly period: UsagePeriod;
-  readonly since: number;
+interface MostQuery extends Pick<UsageQuery, 'period' | 'since'> {
   readonly group: 'key' | 'owner';
   readonly sort: UsageSort;
   readonly limit: number;
 }
 
-interface RoutesQuery {
-  readonly period: UsagePeriod;
-  readonly since: number;
+interface RoutesQuery extends Pick<UsageQuery, 'period' | 'since'> {
   /** A multiple of the period, which is the default; `stepStart` says where one begins. */
   readonly step?: number;
 }

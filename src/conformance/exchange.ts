@@ -146,7 +146,6 @@ function curlOf({ method, headers, body }: Sent, address: string): string {
   return `printf '%${length}s%s' '' ${quoted(rest)} | ${[...parts, '--data-binary @-'].join(' ')}`;
 }
 
-/** A text for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

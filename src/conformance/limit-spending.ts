@@ -25,7 +25,6 @@ export interface Group {
   readonly other: Exchange | undefined;
 }
 
-/** The spending of a key in one window. */
 export interface Spent {
   readonly limit: number;
   /** In the order in which they were sent. */

@@ -20,7 +20,6 @@ export interface RefereeOptions extends Keys, Omit<TrialOptions, 'keys' | 'secon
   readonly level: Level;
   /** Judges these rules alone, whatever their level. */
   readonly only?: readonly string[];
-  /** Leaves these rules out. */
   readonly skip?: readonly string[];
   /** Told of each verdict as it is reached, and of the error that it comes from. */
   readonly onVerdict?: (verdict: Verdict, error?: unknown) => void;
@@ -180,7 +179,6 @@ class Judging {
     return { verdict: 'failed', seen: this.#masked(printable(seen)), exchanges: shown };
   }
 
-  /** Replaces every key, wherever it stands. */
   #masked(text: string): string {
     return this.#keys.reduce((masked, [key]) => (key ? masked.replaceAll(key, '***') : masked), text);
   }

@@ -36,7 +36,7 @@ export function worstOf(reports: readonly [Report, ...Report[]]): Report {
 }
 
 /** The number of verdicts of each kind. */
-export function countsOf(rules: readonly Verdict[]): Pick<Report, 'passed' | 'failed' | 'skipped'> {
+export function countsOf(rules: readonly Verdict[]): Record<Verdict['verdict'], number> {
   return { passed: countOf(rules, 'passed'), failed: countOf(rules, 'failed'), skipped: countOf(rules, 'skipped') };
 }
 

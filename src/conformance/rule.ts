@@ -35,7 +35,6 @@ export interface Rule extends Clause {
   judge(trial: Trial): Promise<void> | void;
 }
 
-/** Rules by their ids. */
 export type RuleTable = Readonly<Record<string, Omit<Rule, 'id'>>>;
 
 /** The rules of a table, with what they need and their place unless they say otherwise. */
@@ -105,12 +104,9 @@ export interface Verdict extends Clause {
   readonly exchanges: readonly Shown[];
 }
 
-export interface Report {
+export interface Report extends Readonly<Record<Verdict['verdict'], number>> {
   readonly url: string;
   readonly level: Level;
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
   readonly durationMs: number;
   readonly rules: readonly Verdict[];
 }

@@ -45,7 +45,6 @@ export interface Keys {
 export interface TrialOptions {
   readonly keys: Keys;
   readonly pace: Pace;
-  /** The time of the whole run. */
   readonly secondsMax: number;
   /** True to wait for windows and bans, about two minutes. */
   readonly isFull: boolean;

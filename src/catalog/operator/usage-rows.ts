@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { utc } from '../../stdx/time.ts';
+import type { Place } from '../page.ts';
 import type { Storage } from '../storage.ts';
 import { USAGE_PERIODS, type UsageGroup, type UsagePeriod, type UsageSum } from '../usage.ts';
 import { usageJson } from './json.ts';
@@ -27,12 +28,6 @@ interface Selection {
   readonly owner?: string | undefined;
 }
 
-/** A row in a page: the beginning of its step, 0 outside a series, and its id. */
-interface Position {
-  readonly number: number;
-  readonly id: string;
-}
-
 /** The steps of a range, as far as usage is kept. */
 export function usageSteps(
   name: UsageStepName,
@@ -49,16 +44,16 @@ export function usageSteps(
 }
 
 /**
- * A page of the usage by key, owner or route of each step, or of all keys together, with the position of its last row
+ * A page of the usage by key, owner or route of each step, or of all keys together, with the place of its last row
  * if there are more. Reads as many steps at once as take some milliseconds, and lets requests be served in between.
  */
 export async function usageRows(
   { storage }: { storage: Pick<Storage, 'usage'> },
   { steps, ...selection }: Selection,
-  { behind, limit }: { behind: Position | undefined; limit: number },
+  { behind, limit }: { behind: Place | undefined; limit: number },
 ) {
   const rows: ReturnType<typeof rowOf>[] = [];
-  let last: Position | undefined;
+  let last: Place | undefined;
   const left = behind ? steps.filter(({ at = 0 }) => at >= behind.number) : steps;
   for (let number = 0, many = 1; number < left.length; ) {
     const some = left.slice(number, number + many);
@@ -86,7 +81,7 @@ export async function usageRows(
 /** Every row. Reads some at a time, so that requests are served in between. */
 export async function allUsageRows(context: { storage: Pick<Storage, 'usage'> }, selection: Selection) {
   const all: ReturnType<typeof rowOf>[] = [];
-  for (let behind: Position | undefined; ; ) {
+  for (let behind: Place | undefined; ; ) {
     const { rows, last } = await usageRows(context, selection, { behind, limit: ROWS_AT_ONCE });
     all.push(...rows);
     if (!last) return all;
@@ -102,7 +97,6 @@ function rowOf(sum: UsageSum, group: Selection['group'], at: number | undefined)
   return { ...step, ...named, ...counts, first, last };
 }
 
-/** The minute, hour, day or month (UTC) that holds a moment. */
 function stepOf(moment: number, name: UsageStepName): { since: number; until: number } {
   if (name !== 'month') {
     const { seconds } = USAGE_PERIODS[name];

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { type CatalogError, invalid } from '../../catalog/error.ts';
-import type { PageQuery } from '../../catalog/page.ts';
+import type { PageQuery, Place } from '../../catalog/page.ts';
 import { inWords, quote, wholeNumber } from '../../catalog/validate.ts';
 import type { Answer, Exchange } from '../transport/exchange.ts';
 import { currentAnswer } from './conditional.ts';
@@ -65,12 +65,6 @@ export function readLimit(query: URLSearchParams, limitMax = PAGE_ITEMS_MAX, lim
   const limit = /^[1-9][0-9]{0,8}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= limitMax) return limit;
   throw invalid(`limit is ${quote(text)}; send ${wholeNumber(1, limitMax)}`);
-}
-
-/** A place in a list that is ordered by a number and an id. */
-export interface Place {
-  readonly number: number;
-  readonly id: string;
 }
 
 /** The place after which a page begins; undefined for the first. Throws `validation_failed`. */
