@@ -230,7 +230,6 @@ export function newestBackup(folder: string, now: number): Backup | undefined {
   }
 }
 
-/** The backups in a folder up to a moment, newest first. */
 function backupsIn(folder: string, now: number): Backup[] {
   const names = readdirSync(folder).filter((name) => NAME.test(name));
   return names

@@ -1,4 +1,3 @@
-/** The result of one check, with advice unless it passed. */
 export type Finding =
   | { readonly check: string; readonly status: 'ok'; readonly finding: string }
   | {

@@ -27,7 +27,7 @@ const COVERED = {
   api_key_secrets: [['hash', 'key_id', 'prefix', 'created_at', 'ends_at']],
 } as const satisfies { [Table in keyof Tables]?: readonly (readonly string[])[] };
 
-/** The version that is written: one release after it is first read, since that release may come back. */
+/** The version that is written, one release after it is first read: the release before runs on, or comes back. */
 const WRITTEN: Readonly<Record<keyof typeof COVERED, number>> = {
   categories: 1,
   pets: 1,
