@@ -303,6 +303,8 @@ test('missing pages and wrong methods get an error page', async () => {
   for (const word of ['__proto__', 'constructor', 'nothing']) {
     assert.doesNotMatch(await operator.page(`/keys?done=${word}`), /class="notice"/);
   }
+  for (const path of ['/consoles', '/api/v1s', '/nothing'])
+    assert.equal((await fetch(service.operatorUrl + path)).status, 404, path);
   const wrong = await operator.post('/audit');
   assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD']);
   assert.equal((await operator.get('/logout')).status, 405);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { test } from 'node:test';
 import { LIMIT_MAX } from '../../src/catalog/plan.ts';
 import { keptResult } from '../../src/operator/frame/kept.ts';
@@ -174,6 +175,14 @@ test('a form takes what its bounds allow, and is shown again with what was enter
   assert.equal((await upload(service, operator, '/keys', { name: 'x'.repeat(60 * 1024) })).status, 400);
   assert.equal((await send(service, '/login', { body: `token=${'x'.repeat(4_090)}`, headers: FORM })).status, 403);
   assert.equal((await send(service, '/login', { body: `token=${'x'.repeat(4_091)}`, headers: FORM })).status, 413);
+  const importing = { cookie: operator.cookie, 'content-type': 'multipart/form-data; boundary=x' };
+  const announced = await new Promise((resolve, reject) => {
+    const headers = { ...importing, 'content-length': 32 * 1024 * 1024 + 1 };
+    const sent = request(`${service.operatorUrl}/console/categories/import`, { method: 'POST', headers, agent: false });
+    sent.on('response', ({ statusCode }) => resolve(statusCode)).on('error', reject);
+    sent.flushHeaders();
+  });
+  assert.equal(announced, 413);
   const refused = await (await operator.post('/tokens', { name: ' ', role: 'admin', life: '90' })).text();
   assert.match(refused, /<option value="admin" selected>.*<option value="90" selected>/s);
   const lines = '\n'.repeat(102).replaceAll('\n', '{"name":""}\n');

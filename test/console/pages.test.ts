@@ -263,6 +263,7 @@ test('every page says what is there, and leads and offers to do what it should',
   const why = [0, 2, 4].map((index) => `/requests/why?q=call-${index}`);
   await showAll(operator, [
     '/requests',
+    '/requests?status=server-errors',
     ...why,
     `/requests/why?q=${caller.id}`,
     '/requests/why?q=petcat',

@@ -158,6 +158,9 @@ test('every refusal and error is explained in plain words, and a change of the l
   assert.deepEqual(await left(), ['8 left <span class="soft">of 8</span>', '3 left <span class="soft">of 3</span>']);
   await service.storage.keys.update(key.id, { limits: { minute: 7, day: 4 } }, { actor: 'x', via: 'cli' });
   assert.deepEqual(await left(), ['8 left ', '3 left <span class="soft">of 4</span>']);
+  await operator.get('/owner/export?owner=');
+  const reasons = /<td data-column="Why"><div>over the quota of its day<\/div>/;
+  assert.match(await operator.page(`/requests/why?q=${key.id}`), reasons);
   const { secret: brief } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 9 } });
   for (const id of ['first', 'refused']) await call(brief, '/pets', id);
   const { keyId = '' } = service.events.answered.at(-1) ?? {};
@@ -181,6 +184,10 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
   const several = await operator.page('/requests/why?q=shop');
   assert.match(several, /Which key\?[\s\S]*shop one[\s\S]*shop two|Which key\?[\s\S]*shop two[\s\S]*shop one/);
   assert.match(several, new RegExp(`href="/console/requests/why\\?q=${key.id}"`));
+  const { key: meant } = await service.issue({ name: 'x', owner: 'shop' });
+  const only = await operator.page('/requests/why?q=shop');
+  assert.ok(only.includes(`href="/console/keys/${meant.id}/edit"`) && !only.includes('Which key?'), 'its whole owner');
+  assert.match(await operator.page(`/requests/why?q=petcat_test_${'a'.repeat(32)}`), /value="petcat_test_aaaa"/);
   for (const path of ['', '/keys', '/settings']) {
     assert.match(
       await operator.page(path),
@@ -216,6 +223,7 @@ test('the minutes in which a key was refused have their reason, also of what is 
   await add(now - 60, 1, 7);
   await add(now - 600, 1, 30);
   await add(now - 1_200, 1, 31);
+  await add(now - 1_140, 1, 33);
   await add(now - 1_080, 1, 32);
   await add(now - 86_400, 300, 50);
   await add(now - 47 * 3_600, 1, 51);
@@ -239,6 +247,7 @@ test('the minutes in which a key was refused have their reason, also of what is 
       '7 probably over the limit of its minute',
       '30 banned in this minute',
       '32 probably over the limit of its minute',
+      '33 banned in this minute',
       '31 probably over the limit of its minute',
       '50 probably over the quota of its day',
       '51 probably over the limit of its minute',

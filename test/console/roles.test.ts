@@ -78,6 +78,8 @@ test('the role keys changes keys, an admin everything, and each ends its own ses
   assert.match(await keys.page('/keys'), /href="\/console\/keys\/new"/);
   for (const form of ['/keys/new', `/keys/${life.bannedKey}/edit`, `/keys/${life.bannedKey}/rotate`, '/keys/export'])
     assert.equal((await keys.get(form)).status, 200, form);
+  for (const form of ['/categories/import', '/categories/import/none', `/categories/${life.category}/delete`])
+    assert.equal((await keys.get(form)).status, 403, form);
   const admin = await signIn(service, 'admin');
   const created = await admin.post('/tokens', { name: 'billing', role: 'keys', life: '90' });
   const [, secret = ''] = /value="(petcat_op_\w+)"/.exec(await created.text()) ?? [];
