@@ -69,7 +69,16 @@ export function engineContract(check: Check): void {
     await untilTrue(() => seen.includes('keys'));
   });
 
-  check('its health check passes', async ({ storage }) => {
-    await storage.check();
+  check('its health check passes until it is closed', async ({ storage }) => {
+    assert.deepEqual(await storage.check(), { isWriteFailing: false });
+    await storage[Symbol.asyncDispose]();
+    await assert.rejects(storage.check());
+  });
+
+  check('it tells how full the catalog is', async ({ storage }) => {
+    await insert(storage, { name: 'Dog' });
+    const { categories, listBytes, databaseBytes } = await storage.fullness();
+    assert.deepEqual([categories, listBytes], [1, JSON.stringify([{ id: 1, name: 'Dog' }]).length]);
+    assert.ok(databaseBytes > 0);
   });
 }

@@ -99,6 +99,14 @@ test('an attempt does its work once, until it is purged', async () => {
   await attemptAt('a', NOW);
   await attemptAt('b', NOW);
   assert.deepEqual(done, ['a', 'b', 'a']);
+  const id = { ...attemptOf('c'), now: NOW };
+  await transact((trx) => once(trx, id, async () => 1));
+  const later = { ...id, now: NOW + IDEMPOTENCY_SECONDS };
+  for (const isReplay of [false, true])
+    assert.deepEqual(await transact((trx) => once(trx, later, async () => undefined)), {
+      resource: undefined,
+      isReplay,
+    });
 });
 
 test('work that is refused keeps no outcome, in a transaction that goes on', async () => {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/kit/service.ts';
 import { databasePlace } from '../../../test/kit/storage/files.ts';
-import { findDamagedRows } from './contents.ts';
+import { DatabaseNotOpened } from '../engine.ts';
+import { appliedIn, becameEmpty, findDamagedRows } from './contents.ts';
+import { openSqlite } from './engine.ts';
 
 test('each damaged row is named, also one with a number beyond those of JavaScript', async () => {
   using place = await databasePlace();
@@ -14,4 +18,45 @@ test('each damaged row is named, also one with a number beyond those of JavaScri
   database.exec('UPDATE pets SET checksum = 9007199254740993');
   database.exec("UPDATE api_keys SET per_day = 9223372036854775807; UPDATE api_key_secrets SET prefix = ''");
   assert.deepEqual(findDamagedRows(database), ['pets 7', `api_keys ${key.id}`, `api_key_secrets ${key.id}`]);
+});
+
+test('a database that lost its categories or its keys became empty, and one whose categories were deleted did not', async () => {
+  using folder = temporaryFolder();
+  const made = async (name: string, ...statements: string[]) => {
+    const file = join(folder.path, name);
+    const { db } = await openSqlite(file);
+    await db.close();
+    using database = new DatabaseSync(file);
+    for (const statement of statements) database.exec(statement);
+    return file;
+  };
+  const categories = 'UPDATE category_counter SET last_id = 3, count = 3';
+  const keys = `INSERT INTO api_keys (id, name, environment, plan, per_minute, per_day, scopes, created_at)
+    VALUES ('key_1', 'k', 'staging', 'free', 1, 1, '', 0)`;
+  const empty = await made('empty.db');
+  const deleted = await made('deleted.db', categories, 'UPDATE category_counter SET count = 0');
+  const withCategories = await made('categories.db', categories);
+  const withKeys = await made('keys.db', keys);
+  const both = await made('both.db', categories, keys);
+  for (const [earlier, later, isEmpty] of [
+    [both, both, false],
+    [both, withKeys, true],
+    [both, withCategories, true],
+    [withCategories, empty, true],
+    [withCategories, deleted, false],
+    [deleted, empty, true],
+    [empty, both, false],
+  ] as const) {
+    assert.equal(becameEmpty(earlier, later), isEmpty, `${earlier} ${later}`);
+  }
+});
+
+test('a file without our tables is named as such, and one that cannot be read is not', () => {
+  using database = new DatabaseSync(':memory:');
+  assert.throws(
+    () => appliedIn(database, 'x.db'),
+    new DatabaseNotOpened('x.db holds no catalog; name the file of one'),
+  );
+  database.close();
+  assert.throws(() => appliedIn(database, 'x.db'), { code: 'ERR_INVALID_STATE' });
 });

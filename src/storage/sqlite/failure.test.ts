@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { failureOf, findOtherOwner, findReadOnlyMount } from './failure.ts';
+import { DatabaseDamaged, failureOf, findObstacle, findOtherOwner, findReadOnlyMount, notOpened } from './failure.ts';
 
 const FILE = join(tmpdir(), 'x.db');
 const FULL_DISK = 'its disk is full; make room';
@@ -62,6 +62,51 @@ test('a failure names the full disk, or says what the system says without the fi
     "EACCES: permission denied, copyfile '/a' -> '/b'",
   ])
     assert.equal(failureOf(FILE, error({ code: 'EACCES' }, said)), 'EACCES: permission denied');
+});
+
+test('a file whose content is wrong is damaged, and anything else is a reason why it is not opened', () => {
+  // CORRUPT, CORRUPT_VTAB, NOTADB, IOERR_SHORT_READ, IOERR_READ, CANTOPEN: sqlite.org/rescode.html.
+  for (const [errcode, isDamaged] of [
+    [11, true],
+    [267, true],
+    [26, true],
+    [522, true],
+    [266, false],
+    [14, false],
+  ] as const) {
+    const cause = error({ errcode }, 'said');
+    const found = notOpened(FILE, cause, 'named');
+    assert.equal(found instanceof DatabaseDamaged, isDamaged, `${errcode}`);
+    if (isDamaged) assert.match(found.message, /^The database named is damaged: said; see what/);
+    else assert.deepEqual([found.message, found.cause], ['Cannot open the database named: said', cause]);
+    assert.equal(notOpened(FILE, found), found);
+  }
+});
+
+test('too many open files, and files that this user may not read, are named as what is in the way', (t) => {
+  let [code, denied] = ['EMFILE', ''];
+  const failing = () => Object.assign(new Error(code), { code });
+  const { openSync } = fs;
+  t.mock.method(fs, 'openSync', (path: string, ...rest: [string]) => {
+    if (denied === '') throw failing();
+    return openSync(path, ...rest);
+  });
+  t.mock.method(fs, 'accessSync', (path: string, mode: number) => {
+    assert.equal(mode, fs.constants.R_OK | fs.constants.W_OK);
+    if (path === denied) throw failing();
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  for (code of ['EMFILE', 'ENFILE']) assert.equal(findObstacle(FILE)?.finding, 'too many files are open');
+  for (code of ['EACCES', 'EPERM']) {
+    for (denied of [tmpdir(), FILE, `${FILE}-wal`, `${FILE}-shm`, `${FILE}.lock`])
+      assert.match(findObstacle(FILE)?.finding ?? '', new RegExp(`^uid \\d+ has no permission for ${denied}(,|$)`));
+  }
+  code = 'ENOENT';
+  assert.equal(findObstacle(FILE), undefined);
 });
 
 test('a file system that is mounted read-only is named, and no other reason is taken for it', (t) => {

@@ -200,12 +200,19 @@ export function keysContract(check: Check): void {
     for (const text of [key.id, key.prefix, 'OTHER', 'Ärzte', 'other Ä']) {
       assert.deepEqual((await storage.keys.search({ text, offset: 0, limit: 10 })).keys, [key]);
     }
+    const rotation = { now: NOW, oldEndAt: NOW + 100, by: OPERATOR };
+    await storage.keys.rotate(key.id, { hash: 'second', prefix: 'petcat_live_2' }, rotation);
+    for (const [text, count] of [
+      [key.prefix, 0],
+      ['petcat_live_2', 1],
+    ] as const)
+      assert.equal((await storage.keys.search({ text, offset: 0, limit: 10 })).count, count, 'by the present prefix');
   });
 
   check('keys are filtered and sorted, and found by their owner', async ({ storage }) => {
     const old = await issue(storage, { name: 'b', plan: 'pro', owner: 'cus_1', expiresAt: NOW + 20 });
     await issue(storage, { name: 'A', plan: 'pro', expiresAt: NOW + 50 });
-    const used = await issue(storage, { name: 'c', owner: 'CUS_12' });
+    const used = await issue(storage, { name: 'C', owner: 'CUS_12' });
     const at = NOW - 60;
     const usage = { keyId: used.key.id, served: 1, clientErrors: 0, refused: 0, serverErrors: 0, first: at, last: at };
     await storage.usage.add(at, [usage]);
@@ -215,11 +222,11 @@ export function keysContract(check: Check): void {
       assert.equal(page.count, page.keys.length);
       return page.keys.map(({ name }) => name);
     };
-    assert.deepEqual(await names({ sort: 'name' }), ['A', 'b', 'c']);
-    assert.deepEqual(await names({ sort: 'expiry' }), ['b', 'A', 'c']);
-    assert.equal((await names({ sort: 'last-used' }))[0], 'c');
+    assert.deepEqual(await names({ sort: 'name' }), ['A', 'b', 'C']);
+    assert.deepEqual(await names({ sort: 'expiry' }), ['b', 'A', 'C']);
+    assert.equal((await names({ sort: 'last-used' }))[0], 'C');
     assert.deepEqual(await names({ sort: 'newest' }), (await names({ sort: 'oldest' })).toReversed());
-    assert.deepEqual(await names({ text: 'us_1', sort: 'name' }), ['b', 'c']);
+    assert.deepEqual(await names({ text: 'us_1', sort: 'name' }), ['b', 'C']);
     assert.deepEqual(await names({ owner: 'cus_1' }), ['b']);
     assert.deepEqual(await names({ plan: 'pro', state: 'active' }), ['A']);
     assert.deepEqual(await names({ state: 'revoked' }), ['b']);

@@ -13,6 +13,11 @@ export function sessionsContract(check: Check): void {
     const session = await storage.sessions.open('login', wanted);
     assert.deepEqual([session?.actor, session?.role], ['ops', 'viewer']);
     assert.deepEqual([session?.openedAt, session?.endsAt], [NOW + 1, NOW + 3_600]);
+    const [opened] = await storage.audit.list({ since: 0, limit: 1, action: 'console.open' });
+    assert.deepEqual(
+      [opened?.at, opened?.operator, opened?.target, opened?.before, opened?.after],
+      [NOW, { actor: 'ops', via: 'console' }, session?.id, null, { role: 'viewer', endsAt: NOW + 3_600 }],
+    );
     assert.equal(await storage.sessions.open('login', { ...wanted, hash: 'another' }), undefined);
     assert.deepEqual(await storage.sessions.find('session', NOW + 3_599), session);
     assert.equal(await storage.sessions.find('session', NOW + 3_600), undefined);
@@ -43,7 +48,13 @@ export function sessionsContract(check: Check): void {
       [used],
     );
     assert.equal(await storage.sessions.revoke(idle, NOW + 3_600, OPERATOR), false);
-    await open('third', NOW + 3_600);
+    const third = await open('third', NOW + 3_600);
+    assert.deepEqual(
+      (await storage.sessions.list(NOW + 3_600)).map(({ id }) => id),
+      [third, used],
+    );
+    await storage.sessions.touch(third, 0);
+    assert.equal((await storage.sessions.find('third', NOW + 7_199))?.lastSeenAt, NOW + 3_600, 'as 0.1.0 wrote it');
     assert.equal(await storage.sessions.find('idle', NOW + 3_599), undefined, 'removed when the next one is opened');
     assert.equal(await storage.sessions.find('used', NOW + 7_199), undefined);
   });

@@ -76,6 +76,8 @@ export function tokensContract(check: Check): void {
       const opened = { hash: `session ${index}`, now: NOW, endsAt: NOW + 600 };
       sessions.unshift((await storage.sessions.open(`login ${index}`, opened))?.id);
     }
+    const earlier = await issueToken({ storage, now: NOW - 1, by: OPERATOR }, { name: 'earlier', role: 'viewer' });
+    tokens.push(earlier.token.id);
     assert.deepEqual(
       (await storage.tokens.list()).map(({ id }) => id),
       tokens,

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../../../test/kit/clock.ts';
+import { OPERATOR } from '../../../test/kit/operator.ts';
+import { issue } from '../../../test/kit/storage/bench.ts';
+import { SERVICE_TARGET } from '../../catalog/audit.ts';
+import { openStorage } from '../open.ts';
+
+test('of events of the service the last thousand are kept, and every change by an operator', async () => {
+  const bounds = { categoriesMax: 10, categoriesBytesMax: 1_000 };
+  await using storage = await openStorage({ engine: 'sqlite', file: ':memory:' }, { time: manualClock(), ...bounds });
+  await issue(storage, { name: 'Dog' });
+  for (let at = 0; at <= 1_000; at += 1) await storage.audit.addEvent({ at, event: 'started', members: {} }, OPERATOR);
+  const listed = await storage.audit.list({ since: 0, limit: 2_000, target: SERVICE_TARGET });
+  assert.deepEqual([listed.length, listed[0]?.at, listed.at(-1)?.at], [1_000, 1_000, 1]);
+  for (const [text, count] of [
+    ['dog', 1],
+    ['do', 0],
+  ] as const)
+    assert.equal((await storage.audit.list({ since: 0, limit: 10, text })).length, count, text);
+});
