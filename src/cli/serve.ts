@@ -39,9 +39,9 @@ export function addServeCommand(program: Command, invocation: Invocation): void 
     .option('--grease <seed>', 'add unknown members and headers to every answer; with REHEARSAL=on')
     .action(async (_options: unknown, self: Command) => {
       const flags = self.opts<ServeFlags>();
-      const config = readServiceConfig(sources(self, invocation));
-      if (flags.grease !== undefined && !config.rehearsal) throw new UsageError('--grease needs REHEARSAL=on');
       const given = sources(self, invocation);
+      const config = readServiceConfig(given);
+      if (flags.grease !== undefined && !config.rehearsal) throw new UsageError('--grease needs REHEARSAL=on');
       const found = findConfig(given);
       for (const { finding } of findIneffective(given)) invocation.tell(`pet-catalog: ${finding}`);
       invocation.stopsGracefully = true;
