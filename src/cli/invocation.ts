@@ -89,9 +89,9 @@ export function systemOperator(): Operator {
 }
 
 /** The seconds of a duration that an option takes. Throws `UsageError`. */
-export function readDuration(text: string, option: string): number {
+export function readDuration(text: string, option: string, { min = 0 } = {}): number {
   const seconds = parseDuration(text);
-  if (seconds === undefined)
+  if (seconds === undefined || seconds < min)
     throw new UsageError(`${option} is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
   return seconds;
 }

@@ -58,7 +58,10 @@ export function addKeysCommand(program: Command, invocation: Invocation): void {
   add('unban <id>', 'Lift the ban of a key', 'change', async (context, id) => {
     if (!(await liftBan(context, id))) invocation.tell(`The key ${id} is not banned`);
     const key = await keyWithId(context, id);
-    await tellWindows(invocation, context, key);
+    const counts = await context.storage.limits.counts(id);
+    // A lift does not empty the windows.
+    const until = refusedUntil(counts, key.limits, context.now);
+    if (until !== undefined) invocation.tell(`Its counts were not reset: requests are refused until ${utc(until)}`);
     return shown(context, key);
   });
 }
@@ -71,8 +74,9 @@ function withLimits(command: Command): Command {
 
 async function create({ options, ...context }: CommandContext & { options: CreateOptions }) {
   const limits = readLimits(options);
-  const { rehearse: script } = options;
-  const rehearse = script === undefined ? undefined : await (await rehearsal()).prepareScript(context, script);
+  // Loaded only where a key follows a script.
+  const prepare = async (script: string) => (await import('./rehearsal/rehearse.ts')).prepareScript(context, script);
+  const rehearse = options.rehearse === undefined ? undefined : await prepare(options.rehearse);
   const { key, secret } = await issueKey(context, {
     name: options.name,
     plan: planNamed(options.plan),
@@ -85,11 +89,6 @@ async function create({ options, ...context }: CommandContext & { options: Creat
   return { json: { ...(await described(context, key)), key: secret }, text: secret };
 }
 
-/** Loaded only where a key follows a script. */
-function rehearsal() {
-  return import('./rehearsal/rehearse.ts');
-}
-
 async function setPlan({ options, ...context }: CommandContext & { options: LimitOptions }, id: string, plan: string) {
   const limits = readLimits(options);
   return shown(context, await changeKey(context, id, { plan: planNamed(plan), ...(limits && { limits }) }));
@@ -98,13 +97,6 @@ async function setPlan({ options, ...context }: CommandContext & { options: Limi
 async function rotate(context: CommandContext & { options: { grace: string } }, id: string) {
   const { key, secret } = await rotateKey(context, id, readDuration(context.options.grace, '--grace'));
   return { json: { ...(await described(context, key)), key: secret }, text: secret };
-}
-
-/** A lift does not empty the windows. */
-async function tellWindows(invocation: Invocation, { storage, now }: CommandContext, key: ApiKey): Promise<void> {
-  const counts = await storage.limits.counts(key.id);
-  const until = refusedUntil(counts, key.limits, now);
-  if (until !== undefined) invocation.tell(`Its counts were not reset: requests are refused until ${utc(until)}`);
 }
 
 async function shown(context: CommandContext, key: ApiKey) {

@@ -3,9 +3,8 @@ import type { AuditEntry } from '../catalog/audit.ts';
 import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
 import { USAGE_PERIODS } from '../catalog/usage.ts';
-import { parseDuration } from '../stdx/duration.ts';
 import { type CommandContext, commandsOf } from './command-runner.ts';
-import { type Invocation, UsageError } from './invocation.ts';
+import { type Invocation, readDuration, UsageError } from './invocation.ts';
 import { table } from './table.ts';
 
 /** Entries per page of the audit log; all pages are printed. */
@@ -63,9 +62,7 @@ async function showAudit({ storage, now, options: { since } }: CommandContext & 
 }
 
 function readSince(text: string): number {
-  const seconds = parseDuration(text);
-  if (!seconds) throw new UsageError(`--since is "${text}"; write a duration such as 90s, 10m, 24h or 30d`);
-  return seconds;
+  return readDuration(text, '--since', { min: 1 });
 }
 
 async function readAudit(storage: Storage, since: number): Promise<AuditEntry[]> {

@@ -48,16 +48,12 @@ export async function turn(wanted: Turn, { storage, time, config, by }: CommandC
 }
 
 /** Marks the database as its service in rehearsal would. Throws `UsageError` if that is not in rehearsal. */
-export async function markForRehearsal(storage: SqlStorage, config: Config): Promise<void> {
+export async function markForRehearsal(storage: SqlStorage, { database, rehearsal }: Config): Promise<void> {
   if ((await storage.turnedBy()) !== undefined) return;
-  await refuseUnmarked(config);
-  await markRehearsed(storage.transactions);
-}
-
-async function refuseUnmarked({ database, rehearsal }: Config): Promise<void> {
   const advice = 'start it with ENVIRONMENT=staging and REHEARSAL=on, and give this command the same';
   if (!rehearsal) throw new UsageError(`The service of this database is not in rehearsal; ${advice}`, 1);
   if (await isServed(database)) {
     throw new UsageError(`The service that runs on this database is not in rehearsal; ${advice}`, 1);
   }
+  await markRehearsed(storage.transactions);
 }
