@@ -161,15 +161,31 @@ test('everything works with scripts off', needsBrowser, async () => {
   await page.waitForSelector('h1:has-text("You are not signed in")');
 });
 
-test('a page shows that its session has ended', needsBrowser, async () => {
-  await using service = await testService();
-  await using browsing = await browseSignedIn(browser(), service);
-  const now = service.clock.now().unix;
-  for (const { id } of await service.storage.sessions.list(now)) {
-    await service.storage.sessions.revoke(id, now, { actor: 'root', via: 'cli' });
-  }
-  await untilRefreshed(browsing.page, '#stale:has-text("Your session has ended")');
-});
+test(
+  'a page shows that the service does not respond, that it does again, that its session has ended',
+  needsBrowser,
+  async () => {
+    await using service = await testService();
+    await using browsing = await browseSignedIn(browser(), service);
+    const { page } = browsing;
+    assert.equal(await page.textContent('[data-refreshing]'), 'Updates automatically');
+    const gone = await page.context().route('**/console', (route) => route.abort());
+    await untilRefreshed(
+      page,
+      '#stale:text-matches("^Not updated since [-0-9]{10} [0-9:]{5}: the service does not respond")',
+    );
+    await gone.dispose();
+    await untilTrue(async () => {
+      await page.clock.fastForward(REFRESH_MS);
+      return page.isHidden('#stale');
+    });
+    const now = service.clock.now().unix;
+    for (const { id } of await service.storage.sessions.list(now)) {
+      await service.storage.sessions.revoke(id, now, { actor: 'root', via: 'cli' });
+    }
+    await untilRefreshed(browsing.page, '#stale:has-text("Your session has ended")');
+  },
+);
 
 test('a page that is left alone refreshes itself and does not keep its session open', needsBrowser, async () => {
   await using service = await testService();
