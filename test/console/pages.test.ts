@@ -183,7 +183,9 @@ test('every page says what is there, and leads and offers to do what it should',
       shown.push(`== the frame\n${told}\n${linesOf(`<body${frame}\n${end}`)}\n`);
     }
     const [, section = 'no section'] = /aria-current="page">(\w+)</.exec(frame) ?? [];
-    shown.push(`== ${withoutChance(name, ids)}: ${response.status}, ${title}, in ${section}\n${linesOf(main)}\n`);
+    const location = response.headers.get('location');
+    const page = location === null ? `${title}, in ${section}\n${linesOf(main)}` : `to ${withoutChance(location, ids)}`;
+    shown.push(`== ${withoutChance(name, ids)}: ${response.status}, ${page}\n`);
     elements.push(...elementsOf(text));
   };
   const key = await filled(service);
@@ -232,8 +234,8 @@ test('every page says what is there, and leads and offers to do what it should',
   clock.advance(1);
   await post('/keys', wanted);
   clock.advance(1);
-  await post(`/keys/${key}/rotate`, { grace: '3600' });
   await post(`/keys/${key}/rotate`, { grace: '0' });
+  await post(`/keys/${key}/rotate`, { grace: '3600' });
   await post('/tokens', { name: 'n'.repeat(101), role: 'root', life: '31' });
   await post('/tokens', { name: 'new', role: 'admin', life: '30' });
   await post('/categories/1', { name: '' });
@@ -270,6 +272,22 @@ test('every page says what is there, and leads and offers to do what it should',
     '/pets',
     '/pets/1',
   ]);
+  const { id: token } = (await storage.tokens.list()).find(({ name }) => name === 'short') ?? {};
+  const changed = { name: 'shop 2', plan: 'enterprise', perMinute: '7', perDay: '70', scopes: 'pets:read', owner: '' };
+  for (const [path, fields] of [
+    [`/keys/${key}/edit`, { ...changed, expires: '2026-02-03' }],
+    [`/keys/${key}/unban`, {}],
+    [`/keys/${key}/unban`, {}],
+    [`/keys/${key}/end-graces`, {}],
+    [`/keys/${key}/revoke`, {}],
+    ['/categories/2', { name: 'Felines' }],
+    ['/categories/4/delete', {}],
+    [`/tokens/${token}/revoke`, {}],
+    ['/sessions/session_none/end', {}],
+    ['/logout', {}],
+  ] as const)
+    await post(path, fields);
+  await showAll(await signIn(service, 'viewer'), ['/audit?actor=operator']);
   const counted = Object.entries(Object.groupBy(elements, (each) => each)).map(
     ([element, all]) => `${all?.length} ${element}`,
   );

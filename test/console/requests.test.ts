@@ -32,6 +32,10 @@ test('the page of requests is filtered by key, outcome, status and route, and sa
   assert.deepEqual(await shown(`?key=${two.key.id}`), ['third']);
   assert.deepEqual(await shown('?key=one'), ['first', 'second']);
   assert.deepEqual(await shown('?key=unmatched'), []);
+  const { durationMs = 0 } = service.events.answered.find(({ requestId }) => requestId === 'third') ?? {};
+  const took = `${Number(durationMs.toFixed(3)).toFixed(1)} ms`;
+  assert.ok((await operator.page(`/requests?key=${two.key.id}`)).includes(`<td class="number">${took}</td>`));
+  assert.ok((await operator.page('/requests/why?q=third')).includes(`, after ${took}</dd>`));
   assert.deepEqual(await shown('?status=client-errors'), ['second']);
   assert.deepEqual(await shown('?status=404'), ['second']);
   assert.deepEqual(await shown('?status=refused'), []);
