@@ -29,7 +29,7 @@ export function readSoundRows(damaged: string, into: string): string[] | undefin
   target.exec('BEGIN');
   const tables = schema.filter(({ type }) => type === 'table');
   for (const { sql } of tables) target.exec(sql);
-  for (const { name } of tables) lost.push(...copyRows(new DamagedTable(from, name), target));
+  for (const { name } of tables) lost.push(...copyRows(from, name, target));
   // After the rows: a page of an index that is damaged has no part in what is written.
   for (const { type, sql } of schema) if (type !== 'table') target.exec(sql);
   mendCounters(target);
@@ -38,15 +38,12 @@ export function readSoundRows(damaged: string, into: string): string[] | undefin
 }
 
 /** Copies the rows of a table that can be read, and names the others. */
-function copyRows(table: DamagedTable, target: DatabaseSync): string[] {
-  const unreadable: number[] = [];
-  const spoilt: string[] = [];
-  for (const found of table.rows(unreadable)) {
-    const { [NUMBER]: number, ...row } = found;
-    if (!isSound(table.name, row)) spoilt.push(`${table.name} ${number}`);
-    else if (!insert(target, table.name, row)) spoilt.push(`${table.name} ${number}`);
+function copyRows(from: DatabaseSync, table: string, target: DatabaseSync): string[] {
+  const lost = { numbers: [] as number[], rows: [] as string[] };
+  for (const { [NUMBER]: number, ...row } of readableRows(from, table, lost)) {
+    if (!isSound(table, row) || !insert(target, table, row)) lost.rows.push(`${table} ${number}`);
   }
-  return [...rangesOf(unreadable).map((range) => `${table.name} ${range}`), ...spoilt, ...table.unknown];
+  return [...rangesOf(lost.numbers).map((range) => `${table} ${range}`), ...lost.rows];
 }
 
 function isSound(table: string, row: Row): boolean {
@@ -65,66 +62,57 @@ function insert(target: DatabaseSync, table: string, row: Row): boolean {
   }
 }
 
-/** A table some of whose pages cannot be read. */
-class DamagedTable {
-  readonly name: string;
-  /** Where not even the numbers of the rows that are lost can be told. */
-  readonly unknown: string[] = [];
-  readonly #database: DatabaseSync;
-
-  constructor(database: DatabaseSync, name: string) {
-    this.#database = database;
-    this.name = name;
+/** Reads from both ends up to the damage, and tries each row between; notes what cannot be read. */
+function* readableRows(
+  database: DatabaseSync,
+  table: string,
+  lost: { readonly numbers: number[]; readonly rows: string[] },
+): Generator<Row> {
+  const upward = yield* readRows(database, table, 'ORDER BY rowid');
+  if (upward.isWhole) return;
+  const first = upward.last ?? 0;
+  const downward = yield* readRows(database, table, `WHERE rowid > ${first} ORDER BY rowid DESC`);
+  const end = Math.min(downward.last ?? Number.POSITIVE_INFINITY, lastNumber(database, table) + 1);
+  if (end === Number.POSITIVE_INFINITY || end - first > TRIED_MAX) {
+    lost.rows.push(`${table} above ${first}`);
+    return;
   }
-
-  /** Reads from both ends up to the damage, and tries each row between; notes the numbers that cannot be read. */
-  *rows(unreadable: number[]): Generator<Row> {
-    let first = 0;
-    const isWhole = yield* this.#read('ORDER BY rowid', (number) => {
-      first = number;
-    });
-    if (isWhole) return;
-    let last = Number.POSITIVE_INFINITY;
-    yield* this.#read(`WHERE rowid > ${first} ORDER BY rowid DESC`, (number) => {
-      last = number;
-    });
-    const end = Math.min(last, this.#lastNumber() + 1);
-    if (end === Number.POSITIVE_INFINITY || end - first > TRIED_MAX) {
-      this.unknown.push(`${this.name} above ${first}`);
-      return;
-    }
-    for (let number = first + 1; number < end; number += 1) {
-      const isReadable = yield* this.#read(`WHERE rowid = ${number}`, () => {});
-      if (!isReadable) unreadable.push(number);
-    }
+  for (let number = first + 1; number < end; number += 1) {
+    const { isWhole } = yield* readRows(database, table, `WHERE rowid = ${number}`);
+    if (!isWhole) lost.numbers.push(number);
   }
+}
 
-  /** Reads what can be read in an order. Returns whether that was all. */
-  *#read(how: string, onRow: (number: number) => void): Generator<Row, boolean> {
-    try {
-      const statement = this.#database.prepare(`SELECT rowid AS "${NUMBER}", * FROM "${this.name}" NOT INDEXED ${how}`);
-      statement.setReadBigInts(true);
-      for (const row of statement.iterate()) {
-        onRow(Number(row[NUMBER]));
-        yield row as Row;
-      }
-      return true;
-    } catch {
-      return false;
+/** Reads what can be read in an order. Returns the number of the last row, and whether that was all. */
+function* readRows(
+  database: DatabaseSync,
+  table: string,
+  order: string,
+): Generator<Row, { readonly last: number | undefined; readonly isWhole: boolean }> {
+  let last: number | undefined;
+  try {
+    const statement = database.prepare(`SELECT rowid AS "${NUMBER}", * FROM "${table}" NOT INDEXED ${order}`);
+    statement.setReadBigInts(true);
+    for (const row of statement.iterate()) {
+      last = Number(row[NUMBER]);
+      yield row as Row;
     }
+    return { last, isWhole: true };
+  } catch {
+    return { last, isWhole: false };
   }
+}
 
-  /** The highest number that a row may have, where another table tells it. */
-  #lastNumber(): number {
-    const counter =
-      this.name === 'categories'
-        ? 'SELECT last_id FROM category_counter'
-        : `SELECT last_id FROM last_ids WHERE kind = '${this.name}'`;
-    try {
-      return Number(this.#database.prepare(counter).get()?.last_id ?? Number.POSITIVE_INFINITY);
-    } catch {
-      return Number.POSITIVE_INFINITY;
-    }
+/** The highest number that a row may have, where another table tells it. */
+function lastNumber(database: DatabaseSync, table: string): number {
+  const counter =
+    table === 'categories'
+      ? 'SELECT last_id FROM category_counter'
+      : `SELECT last_id FROM last_ids WHERE kind = '${table}'`;
+  try {
+    return Number(database.prepare(counter).get()?.last_id ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
   }
 }
 
