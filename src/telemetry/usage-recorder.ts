@@ -7,7 +7,6 @@ import {
   outcomeOf,
   type RouteUsage,
   UNMATCHED,
-  type UsageCounts,
   type UsageRecord,
   type UsageStorage,
 } from '../catalog/usage.ts';
@@ -30,11 +29,9 @@ const PURGE_INTERVAL_MS = 3_600_000;
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** The answers to a key, or `ALL_KEYS`, on one route. */
-interface Counting extends Writable<UsageCounts> {
+interface Counting extends Writable<Omit<UsageRecord, 'keyId'>> {
   readonly method: string;
   readonly route: string;
-  first: number;
-  last: number;
 }
 
 type Part = (usage: UsageStorage) => Promise<void>;

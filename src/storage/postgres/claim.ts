@@ -5,11 +5,7 @@ import { connect, endSoon, KeptConnection, notOpened } from './connection.ts';
 const CLAIM_LOCK = 7_251_003;
 const RECLAIM_MS = 1_000;
 
-/**
- * Claims a database for a service until disposed of, exclusively or (`together`) shared: instances that each counted
- * alone would multiply every limit. If the connection breaks, the claim is retried every second. Throws
- * `DatabaseNotOpened`, with the refusal as its message if another process holds a conflicting claim.
- */
+/** Claims a database as `claimForService` does, anew whenever its connection breaks. Throws `DatabaseNotOpened`. */
 export async function claimPostgres(
   url: string,
   { together, refusal }: { together: boolean; refusal: string },

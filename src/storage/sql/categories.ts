@@ -32,11 +32,7 @@ interface Bounds {
   readonly categoriesBytesMax: number;
 }
 
-/**
- * Categories in SQL, behind two group-commit queues. Creates without an Idempotency-Key need no look-up of their own,
- * so a batch of them becomes one multi-row insert. With a key, the kept outcome must be looked up first: those share a
- * transaction job by job (`Transactions.batch`).
- */
+/** Categories in SQL. Creates without an Idempotency-Key share one insert; `Transactions` has the queue of others. */
 export class SqlCategories extends SqlNoun implements CategoryStorage {
   readonly #bounds: Bounds;
   readonly #inserts: WriteQueue<QueuedCategory, Category>;
