@@ -70,7 +70,7 @@ function readEnvFile(): Record<string, string | undefined> {
 /** Overwrites one progress line until done; prints nothing if stderr is no terminal. */
 function showProgress(doing: string, done: number, total: number): void {
   if (!process.stderr.isTTY) return;
-  const share = total === 0 ? 1 : done / total;
+  const share = done / total;
   const bar = '█'.repeat(Math.round(share * PROGRESS_CHARACTERS)).padEnd(PROGRESS_CHARACTERS, '░');
   process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${ERASE_REST}${done >= total ? '\n' : ''}`);
 }
