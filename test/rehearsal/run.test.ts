@@ -231,7 +231,7 @@ test('address and key are put where they are asked for', async () => {
     '--env',
     'BASE={url}/',
     '--env',
-    'TOKEN=Bearer {key}',
+    'TOKEN=Bearer {key}+{key} {url}+{url}',
     '--env',
     'PET_CATALOG_URL=API_URL',
     '--',
@@ -246,7 +246,7 @@ test('address and key are put where they are asked for', async () => {
   assert.equal(code, 0);
   assert.match(
     readFileSync(join(folder.path, 'variables'), 'utf8'),
-    /^(http:\/\/127\.0\.0\.1:\d+\/v1) (petcat_test_\w+) \1\/ Bearer \2 \1 none \2 empty kept\n$/,
+    /^(http:\/\/127\.0\.0\.1:\d+\/v1) (petcat_test_\w+) \1\/ Bearer \2\+\2 \1\+\1 \1 none \2 empty kept\n$/,
   );
 });
 
