@@ -305,7 +305,13 @@ test('failures that are known pass, and a line that is stale fails', async () =>
   const stale = await rehearse(['lost,ok', '--expected', both, ...client()]);
   assert.equal(stale.code, 1);
   assert.match(stale.stderr, /both\.txt:2: "lost,ok once" is stale: once was not broken; remove the line$/m);
-  assert.equal((await rehearse(['ok', '--expected', 'none.txt', '--', 'true'])).code, 2);
+  const one = await rehearse(['ok', '--partial', '--expected', file('one.txt', 'ok once'), '--', 'true']);
+  assert.equal(one.code, 1, one.stderr);
+  assert.deepEqual(await rehearse(['ok', '--expected', 'none.txt', '--', 'true']), {
+    code: 2,
+    stdout: '',
+    stderr: "pet-catalog: --expected cannot be read: ENOENT: no such file or directory, open 'none.txt'\n",
+  });
   assert.match(
     (await rehearse(['ok', '--expected', file('wrong.txt', 'lost wait'), '--', 'true'])).stderr,
     /wrong\.txt:1: "lost wait" is no script and rule/,
