@@ -89,6 +89,13 @@ test('PostgreSQL that is unsafe, a standby, off the time or damaged is told as s
     assert.deepEqual(await found(), [said]);
     await query(database.url, `alter database ${name} reset all`);
   }
+  await query(database.url, 'insert into rehearsal (turned_by, turned_at, taken_by) values (60, 0, 0)');
+  const marked = 'The database was used in rehearsal; its time is turned by 60 s';
+  const advice = 'start it with ENVIRONMENT=staging and REHEARSAL=on, or set DATABASE_URL to another one';
+  assert.deepEqual(await found(), [['rehearsal', 'problem', marked, advice]]);
+  const staging = { ...env, ENVIRONMENT: 'staging', REHEARSAL: 'on' };
+  assert.deepEqual(await complaints(staging, folder.path), []);
+  await query(database.url, 'delete from rehearsal');
   writeFileSync(join(folder.path, 'one.json'), '[{"name":"Dog"},{"name":"Cat"}]');
   await run(['categories', 'import', 'one.json'], { cwd: folder.path, env });
   await query(database.url, `update categories set name = 'Dig' where id = 1`);

@@ -108,8 +108,12 @@ test('a request is counted, and the state from before it is returned', async () 
     await at.counts.count(KEY, limits, { cost: 1 });
     assert.equal((await read(at)).state.minuteUsed, 2, 'without room nothing is counted');
   }
+  assert.equal(at.noted.counted.length, 9);
+  const both = () => Promise.all([1, 2].map(() => at.counts.count(KEY, LIMITS, { cost: 1 })));
+  await both();
+  assert.equal(at.noted.counted.length, 11, 'each request is told, also of those in one step');
   at.way.isLost = true;
-  assert.equal(await at.counts.count(KEY, LIMITS, { cost: 0 }), undefined);
+  assert.deepEqual(await both(), [undefined, undefined]);
 });
 
 test('requests of a key in one turn are counted in one step, each on what the one before it left', async () => {
@@ -194,6 +198,13 @@ test('a clock of the server that was set by more than a second is noticed, eithe
     await read(at);
     assert.equal(at.noted.steps, steps, 'it is noticed once');
   }
+  const unsure = await bench('its own');
+  unsure.way.backMs = 500;
+  await unsure.settle(Promise.resolve(unsure.counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY })));
+  unsure.way.backMs = 0;
+  unsure.redis.step(-1_200);
+  await read(unsure);
+  assert.equal(unsure.noted.steps, 0, 'half a second of it may be that of an answer');
   const at = await bench();
   await at.counts.count(KEY, LIMITS, { cost: 0, remembered: EMPTY });
   at.way.turnedSeconds = 60;

@@ -42,12 +42,12 @@ test('when a read fails, its waiters fail too, and the next read is tried', asyn
 test('a read that takes two seconds has failed', async () => {
   const time = new VirtualTime(0);
   const { reader } = controlled(time.process());
-  const read = reader.read('key_1').catch(({ code }) => code);
+  const read = reader.read('key_1').catch(({ code, message }) => [code, message]);
   await time.pass(1_999);
   assert.equal(reader.isFailing, false);
   await time.pass(1);
   assert.equal(reader.isFailing, true);
-  assert.equal(await read, 'unavailable');
+  assert.deepEqual(await read, ['unavailable', 'The storage does not answer in time; retry after a second']);
 });
 
 test('a failure of long ago says nothing of storage as it is', async () => {
@@ -56,8 +56,8 @@ test('a failure of long ago says nothing of storage as it is', async () => {
   const failed = reader.read('key_1');
   (await begun(1)).reject(new Error('down'));
   await assert.rejects(failed);
-  nowMs = 2_500;
+  nowMs = 2_999;
   assert.equal(reader.isFailing, true, 'while the next read may be under way');
-  nowMs = 3_500;
+  nowMs = 3_000;
   assert.equal(reader.isFailing, false);
 });
