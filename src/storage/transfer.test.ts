@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempDisposableSync } from 'node:fs';
+import { existsSync, linkSync, mkdtempDisposableSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -65,6 +65,8 @@ function sumOf(rows: readonly Record<string, unknown>[]): string {
 test('every row of every table is moved, with its count and the sum of its hashes', async () => {
   using places = await openPlaces();
   const { from, to, move } = places;
+  // A file with several names is refused where it would be written to.
+  linkSync(from.file, `${from.file}.linked`);
   const moved = await move();
   assert.ok(!existsSync(`${to.file}-wal`), 'the target was closed');
   assert.deepEqual(moved.map(({ table }) => table).sort(), tablesOf(from.file).sort());
