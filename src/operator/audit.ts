@@ -131,7 +131,9 @@ function change(before: unknown, after: unknown): Html {
   return html`<details class="folded"><summary>${shown}</summary>${all}</details>`;
 }
 
+/** The changed members; graces that were ended by the prefixes of their secrets. */
 function fieldsOf(value: unknown): Record<string, unknown> {
+  if (Array.isArray(value)) return Object.fromEntries(value.map(({ prefix, endsAt }) => [prefix, utc(endsAt)]));
   return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {};
 }
 
