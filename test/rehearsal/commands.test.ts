@@ -133,7 +133,8 @@ test('what is wrong is said: a script, a key without one, rehearsal that is off,
       'pet-catalog: The key key_none follows no script; `pet-catalog keys create --rehearse SCRIPT` issues one that does\n',
     ],
   );
-  assert.equal((await report('key_none', '--json', '--junit')).code, 2);
+  const both = 'pet-catalog: --json, --junit and --tap cannot be combined\n';
+  assert.deepEqual(await report('key_none', '--json', '--junit'), { code: 2, stdout: '', stderr: both });
   const greased = await run(['serve', '--grease', 'x', '--rehearsal', 'off'], options);
   assert.equal(greased.code, 2);
   assert.match(greased.stderr, /--grease needs REHEARSAL=on/);

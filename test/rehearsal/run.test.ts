@@ -92,7 +92,12 @@ for (const [what, args, exit, told] of [
     /The command no-such-command could not be started: /,
   ],
   ['a time-out that is none', ['--timeout', 'soon', '--', 'true'], 2, /--timeout is "soon"/],
-  ['an assignment that is none', ['--env', 'url', '--', 'true'], 2, /--env is "url"; write NAME=VALUE/],
+  [
+    'an assignment that is none',
+    ['--env', 'url', '--', 'true'],
+    2,
+    /--env is "url"; write NAME=VALUE, such as BASE_URL=\{url\}$/m,
+  ],
   [
     'an empty catalog before an upstream',
     ['--empty', '--upstream', 'http://127.0.0.1:1', '--', 'true'],
