@@ -100,7 +100,10 @@ export function readConfig(sources: ConfigSources): Config {
   return settled(parseConfig(sources, mistakes), mistakes);
 }
 
-/** The same as `serve` judges them; other commands may name a PostgreSQL beside the settings of backups. */
+/**
+ * The same as `serve` judges them. Other commands may be given the address of a PostgreSQL beside the settings of a
+ * service that has none.
+ */
 export function readServiceConfig(sources: ConfigSources): Config {
   const mistakes: string[] = [];
   const config = parseConfig(sources, mistakes);
@@ -184,7 +187,10 @@ function findSettings(sources: ConfigSources, mistakes: string[]): FoundSetting[
   );
 }
 
-/** Finds a value by its name or `NAME_FILE` in the first source with either. An unreadable file is a mistake. */
+/**
+ * Finds a value by its name, or in the file that `NAME_FILE` names, in the first source that has either. Undefined if
+ * none has, or if the file cannot be read, which becomes a mistake.
+ */
 export function findValue(
   name: string,
   { flags, env, file }: ConfigSources,
@@ -206,7 +212,10 @@ export function findValue(
   return undefined;
 }
 
-/** Masks what may be secret in a URL: a password, a name without one, a parameter of such a name or escaped. */
+/**
+ * Masks the secrets in a URL, so that it may be shown: the password, a user name without a password (it may be a
+ * token), and parameters whose name mentions a password or is escaped.
+ */
 export function withoutPassword(value: string): string {
   return value
     .replace(/(:\/\/)([^:@/?#]*:)?[^/?#]*@/, '$1$2***@')

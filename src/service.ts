@@ -158,7 +158,9 @@ async function sendTraces(): Promise<Tracing> {
   }
 }
 
-/** Starts the service on storage and limiter of the caller. Throws `ServiceNotStarted` if it cannot listen. */
+/**
+ * Starts the service on a storage and a limiter that the caller owns. Throws `ServiceNotStarted` if it cannot listen.
+ */
 export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
   const { storage, limiter, time, events, metrics, rehearsal } = options;
   const { tracing = NO_TRACING, settings = [], examine } = options;

@@ -56,7 +56,10 @@ export interface ApiKey {
   readonly owner: string | null;
   /** The last ban that no operator lifted, running or over. */
   readonly ban: Ban | null;
-  /** The count of lifts of its bans by operators: what was counted or decided before the last is void. */
+  /**
+   * The number of times that an operator lifted the bans of the key: what was counted or decided before the last time
+   * is void.
+   */
   readonly epoch: number;
 }
 
@@ -103,7 +106,10 @@ export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret
   return { key, secret };
 }
 
-/** Validates a change, and adds the limits of its plan. Throws `validation_failed` or `key_revoked`. */
+/**
+ * Validates a change by the rules for a new key, and adds the limits of its plan. Throws `validation_failed`, or
+ * `key_revoked`: a revoked key is final.
+ */
 export function checkedChanges(key: ApiKey, wanted: KeyChanges, now: number): KeyChanges {
   if (key.revokedAt !== null) throw keyRevoked(key.id);
   if (wanted.name !== undefined) checkName(wanted.name, 'key');
@@ -210,7 +216,10 @@ function environmentPrefix(environment: Environment): string {
   return environment === 'production' ? 'petcat_live_' : 'petcat_test_';
 }
 
-/** Makes an id. Ids ascend with the microseconds, in one case, because some collations ignore it. */
+/**
+ * A new id. Ids ascend with the machine's microseconds, so that they order what was made within a second; in one case,
+ * because some collations ignore it.
+ */
 export function newId(prefix: string): string {
   const micros = Math.floor((performance.timeOrigin + performance.now()) * 1_000);
   return `${prefix}${micros.toString(36).padStart(10, '0')}${randomCharacters(6)}`;
@@ -252,7 +261,10 @@ export interface KeyStorage {
   search(search: KeySearch): Promise<{ keys: ApiKey[]; count: number }>;
   /** A page of the keys that a filter selects, newest first. */
   page(query: KeyQuery): Promise<KeyPage>;
-  /** This and the next two return the updated key: undefined for an unknown id, as it was if it is revoked. */
+  /**
+   * This and the next two return the updated key, or undefined if the id is unknown. A revoked key stays as it is.
+   * Every change throws what `unless` throws.
+   */
   update(id: string, changes: KeyChanges, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;
   /** Adds a secret; earlier ones end at `oldEndAt` at the latest. Returns a revoked key unchanged. */
   rotate(
@@ -269,7 +281,10 @@ export interface KeyStorage {
    * returns the ban of the first time.
    */
   ban(id: string, epoch: number, ban: DecidedBan): Promise<{ ban: Ban; isNew: boolean } | undefined>;
-  /** Ends the running ban, if any, and begins the next epoch, which voids one that is still to be stored. */
+  /**
+   * Ends the running ban, so that it does not lengthen later ones, and begins the next epoch. False without a running
+   * ban: the epoch begins all the same, which ends one that is still to be stored.
+   */
   lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean>;
   bans(now: number): Promise<KeyBan[]>;
   /** The bans of a key, running, over or lifted, newest first. */
@@ -282,7 +297,10 @@ type KeyState = (typeof KEY_STATES)[number];
 
 /** Selects keys; absent members select all. Moments are Unix seconds. */
 export interface KeyFilter {
-  /** Part of a name, owner, id or prefix in any case, empty for all; keys of which it is the whole come first. */
+  /**
+   * Part of a name, an owner, an id or a prefix, regardless of case; empty for every key. Keys of which it is the whole
+   * come first.
+   */
   readonly text: string;
   readonly owner?: string | undefined;
   readonly plan?: PlanName | undefined;

@@ -1,4 +1,7 @@
-/** Who makes a change, and how: a system user, a session, a token, or the service by its machine’s name. */
+/**
+ * Who makes a change, and how: a system user on the command line, a session of the console, a token of the API, or the
+ * service itself by the name of its machine.
+ */
 export interface Operator {
   readonly actor: string;
   readonly via: 'cli' | 'console' | 'api' | 'service';
@@ -78,7 +81,10 @@ export interface AuditQuery {
 }
 
 export interface AuditStorage {
-  /** A page of the log, newest first; service events are in it only where `target` is `SERVICE_TARGET`. */
+  /**
+   * A page of the audit log, newest first; of one target, actor or action if it is named. Service events are listed
+   * only where `SERVICE_TARGET` is named.
+   */
   list(query: AuditQuery): Promise<AuditEntry[]>;
   /** Adds a service event; the latest thousand are kept. */
   addEvent(event: ServiceEvent, by: Operator): Promise<void>;

@@ -29,7 +29,10 @@ export interface PastBan extends StoredBan {
   readonly liftedAt: number | null;
 }
 
-/** A ban that a process decided on; `answered` is the rest if a client was told of it before it was stored. */
+/**
+ * A ban that a process decided on. `answered` has the rest if a client was answered with it before it was stored: it is
+ * stored as it was answered.
+ */
 export interface DecidedBan extends Pick<StoredBan, 'startedAt' | 'reason'> {
   readonly answered?: Pick<StoredBan, 'endsAt' | 'level'>;
 }

@@ -317,7 +317,10 @@ function jsonItem(bytes: Buffer, cursor: Cursor): FoundRecord | FileMistake {
   }
 }
 
-/** Moves the cursor past a JSON value, or to an error in it. Returns the bound that the value exceeds, if any. */
+/**
+ * Moves the cursor past a JSON value by counting brackets and quotes; invalid JSON ends at the error at the earliest.
+ * Returns the bound that the value exceeds, if any.
+ */
 function moveBehindValue(bytes: Buffer, cursor: Cursor): string | undefined {
   const start = cursor.at;
   let depth = 0;

@@ -36,7 +36,10 @@ export class CategoryList {
   /** The first one begins with the opening bracket, and stays when it has no item; the others have at least one. */
   #chunks: Chunk[] = [new Chunk(OPENING)];
   #count = 0;
-  /** The sum of the SHA-256 of all items, by words: in any order the same, and a change costs one hash. */
+  /**
+   * The sum of the SHA-256 of every item, by words. Items are put in and taken out of it in any order, so that the tag
+   * depends on the items alone, and a change costs the hash of one.
+   */
   #sums = new Uint32Array(HASH_WORDS);
   /** Every id up to this one is in the list, or deleted; none beyond it is in the list. */
   #complete = 0;
@@ -48,7 +51,10 @@ export class CategoryList {
     for (const category of categories) this.#append(itemOf(category));
   }
 
-  /** Adds a stored category, or returns false where ids below it are missing, for `catchUp` to add it. */
+  /**
+   * Adds a category that was just stored, unless ids below it are missing here: then returns false, and `catchUp` must
+   * add it. Ignores one whose id was read already: it is in the list, or was deleted since.
+   */
   append(category: Category): boolean {
     if (category.id > this.#complete + 1) return false;
     this.#addedWhileLoading?.push(category);
@@ -56,7 +62,10 @@ export class CategoryList {
     return true;
   }
 
-  /** Applies changes of ids that were read, `catchUp` reads the others. Each copies a chunk, in a turn of its own. */
+  /**
+   * Applies renames and deletions, but for ids that are not read yet: `catchUp` reads those as they are then. Each
+   * copies one chunk; the event loop turns between two of them.
+   */
   async change(changes: readonly ChangedCategory[]): Promise<void> {
     for (const { id, category } of changes) {
       if (id > this.#complete) continue;
@@ -77,7 +86,10 @@ export class CategoryList {
     }
   }
 
-  /** Reloads the list by pages, and keeps what is appended meanwhile. A failed load leaves it as it was. */
+  /**
+   * Reloads the list, a page at a time; categories appended meanwhile are kept. Nothing else may change it meanwhile. A
+   * failed load leaves the list as it was.
+   */
   async reload(load: LoadCategories): Promise<void> {
     const added: Category[] = [];
     this.#addedWhileLoading = added;

@@ -5,7 +5,10 @@ import type { PageQuery } from './page.ts';
 import type { Precondition } from './precondition.ts';
 import { objectOf, validator } from './validate.ts';
 
-/** White space by Unicode and U+FEFF, spelled out because `\s` means something else in each language. */
+/**
+ * White space by Unicode's White_Space property and U+FEFF, spelled out so that the contract's pattern means the same
+ * in every language; `\s` differs in each.
+ */
 const WHITE_SPACE = '\\u0020\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000\\uFEFF';
 const CONTROL = '\\u0000-\\u001F';
 
@@ -102,6 +105,9 @@ export interface CategoryStorage {
   changesSince(version: number | undefined): Promise<CategoryChanges>;
   /** Removes a category that no pet belongs to. */
   delete(id: number, by: Operator, unless?: Precondition<Category>): Promise<'deleted' | 'not found' | 'in use'>;
-  /** Inserts all in order, or none. Throws `catalog_full` with how many would fit. */
+  /**
+   * Inserts all, in order, or none; `onProgress` reports how many are inserted. Throws `catalog_full`, which says how
+   * many would fit, if they do not all fit.
+   */
   import(categories: readonly NewCategory[], by: Operator, onProgress?: (inserted: number) => void): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Every code of an error of the public API: a closed set. Only `http/errors.ts` maps codes to statuses. */
+/**
+ * Every code of an Error body of the public API. A closed set, so clients may switch over it. Only `http/errors.ts`
+ * maps codes to HTTP statuses.
+ */
 export const ERROR_CODES = [
   'invalid_json',
   'validation_failed',

@@ -40,7 +40,10 @@ interface IdempotentRequest {
   readonly bodyBytes: Uint8Array;
 }
 
-/** The mark of a request. A retry must repeat method, path and body byte for byte. Throws `validation_failed`. */
+/**
+ * The key or token that a change comes from, and its `Idempotency-Key` if it has one. A retry must repeat method, path
+ * and body byte for byte. Throws `validation_failed`.
+ */
 export function onceIdOf({ request, path, bodyBytes }: IdempotentRequest, keyId: string): OnceId {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return { keyId };

@@ -100,11 +100,17 @@ function isRealDate(text: string): boolean {
 }
 
 export interface OrderStorage {
-  /** Takes the stock. Throws `validation_failed` (no pet, a past date), or `insufficient_stock`, also if `pending`. */
+  /**
+   * Takes the quantity from stock. Throws `validation_failed` if there is no such pet or the ship date has passed, or
+   * `insufficient_stock`, also for a pet that is reserved (`pending`).
+   */
   insert(order: NewOrder, by: OnceId): Promise<Once<Order>>;
   find(id: number): Promise<Order | undefined>;
   /** A page of orders, ids ascending; of one pet if it is given. */
   list(page: PageQuery & { readonly petId?: number | undefined }): Promise<Order[]>;
-  /** Removes an order and returns its stock, once. False without one. Throws `order_not_cancellable`. */
+  /**
+   * Removes an order and returns its stock, once. False if there is none. Throws `order_not_cancellable`, or what
+   * `precondition` throws.
+   */
   cancel(id: number, precondition?: Precondition<Order>): Promise<boolean>;
 }

@@ -128,7 +128,10 @@ export interface PetStorage {
   find(id: number): Promise<Pet | undefined>;
   /** A page of pets, ids ascending. Its cost does not grow with the number of pets that the filter leaves out. */
   list(page: PageQuery & PetFilter): Promise<Pet[]>;
-  /** Changes a pet and its stock. Undefined without it. Throws `validation_failed` for an unknown category. */
+  /**
+   * Changes a pet, and the stock with its status. Undefined if there is no such pet. Throws what `precondition` throws,
+   * or `validation_failed` if there is no such category.
+   */
   update(id: number, change: PetUpdate, precondition?: Precondition<Pet>): Promise<Pet | undefined>;
   findInventory(petId: number): Promise<InventoryItem | undefined>;
   /** A page of the stock of each pet, ids ascending. */

@@ -1,2 +1,5 @@
-/** Throws `precondition_failed` if what is there may not be changed. Called in the transaction, before it writes. */
+/**
+ * Decides by the present state of a resource whether it may be changed: throws `precondition_failed` if not. Storage
+ * calls it in the transaction that changes, before anything is written.
+ */
 export type Precondition<T> = (present: T) => void;

@@ -187,7 +187,10 @@ export interface UsageStorage {
   addHours(hour: number, records: readonly KeyRouteUsage[], attempt?: string): Promise<void>;
   /** The usage added up by key, owner or route, or of all selected keys together, by id. Minutes know no routes. */
   sums(query: SumsQuery): Promise<UsageSum[]>;
-  /** The keys or owners with the most of something since a moment. Lets requests be served in between. */
+  /**
+   * The keys or owners with the most of something since a moment, rounded down to the period. Reads some thousand rows
+   * at a time and lets requests be served in between.
+   */
   most(query: MostQuery): Promise<UsageSum[]>;
   /** Adds the usage of routes within a minute, as `add` does that of keys. */
   addRoutes(minute: number, routes: readonly RouteUsage[], attempt?: string): Promise<void>;

@@ -29,7 +29,10 @@ export function merged(one: Counts, other: Counts): Counts {
   return { minuteEnds, minuteUsed, day: day.day, dayUsed: day.dayUsed };
 }
 
-/** Stored counts as they hold now: a clock that was set back locks no client out for longer than a window. */
+/**
+ * Stored counts at a moment (Unix seconds): a minute ends a minute from now at the latest, and a day later than today
+ * is today. So a clock that was set back locks no client out for longer than a window.
+ */
 export function capped<T extends Counts>(counts: T, now: number): T {
   const minuteEnds = Math.min(counts.minuteEnds, now + MINUTE_SECONDS);
   const day = Math.min(counts.day, Math.floor(now / DAY_SECONDS));

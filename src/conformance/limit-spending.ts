@@ -41,7 +41,10 @@ export interface Spent {
   readonly refilled: number;
 }
 
-/** Spends the limited key, one by one or by groups; the last token by several at once. Skipped without time. */
+/**
+ * Spends the limited key: one request after the other, or by groups where that would take too long, and for the last
+ * token several at once. Skipped if that takes too long, or if the key is of no use.
+ */
 export async function spend(trial: Trial): Promise<Spent> {
   let width = 0;
   let groups: Group[] = [];

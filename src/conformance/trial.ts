@@ -130,7 +130,10 @@ export class Trial {
     return this.#endsAt - this.#pace.now();
   }
 
-  /** Sends a request; waits for limits, retries failures. Rejects with `Skipped` without time, or `NoAnswer`. */
+  /**
+   * Sends a request with the key. A refusal by a limit is waited for, a failure that may pass is tried again. Rejects
+   * with `Skipped` if that takes too long, with `NoAnswer` if none comes.
+   */
   async send(wanted: Wanted = {}, { isAlone = this.#isCrowded } = {}): Promise<Exchange> {
     const usesKey = !('authorization' in wanted);
     for (let tries = 0; ; tries += 1) {

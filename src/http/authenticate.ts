@@ -21,7 +21,9 @@ const BEARER_SCHEME = /^bearer( |$)/i;
 /** Keys cached at once; when full, the oldest is evicted. */
 const FOUND_KEYS_MAX = 131_072;
 
-/** The key of a request, or the 401 that refuses it. A cached `FoundKey` fits it, so that no object is made. */
+/**
+ * The key of a request, or the 401 that refuses it. A `FoundKey` fits this type, so a cached key needs no new object.
+ */
 export type Authentication =
   | { readonly key: ApiKey; readonly refused?: undefined }
   | { readonly key?: undefined; readonly refused: Answer };
@@ -49,7 +51,10 @@ const INVALID_KEY: Authentication = {
   ]),
 };
 
-/** Authenticates by keys cached from storage. Only keys that exist are cached, so guesses cost no memory. */
+/**
+ * Authenticates requests by API key through a cache of keys found in storage. Only keys that exist are cached, so
+ * guesses cost no memory.
+ */
 export class Authenticator {
   readonly #storage: Storage;
   readonly #environment: Environment;
@@ -68,7 +73,10 @@ export class Authenticator {
     this.#time = time;
   }
 
-  /** The key of a request, at once if it is cached, or a 401 that does not say why. Rejects with `unavailable`. */
+  /**
+   * Returns the key of a request, synchronously if it is cached, or a 401 that does not reveal why the key is invalid.
+   * Rejects with `unavailable` if storage cannot be read.
+   */
   authenticate(request: IncomingMessage): Authentication | Promise<Authentication> {
     const { authorization = '' } = request.headers;
     const token = bearerToken(authorization);
@@ -80,7 +88,10 @@ export class Authenticator {
     return this.#findOnce(hash).then((late) => this.#open(late));
   }
 
-  /** Drops keys that changed, or all. What a look-up in flight finds of them is neither cached nor shared. */
+  /**
+   * Drops keys from the cache after they changed, all of them if they are not named: the next request reads them anew.
+   * What a look-up in flight finds of them is neither cached nor shared.
+   */
   forget(keyIds?: readonly string[]): void {
     this.#finding = new Map();
     for (const changed of this.#changed) {

@@ -55,7 +55,10 @@ const CLOSING: ReadonlySet<AnyErrorCode> = new Set([
   'http_version_not_supported',
 ]);
 
-/** Builds an error answer, `headers` flat. Gates return it: refusals come in floods, and a throw doubles their cost. */
+/**
+ * Builds an error answer. Gates return it instead of throwing: refusals come in floods, and a throw doubles their cost.
+ * `headers` is flat.
+ */
 export function refusal(code: AnyErrorCode, message: string, headers: readonly string[] = []): Answer {
   const status = STATUS_OF[code];
   // Only the message can need escaping.
@@ -85,7 +88,9 @@ function describeLimit({ refusal: code, limit, ban }: Decision): string {
   return `The limit of ${limit} requests per minute is reached`;
 }
 
-/** The answer to a thrown error. Anything but a CatalogError is a defect, whose details stay hidden. */
+/**
+ * The answer to a thrown error. Anything but a CatalogError is a defect, and its details stay hidden from the caller.
+ */
 export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof CatalogError)) {
     const message = 'The service failed; quote the X-Request-Id when you report it';

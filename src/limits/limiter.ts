@@ -18,11 +18,17 @@ export class LimiterNotOpened extends Error {}
  */
 export interface Limiter extends AsyncDisposable {
   readonly state: LimiterState;
-  /** Spends a request of both windows, or refuses; at once if they are in memory. Rejects with `unavailable`. */
+  /**
+   * Spends one request of the key's windows, or refuses; synchronously if the key's counts are in memory. Rejects with
+   * `unavailable` if they cannot be read.
+   */
   charge(key: ApiKey): Decision | Promise<Decision>;
   /** The decision that the next request would get, without counting it. Fails as `charge` does. */
   peek(key: ApiKey): Decision | Promise<Decision>;
-  /** Restates a decision for the present second: itself within its own, later as the next request would get. */
+  /**
+   * Restates an earlier decision for the present second: itself within its own second, later what the next request
+   * would get. Answers from memory, synchronously.
+   */
   current(key: ApiKey, decision: Decision): Decision;
 }
 

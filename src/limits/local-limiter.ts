@@ -24,7 +24,10 @@ export interface LocalLimiterOptions {
   readonly keysMax?: number;
 }
 
-/** Counts in memory, exact while one process serves all. Saves changes twice a second and on disposal. */
+/**
+ * Counts in process memory: exact while one process serves all requests. Saves what changed to storage twice a second
+ * and on disposal.
+ */
 export class LocalLimiter implements WindowLimiter {
   readonly state = 'ok';
   readonly #options: LocalLimiterOptions;

@@ -16,7 +16,10 @@ export interface LimiterOptions {
   readonly answerMs?: number;
 }
 
-/** Opens the limiter; without an answer of Redis it starts degraded. Throws `LimiterNotOpened` for a cluster. */
+/**
+ * Opens the configured limiter. If Redis does not answer it starts degraded, and retries. Throws `LimiterNotOpened` if
+ * Redis is a node of a cluster.
+ */
 export async function openLimiter(
   { redis, banAfterRefusals }: Pick<Config, 'redis' | 'banAfterRefusals'>,
   options: LimiterOptions,

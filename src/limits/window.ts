@@ -59,7 +59,10 @@ export const UNUSED: WindowState = {
   epoch: 0,
 };
 
-/** Decides a request: it is admitted and counts in both windows if both have room, else it changes neither. */
+/**
+ * Decides one request against both windows. It is admitted, and counted in both, if and only if both have room; a
+ * refused one changes neither.
+ */
 export function charge(known: WindowState, limits: Limits, now: Moment): Charge {
   const state = turnDay(known, now);
   const minuteOpen = now.steady < state.minuteEnds;
@@ -96,7 +99,10 @@ export function look(known: WindowState, limits: Limits, now: Moment): Decision 
   };
 }
 
-/** The decision on a request of a banned key; `now` is by the clock of the ban, perhaps not of the windows. */
+/**
+ * The decision on a request of a banned key, from what its windows alone decide. `now` is by the clock of the ban,
+ * which may be another one than that of the windows.
+ */
 export function banned(windows: Decision, ban: ToldBan, now: number): Decision {
   const { minute, day } = windows;
   const minuteWait = minute.remaining === 0 ? minute.reset - windows.now : 0;

@@ -30,7 +30,10 @@ export function timeJson({ now, turnedBy }: ShownTime) {
   return { now: utc(now), turnedBy };
 }
 
-/** Marks the database as used in rehearsal. Throws `DatabaseNotOpened` if it has a key of production. */
+/**
+ * Marks the database as used in rehearsal, unless it is so already. Throws `DatabaseNotOpened` if it has a key of
+ * production: no production service would start on it again.
+ */
 export function markRehearsed(transactions: Transactions): Promise<void> {
   return transactions.transact(async (trx) => {
     const marks = await trx.all(sql`select turned_by from rehearsal`);
@@ -45,7 +48,10 @@ export function markRehearsed(transactions: Transactions): Promise<void> {
   });
 }
 
-/** Turns the time of a database, for its service to take. Throws `validation_failed`: back, too far or malformed. */
+/**
+ * Turns the time of a marked database, for the running service to take, or the next one to start. Throws
+ * `validation_failed` if the turn is malformed, or the time would go back or past the year 8999.
+ */
 export function turnTime(
   transactions: Transactions,
   turn: Turn,

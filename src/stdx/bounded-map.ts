@@ -1,7 +1,12 @@
-/** Entries that one `set` examines for one that may be evicted; each `set` adds at most one. */
+/**
+ * The number of the oldest entries that one `set` examines for one that may be evicted; each `set` adds at most one.
+ */
 const LOOKS_MAX = 16;
 
-/** A map that evicts its oldest entries beyond `sizeMax`; they stay while `mayEvict` is false, and it grows. */
+/**
+ * A map of at most `sizeMax` entries: a new one beyond the bound evicts the oldest. Entries for which `mayEvict` is
+ * false stay, and can keep the map over its bound until it is true.
+ */
 export class BoundedMap<V> extends Map<string, V> {
   readonly #sizeMax: number;
   readonly #mayEvict: (key: string) => boolean;

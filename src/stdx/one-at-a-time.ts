@@ -1,4 +1,7 @@
-/** Keeps runs of `work` from overlapping: calls during a run share one further run, which starts after them. */
+/**
+ * Makes a function that runs `work` without overlap and coalesces calls: calls during a run share one further run,
+ * which starts after all of them. Rejects as the shared run does.
+ */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let last = Promise.resolve();
   let next: Promise<void> | undefined;

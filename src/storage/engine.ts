@@ -32,7 +32,10 @@ export interface Transaction extends Connection {
 
 /** An open database. Statements outside of a transaction are committed one by one. */
 export interface Database extends Connection {
-  /** Commits the work, or rolls it back if it throws. A `snapshot` is the database at its first statement. */
+  /**
+   * Runs work in a transaction, and commits it, or rolls it back if the work throws. With `snapshot` every statement
+   * sees the database as it was at the first one.
+   */
   transaction<T>(work: (trx: Transaction) => Promise<T>, isolation?: 'snapshot'): Promise<T>;
   close(): Promise<void>;
 }

@@ -47,7 +47,10 @@ export type Purpose = 'read' | 'change' | 'create' | 'migrate' | 'serve';
 /** The codes of SQLite and PostgreSQL for a table that is not there. */
 const NO_TABLE = new Set<unknown>([1, '42P01']);
 
-/** Brings the tables up to date in one transaction, or throws if that is not the purpose. */
+/**
+ * Brings the tables up to date, in one transaction, or throws that they are not if that is not the purpose. Throws what
+ * the engine throws.
+ */
 export async function migrate(
   db: Database,
   { int64, purpose, lock }: { int64: Int64; purpose: Purpose; lock: Engine['lock'] },

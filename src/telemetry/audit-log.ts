@@ -18,7 +18,10 @@ export async function storeEvents(audit: AuditStorage, waiting: ServiceEvent[]):
   return repeat(store);
 }
 
-/** Calls back for each change by an operator, in order, within a second; they wait while storage cannot be read. */
+/**
+ * Calls back for each change by an operator from now on, in order, within a second: from the console, the API, a
+ * command or another instance. While storage cannot be read the changes wait.
+ */
 export async function followAudit(
   audit: AuditStorage,
   onChange: (entry: AuditEntry) => void,

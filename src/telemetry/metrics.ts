@@ -131,7 +131,9 @@ function storageMetrics(registry: PromClient.Registry) {
   };
 }
 
-/** Registers a metric of ours: a registry needs `name` and `get` alone, though its types demand its own classes. */
+/**
+ * Registers a custom metric: a registry only needs `name` and `get`, but prom-client's types demand its own classes.
+ */
 function registered<T extends { readonly name: string; get(): Promise<object> }>(
   metric: T,
   registry: PromClient.Registry,

@@ -34,7 +34,10 @@ export interface RecentQuery {
   readonly route?: string | undefined;
 }
 
-/** The latest answers to keys, bounded in all and for each key; they take 10 MB at most. */
+/**
+ * The latest requests with a key that this instance answered. It is bounded by number, in all and for each key; with
+ * the longest request ids, each from another key, it takes 10 MB.
+ */
 export class RecentRequests {
   readonly #failed = new Requests();
   readonly #others = new Requests();

@@ -22,7 +22,10 @@ export interface RequestSeries {
   secondsSum: number;
 }
 
-/** A histogram that builds no string of labels, which in prom-client costs 5 % of a short request. */
+/**
+ * A histogram of request durations. prom-client's own builds a string of all labels at every observation, which costs
+ * 5 % of a short request; this one builds none.
+ */
 export class RequestDurations {
   readonly name = 'pet_catalog_request_duration_seconds';
   readonly help = 'From the head of a request to its response; the count is the number of requests';

@@ -41,7 +41,10 @@ export function asksForTraces(env: NodeJS.ProcessEnv): boolean {
   return env.OTEL_TRACES_EXPORTER === 'otlp' || endpoints.some((endpoint) => endpoint !== undefined && endpoint !== '');
 }
 
-/** Starts sending traces as the `OTEL_…` variables say; loads OpenTelemetry only now. Disposing sends the rest. */
+/**
+ * Starts sending traces by OTLP over HTTP, as the `OTEL_…` variables configure. Loads OpenTelemetry only now. Disposing
+ * of it sends the remaining spans.
+ */
 export async function startTracing(version: string): Promise<Tracing> {
   const [api, sdk, exporter, resources, core, hooks] = await Promise.all([
     import('@opentelemetry/api'),

@@ -45,7 +45,10 @@ export interface UsageRecorderOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Counts usage in memory. Stores minutes and routes every few seconds, hours every minute, all on disposal. */
+/**
+ * Counts the usage of each key by route in memory. Adds the minutes of keys, and the usage of routes, to storage every
+ * few seconds, the hours of keys by route every minute, and all of it on disposal.
+ */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
   readonly #timers: readonly Timer[];
@@ -224,7 +227,10 @@ function minuteOf(moment: number): number {
   return moment - (moment % MINUTE_SECONDS);
 }
 
-/** Reads from the metrics how routes were used since the last call: requests pay for one count, not for two. */
+/**
+ * Makes a function that gives the usage of each route since its last call, from the metrics: requests pay for one
+ * count, not for two.
+ */
 export function routeUsageIn({ requests }: Metrics): () => RouteUsage[] {
   const taken = new Map<Readonly<RequestSeries>, readonly number[]>();
   return () => {

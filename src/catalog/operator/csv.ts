@@ -93,7 +93,10 @@ function rowsOf(rows: readonly Row[], columns: readonly string[]): string {
   return stringify([...rows], { columns: [...columns], cast: { string: asText } });
 }
 
-/** Keeps a spreadsheet from running a cell as a formula by a `'` before it; one that is there gets another. */
+/**
+ * Keeps a spreadsheet from running a cell as a formula: it takes what follows a `'` for text. Reading removes one `'`,
+ * so a cell that begins with one gets another.
+ */
 export function asText(value: string): string {
   return /^(?:[\t\r']|\s*[=+\-@＝＋－＠])/.test(value) ? `'${value}` : value;
 }

@@ -55,7 +55,9 @@ export async function changeKey(context: ChangeContext, id: string, wanted: KeyC
   return usable(await storage.keys.update(id, changes, by, precondition), id);
 }
 
-/** Gives a key a new secret; earlier ones end after the grace. Throws as `changeKey` does. */
+/**
+ * Gives a key a new secret; earlier ones end after the grace. Throws `validation_failed`, `not_found` or `key_revoked`.
+ */
 export async function rotateKey(context: ChangeContext, id: string, graceSeconds: number): Promise<IssuedKey> {
   const { storage, environment, now, by, precondition } = context;
   if (graceSeconds > ROTATION_GRACE_MAX_SECONDS) {

@@ -16,7 +16,10 @@ export interface CommandOptions {
 /** A command that could not be started; the message says why. */
 export class CommandNotStarted extends Error {}
 
-/** Runs a command in a process group that ends with it, its output on stderr. Throws `CommandNotStarted`. */
+/**
+ * Runs a command to its end, with stdout and stderr on our stderr. It has its own process group, of which nothing
+ * is left afterwards. Throws `CommandNotStarted`.
+ */
 export async function runToEnd(words: readonly string[], options: CommandOptions): Promise<CommandEnd> {
   const [program = '', ...args] = words;
   const { env, timeoutMs, stop } = options;

@@ -33,7 +33,10 @@ export function addRehearseCommand(program: Command, invocation: Invocation): vo
   withSettings(report, ['DATABASE_URL']);
 }
 
-/** Checks the script of a new key, and marks the database. Throws `UsageError` or `validation_failed`. */
+/**
+ * Prepares to have a new key follow a script: checks it, and marks the database. Throws `UsageError` without rehearsal,
+ * or `validation_failed`.
+ */
 export async function prepareScript(
   { storage, config }: { readonly storage: SqlStorage; readonly config: Config },
   script: string,

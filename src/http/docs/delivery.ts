@@ -25,7 +25,10 @@ export interface FixedPage {
   readonly content: () => string | Buffer | Promise<string | Buffer>;
 }
 
-/** Serves content that is made once, in each coding with a strong validator (RFC 9110, section 8.8.3). */
+/**
+ * Creates a handler that makes the content once, keeps a copy for each content coding that was asked for, and gives
+ * each copy its own strong validator (RFC 9110, section 8.8.3).
+ */
 export function fixedPage({ status = 200, contentType, cacheControl, headers = [], content }: FixedPage): PageHandler {
   const plain = keptOnceMade(async () => {
     const bytes = Buffer.from(await content());

@@ -45,7 +45,10 @@ export function changedAnswer(resource: object): Answer {
   return { status: 200, headers: ['ETag', etagOf(body)], cacheControl: 'private, no-cache', body };
 }
 
-/** The 201 of a create, with validator and Location. `Idempotency-Replayed` marks a replay. */
+/**
+ * The 201 of a create, with its validator and its Location: what stands before the id, and the id. A replay is marked
+ * with `Idempotency-Replayed`.
+ */
 export function createdAnswer(beforeId: string, { resource, isReplay }: Once<{ readonly id: number }>): Answer {
   const body = JSON.stringify(resource);
   const headers = ['Location', `/v1${beforeId}${resource.id}`, 'ETag', etagOf(body)];

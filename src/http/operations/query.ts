@@ -24,7 +24,10 @@ export function momentParameter(name: string, description: string, example: stri
   return { name, description: `${description}; ${form}`, schema: { type: 'string', example } };
 }
 
-/** Throws `validation_failed` for a parameter that an operation lacks, by its name: the value may be secret. */
+/**
+ * Checks that an operation has every parameter of a query: a mistyped filter must not answer with everything. Throws
+ * `validation_failed` with the name, never with the value, which may be a secret.
+ */
 export function checkQuery(
   { id, queryParameters = [] }: Pick<Described, 'id' | 'queryParameters'>,
   query: URLSearchParams,

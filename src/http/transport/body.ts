@@ -44,7 +44,10 @@ function isUtf8OrNoCharset([, name = '', value = '']: RegExpExecArray): boolean 
   return name.toLowerCase() !== 'charset' || /^"?utf-8"?$/i.test(value);
 }
 
-/** Reads the raw body into memory reserved for it. Throws `payload_too_large`, or what aborted the request. */
+/**
+ * Reads the raw body into memory that is reserved for all of it, so that no step copies more than a chunk. Throws
+ * `payload_too_large`, or the error that aborted the request. Holds `bytesMax` at most.
+ */
 export function readBytes(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   const { request } = exchange;
   const announced = Number(request.headers['content-length'] ?? bytesMax);

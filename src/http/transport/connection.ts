@@ -26,7 +26,10 @@ export interface ConnectionOptions extends ExchangeOptions {
   readonly turns: Turns;
 }
 
-/** One socket and its exchanges: unparsable input is answered once, in order, and no reset destroys an answer. */
+/**
+ * One socket: the exchanges in flight on it, and its end. Guarantees that unparsable input is answered once and in
+ * order, that nothing follows the last answer, and that no reset destroys it.
+ */
 export class Connection implements Reader {
   heldBytes = 0;
   /** The last exchange started, as long as its input is unread or it ends the connection. */

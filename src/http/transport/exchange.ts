@@ -68,7 +68,10 @@ export interface ExchangeOptions extends Context {
 /** Answers a request, synchronously or by the time the promise resolves. */
 export type Serve = (exchange: Exchange) => void | Promise<void>;
 
-/** One request and its answer. The gates fill in its fields; `answer` writes all of the answer, once. */
+/**
+ * One request and its answer. The gates fill in its fields; `answer` writes the status, every header that the contract
+ * promises and the body, once.
+ */
 export class Exchange implements Holding {
   readonly request: IncomingMessage;
   readonly requestId: string;

@@ -51,7 +51,10 @@ export interface Timeouts {
   readonly keepAliveMs: number;
 }
 
-/** Up to 10 s for a head, 30 s for a request; idle connections outlast the 60 s of proxies, which so close first. */
+/**
+ * With the check interval, 10 s for a head and 30 s for a request. Keep-alive outlasts the 60 s of common proxies, so
+ * that the proxy closes first and never writes into a closed connection.
+ */
 const TIMEOUTS: Timeouts = { headMs: 9_000, requestMs: 29_000, checkIntervalMs: 500, keepAliveMs: 65_000 };
 
 export interface ListenOptions {
@@ -197,7 +200,10 @@ async function closeConnections(
   }
 }
 
-/** Accepts the backlog, which closing would reset, until a turn of the event loop brings no connection. */
+/**
+ * Accepts the connections in the backlog, which closing the port would reset along with their requests. Resolves after
+ * a turn of the event loop without a new connection.
+ */
 async function drainBacklog(server: Server): Promise<void> {
   let isQuiet = false;
   const onConnection = () => {

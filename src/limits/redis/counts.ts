@@ -157,7 +157,10 @@ export class RedisCounts implements AsyncDisposable {
     return this.#link.connect();
   }
 
-  /** Bounds of the server’s time: a wait from `earliest` is never too short, what ends by `latest` has ended. */
+  /**
+   * Bounds of the server's current time. A wait computed from `earliest` is never too short; what has not ended by
+   * `latest` has certainly not ended.
+   */
   now(): { readonly earliest: Moment; readonly latest: Moment } {
     const { serverTime, time } = this.#options;
     if (serverTime || !this.#skew) {

@@ -117,7 +117,10 @@ export class RedisLink implements AsyncDisposable {
     if (this.#client) this.#giveUp(this.#client);
   }
 
-  /** Reconnects to a lost Redis, and probes one at rest, so that no request is the first to meet an outage. */
+  /**
+   * Reconnects to a lost Redis, probes an idle one so that an outage is noticed before a request meets it, and notices
+   * another server that answers in its place.
+   */
   #beat(): void {
     const client = this.#client;
     if (!client) {

@@ -39,7 +39,10 @@ export interface ChartOptions {
   readonly scope: string;
 }
 
-/** Values by step as a drawing and a table, complete without scripts; one shows the numbers under the pointer. */
+/**
+ * Values by step as a drawing and as a table. The drawing is complete without scripts; a script shows the numbers of
+ * the table under the pointer.
+ */
 export function chart(options: ChartOptions): Html {
   const { id, title, kind, range, now, series, limit, scope, write = count } = options;
   const steps = stepsOf(range, now);

@@ -7,7 +7,9 @@ const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\s*
 /** Parsed in one go, so it is small on every page. */
 const URL_ENCODED_BYTES_MAX = 64 * 1024;
 
-/** Reads a URL-encoded or multipart form. Throws `unsupported_media_type`, `malformed_request`, or as `readBytes`. */
+/**
+ * Reads a form, URL-encoded or multipart. Throws `unsupported_media_type`, `malformed_request`, or as `readBytes` does.
+ */
 export async function readForm(exchange: Exchange, bytesMax: number): Promise<Form> {
   const contentType = exchange.request.headers['content-type'] ?? '';
   const [, type] = FORM_TYPE.exec(contentType) ?? [];

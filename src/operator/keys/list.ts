@@ -190,7 +190,9 @@ async function createKey(context: ConsoleContext): Promise<Answer> {
   return secretPage(context, { key, secret, title: 'Key created' });
 }
 
-/** Shows a secret, once: a script changes the URL to that of the key, so that a reload creates no other. */
+/**
+ * The only page that shows a secret. A script changes its URL to that of the key, so a reload does not create another.
+ */
 export function secretPage(
   context: ConsoleContext,
   { key, secret, title, note }: { key: ApiKey; secret: string; title: string; note?: Html },

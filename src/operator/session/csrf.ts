@@ -7,7 +7,10 @@ export function csrfToken(token: string): string {
   return hash('sha256', `csrf ${token}`, 'base64url');
 }
 
-/** Throws `insufficient_scope` for a cross-site POST; if the browser sends neither header, the token protects. */
+/**
+ * Throws `insufficient_scope` for a cross-site POST. Scripts cannot set either header; if the browser sends neither,
+ * the CSRF token protects alone.
+ */
 export function checkOrigin({ headers }: IncomingMessage): void {
   const { origin, host, 'sec-fetch-site': site } = headers;
   const isForeign =

@@ -15,7 +15,10 @@ const ATTEMPTS_MAX = 10;
 const ATTEMPTS_SECONDS = 60;
 const ADDRESSES_MAX = 1_000;
 
-/** Creates the login page. Only the POST of its button uses the link up, so that previews and scanners cannot. */
+/**
+ * Creates the handler of the login page. GET does not use up the link, so link previews and scanners cannot; the POST
+ * of its button opens the session.
+ */
 export function createLogin({
   storage,
   sessions,

@@ -58,7 +58,10 @@ export class Progress implements Position {
     return step && { step, place: this.#reached, isConsumed: true, isEarly: false };
   }
 
-  /** Consumes the next step unless one is in force; of the second that a `limit-date` ends in `secondMs` are over. */
+  /**
+   * Consumes the next step, unless an earlier one is in force. A `limit-date` ends with the first whole second of the
+   * wall clock, of which `secondMs` are over.
+   */
   take(nowMs: number, secondMs: number): CurrentStep | undefined {
     const current = this.look(nowMs);
     if (!current?.isConsumed) return current;

@@ -22,7 +22,10 @@ export function dateIn(ms: number, time: Time): string {
   return new Date(Math.round((time.unixMs() + ms) / SECOND_MS) * SECOND_MS).toUTCString();
 }
 
-/** The seconds that a `Retry-After` asks to wait (RFC 9110, section 10.2.3); null for none or a malformed one. */
+/**
+ * The seconds until a `Retry-After` is over (RFC 9110, section 10.2.3), fractional for a date; null for none, or one
+ * that is malformed.
+ */
 export function secondsOf(retryAfter: string | undefined, time: Time): number | null {
   if (retryAfter === undefined) return null;
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter);

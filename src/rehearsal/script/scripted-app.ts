@@ -16,7 +16,10 @@ import { ScriptedRequest } from './scripted-request.ts';
 /** A request whose key exists nowhere: the real authenticator refuses it as it refuses every unknown key. */
 const UNKNOWN_KEY = { headers: { authorization: 'Bearer unknown' } } as IncomingMessage;
 
-/** Wraps the making of an app, so that requests with a scripted key meet their steps in its gates. */
+/**
+ * Wraps the making of an app so that requests with a scripted key meet their steps. Its gates get an authenticator, a
+ * limiter and operations that know the script; the app itself knows nothing of it.
+ */
 export function withScripts(
   createApp: (options: AppOptions) => Serve,
   { keys, time }: { keys: ScriptedKeys; time: TurnedTime },

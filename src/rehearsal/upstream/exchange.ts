@@ -149,7 +149,10 @@ export class Exchange {
     this.#response.end(body);
   }
 
-  /** Ends the answer now, before its last bytes are written: the client may have them before we run again. */
+  /**
+   * Takes the moment as the end of the answer. Called before its last bytes are written: the client may have them, and
+   * its clock run, before this process runs again.
+   */
   #stamp(): void {
     const { time } = this.#context;
     this.#answeredAt = machineMs(time);

@@ -8,13 +8,19 @@ export async function outcomesBansUsage(trx: Transaction, int: Sql): Promise<voi
   await countByRoute(trx, int);
 }
 
-/** Keeps all outcomes in one table. Attempts are dropped: a service repeats its own alone, and stops for this. */
+/**
+ * Keeps the outcomes of all work that is done once in one table. Attempts are dropped: a service repeats none but its
+ * own, and stops for this migration.
+ */
 async function keepOutcomes(trx: Transaction): Promise<void> {
   await trx.run(sql`alter table create_outcomes rename to outcomes`);
   await trx.run(sql`drop table attempts`);
 }
 
-/** Makes bans a fact about their key: its epoch, the log of changed keys, one ban of a key from one second. */
+/**
+ * Makes bans a fact about their key: the epoch of each key, the log of which keys changed, and at most one ban of a key
+ * from one second, of which two instances could impose one each.
+ */
 async function keepBans(trx: Transaction, int: Sql): Promise<void> {
   await trx.run(sql`alter table api_keys add column epoch ${int} not null default 0`);
   await trx.run(sql`

@@ -4,7 +4,9 @@ import { withoutPassword } from '../../config.ts';
 import { DatabaseNotOpened } from '../engine.ts';
 
 export const CONNECT_TIMEOUT_MS = 2_000;
-/** The time that a start waits for a server that is down: a restart takes seconds, a crash recovery longer. */
+/**
+ * The time that a starting service waits for a server that is down: a restart takes seconds, a crash recovery longer.
+ */
 const START_WAIT_MS = 30_000;
 const START_RETRY_MS = 250;
 /** Client-side deadline of a statement, for when the server or the network hangs. */
@@ -21,7 +23,10 @@ export const NUMBERS = {
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-/** Connects outside the pool; the server drops it half a minute after this machine died. Throws as `pg` does. */
+/**
+ * Opens a long-lived connection outside the pool. Keepalives make the server drop it within half a minute of this
+ * machine's death. Throws what `pg` throws.
+ */
 export async function connect(url: string, purpose: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: strictTls(url),
@@ -118,7 +123,10 @@ export interface ServerWait {
   readonly waitMs?: number;
 }
 
-/** Waits half a minute for a server that may be restarting. Throws `DatabaseNotOpened` where that does not help. */
+/**
+ * Waits until a server accepts connections, for half a minute at most: it may be restarting. Throws
+ * `DatabaseNotOpened` after that, and at once if waiting cannot help.
+ */
 export async function awaitServer(url: string, { onWait, stop, waitMs = START_WAIT_MS }: ServerWait): Promise<void> {
   const startedMs = performance.now();
   const seconds = Math.ceil(waitMs / 1000);

@@ -214,7 +214,10 @@ class PostgresDatabase implements Database {
     return endSoon(this.#pool);
   }
 
-  /** Discards connections older than the last lost one: each might hang for the whole deadline, too. */
+  /**
+   * Discards connections opened before the last one that was lost: they may hang too, and each would cost its user the
+   * whole deadline. A new connection fails sooner.
+   */
   async #connect(): Promise<CheckedClient> {
     for (;;) {
       const client = await this.#pool.connect().catch((error) => lost(error, false));
@@ -228,7 +231,9 @@ class PostgresDatabase implements Database {
   };
 }
 
-/** Throws `CommitUnanswered` if the connection ends meanwhile: only a rollback error proves nothing was stored. */
+/**
+ * Throws `CommitUnanswered` if the connection ends during a COMMIT: only a rollback error proves nothing was stored.
+ */
 async function commit(client: CheckedClient): Promise<void> {
   try {
     await client.run(sql`commit`);

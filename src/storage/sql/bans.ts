@@ -30,7 +30,10 @@ export async function imposeBan(
   return { ban: enforced(toBan(row), now), isNew: true };
 }
 
-/** The ban that overlaps the next one, and stands. One dated ahead by a clock runs from now on, and is stored so. */
+/**
+ * The ban that stands in the place of the next one, because the two would overlap. One that lies ahead was dated by a
+ * clock that was ahead: it runs from now on, and is stored so.
+ */
 async function readStanding(
   trx: Transaction,
   keyId: string,

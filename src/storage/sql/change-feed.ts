@@ -17,7 +17,10 @@ export interface Followed {
 }
 
 export interface Following {
-  /** Calls back for each kind that changed since the last poll. One that fails rejects, and is retried by the next. */
+  /**
+   * Polls once and calls back for each kind of change since the last poll. Rejects if a callback failed; the next
+   * poll retries that kind.
+   */
   readonly look: () => Promise<void>;
   /** Marks a change made by this process as followed, so that the next poll does not repeat it. */
   followed(kind: Change, version: number): void;

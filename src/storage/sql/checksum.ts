@@ -4,7 +4,10 @@ import type { PageQuery } from '../../catalog/page.ts';
 import type { Events } from '../../telemetry/events.ts';
 import type { Tables } from './tables.ts';
 
-/** The columns that a checksum covers, by its version, from 1 on. A version that was released never changes. */
+/**
+ * The columns that the checksum of a row covers, a list for each version that this release reads. A version that was
+ * released never changes.
+ */
 const COVERED = {
   categories: [['id', 'name', 'description', 'created_at', 'created_by']],
   pets: [['id', 'name', 'category_id', 'status', 'quantity', 'created_at', 'created_by']],
@@ -58,7 +61,10 @@ export function seal<Table extends CheckedTable>(table: Table, row: Omit<Tables[
   return { ...row, checksum: checksumOf(table, version, row) } as Tables[Table];
 }
 
-/** True if a row is as it was written, or cannot be judged: without a checksum, or by a later release. */
+/**
+ * True if a row is as it was written, as far as this release can tell: one without a checksum was written before there
+ * were any, and one with a version that is not known yet by a later release.
+ */
 export function isIntact<Row extends Checked>(table: CheckedTable, row: Row): boolean {
   if (row.checksum === null) return true;
   const version = Math.floor(row.checksum / VERSION_FACTOR);

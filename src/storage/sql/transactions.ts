@@ -55,7 +55,10 @@ export class Transactions {
     return this.#failing.has('write');
   }
 
-  /** Reports and throws `unavailable` if writes would be lost, as the files were removed or replaced. */
+  /**
+   * Reports that writes fail, and throws `unavailable`, if what is written would be lost, because the files of the
+   * database were removed or replaced.
+   */
   assertInPlace(): void {
     try {
       this.engine.assertInPlace?.();
@@ -86,7 +89,10 @@ export class Transactions {
     return this.#attempt('write', () => this.engine.db.transaction(work));
   }
 
-  /** Runs work in a transaction shared with other jobs. A `CatalogError` before it writes fails this job alone. */
+  /**
+   * Runs work in a durable transaction that it may share with other jobs. A `CatalogError` fails this job alone, so
+   * throw it before anything is written.
+   */
   async batch<T>(work: (trx: Transaction) => Promise<T>): Promise<T> {
     const { value } = await this.#jobs.push(work);
     return value as T;
@@ -97,7 +103,10 @@ export class Transactions {
     return new WriteQueue(commit, { time: this.#time, onStored: this.#events?.batchStored });
   }
 
-  /** Runs a transaction whose change all watchers follow. `work` gets the version raised, 0 for none. */
+  /**
+   * Runs a transaction that changes what others cache: watchers here and in other processes are notified. `work` gets
+   * the version that it raises, 0 for a kind without one.
+   */
   change<T>(kind: Change, work: (trx: Transaction, version: number) => Promise<T>): Promise<T> {
     return this.together((_trx, joined) => joined.change(kind, work));
   }
@@ -139,7 +148,10 @@ export class Transactions {
     return this.together((_trx, joined) => joined.changeKey(keyId, work));
   }
 
-  /** Has all processes follow a change once it commits; its row is locked, so that versions commit in order. */
+  /**
+   * Within a transaction, has all processes follow a change once it commits. The row of the kind stays locked until
+   * then, so that versions are committed in their order.
+   */
   async #raiseVersion(trx: Transaction, kind: Change): Promise<number> {
     const [raised] = await trx.all<{ version: number }>(
       sql`update change_versions set version = version + 1 where kind = ${kind} returning version`,

@@ -40,7 +40,10 @@ export class WriteQueue<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #enough = BATCH_ENOUGH;
   #gatherUntilMs = 0;
-  /** The number that waited when a turn ended; 1 after a batch of one, so that a lone caller never waits. */
+  /**
+   * The number that waited when a turn ended. It starts with one after a batch of one, so that a lone caller never
+   * waits.
+   */
   #countBefore = 1;
   #isDraining = false;
 

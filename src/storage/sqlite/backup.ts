@@ -14,7 +14,10 @@ import { movedAside, openChecked, restoringFile } from './open-to-write.ts';
 /** The time that a restore waits for commands that read the database. */
 const COMMANDS_WAIT_MS = 1_000;
 
-/** Copies a database online, and checks the copy: one with damaged rows is `to.damaged`. Throws `DatabaseNotOpened`. */
+/**
+ * Copies an existing database online and checks the copy's integrity. Replaces `to` only with `force`; a copy with
+ * damaged rows goes to `to.damaged` instead. Throws `DatabaseNotOpened`.
+ */
 export async function backUp(file: string, to: string, { force }: { force: boolean }): Promise<void> {
   assertApart(to, file);
   if (!force && existsSync(to)) {
@@ -127,7 +130,10 @@ function inUse(file: string): DatabaseNotOpened {
   return new DatabaseNotOpened(`Another command uses the database ${file}: wait for its end`);
 }
 
-/** Moves what is damaged aside, the file first: without its log it might look sound. Ends an interrupted move. */
+/**
+ * Moves what is damaged aside, the file before its log: without the log it might look sound. A log that an interrupted
+ * restore left goes to the file that it moved.
+ */
 function moveAside(file: string, now: number): string | undefined {
   const parts = ['', '-wal', '-shm'].filter((part) => existsSync(file + part));
   if (parts.length === 0) return undefined;

@@ -30,7 +30,10 @@ export function contentsOf(file: string): Contents {
   }
 }
 
-/** True if an earlier file held a category or a key, and the later one never did: it is another database. */
+/**
+ * True if one file never held a category or a key, and an earlier one of the same database did: ids are never given
+ * again, so it is not what became of the other. Both are taken to be sound.
+ */
 export function becameEmpty(earlier: string, later: string): boolean {
   const [before, after] = [everHeld(earlier), everHeld(later)];
   return before.some((held, index) => held && !after[index]);
@@ -53,7 +56,9 @@ export function appliedIn(database: DatabaseSync, file: string): string[] {
   }
 }
 
-/** The damaged rows, each by its table and id. Reads every row of the tables with checksums. */
+/**
+ * The rows that are not as they were written, each by its table and id. Reads every row of the tables with checksums.
+ */
 export function findDamagedRows(database: DatabaseSync): string[] {
   const damaged: string[] = [];
   for (const table of CHECKED_TABLES) {

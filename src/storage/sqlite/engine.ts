@@ -21,7 +21,10 @@ const FULL_CODE = 13;
 /** READONLY, CANTOPEN, PROTOCOL: nothing was stored. */
 const UNAVAILABLE_CODES = new Set([8, 14, 15]);
 const IOERR = 10;
-/** I/O errors before the last frame is whole: READ, SHORT_READ, WRITE, RDLOCK, LOCK. After others it may be. */
+/**
+ * The I/O errors that come before the last frame of a transaction is whole in the log: READ, SHORT_READ,
+ * WRITE, RDLOCK, LOCK. After any other the log may hold it.
+ */
 const NOTHING_STORED = new Set([266, 522, 778, 2314, 3850]);
 
 /** About what SQLite itself lets the log grow to before a commit checkpoints it. */
@@ -125,7 +128,10 @@ function watch(connection: SqliteConnection, look: () => Promise<void>): () => P
   return async () => clearInterval(timer);
 }
 
-/** The version of the file for one connection; undefined if it cannot be read now, which reads report. */
+/**
+ * The version of the file as one connection counts it. Undefined if the file cannot be read now: the next poll retries,
+ * and reads report the error meanwhile.
+ */
 function readVersion(connection: SqliteConnection): string | undefined {
   try {
     const [row] = connection.prepare('PRAGMA data_version').all([]) as { data_version: number }[];
@@ -242,7 +248,10 @@ class SqliteDatabase implements Database {
   }
 }
 
-/** Syncs a large log off the event loop, so that the commit has little left to write. Returns whether it is large. */
+/**
+ * Writes the log of a database to the disk without holding up the event loop, if it is large, so that the commit that
+ * follows has little left to write. Returns whether it is.
+ */
 async function syncLargeLog(databaseFile: string): Promise<boolean> {
   const file = `${databaseFile}-wal`;
   const { size } = await stat(file).catch(() => ({ size: 0 }));

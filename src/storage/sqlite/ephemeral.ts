@@ -14,7 +14,10 @@ export interface EphemeralDatabase extends AsyncDisposable {
   readonly database: DatabaseAddress & { readonly engine: 'sqlite' };
 }
 
-/** Claims a database in a new temporary folder, removed on disposal; removes those that killed services left. */
+/**
+ * Makes a temporary folder for a database, and claims it for one service until disposed of, which removes the folder.
+ * Removes those that killed services left. Throws `DatabaseNotOpened`.
+ */
 export function claimEphemeral(): EphemeralDatabase {
   removeLeftOver();
   for (let claims = 0; claims < CLAIMS_MAX; claims += 1) {

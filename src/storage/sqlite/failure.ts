@@ -104,7 +104,10 @@ function denied(path: string): Obstacle {
   return { finding, advice: 'run this as the user of the service, or give that user the file (chown)' };
 }
 
-/** The obstacle of a read-only mount, as after an error of the disk: nothing is known to be damaged then. */
+/**
+ * True if the file system is mounted read-only, as the system itself does after an error of the disk. Nothing is known
+ * to be damaged then, and a backup could not be put there.
+ */
 export function findReadOnlyMount(file: string): Obstacle | undefined {
   let folder = dirname(resolve(file));
   while (!existsSync(folder)) folder = dirname(folder);

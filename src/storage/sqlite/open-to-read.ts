@@ -23,7 +23,10 @@ interface ReadOptions {
   readonly isAtRest?: boolean;
 }
 
-/** Opens a file for reading once log and pages were checked. Leaves no trace. Throws `DatabaseNotOpened`. */
+/**
+ * Opens a database file for reading, after a check of its log and its pages. Changes no byte of it, and leaves no file.
+ * Throws `DatabaseDamaged` or `DatabaseNotOpened`.
+ */
 export function openToRead(file: string, { name = file, ...known }: ReadOptions = {}): Reader {
   const found = logAndIndex(file);
   try {

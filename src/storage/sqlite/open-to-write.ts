@@ -65,7 +65,10 @@ export function openChecked(file: string, timeout = OPEN_TIMEOUT_MS): DatabaseSy
   }
 }
 
-/** Runs a statement once it is free: SQLite itself does not wait where two processes move a new file to the log. */
+/**
+ * Runs a statement as soon as no other process is in its way. SQLite waits by itself, except where two processes move a
+ * new file to the log at once: each would hold what the other waits for.
+ */
 function execWhenFree(database: DatabaseSync, statement: string, waitMs: number): void {
   const endsAt = performance.now() + waitMs;
   for (;;) {

@@ -11,7 +11,10 @@ const NUMBER = 'row number';
 
 type Row = Record<string, SQLInputValue>;
 
-/** Copies all readable rows into a new file. Returns what was not; undefined if not even the tables are. */
+/**
+ * Copies every row that can be read from a database with damaged pages into a new file. Returns what could not be read,
+ * by table and row number, or undefined if not even the list of the tables can be.
+ */
 export function readSoundRows(damaged: string, into: string): string[] | undefined {
   using from = new DatabaseSync(damaged, { readOnly: true });
   using target = new DatabaseSync(into);

@@ -13,7 +13,10 @@ export function codeBlock({ language, label, code }: Sample): Html {
   return html`<figure class="sample"><figcaption>${label}</figcaption>${pre(code, language)}</figure>`;
 }
 
-/** Samples in several languages, one at a time by radio buttons, which need no scripts; `group` is unique. */
+/**
+ * Samples of the same thing in several languages, of which one is shown at a time. The tabs are radio buttons, so that
+ * they work without scripts; `group` names them and must be unique in the page.
+ */
 export function sampleTabs(group: string, samples: readonly Sample[]): Html {
   const tabs = samples.map(
     ({ language, label }, index) =>

@@ -19,7 +19,10 @@ const KEY_IN_STRING =
   /(\$\{process\.env\.PET_CATALOG_(?:KEY|TOKEN)\}|\{os\.environ\['PET_CATALOG_(?:KEY|TOKEN)'\]\}|\$PET_CATALOG_(?:KEY|TOKEN)\b)/;
 const STRINGS = ['"(?:\\\\.|[^"\\\\])*"', "'(?:\\\\.|[^'\\\\])*'", '`(?:\\\\.|[^`\\\\])*`'];
 
-/** Marks comments, strings, words, numbers, and as `<span data-key>` where the page fills in the key. */
+/**
+ * Marks comments, strings, keywords and numbers. The places where a sample reads the key become
+ * `<span data-key>`, which the script of the page fills.
+ */
 export function highlight(code: string, language: string): Html {
   const syntax = SYNTAXES[language];
   if (!syntax) return html`${code}`;
