@@ -201,10 +201,10 @@ export function keysContract(check: Check): void {
       assert.deepEqual((await storage.keys.search({ text, offset: 0, limit: 10 })).keys, [key]);
     }
     const rotation = { now: NOW, oldEndAt: NOW + 100, by: OPERATOR };
-    await storage.keys.rotate(key.id, { hash: 'second', prefix: 'petcat_live_2' }, rotation);
+    await storage.keys.rotate(key.id, { hash: 'second', prefix: 'petcat_live_second' }, rotation);
     for (const [text, count] of [
       [key.prefix, 0],
-      ['petcat_live_2', 1],
+      ['petcat_live_second', 1],
     ] as const)
       assert.equal((await storage.keys.search({ text, offset: 0, limit: 10 })).count, count, 'by the present prefix');
   });
