@@ -224,7 +224,7 @@ test('a report of a run is shown as a timeline, before a service or any other AP
     ['{', /This is no report of a rehearsal: the file is not JSON/],
     [undefined, /no file was chosen/],
     [Array(51).fill(report), /50/],
-    [many(10_001), /10000/],
+    [many(10_001), /has 10,001 items; send at most 10,000/],
     [[{ script: 'ok' }], /keyId, 0\.reached and 0\.requests are missing/],
     [[{ ...report, requests: [{ at: 'x' }] }], /0\.requests\.0\.answeredAt, .* are missing|send a number/],
     [[{ ...report, script: 'okk' }], /Step 1 of the script, &quot;okk&quot;/],
