@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Worker } from 'node:worker_threads';
 import { run } from '../../test/kit/process.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
 import type { Config } from '../config.ts';
@@ -10,8 +11,15 @@ test('checks that fail in their thread fail with its error', async () => {
   await assert.rejects(examineInThread({} as Config), /^TypeError: Cannot read properties of undefined/);
 });
 
-test('checks that take longer than a minute are given up', async (t) => {
+test('checks whose thread ends without an answer are given up', async () => {
+  process.once('worker', (thread: Worker) => thread.terminate());
+  await assert.rejects(examineInThread({} as Config), { message: 'they broke off' });
+});
+
+test('checks that take longer than a minute are given up, with their thread', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
+  const threads: Worker[] = [];
+  process.once('worker', (thread: Worker) => threads.push(thread));
   let ended = false;
   const late = assert.rejects(examineInThread({} as Config), { message: 'they took longer than 60 s' }).finally(() => {
     ended = true;
@@ -21,6 +29,11 @@ test('checks that take longer than a minute are given up', async (t) => {
   assert.ok(!ended);
   t.mock.timers.tick(1);
   await late;
+  assert.deepEqual(
+    threads.map(({ threadId }) => threadId),
+    [-1],
+    'ended',
+  );
 });
 
 test('only a host of the loopback interface is taken for one', async () => {
