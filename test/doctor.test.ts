@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { MIGRATION_NAMES } from '../src/storage/migrate.ts';
 import { compareClocks, type Finding } from '../src/telemetry/finding.ts';
+import { untilEqual } from './kit/clock.ts';
 import { missingPrograms } from './kit/deploy/programs.ts';
 import { noPostgres, temporaryDatabase } from './kit/postgres.ts';
 import { query } from './kit/postgres-server.ts';
@@ -146,6 +147,8 @@ test('a Redis that evicts counts, or is a replica, is told as such', { skip: red
   assert.deepEqual(await found(), [
     ['redis', 'problem', 'It is a replica: nothing can be counted in it', 'set REDIS_URL to the primary'],
   ]);
+  // A connection that is left open keeps the command from ending.
+  await untilEqual(async () => `${await redis.command('CLIENT', 'LIST', 'TYPE', 'normal')}`.match(/^id=/gm)?.length, 1);
 });
 
 test('of many damaged rows the first twenty are named', async () => {
