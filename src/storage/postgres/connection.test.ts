@@ -92,12 +92,13 @@ test('the server drops a dead client within half a minute, and gives up what tak
   await client.end();
   assert.deepEqual(Object.values(rows[0]), ['pet-catalog probe', '10', '5', '3']);
   for (const [patient, deadlines] of [
-    [false, ['5s', '900ms', '6s']],
-    [true, ['0', '0', '0']],
+    [false, ['5s', '900ms', '6s', 'pet-catalog']],
+    [true, ['0', '0', '0', 'pet-catalog']],
   ] as const) {
     const { db } = await openEngine({ engine: 'postgres', url: database.url }, { patient });
     const [found] = await db.all<object>(sql`select current_setting('statement_timeout') as a,
-      current_setting('lock_timeout') as b, current_setting('idle_in_transaction_session_timeout') as c`);
+      current_setting('lock_timeout') as b, current_setting('idle_in_transaction_session_timeout') as c,
+      current_setting('application_name') as d`);
     await db.close();
     assert.deepEqual(Object.values(found ?? {}), deadlines);
   }
