@@ -155,7 +155,13 @@ test('a restore takes the place of a sound database, which is kept with the comm
   assert.deepEqual([namesIn(file), statSync(file).mode & 0o777], [['Dog'], 0o600]);
   assert.deepEqual([namesIn(kept), statSync(kept).mode & 0o777], [['Cat'], 0o600]);
   for (const gone of [`${file}-wal`, `${kept}-wal`, `${file}.restoring`]) assert.ok(!existsSync(gone), gone);
-  assert.equal(await restore(from, file, NOW), `${file}.replaced-${NOW + 1}`, 'what was kept before is not replaced');
+  {
+    using reader = new DatabaseSync(file, { readOnly: true });
+    reader.prepare('SELECT count(*) FROM categories').get();
+    assert.ok(existsSync(`${file}-shm`));
+    assert.equal(await restore(from, file, NOW), `${file}.replaced-${NOW + 1}`, 'what was kept before is not replaced');
+    assert.ok(!existsSync(`${file}-shm`), 'that of the reader, who has the old database');
+  }
   const elsewhere = place.in('new/y.db');
   assert.equal(await restore(from, elsewhere, NOW), undefined);
   assert.deepEqual(namesIn(elsewhere), ['Dog']);
