@@ -32,6 +32,12 @@ async function follow(script: string): Promise<{ id: string; get(path?: string):
 /** A request that is answered 400. */
 const REFUSED = '/categories?limit=none';
 
+/** The end of the login link that ends last, in Unix seconds. */
+function lastLoginEnd(file: string): number {
+  using database = new DatabaseSync(file, { readOnly: true });
+  return Number(database.prepare('SELECT max(ends_at) AS ends FROM console_logins').get()?.ends ?? Number.NaN);
+}
+
 const report = (id: string, ...flags: string[]) => run(['rehearse', 'report', id, ...flags], options);
 
 test('a report exits with 3 until every step was reached, then with 0, and with 1 once a rule is broken', async () => {
@@ -78,9 +84,7 @@ test('time that is turned takes a limit to its end, and the client has waited', 
   assert.match(await operators('list'), new RegExp(`  active until ${expiresAt}\n$`));
   assert.ok(Date.parse(JSON.parse(await operators('revoke', token)).revokedAt) <= Date.now());
   await run(['console', 'login'], options);
-  using database = new DatabaseSync(join(folder.path, 'x.db'));
-  const { ends = 0 } = database.prepare('SELECT max(ends_at) AS ends FROM console_logins').get() ?? {};
-  assert.ok(Number(ends) <= Date.now() / 1_000 + 600, 'and so do login links');
+  assert.ok(lastLoginEnd(join(folder.path, 'x.db')) <= Date.now() / 1_000 + 600, 'and so do login links');
   assert.equal((await get()).status, 200);
   const { code, stdout } = await report(id);
   assert.equal(code, 0);
@@ -138,6 +142,16 @@ test('what is wrong is said: a script, a key without one, rehearsal that is off,
   const greased = await run(['serve', '--grease', 'x', '--rehearsal', 'off'], options);
   assert.equal(greased.code, 2);
   assert.match(greased.stderr, /--grease needs REHEARSAL=on/);
+});
+
+test('the login link of a first start ends by the time of the machine', async () => {
+  const file = join(folder.path, 'turned.db');
+  const turned = { ...options, env: { ...options.env, DATABASE_URL: `sqlite:${file}` } };
+  await run(['migrate'], turned);
+  const { code, stderr } = await run(['clock', 'advance', '30d'], turned);
+  assert.equal(code, 0, stderr);
+  await using _ = await serveProcess(['--bootstrap'], turned);
+  assert.ok(lastLoginEnd(file) <= Date.now() / 1_000 + 600);
 });
 
 test('the time of a service that is not in rehearsal cannot be turned', async () => {
