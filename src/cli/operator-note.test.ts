@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/kit/service.ts';
@@ -21,6 +21,16 @@ test('the note of a service lies beside its file, for its user alone, until the 
   using _nowhere = noteOperator({ engine: 'sqlite', file: join(folder.path, 'none/x.db') }, NOTED);
   using _inMemory = noteOperator({ engine: 'sqlite', file: ':memory:' }, NOTED);
   assert.deepEqual([readdirSync(folder.path), existsSync(':memory:.operator')], [[], false]);
+});
+
+test('a note that the disk does not take leaves none', {
+  skip: existsSync('/dev/full') ? false : 'no /dev/full',
+}, () => {
+  using folder = temporaryFolder();
+  const database: DatabaseAddress = { engine: 'sqlite', file: join(folder.path, 'x.db') };
+  symlinkSync('/dev/full', `${database.file}.operator`);
+  using _note = noteOperator(database, NOTED);
+  assert.deepEqual(readdirSync(folder.path), []);
 });
 
 test('the note on a server lies in the working folder, or in its data, whatever the password is', () => {
