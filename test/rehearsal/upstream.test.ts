@@ -384,8 +384,10 @@ test('the rules are those of any rehearsal: one create under two keys is two, an
   const same = await under('a', 'a');
   assert.equal(verdicts(same), 'retries-safely kept, once kept');
   assert.deepEqual(same.remarks, ['upstream: made twice what was sent twice with one Idempotency-Key']);
-  const other = await rehearsed({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
-    for (const body of ['pet', 'cat']) await fetch(url, { method: 'POST', body, headers: { 'idempotency-key': 'a' } });
+  const other = await rehearsed({ upstream: upstream.url, script: 'ok*3' }, async (url) => {
+    const headers = { 'idempotency-key': 'a' };
+    for (const body of ['pet', 'cat']) await fetch(url, { method: 'POST', body, headers });
+    await fetch(`${url}/elsewhere`, { method: 'POST', body: 'pet', headers });
   });
   assert.deepEqual(other.remarks, []);
   const renewed = await rehearsed({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
