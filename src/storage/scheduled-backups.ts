@@ -202,7 +202,9 @@ export class ScheduledBackups implements AsyncDisposable {
     try {
       return (await running).stdout;
     } catch (error) {
-      const { stderr = '' } = error as { stderr?: string };
+      const { stderr = '', syscall } = error as NodeJS.ErrnoException & { stderr?: string };
+      // It did not start, as without memory or descriptors.
+      if (syscall !== undefined) throw error;
       const said = stderr.slice(-REASON_CHARACTERS_MAX).replace(/^pet-catalog: /, '');
       throw new Error(said.trim() || 'The backup was interrupted');
     } finally {
@@ -230,6 +232,7 @@ export function newestBackup(folder: string, now: number): Backup | undefined {
   }
 }
 
+/** The backups in a folder up to a moment, newest first. */
 function backupsIn(folder: string, now: number): Backup[] {
   const names = readdirSync(folder).filter((name) => NAME.test(name));
   return names

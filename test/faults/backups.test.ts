@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { OWN_COMMAND } from '../../src/shipped.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { ScheduledBackups } from '../../src/storage/scheduled-backups.ts';
 import { manualClock, untilTrue } from '../kit/clock.ts';
@@ -255,6 +256,21 @@ test('a backup that fails is reported, keeps the earlier ones and is tried again
   clock.advance(600);
   await schedule.look();
   assert.deepEqual([made.length, names().length, failures.length], [2, 2, 1]);
+});
+
+test('a backup whose command does not start is reported with the reason', async () => {
+  const { folder, failures, start } = bench();
+  using _folder = folder;
+  const command = OWN_COMMAND as [string, ...string[]];
+  const [program] = command;
+  command[0] = join(folder.path, 'none');
+  try {
+    await using schedule = start();
+    await schedule.look();
+  } finally {
+    command[0] = program;
+  }
+  assert.deepEqual(failures, [`spawn ${join(folder.path, 'none')} ENOENT`]);
 });
 
 test('a service that stops ends the backup that it makes, begins no other, and reports none as failed', async () => {
