@@ -66,14 +66,33 @@ export function banJson({ keyId, startedAt, endsAt, level, reason }: KeyBan) {
 }
 
 /** The usage of a key that may have been deleted by hand since. */
-export function usageJson({ at: _, ...sum }: UsageSum) {
-  return { ...sum, name: sum.name ?? '', first: utc(sum.first), last: utc(sum.last) };
+export function usageJson({ id, name, owner, first, last, ...sum }: UsageSum) {
+  const { served, refused, clientErrors, serverErrors } = sum;
+  return {
+    id,
+    name: name ?? '',
+    owner,
+    served,
+    refused,
+    clientErrors,
+    serverErrors,
+    first: utc(first),
+    last: utc(last),
+  };
 }
 
 /** A token of the operator API. */
-export function tokenJson(token: OperatorToken) {
-  const { createdAt, expiresAt, revokedAt } = token;
-  return { ...token, createdAt: utc(createdAt), expiresAt: utcOrNull(expiresAt), revokedAt: utcOrNull(revokedAt) };
+export function tokenJson({ id, name, prefix, role, ...moments }: OperatorToken) {
+  const { createdAt, expiresAt, revokedAt } = moments;
+  return {
+    id,
+    name,
+    prefix,
+    role,
+    createdAt: utc(createdAt),
+    expiresAt: utcOrNull(expiresAt),
+    revokedAt: utcOrNull(revokedAt),
+  };
 }
 
 /** An entry of the audit. */
