@@ -1,15 +1,12 @@
-import { DAY_SECONDS } from '../../stdx/duration.ts';
 import type { Time } from '../../stdx/time.ts';
 import { MISSING_DOCS, type PageHandler } from '../pages.ts';
-import type { Answer } from '../transport/exchange.ts';
 import { fixedPage, keptOnceMade, mediaTypeOf } from './delivery.ts';
 import { GUIDE, pathOf } from './guide/pages.ts';
 import { openApiDocument } from './openapi.ts';
 import type { DocsOptions } from './render.ts';
+import { securityTxt } from './security-txt.ts';
 import { CACHED, leadToDocs, SITE_ASSETS, sitePage } from './site.ts';
 
-const SECURITY_TXT = '/.well-known/security.txt';
-const YEAR_SECONDS = 365 * DAY_SECONDS;
 const PAGES = ['/docs/reference', ...Object.keys(GUIDE).map(pathOf)];
 
 /** The pages that describe the service: contract, documentation, well-known addresses. */
@@ -102,15 +99,6 @@ function wellKnownPages({ baseUrl, securityContact, time }: WellKnownOptions): [
     ],
     ['/.well-known/api-catalog', () => catalogAnswer],
   ];
-  if (securityContact !== undefined) pages.push([SECURITY_TXT, () => securityTxt(at(''), securityContact, time)]);
+  if (securityContact !== undefined) pages.push(securityTxt({ origin: at(''), contact: securityContact, time }));
   return pages;
-}
-
-function securityTxt(origin: string, contact: string, time: Time): Answer {
-  const expires = new Date((time.now().unix + YEAR_SECONDS) * 1000).toISOString().replace('.000Z', 'Z');
-  const lines = [`Contact: ${contact}`, `Expires: ${expires}`, 'Preferred-Languages: en'];
-  // RFC 9116 requires https for web addresses.
-  if (origin.startsWith('https:')) lines.push(`Canonical: ${origin}${SECURITY_TXT}`);
-  const body = `${lines.join('\n')}\n`;
-  return { status: 200, contentType: 'text/plain; charset=utf-8', cacheControl: 'public, max-age=86400', body };
 }
