@@ -12,14 +12,15 @@ const EXPOSED_HEADERS = `${LIMIT_HEADERS}, X-Request-Id, Link, Location, ETag, D
 
 /** Cross-origin access for browser pages of the allowed origins (Fetch standard, section 3.3). */
 export function corsFor(origins: readonly string[]) {
-  const isAllowed = (origin: string) => origins.includes(ANY_ORIGIN) || origins.includes(origin);
+  const allowed = new Set(origins);
+  const isAllowed = (origin: string) => allowed.has(ANY_ORIGIN) || allowed.has(origin);
   return {
     /** The headers for every answer to a request; flat. */
     headers({ headers: { origin } }: IncomingMessage): readonly string[] {
       // Caches must not reuse an answer for another origin.
       if (origin === undefined || !isAllowed(origin)) return ['Vary', 'Origin'];
-      const allowed = ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin'];
-      return [...allowed, 'Access-Control-Expose-Headers', EXPOSED_HEADERS];
+      const granted = ['Access-Control-Allow-Origin', origin, 'Vary', 'Origin'];
+      return [...granted, 'Access-Control-Expose-Headers', EXPOSED_HEADERS];
     },
     /** Answers a preflight, which does not count against the limits; undefined for any other request. */
     preflight({ method, headers }: IncomingMessage): Answer | undefined {
