@@ -77,8 +77,6 @@ export class Trial {
   readonly planLimits?: readonly number[] | undefined;
   /** The answers to the valid keys, in the order in which they came. */
   readonly answered: Exchange[] = [];
-  /** The seconds that the slower of the first answers took. */
-  latency = 0;
   readonly #client: Client;
   readonly #pace: Pace;
   readonly #isFull: boolean;
@@ -89,6 +87,7 @@ export class Trial {
   #names = 0;
   #creates = 0;
   #retryAt = 0;
+  #latency = 0;
   #isCrowded = false;
 
   constructor(client: Client, { keys, pace, secondsMax, isFull, concurrency, planLimits }: TrialOptions) {
@@ -122,8 +121,13 @@ export class Trial {
     return `${this.#run}-${this.#names}`;
   }
 
+  /** The seconds that the slower of the first answers took. */
+  get latency(): number {
+    return this.#latency;
+  }
+
   get isSlow(): boolean {
-    return this.latency > SLOW_SECONDS;
+    return this.#latency > SLOW_SECONDS;
   }
 
   get secondsLeft(): number {
@@ -182,7 +186,7 @@ export class Trial {
       throw error instanceof NoAnswer && error.code === 'LATE' && this.secondsLeft <= 0 ? this.#over() : error;
     });
     const seconds = this.#pace.now() - startedAt;
-    if (this.answered.length < 2) this.latency = Math.max(this.latency, seconds);
+    if (this.answered.length < 2) this.#latency = Math.max(this.#latency, seconds);
     const exchange = { sent, answer, seconds };
     if (mayCreate && isRefused(exchange)) this.#creates -= 1;
     if (answer.status !== 401 && this.#isValidKey(authorization)) this.#remember(exchange);
