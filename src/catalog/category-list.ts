@@ -248,6 +248,7 @@ function itemOf(category: Category): Item {
 /** Some of the items, each as JSON and a comma. Bytes that were written are never written over. */
 class Chunk {
   readonly ids: number[];
+  /** Where each item begins. */
   readonly #starts: number[];
   #bytes: Buffer;
   /** The bytes that are written. */

@@ -35,6 +35,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** The codes that only the operator listener answers with. */
 export const OPERATOR_ERROR_CODES = [
   'missing_token',
   'invalid_token',

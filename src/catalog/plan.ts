@@ -1,6 +1,7 @@
 import { invalid } from './error.ts';
 import { quote } from './validate.ts';
 
+/** The number of requests that a key may make in each window. */
 export interface Limits {
   readonly minute: number;
   readonly day: number;

@@ -107,6 +107,7 @@ async function assertEmpty(into: Connection, to: DatabaseAddress): Promise<void>
   }
 }
 
+/** Copies every table from one snapshot. */
 async function copy(
   source: Engine,
   { into, onProgress }: { into: Transaction; onProgress: Transfer['onProgress'] },

@@ -5,6 +5,7 @@ const SECOND_MS = 1_000;
 /** Distinct causes within a second; further ones share their lines. */
 const CAUSES_MAX = 100;
 
+/** The failures of one cause within a second. */
 interface Repeated {
   readonly code: string | undefined;
   readonly reason: string;

@@ -1,3 +1,4 @@
+/** The result of one check, with advice unless it passed. */
 export type Finding =
   | { readonly check: string; readonly status: 'ok'; readonly finding: string }
   | {

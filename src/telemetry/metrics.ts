@@ -172,6 +172,7 @@ const LEFT_OUT = ['nodejs_active_handles_total', 'nodejs_active_resources_total'
 const GC_KINDS = ['major', 'minor', 'incremental', 'weakcb'];
 const MICROS_PER_SECOND = 1e6;
 
+/** Registers the metrics of the process and of Node.js. */
 function collectProcessMetrics(registry: PromClient.Registry): void {
   const processorTime = [
     ['user_', 'user', ({ user }: NodeJS.CpuUsage) => user],

@@ -2,6 +2,7 @@ import { HOUR_SECONDS } from '../../stdx/duration.ts';
 import type { Operator } from '../audit.ts';
 import type { Role } from './token.ts';
 
+/** The time that a session stays open without use. */
 export const SESSION_IDLE_SECONDS = HOUR_SECONDS;
 
 /** An open session of the console. Moments are Unix seconds. */

@@ -9,6 +9,7 @@ export type Role = (typeof ROLES)[number];
 
 const TOKEN_PREFIX = 'petcat_op_';
 
+/** The form of a token of the operator API. */
 export const TOKEN_PATTERN = /^petcat_op_[0-9A-Za-z]{36}$/;
 
 /** A token of the operator API as stored, without its secret. Moments are Unix seconds. */

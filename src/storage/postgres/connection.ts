@@ -11,6 +11,7 @@ const START_WAIT_MS = 30_000;
 const START_RETRY_MS = 250;
 /** Client-side deadline of a statement, for when the server or the network hangs. */
 export const ANSWER_TIMEOUT_MS = 6_000;
+/** The time to wait for a connection to close. */
 const END_TIMEOUT_MS = 500;
 /** TCP keepalive, in seconds: the first probe, the interval, and the number of lost probes. */
 const KEEPALIVES = ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'];

@@ -42,6 +42,7 @@ class ConnectionLost extends Error {
   }
 }
 
+/** A COMMIT whose answer was lost. */
 class CommitUnanswered extends Error {}
 
 /** Deadlines of the server and of the client, so that no request waits on a hung database. */

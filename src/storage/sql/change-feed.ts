@@ -10,6 +10,7 @@ const KEY_CHANGES_KEPT = 10_000;
 
 type Versions = ReadonlyMap<Change, number>;
 
+/** Reads what other processes have to follow. */
 export interface Followed {
   versions(): Promise<Versions>;
   /** The keys that were changed after one version of them up to another; undefined if that is too long ago to tell. */

@@ -22,7 +22,9 @@ import { SqlUsage } from './usage.ts';
 
 export interface SqlStorageOptions {
   readonly time: Time;
+  /** The most categories that the catalog may hold. */
   readonly categoriesMax: number;
+  /** Bound on the serialised list of all categories, in bytes. */
   readonly categoriesBytesMax: number;
   /** Commands that run beside the service handle damaged rows alone. */
   readonly events?: StorageEvents;

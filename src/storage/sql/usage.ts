@@ -237,6 +237,7 @@ export class SqlUsage extends SqlNoun implements UsageStorage {
   }
 }
 
+/** Adds the rows of an insert to those that are there. */
 function addTo(table: UsageTable, key: string): Sql {
   const sums = OUTCOMES.map((name) => raw(`${name} = ${table}.${name} + excluded.${name}`));
   return sql`on conflict (${raw(key)}) do update set

@@ -47,6 +47,7 @@ export function failureOf(file: string, error: unknown): string {
   return obstacle ? `${obstacle.finding}: ${obstacle.advice}` : (error as Error).message.replace(/, \w+ '.*$/, '');
 }
 
+/** True if work on a file failed because its disk is full. */
 function isDiskFull(file: string, error: unknown): boolean {
   const { errcode = 0, code } = error as { readonly errcode?: number; readonly code?: string };
   const primary = errcode & 0xff;

@@ -12,6 +12,7 @@ import { inspectLog } from './wal.ts';
 /** The time that reading waits for other processes that open the same file. */
 const OPEN_TIMEOUT_MS = 5_000;
 
+/** A database file that is open for reading. */
 export interface Reader extends Disposable {
   readonly database: DatabaseSync;
 }
