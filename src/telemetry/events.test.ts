@@ -249,6 +249,8 @@ test('an answered request is counted by its labels, and refusals and failed auth
     'failed_authentications_total{listener="operator",api="false",reason="invalid_token"}': 1,
   });
   assert.deepEqual(await counted({ status: 403, code: 'insufficient_scope' }), duration(403));
+  const login = { listener: 'operator', api: 'false', status: 429, plan: undefined } as const;
+  assert.deepEqual(await counted(login), duration(429, 'listener="operator",api="false"'), 'refused by no limit');
 });
 
 test('the access log has all answers, or those that took a second, or none; a 5xx is told as an error', () => {

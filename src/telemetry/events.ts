@@ -107,9 +107,10 @@ function requestEvents({ log, write, accessLog, metrics }: EventSinks, failures:
   const logsAnswers = accessLog !== 'none' && log.isLevelEnabled('info');
   return {
     requestAnswered(answered: AnsweredRequest) {
-      const { listener, api, status, code, plan = 'none', durationMs } = answered;
+      const { listener, api, status, code, plan, durationMs } = answered;
       metrics.requests.observe(answered, durationMs / 1000);
-      if (status === 429) metrics.refusals.inc(plan, code ?? '');
+      // A login to the console is refused without a plan.
+      if (status === 429 && plan) metrics.refusals.inc(plan, code ?? '');
       if (status === 401) metrics.failedAuthentications.inc({ listener, api, reason: code ?? '' });
       if (status >= 500) failures.report(failureLine(answered));
       if (!logsAnswers) return;

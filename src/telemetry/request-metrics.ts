@@ -82,11 +82,8 @@ export class Refusals {
 
   inc(plan: string, reason: string): void {
     for (const series of this.#values) {
-      if (series.labels.plan !== plan || series.labels.reason !== reason) continue;
-      series.value += 1;
-      return;
+      if (series.labels.plan === plan && series.labels.reason === reason) series.value += 1;
     }
-    this.#values.push({ labels: { ...API_SIDE, plan, reason }, value: 1 });
   }
 
   /** The counter in prom-client's format. */
