@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -59,20 +60,23 @@ test('service events are stored as soon as that can be done, apart from changes,
   {
     await using _storing = await storeEvents(audit, waiting);
     assert.equal((await stored()).length, 1_000);
+    t.mock.timers.tick(1_000);
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
     isFull = false;
     waiting.push(event(3));
     t.mock.timers.tick(1_000);
     await untilEqual(() => waiting.length, 0);
     waiting.push(event(4));
   }
+  waiting.push(event(5));
+  t.mock.timers.tick(1_000);
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
   const entries = await stored();
   assert.deepEqual(
-    entries.slice(0, 4).map(({ at, operator, after }) => [at, operator.via, after]),
+    entries.slice(0, 4).map(({ at, operator, after }) => [at, operator, after]),
     [
-      [4, 'service', { reason: 'no' }],
-      [3, 'service', { reason: 'no' }],
-      [2, 'service', { reason: 'no' }],
-      [1, 'service', {}],
+      ...[4, 3, 2].map((at) => [at, { actor: hostname(), via: 'service' }, { reason: 'no' }]),
+      [1, { actor: 'host', via: 'service' }, {}],
     ],
   );
   assert.deepEqual([entries.length, entries.at(-1)?.id], [1_000, 104]);
@@ -80,4 +84,18 @@ test('service events are stored as soon as that can be done, apart from changes,
     (await storage.audit.list({ since: 0, limit: 9 })).map(({ action }) => action),
     ['key.create', 'key.create'],
   );
+});
+
+test('what waits is stored at once, and an event that is dropped meanwhile takes no other along', async () => {
+  const waiting = [1, 2, 3].map((at) => ({ at, event: 'backup_failed', members: {} }) as const);
+  const stored: number[] = [];
+  const audit = {
+    list: () => assert.fail(),
+    async addEvent({ at }: { at: number }) {
+      stored.push(at);
+      if (at === 1) waiting.shift();
+    },
+  };
+  await using _storing = await storeEvents(audit, waiting);
+  assert.deepEqual(stored, [1, 2, 3]);
 });

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { missingPrograms } from '../../test/kit/deploy/programs.ts';
 import { temporaryFolder } from '../../test/kit/service.ts';
+import { SERVICE_EVENTS } from '../catalog/audit.ts';
 import { CatalogError } from '../catalog/error.ts';
 import { type AccessLog, type AnsweredRequest, accessLine, createEvents, type Events } from './events.ts';
 import { createMetrics } from './metrics.ts';
@@ -51,11 +52,12 @@ test('a duration is logged to the microsecond', () => {
 });
 
 /** Events whose lines and metrics a test reads. */
-function bench(accessLog: AccessLog = 'all') {
+function bench(accessLog: AccessLog = 'all', level = 'info') {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => lines.push(JSON.parse(line));
   const metrics = createMetrics();
-  const events = createEvents({ log: pino({ base: null }, { write }), write, accessLog, metrics, redis: 'redis://r' });
+  const log = pino({ base: null, level }, { write });
+  const events = createEvents({ log, write, accessLog, metrics, redis: 'redis://r' });
   const samples = async () => {
     const text = await metrics.registry.metrics();
     return new Map(
@@ -216,12 +218,18 @@ const EVENTS: readonly [(events: Events) => void, object, ...(readonly [keyof ty
   [(events) => events.serviceStopped(), {}, ['info', { event: 'stopped' }]],
 ];
 
-test('each event changes its metrics, and is told in its line', async () => {
-  const { after } = bench();
+test('each event changes its metrics, and is told in its line, and one of the service is kept', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 7_999 });
+  const { after, events } = bench();
+  const kept: object[] = [];
   for (const [happen, samples, ...lines] of EVENTS) {
     const told = lines.map(([level, line]) => ({ level: LEVELS[level], ...line }));
     assert.deepEqual(await after(happen), [samples, ...told], `${happen}`);
+    for (const [, { err: _, event, ...members }] of lines as [string, Record<string, unknown>][])
+      if (SERVICE_EVENTS.some((each) => each === event)) kept.push({ at: 7, event, members });
   }
+  assert.equal(kept.length, 12);
+  assert.deepEqual(events.waiting, kept);
 });
 
 test('an answered request is counted by its labels, and refusals and failed authentications by their reason', async () => {
@@ -249,6 +257,7 @@ test('an answered request is counted by its labels, and refusals and failed auth
     'failed_authentications_total{listener="operator",api="false",reason="invalid_token"}': 1,
   });
   assert.deepEqual(await counted({ status: 403, code: 'insufficient_scope' }), duration(403));
+  assert.deepEqual(await counted({ status: 503, code: 'unavailable' }), duration(503));
   const login = { listener: 'operator', api: 'false', status: 429, plan: undefined } as const;
   assert.deepEqual(await counted(login), duration(429, 'listener="operator",api="false"'), 'refused by no limit');
 });
@@ -272,6 +281,27 @@ test('the access log has all answers, or those that took a second, or none; a 5x
     ...answers,
     ...['503 999', '503 1000'].flatMap((id) => [`50 request_failed ${id}`, `30 request ${id}`]),
   ]);
+});
+
+test('a failure is told with its request, and with what was thrown or else its code', async () => {
+  const { after } = bench('none');
+  const windows = { limit: 60, minute: { remaining: 1 }, day: { remaining: 2 } };
+  const failed = { ...LISTED, status: 503, code: 'unavailable', windows } as const;
+  const { listener: _, api: _api, windows: _windows, ...line } = failed;
+  const told = async (cause?: Error) => (await after((events) => events.requestAnswered({ ...failed, cause })))[1];
+  assert.deepEqual(await told(FAILED), { level: 50, event: 'request_failed', ...line, err: 'no' });
+  assert.deepEqual(await told(), { level: 50, event: 'request_failed', ...line, err: 'unavailable' });
+});
+
+test('a log of warnings has no answers, and what failed without a line is told at the stop', () => {
+  const { events, lines } = bench('all', 'warn');
+  events.requestAnswered(LISTED);
+  for (let times = 0; times < 12; times += 1) events.requestFailed('one', FAILED);
+  events.serviceStopped();
+  assert.deepEqual(
+    lines.map(({ event, count }) => [event, count]),
+    [...Array.from({ length: 10 }, () => ['request_failed', undefined]), ['requests_failed', 2]],
+  );
 });
 
 test('of the service events that cannot be stored the latest fifty wait', () => {

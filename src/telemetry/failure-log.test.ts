@@ -48,12 +48,45 @@ test('another cause, and the same defect at another place, have lines of their o
   );
 });
 
+test('a defect is the same from any caller', (t) => {
+  const { lines, failures, fail } = bench(t);
+  const thrown = () => new Error('a defect');
+  for (let time = 0; time < 11; time += 1) fail(time % 2 ? thrown() : thrown());
+  failures.flush();
+  assert.deepEqual([lines.length, lines.at(-1)?.count], [11, 1]);
+});
+
+test('a second begins with its first failure, also after one that was ended early', (t) => {
+  const { lines, failures, fail } = bench(t);
+  fail(full());
+  t.mock.timers.tick(600);
+  failures.flush();
+  for (let time = 0; time < 11; time += 1) fail(full());
+  t.mock.timers.tick(999);
+  assert.equal(lines.length, 11);
+  t.mock.timers.tick(1);
+  assert.deepEqual([lines.length, lines.at(-1)?.count], [12, 1]);
+});
+
 test('causes without bound do not fill the log', (t) => {
   const { lines, failures, fail } = bench(t);
   for (let time = 0; time < 5_000; time += 1) fail(new Error(`defect ${time}`));
   failures.flush();
   assert.equal(lines.length, 100 + 10 + 1);
   assert.equal(lines.at(-1)?.count, 4_890);
+  const first = full();
+  for (let time = 0; time < 200; time += 1) fail(time ? new Error(`defect ${time}`) : first);
+  for (let time = 0; time < 11; time += 1) fail(first);
+  lines.length = 0;
+  failures.flush();
+  assert.deepEqual(
+    lines.map(({ count, reason }) => [count, reason]),
+    [
+      [2, 'The disk is full'],
+      [90, 'defect 100'],
+    ],
+    'one that was there before the others keeps its own line',
+  );
 });
 
 test('ten failures have ten lines and no number, and those of the service’s own are told apart by their words', (t) => {
