@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json as readJson } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { VERSION } from '../src/version.ts';
 import { issueKey } from './kit/faults/kills.ts';
 import { run, runProcess, serveProcess } from './kit/process.ts';
 import { temporaryFolder } from './kit/service.ts';
@@ -22,13 +23,15 @@ interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
+  /** 1 is internal, 2 that of a server. */
+  readonly kind: number;
   readonly attributes: readonly Attribute[];
 }
 
 interface Export {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly Attribute[] };
-    readonly scopeSpans: readonly { readonly spans: readonly CollectedSpan[] }[];
+    readonly scopeSpans: readonly { readonly scope: object; readonly spans: readonly CollectedSpan[] }[];
   }[];
 }
 
@@ -45,6 +48,7 @@ async function collector() {
     text: () => JSON.stringify(exports),
     services: () =>
       exports.flatMap(({ resourceSpans }) => resourceSpans.flatMap(({ resource }) => resource.attributes)),
+    scopes: () => exports.flatMap(({ resourceSpans }) => resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)),
     spans: () =>
       exports.flatMap(({ resourceSpans }) =>
         resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
@@ -95,11 +99,13 @@ test('with OTEL_… set, requests are traced below the caller’s span, with the
   assert.deepEqual(below(listed).sort(), [...gates, 'listCategories.handle']);
   const handled = spans.find(({ name }) => name === 'createCategory.handle');
   assert.deepEqual(below(handled), ['storage.categories.insert']);
+  assert.deepEqual([listed?.kind, handled?.kind], [2, 1]);
   const updated = spans.find(({ name }) => name === 'updatePet.handle');
   assert.deepEqual(below(updated), ['storage.pets.update']);
   assert.ok(spans.some(({ name, spanId }) => name === 'PATCH /v1/pets/{petId}' && spanId === updated?.parentSpanId));
   const services = new Map(collected.services().map(({ key, value }) => [key, value.stringValue]));
-  assert.equal(services.get('service.name'), 'pet-catalog');
+  assert.deepEqual([services.get('service.name'), services.get('service.version')], ['pet-catalog', VERSION]);
+  for (const { scope } of collected.scopes()) assert.deepEqual(scope, { name: 'pet-catalog', version: VERSION });
   assert.equal(services.get('deployment.environment.name'), 'test');
   assert.match(services.get('service.instance.id') ?? '', /^[\da-f]{8}-[\da-f-]{27}$/);
   assert.ok(!collected.text().includes(secret), 'no key is in a trace');

@@ -108,11 +108,29 @@ test('the last spans are waited for a second at most, where the collector does n
       status: 200,
       traceId: undefined,
     });
+    const startedMs = performance.now();
     const [[, response]] = await Promise.all([asked, tracing[Symbol.asyncDispose]()]);
+    assert.ok(performance.now() - startedMs < 5_000);
     // Not to be sent again.
     response.writeHead(400).end();
   } finally {
     delete process.env.OTEL_EXPORTER_OTLP_TIMEOUT;
+    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+test('a collector that refuses the last spans is no matter to the stop', async () => {
+  const server = createServer((_, response) => response.writeHead(400).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const tracing = await startTracing('1.2.3');
+    const answered = { request: { headers: {} }, requestId: 'one', route: 'x', keyId: undefined, status: 200 };
+    await tracing.requests(() => {})({ ...answered, traceId: undefined });
+    await tracing[Symbol.asyncDispose]();
+  } finally {
     delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
     server.closeAllConnections();
     server.close();

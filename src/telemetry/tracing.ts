@@ -143,7 +143,6 @@ function traced<T extends object>(name: string, object: T, run: Run): T {
       const value: unknown = Reflect.get(target, property);
       const inner = `${name}.${String(property)}`;
       if (typeof value === 'function') {
-        if (typeof property === 'symbol') return value.bind(target);
         return (...args: unknown[]) => run(inner, () => value.apply(target, args));
       }
       return typeof value === 'object' && value !== null ? traced(inner, value, run) : value;
