@@ -31,7 +31,6 @@ export function openLog(level: string, isColoured = false) {
     if (lines === '') setImmediate(flush);
     lines += isTerminal ? readable(line, isColoured) : line;
   };
-  if (!process.stderr.listeners('error').includes(ignore)) process.stderr.on('error', ignore);
   return {
     log: pino({ level, base: null }, { write }),
     write,
@@ -45,9 +44,6 @@ export function openLog(level: string, isColoured = false) {
     },
   };
 }
-
-/** Ignores a reader of stderr that went away. One listener serves every log of the process. */
-function ignore(): void {}
 
 function redact(text: string): string {
   // Rare; a substring search is cheaper than the pattern.

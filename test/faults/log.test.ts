@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../kit/service.ts';
@@ -41,8 +42,22 @@ test('a stalled log reader loses lines, and the service still serves and stops',
   });
 });
 
+test('a log reader that goes away is no matter to the service', async () => {
+  await serveWithStderr('pipe', async (url, secret, stderr) => {
+    stderr?.destroy();
+    for (let i = 0; i < 3; i += 1) {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${secret}` } });
+      assert.equal(response.status, 200);
+      await response.text();
+    }
+  });
+});
+
 /** Runs the service with an unread stderr, sends requests, and asserts that it stops when told to. */
-async function serveWithStderr(stderr: number | 'pipe', work: (url: string, secret: string) => Promise<void>) {
+async function serveWithStderr(
+  stderr: number | 'pipe',
+  work: (url: string, secret: string, stderr: Readable | null) => Promise<void>,
+) {
   using folder = temporaryFolder();
   const args = [COMMAND, 'serve', '--bootstrap', '--port', '0', '--access-log', 'all'];
   const env = { PATH: process.env.PATH ?? '' };
@@ -56,7 +71,7 @@ async function serveWithStderr(stderr: number | 'pipe', work: (url: string, secr
       printed += text;
     }
     const [, secret = '', url = ''] = /Bearer (\S+)' (\S+)/.exec(printed) ?? [];
-    await work(url, secret);
+    await work(url, secret, child.stderr);
     const exited = once(child, 'exit');
     child.kill('SIGTERM');
     const [code] = (await exited) as [number | null];
