@@ -73,7 +73,7 @@ export class RecentRequests {
   list({ limit, keyId, status, outcome, route }: RecentQuery): RecentRequest[] {
     const both = [this.#failed, this.#others];
     const found = both.map((each) => (keyId === undefined ? each.newestFirst() : each.ofKey(keyId).values()));
-    const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`, 'i');
+    const hasStatus = status === undefined ? undefined : new RegExp(`^${status.replaceAll('x', '\\d')}$`);
     return this.#newest(
       found,
       (request) =>

@@ -17,8 +17,25 @@ test('methods that no operation has share one series, however many callers inven
     ['other', 4],
     ['', 1],
   ]);
-  const own = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'];
+  const own = ['', 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
   assert.deepEqual(own.map(methodLabel), own);
+});
+
+test('a route has a series for each listener, and for paths under /v1', () => {
+  const durations = new RequestDurations();
+  const sides = [
+    API_SIDE,
+    { listener: 'public', api: 'false' },
+    { listener: 'operator', api: 'false' },
+    { listener: 'operator', api: 'true' },
+  ] as const;
+  for (const side of [...sides, ...sides]) {
+    durations.observe({ ...side, method: 'GET', route: 'unmatched', status: 404 }, 0.001);
+  }
+  assert.deepEqual(
+    [...durations.series()].map(({ labels: { listener, api }, counts }) => [{ listener, api }, counts[1]]),
+    sides.map((side) => [side, 2]),
+  );
 });
 
 test('a duration is in the class whose bound it does not exceed, and classes are told cumulatively', async () => {

@@ -67,11 +67,12 @@ test('answers are counted by key, minute and outcome, and all keys together', as
   for (const status of [200, 201, 304, 404, 429, 503]) recorder.record('key_1', list(status), clock.now().unix);
   clock.advance(59);
   recorder.record('key_2', list(200), clock.now().unix);
+  recorder.record('key_1', { method: 'GET', route: 'unmatched', status: 404 }, noon + 1);
   recorder.record('key_1', list(429), clock.now().unix);
   clock.advance(1);
   recorder.record('key_1', list(200), clock.now().unix);
   await recorder[Symbol.asyncDispose]();
-  const one = { keyId: 'key_1', served: 3, clientErrors: 1, refused: 2, serverErrors: 1, first: noon, last: noon + 59 };
+  const one = { keyId: 'key_1', served: 3, clientErrors: 2, refused: 2, serverErrors: 1, first: noon, last: noon + 59 };
   const two = {
     keyId: 'key_2',
     served: 1,
@@ -109,7 +110,7 @@ test('the routes of a key are counted by the hour, and written once a minute', a
   assert.equal(added.length, 2);
   assert.deepEqual(hours, []);
   clock.advance(60);
-  recorder.record('key_1', pets(200), noon + 3_600);
+  recorder.record('key_1', pets(200), noon + 3_725);
   t.mock.timers.tick(1);
   await turns();
   const none = { served: 0, clientErrors: 0, refused: 0, serverErrors: 0 };
@@ -128,7 +129,7 @@ test('the routes of a key are counted by the hour, and written once a minute', a
           ...both({ route: 'unmatched', clientErrors: 1, first: noon + 2, last: noon + 2 }),
         ],
       ],
-      [noon + 3_600, both({ route: 'GET /v1/pets', served: 1, first: noon + 3_600, last: noon + 3_600 })],
+      [noon + 3_600, both({ route: 'GET /v1/pets', served: 1, first: noon + 3_725, last: noon + 3_725 })],
     ],
   );
   recorder.record('key_1', pets(200), noon + 3_600);
@@ -242,6 +243,7 @@ test('usage is stored every five seconds, and expired usage is purged every hour
   assert.deepEqual(purged, [clock.now().unix]);
   await nextTurn();
   assert.equal(failures.length, 1, 'a failed purge is told');
+  goDown(false);
   await recorder[Symbol.asyncDispose]();
   recorder.record('key_1', list(200), clock.now().unix);
   t.mock.timers.tick(3_600_000);
