@@ -41,7 +41,7 @@ export function createApp(options: AppOptions): Serve {
 
   function respond(exchange: Exchange): Answer | Promise<Answer> {
     exchange.isUnderV1 = isUnderV1(exchange.path);
-    if (!exchange.isUnderV1) return respondPage(exchange, pages);
+    if (!exchange.isUnderV1) return respondPage(exchange, pages, '/v1');
     return cors?.preflight(exchange.request) ?? respondApi(exchange);
   }
 

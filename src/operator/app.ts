@@ -34,7 +34,7 @@ export function createOperatorApp({ hosts, operatorUrl, ...rest }: OperatorOptio
       conclude(exchange, rest.events, () => {
         const refused = refuseHost(exchange);
         if (isConsolePath(exchange.path)) return refused ? misdirectedPage(refused) : respondConsole(exchange);
-        return refused ?? (isApiPath(exchange.path) ? respondApi(exchange) : respondPage(exchange, pages));
+        return refused ?? (isApiPath(exchange.path) ? respondApi(exchange) : respondPage(exchange, pages, API_BASE));
       }),
     [Symbol.dispose]: () => rates[Symbol.dispose](),
   };

@@ -129,6 +129,9 @@ test('gates answer as on the public side: 401 before 404 before 405 before 403, 
   const large = await admin.send('POST', '/keys', 'x'.repeat(300_000));
   assert.deepEqual(await code(large), [413, 'payload_too_large']);
   assert.ok((await viewer.send('GET', '/keys')).headers.get('x-request-id'));
+  const outside = await fetch(`${service.operatorUrl}/v1/keys`);
+  const message = 'There is nothing at this address; the paths of the API begin with /api/v1';
+  assert.deepEqual(await json(outside), { code: 'not_found', message, status: 404 });
 });
 
 interface Target {
