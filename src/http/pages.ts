@@ -19,7 +19,8 @@ export function respondPage(
   const page = hasFragment(exchange) ? undefined : pages.get(exchange.path);
   const missing = exchange.path.startsWith('/docs/') ? pages.get(MISSING_DOCS) : undefined;
   if (!page && missing) return missing(exchange);
-  if (!page) return refusal('not_found', `There is nothing at this address; the paths of the API begin with ${apiBase}`);
+  if (!page)
+    return refusal('not_found', `There is nothing at this address; the paths of the API begin with ${apiBase}`);
   exchange.route = exchange.path;
   const { method = '' } = exchange.request;
   if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(method, 'GET, HEAD');

@@ -334,10 +334,11 @@ test('a key shows the graces of its old secrets, and they can be ended at once',
   const client = await apiClient(service, 'keys');
   const { key, secret } = await service.issue();
   assert.ok(!('graces' in (await json<object>(client.send('GET', `/keys/${key.id}`)))));
-  await client.send('POST', `/keys/${key.id}/rotate`, { grace: '1h' });
+  const rotated = await json<{ graces: object[] }>(client.send('POST', `/keys/${key.id}/rotate`, { grace: '1h' }));
   const endsAt = new Date((service.clock.now().unix + 3_600) * 1_000).toISOString().replace('.000', '');
+  assert.deepEqual(rotated.graces, [{ prefix: key.prefix, endsAt }]);
   const shown = await json<{ graces: object[] }>(client.send('GET', `/keys/${key.id}`));
-  assert.deepEqual(shown.graces, [{ prefix: key.prefix, endsAt }]);
+  assert.deepEqual(shown.graces, rotated.graces);
   assert.deepEqual((await json<{ graces: object[] }[]>(client.send('GET', '/keys')))[0]?.graces, shown.graces);
   assert.equal((await service.call(secret, '/rate_limit')).status, 200);
   for (let time = 0; time < 2; time += 1)
@@ -345,7 +346,9 @@ test('a key shows the graces of its old secrets, and they can be ended at once',
   assert.equal((await service.call(secret, '/rate_limit')).status, 401);
   assert.ok(!('graces' in (await json<object>(client.send('GET', `/keys/${key.id}`)))));
   assert.equal((await client.send('DELETE', '/keys/key_none/graces')).status, 404);
-  await client.send('POST', `/keys/${key.id}/revoke`);
+  await client.send('POST', `/keys/${key.id}/rotate`);
+  assert.ok(!('graces' in (await json<object>(client.send('POST', `/keys/${key.id}/revoke`)))));
+  assert.ok(!('graces' in (await json<object>(client.send('GET', `/keys/${key.id}`)))));
   assert.equal((await client.send('DELETE', `/keys/${key.id}/graces`)).status, 409);
   const viewer = await apiClient(service, 'viewer');
   assert.equal((await viewer.send('DELETE', `/keys/${key.id}/graces`)).status, 403);

@@ -11,7 +11,7 @@ import type { OperatorToken } from './token.ts';
 export type KeyJson = ReturnType<typeof keyJson>;
 
 /** Reported with a key: the moment of the report and its last use (Unix seconds), and its secrets in their grace. */
-export interface KeyDetails {
+interface KeyDetails {
   readonly now: number;
   readonly lastUsedAt?: number | undefined;
   readonly graces?: readonly Grace[] | undefined;
@@ -22,21 +22,10 @@ export async function keysJson(
   { storage, now }: { storage: Pick<Storage, 'keys' | 'usage'>; now: number },
   keys: readonly ApiKey[],
 ): Promise<KeyJson[]> {
-  const detailsOf = await keyDetails(
-    { storage, now },
-    keys.map(({ id }) => id),
-  );
-  return keys.map((key) => keyJson(key, detailsOf(key.id)));
-}
-
-/** Reads the details of keys. */
-export async function keyDetails(
-  { storage, now }: { storage: Pick<Storage, 'keys' | 'usage'>; now: number },
-  ids: readonly string[],
-): Promise<(id: string) => KeyDetails> {
+  const ids = keys.map(({ id }) => id);
   const lastUses = await storage.usage.lastUses(ids);
   const graces = await storage.keys.graces(ids, now);
-  return (id) => ({ now, lastUsedAt: lastUses.get(id), graces: graces.get(id) });
+  return keys.map((key) => keyJson(key, { now, lastUsedAt: lastUses.get(key.id), graces: graces.get(key.id) }));
 }
 
 /** A key as it is at a moment, with its ban if that runs. */

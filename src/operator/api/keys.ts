@@ -1,7 +1,7 @@
 import { type ApiKey, KEY_STATES, type KeyChanges } from '../../catalog/api-key.ts';
 import { invalid } from '../../catalog/error.ts';
 import { onceIdOf, seal, unseal } from '../../catalog/idempotency.ts';
-import { type KeyDetails, type KeyJson, keyDetails, keyJson, keysJson } from '../../catalog/operator/json.ts';
+import { type KeyJson, keyJson, keysJson } from '../../catalog/operator/json.ts';
 import {
   type ChangeContext,
   changeKey,
@@ -118,8 +118,7 @@ const createKey = apiOperation('createKey', 'POST /keys', {
       ...(expiresAt && { expiresAt }),
       ...(typeof owner === 'string' && { owner }),
     };
-    const details = { now: context.now };
-    return changedKeyAnswer(context, exchange, { status: 201, details, make: (change) => issueKey(change, key) });
+    return changedKeyAnswer(context, exchange, { status: 201, make: (change) => issueKey(change, key) });
   },
 });
 
@@ -237,10 +236,9 @@ async function changeByPath(
   make: (context: ChangeContext, id: string) => Promise<ChangedKey>,
 ): Promise<Answer> {
   const id = keyIdOf(exchange);
-  const details = (await keyDetails(context, [id]))(id);
   return changedKeyAnswer(guarded(context, exchange), exchange, {
     status: 200,
-    details,
+    lastUsedAt: (await context.storage.usage.lastUses([id])).get(id),
     make: (change) => make(change, id),
   });
 }
@@ -271,7 +269,8 @@ interface ChangedKey {
 
 interface Change {
   readonly status: 200 | 201;
-  readonly details: KeyDetails;
+  /** Unix seconds. Read before: the transaction of the change has the keys alone. */
+  readonly lastUsedAt?: number | undefined;
   make(context: ChangeContext): Promise<ChangedKey>;
 }
 
@@ -279,12 +278,13 @@ interface Change {
 async function changedKeyAnswer(
   context: ApiContext,
   exchange: Exchange,
-  { status, details, make }: Change,
+  { status, lastUsedAt, make }: Change,
 ): Promise<Answer> {
-  const { token, secret: sealedWith, storage } = context;
+  const { token, secret: sealedWith, storage, now } = context;
   const { resource, isReplay } = await storage.keys.once(onceIdOf(exchange, token.id), async (keys): Promise<Kept> => {
     const { key, secret } = await make({ ...context, storage: { keys } });
-    return { key: keyJson(key, details), sealed: secret && seal(secret, sealedWith) };
+    const graces = (await keys.graces([key.id], now)).get(key.id);
+    return { key: keyJson(key, { now, lastUsedAt, graces }), sealed: secret && seal(secret, sealedWith) };
   });
   const { key, sealed } = resource;
   const headers = status === 201 ? ['Location', `${API_BASE}/keys/${key.id}`] : [];

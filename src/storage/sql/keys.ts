@@ -132,7 +132,9 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
       const rows = await this.transactions.read((db) =>
         db.all<{ key_id: string; prefix: string; ends_at: number }>(sql`
           select key_id, prefix, ends_at from api_key_secrets
-          where key_id in (${join(some)}) and ends_at > ${now} order by ends_at desc`),
+          where key_id in (select id from api_keys where id in (${join(some)}) and revoked_at is null)
+            and ends_at > ${now}
+          order by ends_at desc`),
       );
       for (const { key_id, prefix, ends_at } of rows)
         found.set(key_id, [...(found.get(key_id) ?? []), { prefix, endsAt: ends_at }]);
