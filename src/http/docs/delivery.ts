@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { shippedFile } from '../../shipped.ts';
+import { weightsOf } from '../accept.ts';
 import type { PageHandler } from '../pages.ts';
 
 /** Nearly as small as the best quality, in a tenth of the time. */
@@ -60,12 +61,8 @@ export function fixedPage({ status = 200, contentType, cacheControl, headers = [
 }
 
 /** The best coding that the client accepts by name (RFC 9110, section 12.5.3). */
-function codingFor(accepted = ''): Coding {
-  const weights = new Map<string, number>();
-  for (const item of accepted.split(',')) {
-    const [name = '', weight = 'q=1'] = item.split(';', 2).map((part) => part.trim().toLowerCase());
-    weights.set(name, weight.startsWith('q=') ? Number(weight.slice('q='.length)) : 0);
-  }
+function codingFor(accepted: string | undefined): Coding {
+  const weights = weightsOf(accepted);
   return (['br', 'gzip'] as const).find((coding) => (weights.get(coding) ?? 0) > 0) ?? 'identity';
 }
 

@@ -9,6 +9,7 @@ import {
   usageSteps,
 } from '../../catalog/operator/usage-rows.ts';
 import { USAGE_GROUPS, type UsageGroup, usagePeriod } from '../../catalog/usage.ts';
+import { weightsOf } from '../../http/accept.ts';
 import { PLACE_PARAMETERS, pageLimit, placeAnswer, readLimit, readPlace } from '../../http/operations/paging.ts';
 import { choice, choiceIn, momentIn, momentParameter, textIn, textParameter } from '../../http/operations/query.ts';
 import type { Answer, Exchange } from '../../http/transport/exchange.ts';
@@ -112,6 +113,10 @@ function rangeIn(query: URLSearchParams, now: number) {
   return { since, until };
 }
 
+/** True for CSV that is named, and not less welcome than JSON, which is the answer to every other `Accept`. */
 function asksForCsv({ request: { headers } }: Exchange): boolean {
-  return /(?:^|,)\s*text\/csv\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(headers.accept ?? '');
+  const weights = weightsOf(headers.accept);
+  const csv = weights.get('text/csv') ?? 0;
+  const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
+  return csv > 0 && csv >= json;
 }
