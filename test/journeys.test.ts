@@ -282,6 +282,8 @@ test('ending `npm start` ends the service', async () => {
     });
     child.stderr.once('close', () => reject(new Error(`the service did not start: ${told}`)));
   });
+  // Its idle connection keeps the service stopping for half a second, twice as long as it looks after npm.
+  assert.equal((await fetch(`${url}/categories`)).status, 401);
   child.kill('SIGTERM');
   // The pipe closes when the last that holds it is gone: npm, its shell and the service.
   await closed;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -92,6 +92,24 @@ test('a reader that closes a pipe early, as `head` does, is no failure', async (
   const [told, ended] = [text(child.stderr), once(child, 'close')];
   child.stdout.destroy();
   assert.deepEqual([await ended, await told], [[0, null], '']);
+});
+
+test('a reader of stderr that closes its pipe changes nothing', async () => {
+  using folder = temporaryFolder();
+  const child = spawn(process.execPath, [COMMAND, 'migrate'], {
+    cwd: folder.path,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(child, 'close');
+  child.stderr.destroy();
+  assert.deepEqual(await ended, [0, null]);
+});
+
+test('a command that npm starts ends once it is done', () => {
+  using folder = temporaryFolder();
+  const env = { PATH: process.env.PATH ?? '', npm_lifecycle_event: 'npx' };
+  const { status } = spawnSync(process.execPath, [COMMAND, 'version'], { cwd: folder.path, env, timeout: 20_000 });
+  assert.equal(status, 0);
 });
 
 test('an unreadable .env is told as a mistake in the settings', async () => {
