@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { run } from '../../test/kit/process.ts';
@@ -32,6 +33,13 @@ test('config has a line for each setting, with its value and where that came fro
     found.find(({ name }: { name: string }) => name === 'PORT'),
     { name: 'PORT', value: '9000', from: '--port' },
   );
+});
+
+test('version names the interface and Node beside the service, for programs', async () => {
+  const { stdout } = await run(['version', '--json'], { cwd: tmpdir() });
+  const { version: service } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const { info } = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+  assert.deepEqual(JSON.parse(stdout), { version: service, interface: info.version, node: process.versions.node });
 });
 
 test('openapi prints the contracts as they are kept, and the same as YAML', async () => {
