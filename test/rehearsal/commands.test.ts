@@ -76,6 +76,11 @@ test('time that is turned takes a limit to its end, and the client has waited', 
   assert.equal(JSON.parse((await run(['clock', 'show', '--json'], options)).stdout).turnedBy, 3_600);
   const made = JSON.parse((await run(['keys', 'create', '--name', 'later', '--json'], options)).stdout);
   assert.ok(Date.parse(made.createdAt) >= before - 1_000 + 3_600_000, 'commands go by the turned time');
+  const invocation = { input: async () => Buffer.from('name\nDog\n') };
+  await run(['categories', 'import', '-', '--format', 'csv'], { ...options, invocation });
+  const [imported] = JSON.parse((await run(['audit', '--json'], options)).stdout);
+  assert.equal(imported.action, 'categories.import');
+  assert.ok(Date.parse(imported.at) >= before - 1_000 + 3_600_000, 'and so does what they store');
   const operators = async (...args: string[]) => (await run(['operators', ...args], options)).stdout;
   const issued = await operators('create', '--name', 'ops', '--role', 'viewer', '--expires', '30m', '--json');
   const { id: token, createdAt, expiresAt } = JSON.parse(issued);
