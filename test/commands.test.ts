@@ -307,21 +307,26 @@ test('keys list shows each key with its state: active, banned, expired or revoke
 test('keys unban lifts the ban, and tells until when the windows refuse', async () => {
   using place = workplace();
   const now = Math.floor(Date.now() / 1000);
-  let id: string;
-  {
-    await using storage = await place.open();
+  const day = Math.floor(now / 86_400);
+  const unban = async (counts: { minuteEnds: number; minuteUsed: number; day: number; dayUsed: number }) => {
     const { key, secret } = newApiKey({ name: 'loud', environment: 'production', plan: 'free' }, now);
-    id = key.id;
-    await storage.keys.insert(key, secretRecord(secret), OPERATOR);
-    await storeBan(storage, { keyId: id, startedAt: now, endsAt: now + 300, level: 2, reason: 'r' });
-    const day = Math.floor(now / 86_400) + 1;
-    await storage.limits.saveCounts([{ keyId: id, minuteEnds: now - 5, minuteUsed: 60, day: day - 1, dayUsed: 1_000 }]);
-  }
-  const lifted = await place.command('keys', 'unban', id, '--json');
-  assert.equal(JSON.parse(lifted.stdout).ban, null);
-  assert.match(lifted.stderr, /Its counts were not reset: requests are refused until \d{4}-\d\d-\d\dT00:00:00Z/);
-  const again = await place.command('keys', 'unban', id);
-  assert.match(again.stderr, /is not banned/);
+    {
+      await using storage = await place.open();
+      await storage.keys.insert(key, secretRecord(secret), OPERATOR);
+      await storeBan(storage, { keyId: key.id, startedAt: now, endsAt: now + 300, level: 2, reason: 'r' });
+      await storage.limits.saveCounts([{ keyId: key.id, ...counts }]);
+    }
+    const lifted = await place.command('keys', 'unban', key.id, '--json');
+    assert.equal(JSON.parse(lifted.stdout).ban, null);
+    return { told: lifted.stderr, again: (await place.command('keys', 'unban', key.id)).stderr };
+  };
+  const until = (unix: number) => `Its counts were not reset: requests are refused until ${utc(unix)}\n`;
+  const ofDay = await unban({ minuteEnds: now - 5, minuteUsed: 60, day, dayUsed: 1_000 });
+  assert.equal(ofDay.told, until((day + 1) * 86_400));
+  assert.match(ofDay.again, /is not banned/);
+  const ofMinute = await unban({ minuteEnds: now + 59, minuteUsed: 60, day, dayUsed: 60 });
+  assert.equal(ofMinute.told, until(now + 59));
+  assert.equal((await unban({ minuteEnds: now + 59, minuteUsed: 59, day, dayUsed: 999 })).told, '');
 });
 
 test('reading commands create no database, and name the file that is missing', async () => {

@@ -37,6 +37,34 @@ test('set-plan gives a key the limits of its plan, and prints the key as it is t
   }
 });
 
+test('a key is issued as each option says, and none for an option that is wrong', async () => {
+  using folder = temporaryFolder();
+  const keys = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(['keys', ...args], { cwd: folder.path });
+    return [code, stdout, stderr];
+  };
+  await run(['migrate'], { cwd: folder.path });
+  assert.deepEqual(await keys('list'), [0, 'No keys yet; `pet-catalog keys create --name NAME` issues one\n', '']);
+  assert.deepEqual(await keys('list', '--json'), [0, '[]\n', '']);
+  const create = ['create', '--name', 'shop', '--plan', 'enterprise', '--per-day', '1000000000'];
+  const [code, stdout] = await keys(...create, '--per-minute', '1', '--scopes', 'pets:write, pets:read', '--json');
+  const { scopes, limits } = JSON.parse(`${stdout}`);
+  assert.deepEqual([code, scopes, limits], [0, ['pets:read', 'pets:write'], { minute: 1, day: 1_000_000_000 }]);
+  for (const [args, told] of [
+    [[...create, '--per-minute', 'x'], '--per-minute is "x"; write a whole number'],
+    [
+      ['create', '--name', 'x', '--expires', 'soon'],
+      '--expires is "soon"; write a duration such as 90s, 10m, 24h or 30d',
+    ],
+    [
+      ['create', '--name', 'x', '--plan', 'huge'],
+      'There is no plan "huge"; the plans are free, pro, business, enterprise',
+    ],
+  ] as const)
+    assert.deepEqual(await keys(...args), [2, '', `pet-catalog: ${told}\n`]);
+  assert.equal(JSON.parse(`${(await keys('list', '--json'))[1]}`).length, 1);
+});
+
 test('a rotated key is alone on stdout, and what is changed is printed as it is then', async () => {
   using folder = temporaryFolder();
   const keys = (...args: string[]) => run(['keys', ...args], { cwd: folder.path });
