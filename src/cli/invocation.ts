@@ -40,11 +40,16 @@ export class UsageError extends Error {
   }
 }
 
+/** The heading of the flags for settings in a help. */
+export const SETTINGS_GROUP = 'Settings:';
+
 /** Adds flags for settings to a command. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { about, default: value } = SETTINGS[name];
-    command.addOption(new Option(flagOf(name), value ? `${about} (default: ${value})` : about).helpGroup('Settings:'));
+    command.addOption(
+      new Option(flagOf(name), value ? `${about} (default: ${value})` : about).helpGroup(SETTINGS_GROUP),
+    );
   }
   for (const name of Object.keys(FORMER_SETTINGS)) command.addOption(new Option(flagOf(name)).hideHelp());
   return command;

@@ -1,11 +1,11 @@
-import { Command, type CommanderError } from 'commander';
+import { Command, type CommanderError, Help } from 'commander';
 import { CatalogError } from '../catalog/error.ts';
 import { ConfigMistakes } from '../config.ts';
 import { LimiterNotOpened } from '../limits/limiter.ts';
 import { ServiceNotStarted } from '../service.ts';
 import { DatabaseNotOpened } from '../storage/engine.ts';
 import { VERSION } from '../version.ts';
-import { type Invocation, problemText, UsageError } from './invocation.ts';
+import { type Invocation, problemText, SETTINGS_GROUP, UsageError } from './invocation.ts';
 
 type AddCommands = (program: Command, invocation: Invocation, load: () => Promise<Command>) => void;
 
@@ -60,6 +60,7 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
       // `report` says what is wrong, in the words of the other messages.
       outputError: () => {},
     })
+    .configureHelp({ groupItems: ownOptionsFirst })
     .helpOption('-h, --help', 'Show this help')
     .helpCommand('help [command]', 'Show the help of a command')
     .exitOverride(rethrow);
@@ -70,6 +71,16 @@ async function createProgram(invocation: Invocation, asked: string | undefined):
   }
   return program;
 }
+
+/** Groups of a help in one order: the options of a command before the settings, whichever were added first. */
+const ownOptionsFirst: Help['groupItems'] = (all, shown, groupOf) => {
+  const isSetting = (item: (typeof all)[number]) => Number(groupOf(item) === SETTINGS_GROUP);
+  return Help.prototype.groupItems(
+    all.toSorted((one, other) => isSetting(one) - isSetting(other)),
+    shown,
+    groupOf,
+  );
+};
 
 /** Says in our words what Commander found, which names what it means between quotes. */
 function rethrow({ exitCode, code, message }: CommanderError): never {
