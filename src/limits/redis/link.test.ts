@@ -157,6 +157,20 @@ test('a heartbeat counts nothing while a call is under way', async () => {
   await link[Symbol.asyncDispose]();
 });
 
+test('a server is new when it is another, or the same in another role, and once', async () => {
+  const { time, link, told, redis } = await played();
+  await time.pass(1_000);
+  assert.deepEqual(told.splice(0), ['new server']);
+  for (const info of ['run_id:1\r\nrole:slave', 'run_id:1\r\nrole:master', 'run_id:2\r\nrole:master']) {
+    redis.info = async () => info;
+    await time.pass(1_000);
+    assert.deepEqual(told.splice(0), ['new server'], info);
+    await time.pass(1_000);
+    assert.deepEqual(told.splice(0), [], info);
+  }
+  await link[Symbol.asyncDispose]();
+});
+
 test('a connection whose server does not say which it is is replaced, and what it says later is not heard', async () => {
   const { time, link, clients, told, redis } = await played();
   const usual = redis.info;
