@@ -198,8 +198,10 @@ export class Transport {
     if (!/^[ -~]{1,255}$/.test(idempotencyKey)) {
       throw new TypeError(`${operation}: pass 1 to 255 printable ASCII characters as idempotencyKey`);
     }
-    const headers = new Headers({ 'User-Agent': `pet-catalog-client/${VERSION}`, ...this.#options.headers });
-    for (const [name, value] of Object.entries(options?.headers ?? {})) headers.set(name, value);
+    const headers = new Headers({ 'User-Agent': `pet-catalog-client/${VERSION}` });
+    for (const [name, value] of Object.entries({ ...this.#options.headers, ...options?.headers })) {
+      headers.set(name, value);
+    }
     headers.set('Authorization', `Bearer ${this.#apiKey}`);
     headers.delete('If-None-Match');
     headers.delete('If-Match');

@@ -46,6 +46,8 @@ test('every request has the headers of the client, which those of a call replace
     ['shop/1.2', 'job-7'],
     ['shop/1.2', 'call-8'],
   ]);
+  await client({ fetch, headers: { 'user-agent': 'shop/1.3', 'if-none-match': '*' } }).pets.list();
+  assert.equal(requests.at(-1)?.headers.get('user-agent'), 'shop/1.3', 'whatever the case of the name');
   const key = { Authorization: 'Bearer other', 'If-Match': '"x"' };
   await client({ fetch, headers: key }).pets.list();
   assert.equal(requests.at(-1)?.headers.get('authorization'), `Bearer ${secret}`);
