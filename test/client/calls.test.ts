@@ -100,6 +100,7 @@ describe('the client', () => {
   test('takes nothing but the cursor from the link to the next page', async () => {
     const link =
       '<https://elsewhere.example/a,b?x=1>; title="; rel=next, \\" no"; rel="prev", </x?cursor=after_5&limit=2>; REL=prev, ' +
+      '</x?cursor=after_6>; rel="next-archive", ' +
       '<https://elsewhere.example/v1/pets?cursor=after_9>;foo; rel="last next"';
     const { requests, fetch } = answering(Response.json([], { headers: { link } }));
     const page = await client({ fetch }).pets.list();
@@ -193,6 +194,8 @@ describe('the client', () => {
       [{ baseUrl: 'localhost:8080/v1' }, /^baseUrl must begin with http/],
       [{ baseUrl: 'ftp://h/v1' }, /^baseUrl must begin with http/],
       [{ baseUrl: `http://u:${key}@h/v1` }, /^baseUrl must have no user or password/],
+      [{ baseUrl: `http://:${key}@h/v1` }, /^baseUrl must have no user or password/],
+      [{ baseUrl: `http://${key}@h/v1` }, /^baseUrl must have no user or password/],
       [{ baseUrl: `http://h/v1?key=${key}` }, /^baseUrl must have neither a query nor a fragment$/],
       [{ baseUrl: 'http://h/v1#a' }, /^baseUrl must have neither a query nor a fragment$/],
       [{ baseUrl: 'http://h/v2' }, /^baseUrl must end in \/v1: http:\/\/h\/v2$/],
@@ -272,8 +275,9 @@ describe('the client', () => {
   test('no ids give no pets, and nothing is sent', async () => {
     const { requests, fetch } = answering();
     const { pets } = client({ fetch });
-    const { data, limits } = await pets.list({ ids: [], status: 'sold' }).withResponse();
-    assert.deepEqual([data, data.next, limits], [[], undefined, undefined]);
+    const { data, headers, ...rest } = await pets.list({ ids: [], status: 'sold' }).withResponse();
+    assert.deepEqual([data, data.next, [...headers]], [[], undefined, []]);
+    assert.deepEqual(rest, { status: 200, requestId: undefined, limits: undefined });
     assert.deepEqual(await Array.fromAsync(pets.all({ ids: [] })), []);
     assert.deepEqual(requests, []);
   });

@@ -74,8 +74,8 @@ test('where there is no environment, as in browsers, the key is missing', () => 
 });
 
 test('the key is masked where a failure quotes it', async () => {
-  const failure = await failureBy(new TypeError('sent Bearer secret'));
-  assert.equal(failure.message, 'getCategory: sent Bearer [API key]');
+  const failure = await failureBy(new TypeError('sent Bearer secret, secret'));
+  assert.equal(failure.message, 'getCategory: sent Bearer [API key], [API key]');
   const { cause } = await failureBy(Object.assign(new Error('x'), { code: 'no-secret' }));
   assert.deepEqual(Object.getOwnPropertyDescriptor(cause, 'code')?.value, 'no-[API key]');
 });
@@ -126,6 +126,17 @@ test('an operation that is going away is told to the console', async (t) => {
   );
 });
 
+test('an operation that ends without being deprecated is told as well', async () => {
+  const events: unknown[] = [];
+  const { catalog, sent } = bench({ onDeprecation: (event) => events.push(event) });
+  const call = catalog.categories.get(1);
+  await settled();
+  await sent[0]?.answer(good({ sunset: new Date(90_000).toUTCString(), link: '</ends>; rel=deprecation' }));
+  await call;
+  const link = 'http://service.example/ends';
+  assert.deepEqual(events, [{ operation: 'getCategory', deprecation: undefined, sunset: new Date(90_000), link }]);
+});
+
 test('a cancellation that an earlier attempt has done shows the answer to the last one', async () => {
   const { catalog, sent, pass } = bench();
   const call = catalog.orders.cancel(1).withResponse();
@@ -161,7 +172,7 @@ test('a call that waits after its refusal fails at once when another one finds i
   await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '20', ...limits(0) }));
   await sent[1]?.answer(refusal(429, 'key_banned', { 'retry-after': '60', ...limits(0) }));
   assert.equal((await banned).message, 'getCategory: No (key_banned)');
-  assert.match((await refused).message, /^getCategory: not sent; .*\(key_banned\)$/);
+  assert.equal((await refused).message, 'getCategory: not sent; an earlier call was answered: No (key_banned)');
   assert.equal(sent.length, 2);
 });
 
@@ -388,6 +399,11 @@ test('an answer to a call that has ended changes nothing', async () => {
   assert.equal(waits(), 0, 'nor after an abort with an error of the client');
   await assert.rejects(catalog.categories.get(1, { signal: controller.signal }), /the user left/);
   assert.equal(sent.length, 2, 'nothing is sent with a signal that was aborted before');
+  const left = new AbortController();
+  const leaving = failureOf(catalog.categories.get(3, { signal: left.signal }));
+  await settled();
+  left.abort('no error');
+  assert.equal(await leaving, 'no error');
 });
 
 test('a timeout longer than any timer is no timeout at once', async () => {
