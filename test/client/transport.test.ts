@@ -76,8 +76,9 @@ test('where there is no environment, as in browsers, the key is missing', () => 
 test('the key is masked where a failure quotes it', async () => {
   const failure = await failureBy(new TypeError('sent Bearer secret, secret'));
   assert.equal(failure.message, 'getCategory: sent Bearer [API key], [API key]');
-  const { cause } = await failureBy(Object.assign(new Error('x'), { code: 'no-secret' }));
+  const { cause } = await failureBy(Object.assign(new Error('x'), { code: 'no-secret', name: 'secret' }));
   assert.deepEqual(Object.getOwnPropertyDescriptor(cause, 'code')?.value, 'no-[API key]');
+  assert.equal((cause as Error).name, '[API key]');
 });
 
 test('the pages of any list are as long as is asked for, and else as long as possible', async () => {
@@ -406,7 +407,8 @@ test('an answer to a call that has ended changes nothing', async () => {
   assert.equal(await leaving, 'no error');
 });
 
-test('a timeout longer than any timer is no timeout at once', async () => {
+test('a timeout longer than any timer is no timeout at once', async (t) => {
+  const timers = t.mock.method(globalThis, 'setTimeout');
   const send = async () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     return good();
@@ -416,6 +418,16 @@ test('a timeout longer than any timer is no timeout at once', async () => {
   const options = { baseUrl: 'http://x/v1', apiKey: 'k', fetch: send, timeoutMs: 2 ** 31, onResponse };
   assert.equal((await new PetCatalog(options).categories.get(1)).name, 'Dog');
   assert.ok(Number(durations[0]) > 0, 'by a clock that goes on');
+  const delays = timers.mock.calls.map(({ arguments: [, ms] }) => ms);
+  assert.deepEqual(delays, [2 ** 31 - 1, 30_000, 5], 'the longest timer there is');
+});
+
+test('a failure says when to try again by the date of the machine', async () => {
+  const send = async () => refusal(503, 'unavailable', { 'retry-after': '20' });
+  const options = { baseUrl: 'http://x/v1', apiKey: 'k', fetch: send, maxRetries: 0 };
+  const { retryAt } = await failureOf(new PetCatalog(options).categories.get(1));
+  const inMs = Number(retryAt) - Date.now();
+  assert.ok(Math.abs(inMs) < 3_600_000, `in ${inMs} ms`);
 });
 
 test('a call that is done leaves no timer, which would keep the process alive', async (t) => {
