@@ -10,10 +10,10 @@ const timeoutMs = 100 * MINUTE_MS;
 
 type Bench = ReturnType<typeof bench>;
 
-/** What the headers say of the minute: so many are left of 60, and it ends in so many seconds. */
-const minute = (remaining: number, seconds: number) => ({
+/** What the headers say of the minute: so many are left of it, and it ends in so many seconds. */
+const minute = (remaining: number, seconds: number, limit = 60) => ({
   ...limits(remaining),
-  'ratelimit-policy': '"minute";q=60;w=60',
+  'ratelimit-policy': `"minute";q=${limit};w=60`,
   ratelimit: `"minute";r=${remaining};t=${seconds}`,
 });
 
@@ -204,14 +204,14 @@ for (const [title, left, place, turnMs] of [
 test('with pacing the turns are counted from the end of a minute that is over', async () => {
   const at = bench({ pace: true });
   await begin(at, 1);
-  await at.sent[0]?.answer(good(minute(10, 60)));
+  await at.sent[0]?.answer(good(minute(10, 60, 120)));
   await at.pass(MINUTE_MS);
-  // One is sent at once; the others a second apart, as 60 are admitted in a minute.
+  // One is sent at once; the others half a second apart, as 120 are admitted in a minute.
   await begin(at, 1);
   assert.equal(at.sent.length, 2);
   await begin(at, 2);
-  assert.equal((await begin(at, 1, { timeoutMs: 8_000 })).length, 1, '6 s after the last, then 2 s');
-  assert.equal((await begin(at, 1, { timeoutMs: 8_001 })).length, 0);
+  assert.equal((await begin(at, 1, { timeoutMs: 7_000 })).length, 1, '6 s after the last, then 1 s');
+  assert.equal((await begin(at, 1, { timeoutMs: 7_001 })).length, 0);
 });
 
 test('with pacing an answer that shows less room ends the calls whose turn comes too late', async () => {
@@ -283,6 +283,18 @@ test('with pacing a refusal ends the calls that cannot wait for it as a refusal'
     hurried.map((error) => error !== 'done' && error.code),
     ['rate_limit_exceeded'],
   );
+});
+
+test('with pacing the turns are counted from the end of a refusal', async () => {
+  const at = bench({ pace: true });
+  await begin(at, 1);
+  await at.sent[0]?.answer(good(minute(30, 60)));
+  await begin(at, 1);
+  await at.pass(2_000);
+  await at.sent[1]?.answer(refused(20));
+  const [early] = await begin(at, 1, { timeoutMs: 22_000 });
+  assert.equal(early && early !== 'done' && early.retryAt?.getTime(), 24_000, '2 s after the refused call');
+  assert.deepEqual(await begin(at, 1, { timeoutMs: 22_001 }), []);
 });
 
 test('any number of calls wait with one timer for their turn, and none is left behind', async () => {
