@@ -322,6 +322,7 @@ describe('the client', () => {
       operation: 'getCategory',
     });
     assert.ok(missing.requestId);
+    assert.ok(!Object.hasOwn(missing, 'cause'), 'which a log would show as undefined');
   });
 
   test('an operation that it does not know yet is called with its manners', async () => {
