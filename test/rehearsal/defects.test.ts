@@ -62,6 +62,7 @@ const EFFECTS: readonly (readonly [
     },
     20,
   ],
+  ['create-without-id', (call) => created(call, { name: 'Dog', description: 'd' }), { name: 'Dog', description: 'd' }],
   [
     'name-cut',
     async (call) => (await json<{ name: string }>(call('/categories', create({ name: 'x'.repeat(255) })))).name.length,

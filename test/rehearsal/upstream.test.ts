@@ -44,7 +44,15 @@ test('an ok is the upstream’s own answer, with what a proxy must change and no
   });
   await using proxy = await openProxy({ upstream: `${upstream.url}/api/`, script: 'ok' });
   assert.match(proxy.url, /^http:\/\/127\.0\.0\.1:\d+\/api$/);
-  const headers = { 'x-kept': 'k', 'proxy-authorization': 'p', connection: 'x-hop', 'x-hop': 'h', te: 'trailers' };
+  const codings = { 'accept-encoding': 'br, gzip' };
+  const headers = {
+    ...codings,
+    'x-kept': 'k',
+    'proxy-authorization': 'p',
+    connection: 'x-hop',
+    'x-hop': 'h',
+    te: 'trailers',
+  };
   const sent = request(`${proxy.url}/pets?x=%20y`, { method: 'POST', headers });
   sent.end();
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
@@ -59,7 +67,7 @@ test('an ok is the upstream’s own answer, with what a proxy must change and no
   );
   assert.equal(seen?.url, '/api/pets?x=%20y');
   assert.equal(seen?.headers.host, new URL(upstream.url).host);
-  assert.equal(seen?.headers['x-kept'], 'k');
+  assert.deepEqual([seen?.headers['x-kept'], seen?.headers['accept-encoding']], ['k', 'br, gzip']);
   for (const name of ['proxy-authorization', 'x-hop', 'te', 'via', 'forwarded'])
     assert.equal(seen?.headers[name], undefined, name);
   const { requests, keyId } = reportOf(await proxy.end());
@@ -166,6 +174,22 @@ for (const [step, status, code, message, retryAfter, challenge] of [
     }
   });
 }
+
+test('limit-date before an API ends with the first whole second after its seconds', async (t) => {
+  const [beginning, later] = [Date.parse('2026-01-01T12:00:00Z'), Date.parse('2026-01-01T12:00:08Z')];
+  let systemMs = beginning + 250;
+  t.mock.method(Date, 'now', () => systemMs);
+  await using upstream = await upstreamOf((_, response) => json(response, {}));
+  for (const [fractionMs, until] of [
+    [250, later],
+    [999, later],
+    [0, later - 1_000],
+  ] as const) {
+    systemMs = beginning + fractionMs;
+    await using proxy = await openProxy({ upstream: upstream.url, script: 'limit-date:7' });
+    assert.equal((await fetch(proxy.url)).headers.get('retry-after'), new Date(until).toUTCString(), `${fractionMs}`);
+  }
+});
 
 test('what is noted of requests tells them apart, and what the upstream answered', async () => {
   const answers: [number, Record<string, string>][] = [
