@@ -1,29 +1,22 @@
 import { createClient } from '@redis/client';
+import { within } from '../../stdx/deadline.ts';
+import { MACHINE, type Time } from '../../stdx/time.ts';
 import { compareClocks, type Finding, ok, problem, warning } from '../../telemetry/finding.ts';
-import { CLUSTER_REFUSED, isCluster, readInfo, type ServerInfo } from './link.ts';
+import { CLUSTER_REFUSED, isCluster, type RedisClient, readInfo, type ServerInfo } from './link.ts';
 
 const REDIS = 'redis';
-const CONNECT_TIMEOUT_MS = 5_000;
+const CHECK_MS = 5_000;
 /** Well below the 50 ms after which an instance counts alone. */
 const ROUND_TRIP_MS_MAX = 10;
 
-/** Checks a Redis or Valkey without changing anything in it. */
-export async function inspectRedis(url: string): Promise<Finding[]> {
-  const client = createClient({
-    url,
-    socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
-    commandOptions: { timeout: CONNECT_TIMEOUT_MS },
-  });
+/** Checks a Redis or Valkey without changing anything in it, for five seconds at most. */
+export async function inspectRedis(url: string, time: Pick<Time, 'setTimeout'> = MACHINE): Promise<Finding[]> {
+  const client = createClient({ url, socket: { reconnectStrategy: false } });
   client.on('error', () => {});
+  const lateness = () => new Error(`it did not answer within ${CHECK_MS / 1_000} s`);
   try {
-    await client.connect();
-    const startedMs = performance.now();
-    await client.ping();
-    const roundTripMs = performance.now() - startedMs;
-    const about = readInfo(String(await client.sendCommand(['INFO'])));
-    const [seconds, micros] = (await client.sendCommand(['TIME'])) as unknown as string[];
-    const now = Number(seconds) + Number(micros) / 1e6;
-    return [reached(about, roundTripMs), ...retention(about), compareClocks('Redis', now, Date.now() / 1000)];
+    // The client's own deadline ends when a command is sent.
+    return await within(inspect(client), { ms: CHECK_MS, lateness, time });
   } catch (error) {
     // Not the address: it may hold a password.
     const finding = `Redis cannot be used: ${(error as Error).message || (error as { code?: string }).code}`;
@@ -32,6 +25,17 @@ export async function inspectRedis(url: string): Promise<Finding[]> {
   } finally {
     client.destroy();
   }
+}
+
+async function inspect(client: RedisClient): Promise<Finding[]> {
+  await client.connect();
+  const startedMs = performance.now();
+  await client.sendCommand(['PING']);
+  const roundTripMs = performance.now() - startedMs;
+  const about = readInfo(String(await client.sendCommand(['INFO'])));
+  const [seconds, micros] = (await client.sendCommand(['TIME'])) as unknown as string[];
+  const now = Number(seconds) + Number(micros) / 1e6;
+  return [reached(about, roundTripMs), ...retention(about), compareClocks('Redis', now, Date.now() / 1000)];
 }
 
 function reached(about: ServerInfo, roundTripMs: number): Finding {
