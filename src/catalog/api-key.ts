@@ -251,7 +251,7 @@ export interface KeyStorage {
   /** The key that owns a secret, whether or not it is still usable. */
   findBySecret(secretHash: string): Promise<FoundKey | undefined>;
   find(id: string): Promise<ApiKey | undefined>;
-  /** The rotated secrets of each of these keys in their grace, the last to end first. A revoked key has none. */
+  /** The rotated secrets of each of these keys that still work, and until when, the last to end first. */
   graces(ids: readonly string[], now: number): Promise<Map<string, Grace[]>>;
   /** Ends the graces of a key now; undefined if the id is unknown. A revoked key stays as it is. */
   endGraces(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<ApiKey | undefined>;

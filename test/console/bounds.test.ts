@@ -198,6 +198,11 @@ test('a form takes what its bounds allow, and is shown again with what was enter
     await (await operator.post(`/keys/${key.id}/rotate`, { grace: '0' })).text(),
     /The old key no longer works\./,
   );
+  await service.storage.keys.update(key.id, { expiresAt: service.clock.now().unix + 3_600 }, OPERATOR);
+  assert.match(
+    await (await operator.post(`/keys/${key.id}/rotate`, { grace: '604800' })).text(),
+    /The old key works until <time datetime="2026-01-01T13:00:00Z"/,
+  );
   const wrong = await operator.get('/keys/key_1/unban');
   assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'POST']);
   await service.storage.categories.insert({ name: 'Dog' }, { keyId: key.id });

@@ -90,9 +90,10 @@ async function rotate(context: ConsoleContext): Promise<Answer> {
   if (!grace) throw invalid('Choose how long the old key still works');
   const seconds = Number(grace.value);
   const { key, secret } = await rotateKey(context, exchange.params.id ?? '', seconds);
+  const end = Math.min(now + seconds, key.expiresAt ?? Number.POSITIVE_INFINITY);
   const note =
-    seconds > 0
-      ? html`<p class="note">The old key works until ${moment(now + seconds)}. Replace it in every client before that.</p>`
+    end > now
+      ? html`<p class="note">The old key works until ${moment(end)}. Replace it in every client before that.</p>`
       : html`<p class="note">The old key no longer works.</p>`;
   return secretPage(context, { key, secret, title: 'The new key', note });
 }

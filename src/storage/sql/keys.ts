@@ -130,14 +130,17 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
     for (let first = 0; first < ids.length; first += ROWS_PER_STATEMENT) {
       const some = ids.slice(first, first + ROWS_PER_STATEMENT);
       const rows = await this.transactions.read((db) =>
-        db.all<{ key_id: string; prefix: string; ends_at: number }>(sql`
-          select key_id, prefix, ends_at from api_key_secrets
-          where key_id in (select id from api_keys where id in (${join(some)}) and revoked_at is null)
-            and ends_at > ${now}
+        db.all<{ key_id: string; prefix: string; ends_at: number; expires_at: number | null }>(sql`
+          select key_id, prefix, ends_at, expires_at
+          from api_key_secrets inner join api_keys on api_keys.id = key_id
+          where key_id in (${join(some)}) and ends_at > ${now}
+            and revoked_at is null and (expires_at is null or expires_at > ${now})
           order by ends_at desc`),
       );
-      for (const { key_id, prefix, ends_at } of rows)
-        found.set(key_id, [...(found.get(key_id) ?? []), { prefix, endsAt: ends_at }]);
+      for (const { key_id, prefix, ends_at, expires_at } of rows) {
+        const endsAt = Math.min(ends_at, expires_at ?? ends_at);
+        found.set(key_id, [...(found.get(key_id) ?? []), { prefix, endsAt }]);
+      }
     }
     return found;
   }

@@ -337,6 +337,12 @@ export function keysContract(check: Check): void {
     ]);
     assert.deepEqual(await graces(NOW + 100), [{ prefix: 'second', endsAt: NOW + 500 }]);
     assert.deepEqual(await graces(NOW + 500), undefined);
+    // A key that ends earlier ends them too.
+    await storage.keys.update(key.id, { expiresAt: NOW + 300 }, OPERATOR);
+    const inTime = { prefix: key.prefix, endsAt: NOW + 100 };
+    assert.deepEqual(await graces(NOW), [{ prefix: 'second', endsAt: NOW + 300 }, inTime]);
+    assert.deepEqual(await graces(NOW + 300), undefined);
+    await storage.keys.update(key.id, { expiresAt: null }, OPERATOR);
     const ended = await storage.keys.endGraces(key.id, NOW + 10, OPERATOR);
     assert.equal(ended?.prefix, 'third');
     assert.equal(await graces(NOW + 10), undefined);
@@ -344,7 +350,10 @@ export function keysContract(check: Check): void {
     assert.equal(endsAt, NOW + 10);
     assert.equal((await storage.keys.endGraces(key.id, NOW + 20, OPERATOR))?.id, key.id);
     const actions = (await storage.audit.list({ since: 0, limit: 9, target: key.id })).map(({ action }) => action);
-    assert.deepEqual(actions, ['key.end-graces', 'key.rotate', 'key.rotate', 'key.create']);
+    assert.deepEqual(actions, ['key.end-graces', 'key.update', 'key.update', 'key.rotate', 'key.rotate', 'key.create']);
     assert.equal(await storage.keys.endGraces('key_none', NOW, OPERATOR), undefined);
+    await rotate('fourth', NOW + 500);
+    await storage.keys.revoke(key.id, NOW, OPERATOR);
+    assert.equal(await graces(NOW), undefined);
   });
 }
