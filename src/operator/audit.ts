@@ -96,7 +96,8 @@ export function auditTable(entries: readonly AuditEntry[], { withTarget }: { wit
 
 /** Who made a change and how, with a link to the other changes. */
 export function operatorLink({ actor, via }: Operator): Html {
-  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor })}">${foreign(actor)}</a> <span class="soft">${WAYS[via]}</span>`;
+  const target = via === 'service' ? SERVICE_TARGET : '';
+  return html`<a class="plain-link" href="/console${addressOf('/audit', { actor, target })}">${foreign(actor)}</a> <span class="soft">${WAYS[via]}</span>`;
 }
 
 /** A link to what was changed, where it is still there. */
