@@ -69,9 +69,14 @@ test('keys are found by name, owner, id and prefix, filtered, sorted and paged',
   for (let number = 0; number < KEYS_PER_PAGE + 1; number += 1)
     await service.issue({ name: 'key', owner: 'o', expiresAt: now + 2 * DAY_SECONDS });
   assert.equal(nextOf(await operator.page(`/keys?${filtered}`)), `/keys?${filtered}&page=2`);
-  const owner = 'o'.repeat(255);
-  await service.issue({ name: 'long', owner });
-  assert.deepEqual(await shown(`/keys?owner=${owner}`), ['long']);
+  for (const owner of ['o'.repeat(255), '🐈'.repeat(255)]) {
+    await service.issue({ name: 'long', owner });
+    assert.deepEqual(await shown(`/keys?owner=${owner}`), ['long']);
+    const link = await operator.page(`/owner?owner=${owner}`);
+    assert.deepEqual(await shown(/href="\/console(\/keys\?owner=[^"]*)"/.exec(link)?.[1] ?? ''), ['long']);
+  }
+  await service.issue({ name: `a${'🐈'.repeat(99)}` });
+  assert.equal((await shown(`/keys?q=a${'🐈'.repeat(99)}`)).length, 1);
 });
 
 test('a key in the list shows its owner, its last use and its last hour with a label', async () => {

@@ -125,7 +125,12 @@ export const SEARCH_CHARACTERS_MAX = 128;
 
 /** The text that a request searches for; empty for nothing. */
 export function searchText(query: URLSearchParams, name: string): string {
-  return (query.get(name) ?? '').replaceAll('\0', '').trim().slice(0, SEARCH_CHARACTERS_MAX);
+  return [...wholeText(query, name).trim()].slice(0, SEARCH_CHARACTERS_MAX).join('');
+}
+
+/** The text of a parameter as it is, without NUL, which PostgreSQL rejects; empty if it is missing. */
+export function wholeText(query: URLSearchParams, name: string): string {
+  return (query.get(name) ?? '').replaceAll('\0', '');
 }
 
 /** A whole number from a query parameter; `least` if it is missing, malformed or smaller. */

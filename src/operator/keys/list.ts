@@ -22,13 +22,13 @@ import {
   SEARCH_CHARACTERS_MAX,
   searchText,
   textField,
+  wholeText,
 } from '../frame/list.ts';
 import { type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { ownerLink } from '../usage/sums.ts';
 import { FIELDS_OF_A_NEW_KEY, type KeyFields, keyFields, readFields, readKey } from './form.ts';
 
 const KEYS_PER_PAGE = 50;
-const OWNER_CHARACTERS_MAX = 255;
 const STATES = [ANY, ...KEY_STATES.map((state) => ({ value: state, label: state }))];
 const PLANS = [ANY, ...PLAN_NAMES.map((plan) => ({ value: plan, label: plan }))];
 const EXPIRIES = [
@@ -64,7 +64,7 @@ function wantedKeys({ exchange: { query }, now }: ConsoleContext): WantedKeys {
   const chosen = <T extends string>(name: string, values: readonly T[]) =>
     values.find((value) => value === query.get(name));
   const text = searchText(query, 'q');
-  const owner = (query.get('owner') ?? '').replaceAll('\0', '').slice(0, OWNER_CHARACTERS_MAX) || undefined;
+  const owner = wholeText(query, 'owner') || undefined;
   const [state, plan] = [chosen('state', KEY_STATES), chosen('plan', PLAN_NAMES)];
   const expiry = EXPIRIES.find(({ value }) => value === query.get('expires'));
   const sort = chosen('sort', KEY_SORTS) ?? 'newest';

@@ -7,7 +7,7 @@ import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, download, nothingHere, onGet } from '../frame/context.ts';
 import { counted, foreign } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
-import { addressOf, csvLink } from '../frame/list.ts';
+import { addressOf, csvLink, wholeText } from '../frame/list.ts';
 import { sortLinks, sumsSection } from './sums.ts';
 
 /** The page of an owner: what all keys of a customer used. */
@@ -15,7 +15,7 @@ export const ownerRoutes = [onGet('/owner', showOwner), onGet('/owner/export', e
 
 async function showOwner(context: ConsoleContext): Promise<Answer> {
   const { storage, exchange, now } = context;
-  const owner = ownerIn(context);
+  const owner = wholeText(exchange.query, 'owner');
   const { count: keys } = await storage.keys.search({ text: '', owner, now, offset: 0, limit: 1 });
   if (keys === 0) throw nothingHere('owner');
   const range = rangeIn(exchange.query);
@@ -32,13 +32,9 @@ ${await sumsSection(context, { group: 'route', owner, range })}`;
 
 /** The usage of each key of an owner in each month, as far as usage is kept. */
 async function exportMonths(context: ConsoleContext): Promise<Answer> {
-  const { now } = context;
+  const { exchange, now } = context;
   await context.flushUsage();
   const steps = usageSteps('month', { since: 0, until: now + 1, now });
-  const rows = await allUsageRows(context, { group: 'key', owner: ownerIn(context), steps });
+  const rows = await allUsageRows(context, { group: 'key', owner: wholeText(exchange.query, 'owner'), steps });
   return download('usage.csv', usageCsv(rows, 'key', true));
-}
-
-function ownerIn({ exchange }: ConsoleContext): string {
-  return (exchange.query.get('owner') ?? '').replaceAll('\0', '');
 }
