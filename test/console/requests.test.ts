@@ -219,9 +219,9 @@ test('the minutes in which a key was refused have their reason, also of what is 
   await using service = await testService();
   const { key, secret } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 300 } });
   const now = service.clock.now().unix;
-  const add = (at: number, served: number, refused: number) =>
+  const add = (at: number, served: number, refused: number, clientErrors = 0) =>
     addUsage(service.storage, at, [
-      { keyId: key.id, served, refused, clientErrors: 0, serverErrors: 0, first: at, last: at },
+      { keyId: key.id, served, refused, clientErrors, serverErrors: 0, first: at, last: at },
     ]);
   await add(now, 1, 1);
   await add(now - 60, 1, 7);
@@ -229,7 +229,7 @@ test('the minutes in which a key was refused have their reason, also of what is 
   await add(now - 1_200, 1, 31);
   await add(now - 1_140, 1, 33);
   await add(now - 1_080, 1, 32);
-  await add(now - 86_400, 300, 50);
+  await add(now - 86_400, 100, 50, 200);
   await add(now - 47 * 3_600, 1, 51);
   const ban = { keyId: key.id, startedAt: now - 1_140, endsAt: now - 1_080, level: 1, reason: 'refused 61 more times' };
   await storeBan(service.storage, ban);

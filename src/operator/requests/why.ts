@@ -2,7 +2,7 @@ import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
 import type { ErrorCode } from '../../catalog/error.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
-import { USAGE_PERIODS } from '../../catalog/usage.ts';
+import { USAGE_PERIODS, type UsageCounts, weightOf } from '../../catalog/usage.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
@@ -220,7 +220,8 @@ async function refusalsByMinute(
   const refused = points.filter((point) => point.refused > 0).reverse();
   const bans = await storage.keys.banHistory(key.id, BANS_MAX);
   const days = await storage.usage.sums({ ...ofKey, period: 'day', step: DAY_SECONDS });
-  const spentDays = new Set(days.filter(({ served }) => served >= key.limits.day).map(({ at }) => at));
+  const admitted = (day: UsageCounts) => weightOf(day, 'requests') - day.refused;
+  const spentDays = new Set(days.filter((day) => admitted(day) >= key.limits.day).map(({ at }) => at));
   const byMinute = Map.groupBy(failures, ({ at }) => at - (at % MINUTE_SECONDS));
   const reasons = (at: number): string => {
     const known = (byMinute.get(at) ?? []).flatMap(({ code }) => WHY[code ?? ''] ?? []);
