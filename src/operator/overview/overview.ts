@@ -9,6 +9,7 @@ import { apiCharts, milliseconds } from '../charts/usage.ts';
 import { type ConsoleContext, onGet } from '../frame/context.ts';
 import { count, duration, foreign, moment, onlyFor, post, utcMoment } from '../frame/element.ts';
 import { page, type View } from '../frame/layout.ts';
+import { addressOf } from '../frame/list.ts';
 import { mostSection } from '../usage/most.ts';
 import { keyLink, keyNames, routesSection, sortIn, sortLinks } from '../usage/sums.ts';
 import { healthSection } from './health.ts';
@@ -19,8 +20,10 @@ const BANS_MAX = 10;
 /** The overview page. A script refreshes the elements with `data-live`. */
 export const overviewRoutes = [
   onGet('', async (context) => {
-    const range = rangeIn(context.exchange.query);
-    const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console?range=${range.name}">Reload</a></p></div>
+    const { query } = context.exchange;
+    const range = rangeIn(query);
+    const reload = addressOf('', { ...Object.fromEntries(query), done: '' });
+    const content = html`<div class="heading"><h1>Overview</h1><p class="soft" data-refreshing><a href="/console${reload}">Reload</a></p></div>
 ${degraded(context)}
 ${await healthSection(context)}
 ${tiles(context.rates)}
