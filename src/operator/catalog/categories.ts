@@ -35,11 +35,10 @@ async function listCategories(context: ConsoleContext): Promise<Answer> {
   const { items, pages, isFirst } = await onePage(context, { path: '/categories', filter: { q: text } }, (at) =>
     text ? categories.search({ ...at, text }) : categories.list(at),
   );
-  const isEmpty = items.length === 0 && isFirst;
-  const hasNone = isEmpty && text === '';
+  const hasNone = items.length === 0 && isFirst && text === '';
   const content = html`<div class="heading"><h1>Categories</h1>${onlyFor(context, 'admin', html`<a class="button primary" href="/console/categories/import">Import a file</a>`)}</div>
 ${hasNone ? '' : filters('/categories', [textField('q', 'Name, description or id', text, { isWide: true, max: SEARCH_CHARACTERS_MAX })], { isFiltered: text !== '' })}
-${isEmpty ? noCategories(context, text) : categoryTable(items)}
+${items.length === 0 ? noCategories(context, hasNone) : categoryTable(items)}
 ${pages}
 ${hasNone ? '' : html`<section aria-labelledby="export-heading"><h2 id="export-heading">Export</h2><p class="soft">All categories in one file, which can be imported again.</p><div class="row">${downloads()}</div></section>`}`;
   return page(context, { section: '/categories', title: 'Categories', content });
@@ -56,8 +55,8 @@ function categoryTable(categories: readonly Category[]): Html {
   return cardTable('Categories', columns, rows);
 }
 
-function noCategories(context: ConsoleContext, text: string): Html {
-  if (text) return empty('No category found.', html`<a href="/console/categories">Show all categories</a>`);
+function noCategories(context: ConsoleContext, hasNone: boolean): Html {
+  if (!hasNone) return empty('No category found.', html`<a href="/console/categories">Show all categories</a>`);
   return empty(
     'There are no categories yet.',
     html`${onlyFor(context, 'admin', html`<a href="/console/categories/import">Import a file</a>. `)}Create them through the API: <code>POST ${context.url()}/categories</code>`,

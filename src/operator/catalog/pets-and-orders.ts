@@ -27,19 +27,20 @@ async function listPets(context: ConsoleContext): Promise<Answer> {
   const category = searchText(query, 'category');
   const categoryId = category ? numberIn(query, 'category', 0) : undefined;
   const filter = { status, category };
-  const { items, pages } = await onePage(context, { path: '/pets', filter }, (at) =>
+  const { items, pages, isFirst } = await onePage(context, { path: '/pets', filter }, (at) =>
     storage.pets.list({ ...at, status, categoryId }),
   );
   const isFiltered = Object.values(filter).some(Boolean);
-  const none = isFiltered
-    ? empty('No pet found.', html`<a href="/console/pets">Show all pets</a>`)
-    : empty('There are no pets yet.', html`Create them through the API: <code>POST ${context.url()}/pets</code>`);
+  const hasNone = items.length === 0 && isFirst && !isFiltered;
+  const none = hasNone
+    ? empty('There are no pets yet.', html`Create them through the API: <code>POST ${context.url()}/pets</code>`)
+    : empty('No pet found.', html`<a href="/console/pets">Show all pets</a>`);
   const fields = [
     choiceField(query, 'status', { label: 'Status', options: STATUSES }),
     textField('category', 'Category (id)', category),
   ];
   const content = html`<h1>Pets</h1>
-${items.length > 0 || isFiltered ? filters('/pets', fields, { isFiltered }) : ''}
+${hasNone ? '' : filters('/pets', fields, { isFiltered })}
 ${items.length > 0 ? cardTable('Pets', PET_COLUMNS, await petRows(context, items)) : none}
 ${pages}`;
   return page(context, { section: '/pets', title: 'Pets', content });
@@ -70,19 +71,19 @@ async function listOrders(context: ConsoleContext): Promise<Answer> {
   const pet = searchText(exchange.query, 'pet');
   const petId = pet ? numberIn(exchange.query, 'pet', 0) : undefined;
   const filter = { pet };
-  const { items, pages } = await onePage(context, { path: '/orders', filter }, (at) =>
+  const { items, pages, isFirst } = await onePage(context, { path: '/orders', filter }, (at) =>
     storage.orders.list({ ...at, petId }),
   );
-  const none =
-    petId === undefined
-      ? empty(
-          'There are no orders yet.',
-          html`Place them through the API: <code>POST ${context.url()}/store/orders</code>`,
-        )
-      : empty('No order found.', html`<a href="/console/orders">Show all orders</a>`);
+  const hasNone = items.length === 0 && isFirst && petId === undefined;
+  const none = hasNone
+    ? empty(
+        'There are no orders yet.',
+        html`Place them through the API: <code>POST ${context.url()}/store/orders</code>`,
+      )
+    : empty('No order found.', html`<a href="/console/orders">Show all orders</a>`);
   const fields = [textField('pet', 'Pet (id)', pet)];
   const content = html`<h1>Orders</h1>
-${items.length > 0 || petId !== undefined ? filters('/orders', fields, { isFiltered: petId !== undefined }) : ''}
+${hasNone ? '' : filters('/orders', fields, { isFiltered: petId !== undefined })}
 ${items.length > 0 ? cardTable('Orders', ORDER_COLUMNS, await orderRows(context, items)) : none}
 ${pages}`;
   return page(context, { section: '/orders', title: 'Orders', content });
