@@ -91,6 +91,13 @@ for (const [what, args, exit, told] of [
     2,
     /The command no-such-command could not be started: /,
   ],
+  [
+    'a command below a file',
+    ['ok', '--', `${ERROR_BODY}/run`],
+    2,
+    new RegExp(`^pet-catalog: The command ${ERROR_BODY}/run could not be started: spawn ENOTDIR$`, 'm'),
+  ],
+  ['a command without a name', ['ok', '--', ''], 2, /^pet-catalog: The command {2}could not be started: /m],
   ['a time-out that is none', ['--timeout', 'soon', '--', 'true'], 2, /--timeout is "soon"/],
   [
     'an assignment that is none',

@@ -23,8 +23,10 @@ export class CommandNotStarted extends Error {}
 export async function runToEnd(words: readonly string[], options: CommandOptions): Promise<CommandEnd> {
   const [program = '', ...args] = words;
   const { env, timeoutMs, stop } = options;
-  const child = spawn(program, args, { env: { ...env }, stdio: ['ignore', STDERR, STDERR], detached: true });
+  let child: ChildProcess;
   try {
+    // Throws some failures, such as a path through a file, and emits others.
+    child = spawn(program, args, { env: { ...env }, stdio: ['ignore', STDERR, STDERR], detached: true });
     await once(child, 'spawn');
   } catch (error) {
     throw new CommandNotStarted(`The command ${program} could not be started: ${(error as Error).message}`);
