@@ -99,6 +99,24 @@ for (const [what, args, exit, told] of [
   ],
   ['a command without a name', ['ok', '--', ''], 2, /^pet-catalog: The command {2}could not be started: /m],
   ['a time-out that is none', ['--timeout', 'soon', '--', 'true'], 2, /--timeout is "soon"/],
+  ...['0', '604801s', '30d'].map(
+    (time) =>
+      [
+        `a time-out of ${time}`,
+        ['ok', '--timeout', time, '--', 'true'],
+        2,
+        new RegExp(`^pet-catalog: --timeout is "${time}"; write a duration from 1s to 7d\n$`),
+      ] as const,
+  ),
+  ...['1s', '7d'].map(
+    (time) =>
+      [
+        `an output that cannot be written, after a time-out of ${time},`,
+        ['ok', '--timeout', time, '--output', 'none/x', '--', 'true'],
+        2,
+        /--output cannot be written/,
+      ] as const,
+  ),
   [
     'an assignment that is none',
     ['--env', 'url', '--', 'true'],

@@ -14,6 +14,7 @@ import {
   runText,
   suiteOf,
 } from '../../rehearsal/verdict/report.ts';
+import { DAY_SECONDS } from '../../stdx/duration.ts';
 import { COLOURED, PLAIN } from '../../verdict/verdict-format.ts';
 import { checkFormat, type Format, withFormats, written } from '../format.ts';
 import { type Invocation, readDuration, UsageError } from '../invocation.ts';
@@ -34,6 +35,7 @@ const USUAL: readonly Rehearsal[] = [
   { script: 'limit-date:2,ok', allowed: {} },
   ...['error*12', 'ok,revoked'].map((script) => ({ script, allowed: { failure: true, partial: true } })),
 ];
+const TIMEOUT_SECONDS_MAX = 7 * DAY_SECONDS;
 const VARIABLES = { PET_CATALOG_URL: '{url}', PET_CATALOG_KEY: '{key}' } as const;
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s;
 const NAME = /^[A-Za-z_]\w*$/;
@@ -107,7 +109,7 @@ async function run(scripts: readonly string[], words: readonly string[], context
   const expected = options.expected === undefined ? ExpectedFailures.none : ExpectedFailures.read(options.expected);
   const variables = variablesOf(options);
   const stage = stageOptions(options);
-  const timeoutMs = readDuration(options.timeout, '--timeout') * 1_000;
+  const timeoutMs = readTimeoutMs(options.timeout);
   using output = options.output === undefined ? undefined : openOutput(options.output);
 
   const verdicts: JudgedReport[] = [];
@@ -234,6 +236,12 @@ function variablesOf({ env = [], upstream }: Options): Record<string, string> {
     variables[value] = placeholder;
   }
   return variables;
+}
+
+function readTimeoutMs(text: string): number {
+  const seconds = readDuration(text, '--timeout');
+  if (seconds >= 1 && seconds <= TIMEOUT_SECONDS_MAX) return seconds * 1_000;
+  throw new UsageError(`--timeout is "${text}"; write a duration from 1s to 7d`);
 }
 
 /** Opens the file before anything is tried. Throws `UsageError`. */
