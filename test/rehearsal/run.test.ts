@@ -348,6 +348,13 @@ test('failures that are known pass, and a line that is stale fails', async () =>
   );
 });
 
+test('a file that takes no more costs no verdict', { skip: !existsSync('/dev/full') }, async () => {
+  const { code, stdout, stderr } = await rehearse(['ok', '--json', '--output', '/dev/full', ...client()]);
+  assert.match(stdout, /^Rehearsed under one script\n/);
+  assert.match(stderr, /^pet-catalog: --output cannot be written: ENOSPC: .*\n$/m);
+  assert.equal(code, 2);
+});
+
 test('the format goes to a file, and the text to stdout', async () => {
   file('junit.xml', 'what an earlier run wrote');
   const { stdout } = await rehearse(['ok', '--junit', '--output', 'junit.xml', ...client()]);

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parseScript } from '../../rehearsal/script/script.ts';
 import { openProxy } from '../../rehearsal/upstream/proxy.ts';
@@ -123,9 +123,9 @@ async function run(scripts: readonly string[], words: readonly string[], context
 
   const suites = verdicts.map(({ report, allowed: faults }) => suiteOf(report, faults));
   const formatted = options.json ? JSON.stringify(verdicts.map(({ report }) => report)) : written(suites, options);
-  output?.write(formatted ?? runText(verdicts, PLAIN));
   const style = invocation.hasColours('stdout') ? COLOURED : PLAIN;
   invocation.print((!output && formatted) || runText(verdicts, style));
+  output?.write(formatted ?? runText(verdicts, PLAIN));
   const stale = expected.stale(verdicts.map(({ report }) => report));
   for (const sentence of stale) invocation.tell(`pet-catalog: ${sentence}`);
   const outcomes = verdicts.map(({ report, allowed: faults }) => outcomeOf(report, faults));
@@ -244,15 +244,18 @@ function readTimeoutMs(text: string): number {
   throw new UsageError(`--timeout is "${text}"; write a duration from 1s to 7d`);
 }
 
-/** Opens the file before anything is tried. Throws `UsageError`. */
+/** Opens the file before anything is tried. It and `write` throw `UsageError`. */
 function openOutput(file: string): Disposable & { write(text: string): void } {
-  try {
-    const descriptor = openSync(file, 'w');
-    return {
-      write: (text) => writeSync(descriptor, `${text}\n`),
-      [Symbol.dispose]: () => closeSync(descriptor),
-    };
-  } catch (error) {
-    throw new UsageError(`--output cannot be written: ${(error as Error).message}`);
-  }
+  const tried = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw new UsageError(`--output cannot be written: ${(error as Error).message}`);
+    }
+  };
+  const descriptor = tried(() => openSync(file, 'w'));
+  return {
+    write: (text) => tried(() => writeFileSync(descriptor, `${text}\n`)),
+    [Symbol.dispose]: () => closeSync(descriptor),
+  };
 }
