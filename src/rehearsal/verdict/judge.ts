@@ -53,17 +53,22 @@ export const RULES = {
 const OVERLAPPED =
   'Calls overlapped or alternated, so backs-off and gives-up were judged by uninterrupted runs of tries only';
 
-/** Judges what was kept of a rehearsal by every rule, with remarks on how they were judged. */
-export function judge({ keyId, notes, command }: Rehearsed): { rules: readonly Judged[]; remarks: readonly string[] } {
+/**
+ * Judges what was kept of a rehearsal by every rule, and adds remarks on how they were judged to those that it has. One
+ * whose upstream failed proves nothing about the client.
+ */
+export function judge(rehearsed: Rehearsed): { rules: readonly Judged[]; remarks: readonly string[] } {
+  const { keyId, notes, command, failure, remarks = [] } = rehearsed;
   const counted = requestsOf(notes).filter((request) => keyId === null || !isFree(request));
   const { runs, haveOverlapped } = runsOf(counted);
   const seen = { requests: counted, runs, command };
   const rules = (Object.keys(RULES) as RuleName[]).map((rule): Judged => {
-    const findings = RULES[rule].find(seen);
+    const findings = failure === undefined ? RULES[rule].find(seen) : undefined;
     const verdict = findings === undefined ? 'not met' : findings.length > 0 ? 'broken' : 'kept';
     return { rule, verdict, findings: findings ?? [] };
   });
-  return { rules, remarks: haveOverlapped ? [OVERLAPPED] : [] };
+  // A printed report has it already.
+  return { rules, remarks: [...new Set([...remarks, ...(haveOverlapped ? [OVERLAPPED] : [])])] };
 }
 
 function isFree({ method, route }: Note): boolean {

@@ -39,6 +39,8 @@ test('of much evidence the first twenty sentences are shown', () => {
     /\n {2}BROKEN waits\n {4}No request comes before .*\n {4}Request 2 \(GET \/v1\/pets\) came 9 ms after/,
   );
   assert.equal(outcomeOf(report), 'broken');
+  const alone = reportText(reportOf({ keyId: 'key_1', script: 'limit:2,ok', reached: 1, notes: [NOTE] }));
+  assert.match(alone, /\n1 of 2 steps were reached, by one request\n/);
 });
 
 test('a script that was not followed to its end is an error of its own', () => {

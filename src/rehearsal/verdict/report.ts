@@ -29,7 +29,7 @@ export interface JudgedReport {
   readonly allowed: Allowed;
 }
 
-/** Judges a rehearsal. One whose upstream failed proves nothing about the client. */
+/** Judges a rehearsal. */
 export function reportOf(rehearsed: Rehearsed) {
   const { keyId, script, reached, notes, command, failure } = rehearsed;
   const { rules, remarks } = judge(rehearsed);
@@ -39,12 +39,8 @@ export function reportOf(rehearsed: Rehearsed) {
     reached,
     steps: parseScript(script).length,
     requests: notes.map((note, index) => ({ number: index + 1, ...note })),
-    rules: rules.map(({ rule, verdict, findings }) =>
-      failure === undefined
-        ? { rule, verdict, evidence: evidenceOf(findings) }
-        : { rule, verdict: 'not met' as const, evidence: [] },
-    ),
-    remarks: [...(rehearsed.remarks ?? []), ...remarks],
+    rules: rules.map(({ rule, verdict, findings }) => ({ rule, verdict, evidence: evidenceOf(findings) })),
+    remarks,
     ...(failure !== undefined && { failure }),
     ...(command && { command }),
   };
@@ -68,7 +64,7 @@ export function outcomeOf(report: Report, { failure, partial, known }: Allowed =
 /** The report for a terminal. */
 export function reportText(report: Report): string {
   const { keyId, script, requests, remarks } = report;
-  const name = `${reachedText(report)}, by ${requests.length} requests`;
+  const name = `${reachedText(report)}, by ${requests.length === 1 ? 'one request' : `${requests.length} requests`}`;
   const text = [textOf({ ...suiteOf(report), name }, { words: WORDS }), ...remarks].join('\n\n');
   return `The rehearsal of ${keyId}: ${script}\n${text}`;
 }

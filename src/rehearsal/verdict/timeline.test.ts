@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { judge } from './judge.ts';
 import type { Note, Rehearsed } from './note.ts';
 import { rehearsalView } from './timeline.ts';
 
@@ -91,6 +92,24 @@ test('a rule that is kept or was not met shows what it asks', () => {
   );
   assert.match(backsOff, /^backs-off.*<span class="badge">not met<\/span>.*>Retries without a Retry-After wait, and/s);
   assert.match(view, /<p class="soft">upstream: &lt;made&gt; twice\.<\/p>/);
+});
+
+test('of an upstream that failed no rule is broken, as in the report that was printed', () => {
+  const notes = [{ status: 429, retryAfter: 1 }, { at: 1 }];
+  assert.match(viewOf(notes), /badge danger/);
+  assert.doesNotMatch(viewOf(notes, { failure: 'The upstream did not answer' }), /badge (danger|good)">(broken|kept)/);
+});
+
+test('a remark that a printed report has already is shown once', () => {
+  const notes = [{ answeredAt: 9 }, { at: 5, target: 'orders' }];
+  const { remarks } = judge({
+    keyId: null,
+    script: 'ok',
+    reached: 0,
+    notes: notes.map((note) => ({ ...NOTE, ...note })),
+  });
+  assert.equal(remarks.length, 1);
+  assert.equal(viewOf(notes, { remarks: [...remarks] }).split('Calls overlapped').length, 2);
 });
 
 test('no request, and more than are shown, are said', () => {

@@ -19,7 +19,7 @@ const ALONE: Marks = { prefix: '', suffix: '' };
 /** The verdict on a rehearsal and the requests that led to it; renewed as they come where it is alone on its page. */
 export function rehearsalView(rehearsed: Rehearsed, marks = ALONE): Html {
   const { rules, remarks } = judge(rehearsed);
-  const seen = [...(rehearsed.remarks ?? []), ...remarks].map((remark) => html`<p class="soft">${remark}.</p>`);
+  const seen = remarks.map((remark) => html`<p class="soft">${remark}.</p>`);
   return html`${verdicts(rules, marks)}${seen}
 ${timeline(rehearsed.notes, rules, marks)}`;
 }
