@@ -98,7 +98,7 @@ test('one reason of several rules is said once, and so is a sentence that they s
 test('JUnit counts each kind, and escapes', () => {
   const named = (name: string) => `  <testcase classname="http://a/v1" name="${name}"`;
   assert.equal(
-    junitOf([SUITE, { name: '"a" &\uffff\ufffe\x07b', verdicts: [] }]),
+    junitOf([SUITE, { name: '"a" &\uffff\ufffe\x07b ]]>', verdicts: [] }]),
     [
       '<?xml version="1.0" encoding="UTF-8"?>',
       '<testsuites>',
@@ -111,7 +111,7 @@ test('JUnit counts each kind, and escapes', () => {
       `${named('ban')}><skipped message="no key #1"/></testcase>`,
       `${named('script')}><error message="1 of 2">The script ends.</error></testcase>`,
       '</testsuite>',
-      '<testsuite name="&quot;a&quot; &amp;   b" tests="0" failures="0" errors="0" skipped="0">',
+      '<testsuite name="&quot;a&quot; &amp;   b ]]&gt;" tests="0" failures="0" errors="0" skipped="0">',
       '</testsuite>',
       '</testsuites>',
     ].join('\n'),

@@ -150,8 +150,9 @@ function tapText(text: string): string {
   return printable(text).replaceAll(/[\\#]/g, '\\$&');
 }
 
-/** Also drops what XML 1.0 forbids, and what controls a terminal. */
+/** Also drops what XML 1.0 forbids, and what controls a terminal; `]]>` ends a CDATA section only (section 2.4). */
 function escaped(text: string): string {
   const lines = text.split('\n').map((line) => printable(line).replaceAll(/[\ufffe\uffff]/g, ' '));
-  return lines.join('\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  const joined = lines.join('\n').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  return joined.replaceAll(']]>', ']]&gt;');
 }
