@@ -7,6 +7,8 @@ const LISTED_MIN = 21;
 const CREATED_MIN = 8;
 /** A body that is larger than any category, and would create none. */
 const LARGE_BODY = `${' '.repeat(300_000)}{}`;
+/** Prefixes of keys, such as `petcat_live_`, tell whose they are. */
+const PREFIX_CHARACTERS_MAX = 16;
 /** Larger than any id that a service has assigned. */
 export const CLIENTS_ID = 9_007_199_254_740_881;
 
@@ -32,13 +34,21 @@ export const withoutKey = (trial: Trial) => trial.sendAll(listAndCreate(trial, u
 /** A GET and a POST with a key that was never issued, then a GET with what is nearly the key. */
 export function withUnknownKey(trial: Trial): Promise<readonly Exchange[]> {
   const { key } = trial.keys;
-  const middle = Math.floor(key.length / 2);
-  const changed = key.slice(0, middle) + (key[middle] === 'x' ? 'y' : 'x') + key.slice(middle + 1);
-  const near = [`${key}x`, key.slice(0, -1), changed];
+  const near = [`${key}x`, ...nearKeys(key).map(([each]) => each)];
   return trial.sendAll([
     ...listAndCreate(trial, `Bearer ${unknownKeyLike(key)}`),
     ...near.map((each) => ({ authorization: `Bearer ${each}` })),
   ]);
+}
+
+/** Keys that tell nearly all of a key without containing it, each with the word by which Bash makes it of `$KEY`. */
+export function nearKeys(key: string): readonly (readonly [near: string, word: string])[] {
+  const middle = Math.floor(key.length / 2);
+  const other = key[middle] === 'x' ? 'y' : 'x';
+  return [
+    [key.slice(0, -1), `\${KEY%?}`],
+    [key.slice(0, middle) + other + key.slice(middle + 1), `\${KEY:0:${middle}}${other}\${KEY:${middle + 1}}`],
+  ];
 }
 
 /** One answer of each kind of error that a client can provoke with a good key. */
@@ -130,9 +140,9 @@ export function isUnixTime(seconds: number): boolean {
   return seconds >= 1e9 && seconds < 1e10;
 }
 
-/** A key of the same form that was never issued. */
+/** A key of the same form that was never issued. Reports show it, so that it has no more of the key than a prefix. */
 export function unknownKeyLike(key: string): string {
-  const start = key.lastIndexOf('_') + 1;
+  const start = key.lastIndexOf('_', PREFIX_CHARACTERS_MAX - 1) + 1;
   return `${key.slice(0, start)}${'unknown'.repeat(40).slice(0, Math.max(8, key.length - start))}`;
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { judgeMake, LIMITED_KEY, type Make } from '../../test/kit/conformance/stranger.ts';
+import { unknownKeyLike } from './probes.ts';
 import { NoServer, type RefereeOptions, selected } from './referee.ts';
 
 /** The verdicts, each with what was seen or why it was not judged. */
@@ -34,6 +36,26 @@ test('every key is masked wherever it stands, and a command names the one that w
     assert.match(`${response}`, /\nx-keys: (\*{3}\|){2}\*{3}\n(.*\n)*(\*{3}\|){2}\*{3}$/);
   }
   assert.ok(!JSON.stringify(report).includes('aaa'));
+});
+
+test('a key that is nearly right is masked, and one that is like it has its prefix only', async () => {
+  const key = 'petcat_live_ABCDEF_GHIJ_K';
+  for (const [near, word] of [
+    [key.slice(0, -1), `\${KEY%?}`],
+    ['petcat_live_xBCDEF_GHIJ_K', `\${KEY:0:12}x\${KEY:13}`],
+  ] as const) {
+    const knows: Make['knows'] = (sent) => sent === `Bearer ${key}` || sent === `Bearer ${near}`;
+    const { report } = await judgeMake({ knows }, { key, only: ['auth.401-invalid'] });
+    const [exchange] = report.rules[0]?.exchanges ?? [];
+    assert.match(exchange?.request ?? '', /^authorization: Bearer \*{3}$/m);
+    const command = exchange?.curl ?? '';
+    assert.ok(command.includes(`-H 'authorization: Bearer '"${word}"''`), command);
+    const repeated = execFileSync('bash', ['-c', command.replace('curl', 'echo')], {
+      env: { ...process.env, KEY: key },
+    });
+    assert.match(`${repeated}`, new RegExp(`authorization: Bearer ${near} `));
+  }
+  assert.equal(unknownKeyLike(key), 'petcat_live_unknownunknow');
 });
 
 test('a rule is skipped for what it needs', async () => {

@@ -2,7 +2,7 @@ import { printable } from '../verdict/verdict-format.ts';
 import { Client } from './client.ts';
 import { type Answer, NoAnswer, type Sent, type Shown, Skipped } from './exchange.ts';
 import { refusals } from './limit-spending.ts';
-import { FIRST_PROBES } from './probes.ts';
+import { FIRST_PROBES, nearKeys } from './probes.ts';
 import { countsOf } from './report.ts';
 import { Broken, type Level, type Report, type Rule, type Verdict } from './rule.ts';
 import { RULES } from './rules.ts';
@@ -127,6 +127,7 @@ class Judging {
       [limitedKey, '$LIMITED_KEY'],
       [otherEnvironmentKey, '$OTHER_ENVIRONMENT_KEY'],
       [key, '$KEY'],
+      ...nearKeys(key),
     ];
   }
 
