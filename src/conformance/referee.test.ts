@@ -113,6 +113,12 @@ test('rules are selected by level, by name even of another level, and never agai
   assert.deepEqual([published.includes(own), ours.includes(own)], [false, true]);
   assert.deepEqual([published.includes(plan), ours.includes(plan)], [false, false]);
   assert.deepEqual(ids({ level: 'published', planLimits: [1] }).length, published.length + 1);
+  assert.deepEqual(
+    ids({ level: 'ours', planLimits: [1] }).filter((id) => !ours.includes(id) || id === 'limits.free-plan'),
+    [plan],
+    'one of the two rules on the plan, neither of which is left open then',
+  );
+  assert.equal(ids({ level: 'ours', planLimits: [] }).length, ours.length + 1);
   assert.deepEqual(ids({ level: 'published', skip: ['list.200-array'] }), published.slice(1));
 });
 

@@ -40,6 +40,8 @@ export function selected({ level, only = [], skip = [], planLimits }: Partial<Re
   return RULES.filter(({ id, level: own, needs }) => {
     if (skip.includes(id)) return false;
     if (only.length > 0) return only.includes(id);
+    // Where the plan is known, limits.plan judges it; a list of rules has both.
+    if (id === 'limits.free-plan' && planLimits?.length) return false;
     return (level === 'ours' || own === 'published') && (needs !== 'plan' || planLimits !== undefined);
   });
 }
