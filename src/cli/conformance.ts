@@ -13,6 +13,7 @@ import { table } from './table.ts';
 
 const CONCURRENCY_MAX = 200;
 const REPEAT_MAX = 100;
+const IN_A_HEADER = /^[\x21-\x7e]+$/;
 const WORDS = { passed: 'passed', failed: 'failed', error: 'in error', skipped: 'not judged' };
 
 interface Options extends Format {
@@ -66,6 +67,10 @@ export function addConformanceCommand(program: Command, invocation: Invocation):
 async function run(url: URL, options: Options, invocation: Invocation): Promise<Judgement> {
   const { key, limitedKey, otherEnvironmentKey, full, level, only, skip } = options;
   if (!key) throw new UsageError('--key is missing; give a key of the server');
+  const keys = { '--key': key, '--limited-key': limitedKey, '--other-environment-key': otherEnvironmentKey };
+  const [unfit] = Object.entries(keys).find(([, value]) => value !== undefined && !IN_A_HEADER.test(value)) ?? [];
+  if (unfit)
+    throw new UsageError(`${unfit} is empty, or has a space, a line break or a letter beyond ASCII; give a key alone`);
   const repeat = readCount(options.repeat, '--repeat', { min: 1, max: REPEAT_MAX });
   const wanted = readSelection(options);
   const total = repeat * wanted.length;

@@ -167,6 +167,17 @@ describe('pet-catalog conformance', () => {
         'http://127.0.0.1/v1?a',
         'http://127.0.0.1/v1#a',
       ].map((text) => [[text, '--key', 'x'], `${address(text)}\n`] as const),
+      ...[
+        ['--key', 'a\r'],
+        ['--limited-key', ''],
+        ['--other-environment-key', 'ключ'],
+      ].map(
+        ([option = '', key = '']) =>
+          [
+            given(option, key),
+            `${option} is empty, or has a space, a line break or a letter beyond ASCII; give a key alone\n`,
+          ] as const,
+      ),
       [given('--only', 'none'), '--only is "none"; --list names the rules\n'],
       [given('--skip', 'none'), '--skip is "none"; --list names the rules\n'],
       [given('--only', 'list.200-array', '--skip', 'list.200-array'), '--skip and --only leave no rule\n'],
