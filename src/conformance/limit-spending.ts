@@ -49,7 +49,8 @@ export async function spend(trial: Trial): Promise<Spent> {
   let width = 0;
   let groups: Group[] = [];
   let volley: Group | undefined;
-  let isWhole = true;
+  // The other rules have used the key, if it is the only one.
+  let isWhole = trial.keys.key !== trial.keys.limitedKey;
   for (let windows = 1; ; ) {
     const [limit, used] = [limitOf(groups), countAdmitted(groups)];
     width ||= groups.length > 0 ? widthFor(trial, limit) : 0;

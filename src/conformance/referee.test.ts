@@ -237,6 +237,12 @@ test('a plan is kept by its minute or by its day, and a limited key has 300 requ
   }
   const only = ['limits.429-over-limit'];
   assert.deepEqual(await verdictsOf({ limit: 300 }, { only }), ['limits.429-over-limit passed: null']);
+  // The other rules spend it as well.
+  const both = [...only, 'create.201-new-id'];
+  assert.deepEqual(await verdictsOf({}, { key: LIMITED_KEY, only: both }), [
+    'create.201-new-id passed: null',
+    'limits.429-over-limit passed: null',
+  ]);
   const large = 'limits.429-over-limit skipped: the limited key has 301 requests; give one of the free plan';
   assert.deepEqual(await verdictsOf({ limit: 301 }, { only }), [large, 'nothing could be judged']);
 });
