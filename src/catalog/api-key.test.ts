@@ -28,15 +28,23 @@ test('a minted secret has the published form and the checksum of everything befo
 });
 
 test('the checksum is CRC-32 in base62, left-padded with 0', () => {
-  const body = 'petcat_live_000000000000000000000000000000';
-  const valid = Array.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
-  let rest = crc32Bitwise(body);
-  let digits = '';
-  for (let i = 0; i < 6; i += 1) {
-    digits = valid[rest % 62] + digits;
-    rest = Math.floor(rest / 62);
+  const checked = (body: string) => {
+    const valid = Array.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz');
+    let rest = crc32Bitwise(body);
+    let digits = '';
+    for (let i = 0; i < 6; i += 1) {
+      digits = valid[rest % 62] + digits;
+      rest = Math.floor(rest / 62);
+    }
+    return body + digits;
+  };
+  for (const [random, could] of [
+    ['0'.repeat(30), true],
+    ['0'.repeat(31), false],
+    ['-'.repeat(30), false],
+  ] as const) {
+    assert.equal(couldBeSecret(checked(`petcat_live_${random}`), 'production'), could, random);
   }
-  assert.ok(couldBeSecret(body + digits, 'production'));
 });
 
 test('a wrong character, environment or length is rejected without a look-up', () => {
@@ -59,6 +67,7 @@ test('a key is valid until it expires, is revoked, or the grace of its old secre
   assert.ok(!isUsable({ key, endsAt: null }, 'production', at(100)));
   assert.ok(isUsable({ key, endsAt: 50 }, 'production', at(49)));
   assert.ok(!isUsable({ key, endsAt: 50 }, 'production', at(50)));
+  assert.ok(!isUsable({ key, endsAt: 150 }, 'production', at(100)), 'a grace does not outlast the key');
   assert.ok(!isUsable({ key, endsAt: null }, 'staging', at(1)));
   assert.ok(!isUsable({ key: { ...key, revokedAt: 2 }, endsAt: null }, 'production', at(1)));
 });

@@ -204,6 +204,8 @@ test('a record is read up to each bound, and refused in words beyond', async () 
     ['csv', cell(bytes - 4), cell(bytes), 2, quoted],
     ['csv', cell(bytes - 4), cell(bytes - 3), 2, 'The row is longer than 65536 bytes'],
     ['ndjson', '{"name":"a"}', '{"name":"a"', 1, 'The line is not valid JSON'],
+    ['ndjson', '{"name":"a"}', '[1]', 1, 'The record is an array; send an object'],
+    ['json', '[{"name":"a"}]', '[null]', 1, 'The record is null; send an object'],
     ['csv', 'name\na', 'Name\na', 1, 'The header has no column `name`; write `name,description`'],
     ['json', '[{"name":"a"}]', '{"name":"a"}', 1, 'The file is not a JSON array; write [ … ], or import it as ndjson'],
   ] as const) {
@@ -266,6 +268,10 @@ test('a broken record does not end the reading: every mistake is reported, in th
     read.mistakes,
     [3, 5, 7].map((line) => ({ line, message: 'The record is not valid JSON' })),
   );
+  const many = 6_000;
+  const cut = await readText(`[{"name":"a\n},\n${'{"name":"b"},\n'.repeat(many)}{"name":"b"}]`, 'json');
+  const message = 'The record is not valid JSON';
+  assert.deepEqual([cut.categories.length, cut.mistakes], [many + 1, [{ line: 1, message }]]);
   for (const [format, text] of [
     ['json', '[]'],
     ['ndjson', '\n'],
@@ -302,6 +308,7 @@ test('the event loop turns once for every 64 KiB of a long file', async () => {
   for (const [format, text, count] of [
     ['json', `[${'{"name":"a"},'.repeat(many)}{"name":"a"}]`, many + 1],
     ['json', `[${' '.repeat(100 * many)}]`, 0],
+    ['json', `[{]\n${'xx\n'.repeat(10 * many)}`, 0],
     ['ndjson', '{"name":"a"}\n'.repeat(many), many],
     ['ndjson', '\n'.repeat(100 * many), 0],
     ['csv', `name\n${'a\n'.repeat(many)}`, many],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Category, ChangedCategory } from './category.ts';
-import { CategoryList } from './category-list.ts';
+import { CategoryList, categoryBytes, LIST_START_BYTES } from './category-list.ts';
 
 const categories = fc.uniqueArray(
   fc.record({ id: fc.integer({ min: 1, max: 60 }), name: fc.string({ unit: 'binary' }) }),
@@ -32,6 +32,25 @@ test('the body is the JSON of the categories by id, in any order of arrival, and
       assert.equal(list.etag, new CategoryList(ascending(items)).etag);
     }),
   );
+});
+
+test('a body is text below 16 KiB, and its bytes are counted by category', () => {
+  const list = (size: number) =>
+    new CategoryList([{ id: 1, name: 'x'.repeat(size - JSON.stringify([{ id: 1, name: '' }]).length) }]);
+  const typesAt = (size: number) => {
+    const { body } = list(size).page({ after: 0, limit: 1 });
+    return [typeof list(size).body, typeof body];
+  };
+  // Without the bracket that ends it.
+  assert.deepEqual(typesAt(16 * 1024 - 1), ['string', 'string']);
+  assert.deepEqual(typesAt(16 * 1024), ['string', 'object']);
+  assert.deepEqual(typesAt(16 * 1024 + 1), ['object', 'object']);
+  const all = [
+    { id: 1, name: 'é' },
+    { id: 20, name: '🐕', description: '' },
+  ];
+  const bytes = all.reduce((sum, each) => sum + categoryBytes(each), LIST_START_BYTES);
+  assert.equal(Buffer.byteLength(bodyOf(new CategoryList(all))), bytes);
 });
 
 test('each change gives another tag, and equal lists have equal tags', () => {
@@ -75,11 +94,13 @@ test('categories appended during a reload are not lost', async () => {
     { id: 3, name: 'c' },
   ]);
   await reloading;
-  assert.deepEqual(JSON.parse(bodyOf(list)), [
+  const reloaded = [
     { id: 1, name: 'renamed' },
     { id: 2, name: 'b' },
     { id: 3, name: 'c' },
-  ]);
+  ];
+  assert.deepEqual(JSON.parse(bodyOf(list)), reloaded);
+  assert.equal(list.etag, new CategoryList(reloaded).etag);
 });
 
 test('catching up adds categories stored by others, and loads none twice', async () => {
@@ -235,6 +256,8 @@ test('a list whose only chunk was split has the same pages, before the cut or be
       assert.ok(textOf(body) === JSON.stringify([each]), `${each.id}, after the change of ${category.id}`);
     }
   }
+  const parts = list.body as readonly Uint8Array[];
+  assert.ok(Math.max(...parts.map(({ length }) => length)) <= 2 * 1024 * 1024);
 });
 
 test('a long page shares the memory of the list', () => {
@@ -265,9 +288,13 @@ test('a rename or a deletion copies one chunk, however long the list is, and sho
     assert.equal(copied.length, 1);
     assert.ok(Math.max(...copied.map(({ length }) => length)) <= 2 * 1024 * 1024);
   }
-  await list.change(stored.slice(40).map(({ id }) => ({ id, category: undefined })));
-  assert.equal(partsOf().length, 2, 'what is left of twenty chunks is one');
-  assert.equal(JSON.parse(bodyOf(list)).length, 39);
+  const remove = async (isLeft: (id: number) => boolean) =>
+    await list.change(stored.filter(({ id }) => !isLeft(id)).map(({ id }) => ({ id, category: undefined })));
+  await remove((id) => id % 10 === 0);
+  assert.equal(partsOf().length, 3, 'what is left of twenty chunks is two');
+  await remove((id) => id % 10 === 0 && id <= 400);
+  assert.equal(partsOf().length, 2, 'and then one');
+  assert.equal(JSON.parse(bodyOf(list)).length, 40);
 });
 
 test('the list is read a part at a time, and the event loop turns in between', async () => {
@@ -281,7 +308,10 @@ test('the list is read a part at a time, and the event loop turns in between', a
   };
   setImmediate(turn);
   await list.reload(async (after) => stored.slice(after, after + 10));
-  isRead = true;
   assert.ok(turns >= 99, `${turns} turns`);
   assert.equal(bodyOf(list), JSON.stringify(stored));
+  turns = 0;
+  await list.change(stored.slice(0, 100).map(({ id }) => ({ id, category: undefined })));
+  isRead = true;
+  assert.ok(turns >= 99, `${turns} turns for a hundred deletions`);
 });
