@@ -55,6 +55,8 @@ test('a spreadsheet finds no formula in CSV, and a round trip changes nothing', 
     ' =1',
     '\u3000＝1',
     '＋1',
+    '－1',
+    '＠A1',
     'a=1',
     'a ＝1',
   ];

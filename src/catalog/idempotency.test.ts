@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createDecipheriv, createHash, hash } from 'node:crypto';
 import { test } from 'node:test';
-import { onceIdOf } from './idempotency.ts';
+import { onceIdOf, seal, unseal } from './idempotency.ts';
 
 const KEY = 'key_1';
 
@@ -66,4 +66,15 @@ test('another method, path or body is another request', () => {
   const others = [{ method: 'PATCH' }, { path: '/pets/1' }, { body: '{ }' }, { path: '/pets/1', body: '' }, {}];
   assert.equal(new Set(others.map(fingerprintOf)).size, others.length);
   assert.equal(fingerprintOf({}), fingerprintOf({ header: 'other' }));
+});
+
+test('what is sealed with a secret is opened by it, and not by the hash of it that is stored', () => {
+  const sealed = seal('text', 'secret');
+  assert.equal(unseal(sealed, 'secret'), 'text');
+  assert.throws(() => unseal(sealed, 'other'), /unable to authenticate/);
+  const bytes = Buffer.from(sealed, 'base64url');
+  const opened = createDecipheriv('aes-256-gcm', hash('sha256', 'secret', 'buffer'), bytes.subarray(0, 12));
+  opened.setAuthTag(bytes.subarray(12, 28));
+  opened.update(bytes.subarray(28));
+  assert.throws(() => opened.final(), /unable to authenticate/);
 });

@@ -22,5 +22,7 @@ test('the nearest name is at most three letters away, and less than half of its 
   ] as const) {
     assert.equal(nearest(text, known), meant, text);
   }
+  const long = 'x'.repeat(40);
+  assert.equal(nearest(`${long}${'y'.repeat(10_000)}`, [long]), long, 'by its first 40 characters');
   assert.equal(nearest('statuz', ['state', 'status']), 'status', 'the nearer of two');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertShipsLater, isComplete, newOrder } from './order.ts';
+import { assertCanBeSold, assertShipsLater, isComplete, newOrder } from './order.ts';
 import { firstStock, newPet, newQuantity, PET_STATUSES, petUpdate, statusAt, stockAt } from './pet.ts';
 
 test('stock and status go together, whichever is set', () => {
@@ -55,4 +55,15 @@ test('a ship date exists, is at most five minutes over, and completes an order f
     [isComplete(shipDate, 3_599), isComplete(shipDate, 3_600), isComplete(undefined, 9_999)],
     [false, true, false],
   );
+});
+
+test('an order takes up to the whole stock, and of a reserved pet nothing', () => {
+  const code = 'insufficient_stock';
+  for (const status of ['available', 'sold'] as const) assertCanBeSold({ id: 7, status, quantity: 3 }, 3);
+  for (const [status, quantity, message] of [
+    ['pending', 3, 'Pet 7 is reserved (pending); order it once it is available'],
+    ['available', 0, 'Pet 7 is out of stock; order it once there is stock again'],
+    ['available', 2, 'Pet 7 has 2 in stock, not 3; order fewer'],
+  ] as const)
+    assert.throws(() => assertCanBeSold({ id: 7, status, quantity }, 3), { code, message });
 });

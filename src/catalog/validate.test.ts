@@ -117,6 +117,27 @@ test('an unknown member is refused with the known ones, or with the one that is 
     assert.throws(() => check(body), { code: 'validation_failed', message });
 });
 
+test('what is wrong within an object or a list is named by its place, and a list by its length', () => {
+  const minute = { type: 'integer', minimum: 1 } as const;
+  const check = validator({
+    type: 'object',
+    properties: {
+      limits: { type: 'object', required: ['minute'], properties: { minute } },
+      ids: { type: 'array', minItems: 1, maxItems: 2, items: minute },
+      code: { type: 'string', pattern: '^a$' },
+    },
+  });
+  for (const [body, message] of [
+    [{ limits: {} }, 'limits.minute is missing; add it to the body'],
+    [{ limits: { minute: 0 } }, 'limits.minute is 0; send a whole number from 1'],
+    [{ ids: [1, 0] }, 'ids.1 is 0; send a whole number from 1'],
+    [{ ids: [] }, 'ids has 0 items; send at least 1'],
+    [{ ids: [1, 2, 3] }, 'ids has 3 items; send at most 2'],
+    [{ code: 'b' }, 'code is "b"; it must match ^a$'],
+  ] as const)
+    assert.throws(() => check(body), { code: 'validation_failed', message });
+});
+
 test('a long text is quoted up to a whole character', () => {
   assert.equal(quote(`${'x'.repeat(39)}😀`), `"${'x'.repeat(39)}\u{FFFD}…"`);
   assert.deepEqual(

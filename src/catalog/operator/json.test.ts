@@ -75,9 +75,20 @@ test('moments are in UTC, and nothing has a member more or less', () => {
   });
 });
 
-test('CSV has a column for each, and is read a part at a time to its end', async () => {
+test('CSV has a column for each, and is read a part at a time to its end', async (t) => {
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    turning = setImmediate(turn);
+  };
+  let turning = setImmediate(turn);
+  t.after(() => clearImmediate(turning));
+  const turnsAt: number[] = [];
   const keys = {
-    page: async ({ behind }: { behind?: object }) => ({ keys: [key], last: behind ? undefined : {} }),
+    page: async ({ behind }: { behind?: object }) => {
+      turnsAt.push(turns);
+      return { keys: [key], last: behind ? undefined : {} };
+    },
     graces: async () => new Map(),
   };
   const usage = { lastUses: async () => new Map([[key.id, 4]]) };
@@ -90,6 +101,7 @@ test('CSV has a column for each, and is read a part at a time to its end', async
   const audit = {
     list: async ({ before, limit }: { before?: number; limit: number }) => {
       asked.push([before, limit]);
+      turnsAt.push(turns);
       return Array.from({ length: before === undefined ? limit : 1 }, (_, index) => ({ ...entry, id: 1_000 - index }));
     },
   };
@@ -104,6 +116,8 @@ test('CSV has a column for each, and is read a part at a time to its end', async
     [undefined, 200],
     [801, 200],
   ]);
+  const [firstKeys = 0, secondKeys = 0, firstEntries = 0, secondEntries = 0] = turnsAt;
+  assert.ok(secondKeys > firstKeys && secondEntries > firstEntries, `requests are served in between: ${turnsAt}`);
   const counts = { served: 1, refused: 2, clientErrors: 3, serverErrors: 4 };
   const sums = { ...counts, first: at(1), last: at(2) };
   assert.equal(
