@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { settled } from '../../../test/kit/client/bench.ts';
 import { VirtualTime } from '../../../test/simulator/virtual-time.ts';
+import type { Timer } from '../../stdx/time.ts';
 import { RedisCounts } from './counts.ts';
 import { type RedisClient, RedisLink } from './link.ts';
 
@@ -9,7 +10,7 @@ import { type RedisClient, RedisLink } from './link.ts';
 async function played() {
   const time = new VirtualTime(0);
   const clients: ((error: unknown) => void)[] = [];
-  const [asked, told]: [string[], string[]] = [[], []];
+  const [asked, told, lost]: [string[], string[], unknown[]] = [[], [], []];
   const redis = {
     destroyed: 0,
     beat: [] as string[],
@@ -34,22 +35,39 @@ async function played() {
       redis.destroyed += 1;
     },
   });
+  const own = time.process();
+  /** The intervals that go on. */
+  const ticking = new Set<Timer>();
+  const setInterval = (run: () => void, ms: number) => {
+    const timer = own.setInterval(run, ms);
+    const end = timer[Symbol.dispose];
+    ticking.add(timer);
+    return Object.assign(timer, {
+      [Symbol.dispose]() {
+        ticking.delete(timer);
+        end();
+      },
+    });
+  };
   const link = new RedisLink(
     {
       url: 'redis://played',
       keyPrefix: 'p',
       newClient: () => redis.make(client()),
-      time: time.process(),
+      time: { ...own, setInterval },
       onFailure: (error) => told.push(`failure: ${(error as Error).message}`),
       onLate: () => told.push('late'),
-      onLost: () => told.push('lost'),
+      onLost: (error) => {
+        told.push('lost');
+        lost.push(error);
+      },
       onBack: () => told.push('back'),
       onNewServer: () => told.push('new server'),
     },
     RedisCounts.SCRIPT,
   );
   await link.connect();
-  return { time, link, clients, asked, told, redis };
+  return { time, link, clients, asked, told, redis, ticking, lost };
 }
 
 test('a connection that breaks is replaced at once, and one that breaks soon after within a second', async () => {
@@ -64,6 +82,35 @@ test('a connection that breaks is replaced at once, and one that breaks soon aft
   await time.pass(1_000);
   assert.deepEqual([clients.length, link.isUp], [3, true]);
   await link[Symbol.asyncDispose]();
+});
+
+test('an error is told by its message, else by its code, and by nothing else of it', async () => {
+  for (const [error, message] of [
+    [
+      Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED', url: 'redis://:s3cret@h' }),
+      'connect refused',
+    ],
+    [Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
+    [{}, 'Redis failed'],
+  ] as const) {
+    const { link, clients, told, lost } = await played();
+    clients[0]?.(error);
+    assert.deepEqual(told, ['new server', `failure: ${message}`, 'lost']);
+    assert.deepEqual([(lost[0] as Error).message, Object.keys(lost[0] as Error)], [message, []]);
+    await link[Symbol.asyncDispose]();
+  }
+});
+
+test('deadlines are looked at while a call is under way, and nothing goes on once the link is closed', async () => {
+  const { time, link, ticking } = await played();
+  await time.pass(10);
+  assert.equal(ticking.size, 1, 'the heartbeat');
+  await link.count(['x'], []);
+  assert.equal(ticking.size, 2);
+  await time.pass(10);
+  assert.equal(ticking.size, 1);
+  await link[Symbol.asyncDispose]();
+  assert.equal(ticking.size, 0);
 });
 
 test('while 20,000 keys are asked for no more are', async () => {
