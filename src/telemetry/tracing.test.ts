@@ -31,15 +31,26 @@ interface Span {
   readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[];
 }
 
+interface Sent {
+  readonly resourceSpans: readonly {
+    readonly resource: Pick<Span, 'attributes'>;
+    readonly scopeSpans: readonly { readonly spans: readonly Span[] }[];
+  }[];
+}
+
 test('a span is an error if the answer is a 5xx or there is none, and what fails below it by a defect alone', async () => {
   const spans: Span[] = [];
+  const services = new Set<unknown>();
   const server = createServer(async (request, response) => {
-    const sent = (await readJson(request)) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+    const sent = (await readJson(request)) as Sent;
+    for (const { resource } of sent.resourceSpans)
+      services.add(resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue);
     spans.push(...sent.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((each) => each.spans)));
     response.end('{}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  process.env.OTEL_SERVICE_NAME = 'shop';
   try {
     await using tracing = await startTracing('1.2.3');
     const failing = tracing.trace('storage', {
@@ -67,10 +78,12 @@ test('a span is an error if the answer is a 5xx or there is none, and what fails
       await serve({ request, requestId: 'one', route, keyId: undefined, status, traceId: undefined });
     }
   } finally {
+    delete process.env.OTEL_SERVICE_NAME;
     delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
     server.closeAllConnections();
     server.close();
   }
+  assert.deepEqual([...services], ['shop'], 'as the environment names it');
   const ERROR = 2;
   const typeOf = ({ attributes }: Span) => attributes.find(({ key }) => key === 'error.type')?.value.stringValue;
   assert.deepEqual(
