@@ -158,6 +158,16 @@ test('what is remembered is merged, and begins a value only if it is complete', 
   assert.equal(at.redis.value(KEY), `${NOON + 30} 3 ${DAY} 7`);
 });
 
+test('what is remembered is merged by a step of its own, which further requests join', async () => {
+  const at = await bench();
+  const used = async (...remembered: (typeof EMPTY | undefined)[]) => {
+    const counted = remembered.map((each) => at.counts.count(KEY, LIMITS, { cost: 1, remembered: each }));
+    return (await Promise.all(counted)).map((each) => (typeof each === 'object' ? each.state.minuteUsed : each));
+  };
+  assert.deepEqual(await used(undefined, EMPTY, undefined), ['missing', 0, 1]);
+  assert.equal(at.sent.at(-1)?.[0], '2');
+});
+
 test('the time is that of the server, within what its answers took', async () => {
   const at = await bench('its own');
   const { counts, way, noted, settle } = at;
