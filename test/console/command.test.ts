@@ -15,11 +15,12 @@ test('`console login` prints a link to the operator listener as it is set, or as
     login(),
     login('--operator-host', '0.0.0.0', '--operator-port', '9999'),
     login('--operator-host', '::1'),
+    login('--operator-host', '::'),
     login('--url', 'https://ops.example/console', '--operator-port', '0'),
   ]);
   assert.deepEqual(
     links.map(({ stdout }) => token.exec(stdout)?.[1]),
-    ['http://127.0.0.1:8081', 'http://127.0.0.1:9999', 'http://[::1]:8081', 'https://ops.example'],
+    ['http://127.0.0.1:8081', 'http://127.0.0.1:9999', 'http://[::1]:8081', 'http://[::1]:8081', 'https://ops.example'],
   );
   const { stdout } = await login('--json');
   assert.match(JSON.parse(stdout).url, /^http:\/\/127\.0\.0\.1:8081\/console\/login\?token=/);
@@ -29,10 +30,16 @@ test('`console login` says what to do where it cannot know the port', async () =
   using folder = temporaryFolder();
   await run(['migrate'], { cwd: folder.path });
   const login = (...args: string[]) => run(['console', 'login', ...args], { cwd: folder.path });
-  const [free, wrong] = await Promise.all([login('--operator-port', '0'), login('--url', 'somewhere')]);
-  assert.deepEqual([free.code, free.stdout, wrong.code, wrong.stdout], [2, '', 2, '']);
-  assert.match(free.stderr, /--url http:/);
-  assert.match(wrong.stderr, /--url is "somewhere"/);
+  assert.deepEqual(await login('--operator-port', '0'), {
+    code: 2,
+    stdout: '',
+    stderr:
+      'pet-catalog: OPERATOR_PORT is 0, so the port is only in the log of the service; add --url http://HOST:PORT\n',
+  });
+  for (const url of ['somewhere', 'ftp://127.0.0.1']) {
+    const stderr = `pet-catalog: --url is "${url}"; write an address such as http://127.0.0.1:8081\n`;
+    assert.deepEqual(await login('--url', url), { code: 2, stdout: '', stderr });
+  }
 });
 
 test('a failure of the system is told in one line', async () => {
