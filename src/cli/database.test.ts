@@ -11,11 +11,13 @@ test('a restore is told with what became of the old database, and noted by the n
   using folder = temporaryFolder();
   const cwd = folder.path;
   await run(['keys', 'create', '--name', 'shop'], { cwd });
-  await run(['backup', 'one.db'], { cwd });
+  const told = (stderr: string) => ({ code: 0, stdout: '', stderr });
+  assert.deepEqual(await run(['backup', 'one.db'], { cwd }), told('The backup one.db is complete and verified\n'));
   const restored = await run(['restore', '../one.db', '--database-url', 'sqlite:../new.db'], {
     cwd: join(cwd, 'data'),
   });
-  assert.deepEqual(restored, { code: 0, stdout: '', stderr: 'Restored the database ../new.db\n' });
+  assert.deepEqual(restored, told('Restored the database ../new.db\n'));
+  assert.deepEqual(await run(['migrate'], { cwd }), told('The tables are up to date\n'));
   const before = Math.floor(Date.now() / 1_000);
   const { stderr } = await run(['restore', join(cwd, 'one.db')], { cwd });
   const [, file = '', replaced = '', at = ''] =

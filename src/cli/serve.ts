@@ -92,8 +92,8 @@ async function serve(
     const { service } = opened;
     using _note = noteOperator(config.database, { url: service.operatorUrl, loginSecret: service.loginSecret });
     if (flags.bootstrap) await issueFirstKey(opened, config, invocation);
-    // Without TLS there is nothing to read again; unhandled, the signal would end the service.
-    invocation.onReload(() => config.tls && service.reloadCertificate());
+    // Also without TLS: unhandled, the signal would end the service.
+    invocation.onReload(() => service.reloadCertificate());
     // At once, so that the reader of the one line has the other as well.
     const commands = flags.ephemeral ? `\ncommands: ${settingsForCommands(config)}` : '';
     invocation.tell(`listening on ${service.url}${commands}`);
