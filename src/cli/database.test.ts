@@ -50,4 +50,7 @@ test('a transfer shows how far it is, and its tables for programs', async () => 
   const keys = JSON.parse(stdout).find(({ table }: { table: string }) => table === 'api_keys');
   assert.deepEqual([Object.keys(keys), keys.rows, keys.checksum.length], [['table', 'rows', 'checksum'], 1, 64]);
   assert.deepEqual(shown.at(-1), ['Verifying', 11, 11]);
+  const again = await run(['transfer', '--from', 'sqlite:one.db', '--to', 'sqlite:three.db'], { cwd });
+  assert.match(again.stdout, /^TABLE +ROWS +CHECKSUM\n/);
+  assert.match(again.stdout, new RegExp(`^api_keys +1 +${keys.checksum.slice(0, 16)}$`, 'm'));
 });

@@ -163,6 +163,7 @@ test('the time of a service that is not in rehearsal cannot be turned', async ()
   const env = { ENVIRONMENT: 'staging', DATABASE_URL: `sqlite:${join(folder.path, 'plain.db')}` };
   const plain = { cwd: folder.path, env };
   await using _ = await serveProcess([], plain);
+  assert.match((await run(['clock', 'show'], plain)).stdout, /^20\S+Z, not turned\n$/);
   const advice = 'start it with ENVIRONMENT=staging and REHEARSAL=on, and give this command the same\n';
   for (const [rehearsal, reason] of [
     ['off', 'The service of this database is not in rehearsal'],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -278,6 +278,12 @@ test('address and key are put where they are asked for', async () => {
     readFileSync(join(folder.path, 'variables'), 'utf8'),
     /^(http:\/\/127\.0\.0\.1:\d+\/v1) (petcat_test_\w+) \1\/ Bearer \2\+\2 \1\+\1 \1 none \2 empty kept\n$/,
   );
+});
+
+test('a command has nothing to read from stdin', () => {
+  const words = ['rehearse', 'run', 'ok', '--partial', '--', 'sh', '-c', '! read line'];
+  const { status, stderr } = spawnSync(node, [COMMAND, ...words], { cwd: folder.path, input: 'a line\n' });
+  assert.equal(status, 0, `${stderr}`);
 });
 
 test('before an upstream there is an address alone, and no key', async () => {

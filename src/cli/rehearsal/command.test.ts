@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { untilTrue } from '../../../test/kit/clock.ts';
 import { temporaryFolder } from '../../../test/kit/service.ts';
 import { CommandNotStarted, runToEnd } from './command.ts';
@@ -35,4 +36,40 @@ test('a command that is interrupted may end by itself', async () => {
   await untilTrue(() => existsSync(file));
   stop.abort(143);
   assert.deepEqual(await ended, { exit: 7, timedOut: false });
+});
+
+test('a command that is asked to stop is killed after two seconds, and none once it has ended', async (t) => {
+  using folder = temporaryFolder();
+  const kill = t.mock.method(process, 'kill');
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const [trap, exit, killsInTime] of [
+    ['', null, 1],
+    ['exit 7', 7, 0],
+  ] as const) {
+    const file = join(folder.path, `${exit}`);
+    const stop = new AbortController();
+    const script = `trap '${trap}' TERM; echo > $0; sleep 30 & wait; sleep 30`;
+    const ended = runToEnd(['sh', '-c', script, file], { ...usual, stop: stop.signal });
+    do await nextTurn();
+    while (!existsSync(file));
+    kill.mock.resetCalls();
+    stop.abort(143);
+    t.mock.timers.tick(1_999);
+    assert.deepEqual(
+      kill.mock.calls.map((call) => call.arguments[1]),
+      ['SIGTERM'],
+    );
+    if (killsInTime > 0) t.mock.timers.tick(1);
+    assert.equal(kill.mock.callCount(), 1 + killsInTime);
+    assert.equal((await ended).exit, exit);
+    const atEnd = kill.mock.callCount();
+    assert.equal(atEnd, 2 + killsInTime);
+    t.mock.timers.tick(60_000);
+    assert.equal(kill.mock.callCount(), atEnd);
+  }
+  const stop = new AbortController();
+  await runToEnd(['true'], { ...usual, stop: stop.signal });
+  kill.mock.resetCalls();
+  stop.abort(143);
+  assert.equal(kill.mock.callCount(), 0);
 });
