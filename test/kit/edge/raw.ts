@@ -111,6 +111,11 @@ export class RawConnection implements AsyncDisposable {
     return answers;
   }
 
+  /** True once the service has closed its side. */
+  get isEnded(): boolean {
+    return this.#ended;
+  }
+
   /** Bytes received beyond the answers parsed so far. */
   get unreadBytes(): number {
     return this.#received.length + this.#chunkBytes;

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { manualClock } from '../../../test/kit/clock.ts';
+import { HOST, request } from '../../../test/kit/edge/corpus.ts';
+import { openRaw } from '../../../test/kit/edge/raw.ts';
+import { recordedEvents } from '../../../test/kit/service.ts';
+import { errorAnswer } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
+import { openListener } from './listener.ts';
+
+/** How a port is opened and closed, and what is said of input that is no request. */
+
+const GET = request('GET / HTTP/1.1', HOST);
+const LARGE = 'x'.repeat(32 * 1024 * 1024);
+const PART_BYTES = 1024 * 1024;
+const GRACE_MS = 7_000;
+
+/** A listener with one answer to all, and its connections. */
+async function opened(serve: (exchange: Exchange) => void = (exchange) => exchange.answer({ status: 200, body: 'x' })) {
+  const exchanges: Exchange[] = [];
+  const listener = await openListener(
+    (exchange) => {
+      exchanges.push(exchange);
+      serve(exchange);
+    },
+    { time: manualClock(), events: recordedEvents() },
+    { host: '127.0.0.1', port: 0 },
+  );
+  return {
+    listener,
+    exchanges,
+    open: () => openRaw(`http://127.0.0.1:${listener.port}`),
+    [Symbol.asyncDispose]: () => listener.stop(0),
+  };
+}
+
+/** Turns the time of a stop by hand: its waits, and the end of its grace. */
+function turnedTime(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  syncBuiltinESMExports();
+  const [grace, timeout] = [new AbortController(), AbortSignal.timeout];
+  t.mock.method(AbortSignal, 'timeout', (ms: number) => (ms === GRACE_MS ? grace.signal : timeout(ms)));
+  return {
+    endGrace: () => grace.abort(),
+    async pass(ms: number): Promise<void> {
+      t.mock.timers.tick(ms);
+      await settled();
+    },
+    [Symbol.dispose](): void {
+      t.mock.timers.reset();
+      syncBuiltinESMExports();
+    },
+  };
+}
+
+/** Lets everything happen that waits for no time. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+}
+
+test('a stopping listener takes no connection, and closes idle ones after half a second, in which they are answered', async (t) => {
+  await using at = await opened();
+  using time = turnedTime(t);
+  const [{ listener, open }, { pass }] = [at, time];
+  await using late = await open();
+  await using idle = await open();
+  for (const raw of [late, idle]) {
+    await raw.send(GET);
+    assert.equal((await raw.answer()).headers.get('connection'), 'keep-alive');
+  }
+  const stopped = listener.stop(GRACE_MS);
+  await settled();
+  await assert.rejects(open, { code: 'ECONNREFUSED' });
+  await pass(499);
+  await late.send(GET);
+  const { status, headers } = await late.answer();
+  assert.deepEqual([status, headers.get('connection')], [200, 'close']);
+  assert.deepEqual(await late.answersUntilClosed(), []);
+  assert.equal(idle.isEnded, false);
+  await pass(1);
+  assert.deepEqual(await idle.answersUntilClosed(), []);
+  await pass(50);
+  await stopped;
+});
+
+test('a connection whose answer was on its way is closed within 50 ms of its end, and one that hangs with the grace', async (t) => {
+  await using at = await opened((exchange) => {
+    if (exchange.request.url === '/') exchange.answer({ status: 200, body: LARGE });
+  });
+  using time = turnedTime(t);
+  const [{ listener, exchanges, open }, { pass, endGrace }] = [at, time];
+  await using slow = await open();
+  await using hanging = await open();
+  slow.pause();
+  await slow.send(GET);
+  await hanging.send(request('GET /hangs HTTP/1.1', HOST));
+  while (exchanges.length < 2) await nextTurn();
+  let isStopped = false;
+  const stopped = listener.stop(GRACE_MS).then(() => {
+    isStopped = true;
+  });
+  await settled();
+  await pass(500);
+  slow.resume();
+  assert.equal((await slow.answer()).body.length, LARGE.length);
+  await settled();
+  await pass(49);
+  assert.equal(slow.isEnded, false);
+  await pass(1);
+  assert.deepEqual(await slow.answersUntilClosed(), []);
+  await pass(3_600_000);
+  assert.deepEqual([hanging.isEnded, isStopped], [false, false]);
+  endGrace();
+  await pass(50);
+  assert.deepEqual(await hanging.answersUntilClosed(), []);
+  await pass(50);
+  await stopped;
+});
+
+test('what connected before the stop is answered, though it was not accepted yet', async () => {
+  for (const before of [nextTurn, ioEvent]) {
+    await using at = await opened();
+    const { listener } = at;
+    await before();
+    const socket = connect(listener.port, '127.0.0.1');
+    socket.end(request('GET / HTTP/1.1', HOST));
+    // The system connects in the next tick, and the listener accepts in the next turn.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    const stopped = listener.stop(GRACE_MS);
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 200 OK\r\n/);
+    socket.destroy();
+    await stopped;
+  }
+});
+
+/** Resolves within a turn after the system was asked for connections. */
+async function ioEvent(): Promise<void> {
+  await stat(import.meta.dirname);
+}
+
+test('connections that never pause hold the stop up for a thousand turns', async () => {
+  await using at = await opened();
+  const { listener, exchanges } = at;
+  await using raw = await at.open();
+  await raw.send(request('GET / HTTP/1.1', HOST, 'Connection: close'));
+  await raw.answersUntilClosed();
+  const [{ request: asked } = assert.fail()] = exchanges;
+  const { server } = asked.socket as Socket & { server: Server };
+  const before = server.listeners('connection').length;
+  const stopped = listener.stop(0);
+  const [onConnection] = server.listeners('connection').slice(before);
+  let turns = 0;
+  for (; server.listening; turns += 1) {
+    onConnection?.(asked.socket);
+    await nextTurn();
+  }
+  assert.ok(turns >= 1_000 && turns <= 1_002, `${turns}`);
+  await stopped;
+});
+
+test('a port that is taken is an error', async () => {
+  await using at = await opened();
+  const context = { time: manualClock(), events: recordedEvents() };
+  const again = openListener(() => {}, context, { host: '127.0.0.1', port: at.listener.port });
+  await assert.rejects(again, { code: 'EADDRINUSE' });
+});
+
+test('of a large body no more than 1 MiB is written before it is read', async () => {
+  await using at = await opened((exchange) => exchange.answer({ status: 200, body: LARGE }));
+  await using raw = await at.open();
+  raw.pause();
+  await raw.send(GET);
+  while (at.exchanges.length === 0) await nextTurn();
+  const { writableLength } = at.exchanges[0]?.request.socket ?? assert.fail();
+  assert.ok(writableLength > 0 && writableLength <= PART_BYTES + 1_000, `${writableLength}`);
+  raw.resume();
+  assert.equal((await raw.answer()).body.length, LARGE.length);
+});
+
+test('what is wrong with input that is no request is said', async () => {
+  await using at = await opened((exchange) => exchange.answer(errorAnswer(exchange.failure)));
+  const versions = 'Only HTTP/1.1 and HTTP/1.0 are supported';
+  for (const [sent, status, message] of [
+    [request('CONNECT a:1 HTTP/1.1', HOST), 501, 'CONNECT is not supported'],
+    [request('GET / HTTP/1.1', HOST, 'Expect: x'), 417, 'The only supported expectation is 100-continue'],
+    [
+      request('GET / HTTP/1.1', HOST, `X: ${'x'.repeat(16_384)}`),
+      431,
+      'The request line and headers exceed 16384 bytes or 1,000 headers; send less',
+    ],
+    [request('GET / HTTP/x.y', HOST), 505, versions],
+    ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505, versions],
+    ['\0', 400, 'The request is not valid HTTP'],
+  ] as const) {
+    await using raw = await at.open();
+    await raw.send(sent);
+    const answer = await raw.answer();
+    assert.deepEqual([answer.status, JSON.parse(answer.body).message], [status, message]);
+  }
+});
