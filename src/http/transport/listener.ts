@@ -206,17 +206,15 @@ async function closeConnections(
  */
 async function drainBacklog(server: Server): Promise<void> {
   let isQuiet = false;
-  const onConnection = () => {
+  server.on('connection', () => {
     isQuiet = false;
-  };
-  server.on('connection', onConnection);
+  });
   // The current turn may have polled for connections already.
   await nextTurn();
   for (let turn = 0; turn < TURNS_MAX && !isQuiet; turn += 1) {
     isQuiet = true;
     await nextTurn();
   }
-  server.off('connection', onConnection);
 }
 
 function expect100(exchange: Exchange): void {
