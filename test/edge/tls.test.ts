@@ -3,13 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { connect as connectPlainly } from 'node:net';
+import { connect as connectPlainly, Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ConnectionOptions, connect } from 'node:tls';
 import type { Exchange } from '../../src/http/transport/exchange.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
-import { manualClock, untilTrue } from '../kit/clock.ts';
+import { manualClock, untilEqual, untilTrue } from '../kit/clock.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { issueKey } from '../kit/faults/kills.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
@@ -161,10 +161,11 @@ test('malformed requests get the same answers over TLS, and plain HTTP gets none
 test('a connection that never begins the handshake is closed in the time of a head', {
   skip,
   timeout: 60_000,
-}, async () => {
+}, async (t) => {
   using folder = temporaryFolder();
   makeCertificate(folder.path, 'server');
   const [cert = '', key = ''] = pemIn(folder.path);
+  const added = t.mock.method(Set.prototype, 'add');
   const timeouts = { headMs: 300, requestMs: 600_000, checkIntervalMs: 600_000, keepAliveMs: 600_000 };
   const listener = await openListener(
     () => {},
@@ -174,6 +175,8 @@ test('a connection that never begins the handshake is closed in the time of a he
   const silent = connectPlainly(listener.port, '127.0.0.1');
   await once(silent, 'connect');
   await once(silent.resume(), 'close');
+  const sockets = added.mock.calls.find(({ arguments: [value] }) => value instanceof Socket)?.this as Set<unknown>;
+  await untilEqual(() => sockets.size, 0);
   await listener.stop(0);
 });
 
