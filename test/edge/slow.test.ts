@@ -256,6 +256,7 @@ test('by default a head has 10 s, a request 30 s, and an idle connection 65 s', 
   // Each is checked twice a second.
   const { headersTimeout, requestTimeout, keepAliveTimeout, maxConnections } = server;
   assert.deepEqual([headersTimeout, requestTimeout, keepAliveTimeout, maxConnections], [9_000, 29_000, 65_000, 12_000]);
+  assert.equal(Reflect.get(server, 'connectionsCheckingInterval'), 500);
 });
 
 async function closeAll(connections: readonly RawConnection[]): Promise<void> {
@@ -265,7 +266,8 @@ async function closeAll(connections: readonly RawConnection[]): Promise<void> {
 function assertTimeout(answer: RawAnswer | undefined): void {
   assert.ok(answer);
   assert.equal(answer.status, 408);
-  assert.equal(JSON.parse(answer.body).code, 'request_timeout');
+  const { code, message } = JSON.parse(answer.body);
+  assert.deepEqual([code, message], ['request_timeout', 'The request did not arrive in time; send it without pausing']);
   assert.equal(answer.headers.get('connection'), 'close');
   assertAnswer(answer);
 }
