@@ -81,6 +81,7 @@ const requestLines: Row[] = [
   ['A TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', MALFORMED],
   ['A JSON document', `${BODY}\r\n\r\n`, MALFORMED],
   ['A status line', 'HTTP/1.1 200 OK\r\n\r\n', MALFORMED, { whole: true }],
+  ['A word before a line that is one of a request', 'GE\nFOO / HTTP/1.1\r\n\r\n', MALFORMED],
   ['A quoted method', line('"GET" /v1/categories HTTP/1.1'), MALFORMED],
 ];
 
@@ -302,6 +303,7 @@ const headers: Row[] = [
     '201, closed',
   ],
   ['Upgrade without Connection', get('Upgrade: websocket'), '200, open'],
+  ['Connection without Upgrade', get('Connection: Upgrade'), '200, open'],
   ['A wish to close', get('Connection: close'), '200, closed'],
   ['A wish to close and one to stay', get('Connection: close, keep-alive'), '200, closed'],
   ['A Connection that says nothing', get('Connection: \xff'), '200, open'],
