@@ -184,6 +184,18 @@ test('the peer has two seconds to read the last answer, or until it ends as well
   }
 });
 
+test('the time of the peer is no more than a timer that keeps nothing alive, and ends with the connection', async (t) => {
+  const [set, cleared] = [t.mock.method(globalThis, 'setTimeout'), t.mock.method(globalThis, 'clearTimeout')];
+  const { socket } = played();
+  for (let times = 0; times < 2; times += 1) socket.destroySoon();
+  const [timer, ...more] = set.mock.calls.filter(({ arguments: [, ms] }) => ms === 2_000).map(({ result }) => result);
+  assert.deepEqual([timer?.hasRef(), more], [false, []]);
+  const closed = once(socket, 'close');
+  socket.destroy();
+  await closed;
+  assert.ok(cleared.mock.calls.some(({ arguments: [other] }) => other === timer));
+});
+
 test('a defect in serving ends the connection and is told, and a reset is nothing', async () => {
   const defect = new Error('a defect');
   for (const serve of [

@@ -73,7 +73,9 @@ test('a connection that closes holds nothing, neither for what runs nor for what
   const [first] = served;
   assert.ok(first);
   ledger.hold(first, 8 * MEBIBYTE);
-  assert.deepEqual([connection.heldBytes, ledger.isFull('key')], [8 * MEBIBYTE + 3 * REQUEST_BYTES, true]);
+  socket.write('x'.repeat(100));
+  await settled();
+  assert.deepEqual([connection.heldBytes, ledger.isFull('key')], [8 * MEBIBYTE + 3 * REQUEST_BYTES + 100, true]);
   const closed = once(socket, 'close');
   socket.destroy();
   await closed;
@@ -351,7 +353,9 @@ test('a request that is late is told of only while it is read', async (t) => {
   assert.deepEqual(failed, [], 'it may have arrived');
   finish.shift()?.();
   await settled();
-  t.mock.timers.tick(1_000);
+  t.mock.timers.tick(999);
+  assert.deepEqual(failed, []);
+  t.mock.timers.tick(1);
   assert.deepEqual(failed, [late]);
 
   const complete = held();
@@ -362,6 +366,27 @@ test('a request that is late is told of only while it is read', async (t) => {
   Object.assign(complete.connection.latest ?? {}, { isRead: true });
   t.mock.timers.tick(1_000);
   assert.equal(failed.length, 1, 'by then it was read');
+});
+
+test('a connection that is closed is not looked at again, and no look keeps the process alive', async (t) => {
+  const set = t.mock.method(globalThis, 'setTimeout');
+  const { exchange, socket, connection } = held();
+  const request = { method: 'POST', httpVersion: '1.1', headers: {}, readableLength: 0 };
+  for (const isRead of [true, false]) connection.begin(exchange('POST', { request, isRead, fail: assert.fail }));
+  socket.write('x');
+  await settled();
+  const late = new CatalogError('request_timeout', 'Late');
+  connection.timeOut(late);
+  const timers = set.mock.calls.filter(({ arguments: [, ms] }) => ms === 1_000).map(({ result }) => result);
+  assert.deepEqual(
+    timers.map((timer) => timer?.hasRef()),
+    [false],
+  );
+  const closed = once(socket, 'close');
+  socket.destroy();
+  await closed;
+  connection.timeOut(late);
+  assert.equal(set.mock.calls.filter(({ arguments: [, ms] }) => ms === 1_000).length, 1);
 });
 
 test('what comes over any connection is read into one buffer, and what has to wait is copied from it', async () => {
