@@ -32,14 +32,27 @@ import {
   WHITE,
   wearyAfter,
 } from '../kit/conformance/bounds.ts';
-import { judgeMake, MAIN_KEY, type Make } from '../kit/conformance/stranger.ts';
-import { admitting, changing, header, telling } from '../kit/conformance/wrong.ts';
+import { bucket, judgeMake, MAIN_KEY, type Make } from '../kit/conformance/stranger.ts';
+import { admitting, changing, generous, header, telling } from '../kit/conformance/wrong.ts';
 
 type Bound = readonly [rule: string, seen: string, kept: Make, broken: Make, isFull?: true];
 
 /** Rules with a bound: a make that keeps to it, and one that is just beyond, with the words that say so. */
 const BOUNDS: readonly Bound[] = [
   ['limits.429-over-limit', 'only 59 requests of a fresh key were admitted; Limit is 60', {}, admitting(-1)],
+  // Without a Date the time of a bucket that refills is that of its answers.
+  [
+    'limits.last-token',
+    '13 of 16 requests at once were admitted, with 1 left',
+    { limiter: bucket, withoutDate: true, latencySeconds: 0.1 },
+    { ...generous(6), withoutDate: true, latencySeconds: 0.1 },
+  ],
+  [
+    'limits.429-over-limit',
+    '75 requests were admitted; Limit is 60',
+    { limiter: bucket, withoutDate: true, latencySeconds: 0.1 },
+    { ...generous(8), withoutDate: true, latencySeconds: 0.1 },
+  ],
   [
     'limits.window-60s',
     'Reset is 62 s after Date',

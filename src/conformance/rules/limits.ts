@@ -78,10 +78,11 @@ const SPENDING: RuleTable = {
         const { remaining } = limitsOf(exchange.answer);
         if (remaining === undefined) continue;
         const later = groups.slice(index + 1);
-        const count = countAdmitted(later, volley);
-        const seen = `${count} requests were admitted after an answer with Remaining: ${remaining}`;
-        expect(count <= remaining + refilled, seen, exchange);
-        expect(count + countUnknown(later) >= remaining, seen, exchange, refused);
+        const [least, most] = [countAdmitted(later, volley), countAdmitted(later)];
+        const seen = `requests were admitted after an answer with Remaining: ${remaining}`;
+        expect(least <= remaining + refilled, `${least} ${seen}`, exchange);
+        // A bucket refills meanwhile, so that several of the last requests may be admitted.
+        expect(most + countUnknown(later) >= remaining, `${most} ${seen}`, exchange, refused);
       }
     },
   },

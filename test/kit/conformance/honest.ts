@@ -147,6 +147,8 @@ export const HONEST: Readonly<Record<string, Make>> = {
   },
   '90 ms, and a bucket that gives 180 a minute': { latencySeconds: 0.09, limit: 180, limiter: bucket },
   '50 ms for each answer': { latencySeconds: 0.05 },
+  '50 ms, and a bucket': { latencySeconds: 0.05, limiter: bucket },
+  '100 ms, and a bucket without Date': { latencySeconds: 0.1, limiter: bucket, withoutDate: true },
   '250 ms for each answer': { latencySeconds: 0.25 },
   '2 s for each answer': { latencySeconds: 2 },
   '5 s for each answer': { latencySeconds: 5 },

@@ -66,6 +66,12 @@ export const admitting = (more: number): Make =>
     const told = fixedWindow(key, limit + more, now, state);
     return { ...told, limit, remaining: Math.max(0, told.remaining - more) };
   });
+/** A bucket with so many more tokens than it says. */
+export const generous = (more: number): Make =>
+  limiting((key, limit, now, state) => {
+    const told = bucket(key, limit + more, now, state);
+    return { ...told, limit, remaining: Math.max(0, told.remaining - more) };
+  });
 /** Creates, though the answer says that it does not. */
 function createsAfter({ status: code }: Made, { body: text, state }: Asked, refusal: number): void {
   const name = /"name":"([^"]+)"/.exec(text)?.[1];
