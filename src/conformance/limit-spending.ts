@@ -175,7 +175,8 @@ function widthFor(trial: Trial, limit: number): number {
   const seconds = Math.min(trial.secondsLeft - RESERVED_SECONDS - 3 * trial.latency, SPENDING_SECONDS_MAX);
   const width = Math.ceil((limit * trial.latency) / Math.max(seconds, 0.001));
   if (width > GROUP_MAX) {
-    throw new Skipped(`${limit} requests take too long at ${trial.latency.toFixed(1)} s for each answer; --full waits`);
+    const hint = trial.isFull ? '' : '; --full waits';
+    throw new Skipped(`${limit} requests take too long at ${trial.latency.toFixed(1)} s for each answer${hint}`);
   }
   return Math.max(1, width);
 }

@@ -264,3 +264,17 @@ test('a limited key that cannot be used is a reason to skip', async () => {
     assert.equal((await verdictsOf(make, { only }))[0], `limits.429-over-limit skipped: ${why}`);
   }
 });
+
+test('a limited key is spent by groups of 16 at most, in the time that is left, or in 25 s', async () => {
+  const only = ['limits.429-over-limit'];
+  for (const [isFull, latencySeconds, why] of [
+    [false, 2.25, 'the time is over; --full has more'],
+    [false, 2.3, '60 requests take too long at 2.3 s for each answer; --full waits'],
+    [true, 3.3, null],
+    [true, 6.6, 'the window of the limited key ended twice meanwhile'],
+    [true, 6.7, '60 requests take too long at 6.7 s for each answer'],
+  ] as const) {
+    const [verdict] = await verdictsOf({ latencySeconds }, { only, isFull });
+    assert.equal(verdict, `limits.429-over-limit ${why === null ? 'passed' : 'skipped'}: ${why}`);
+  }
+});

@@ -73,13 +73,13 @@ export interface RawTarget {
 /** One run against one server: its keys, its requests, and what all rules know of them. */
 export class Trial {
   readonly keys: Keys;
+  readonly isFull: boolean;
   readonly concurrency: number;
   readonly planLimits?: readonly number[] | undefined;
   /** The answers to the valid keys, in the order in which they came. */
   readonly answered: Exchange[] = [];
   readonly #client: Client;
   readonly #pace: Pace;
-  readonly #isFull: boolean;
   readonly #endsAt: number;
   readonly #probes = new Map<unknown, Promise<unknown>>();
   /** Begins every name, so that the categories of a run can be distinguished from others. */
@@ -96,7 +96,7 @@ export class Trial {
     this.concurrency = concurrency;
     this.planLimits = planLimits;
     this.#pace = pace;
-    this.#isFull = isFull;
+    this.isFull = isFull;
     this.#endsAt = pace.now() + secondsMax;
   }
 
@@ -219,7 +219,7 @@ export class Trial {
   async wait(seconds: number, why: string): Promise<void> {
     if (seconds <= 0) return;
     if (seconds > this.secondsLeft) {
-      throw new Skipped(`${why} for ${Math.ceil(seconds)} s${this.#isFull ? '' : '; --full waits'}`);
+      throw new Skipped(`${why} for ${Math.ceil(seconds)} s${this.isFull ? '' : '; --full waits'}`);
     }
     await this.#pace.wait(seconds, why);
   }
@@ -238,7 +238,7 @@ export class Trial {
   }
 
   #over(): Skipped {
-    return new Skipped(this.#isFull ? 'the time is over' : 'the time is over; --full has more');
+    return new Skipped(this.isFull ? 'the time is over' : 'the time is over; --full has more');
   }
 
   #requestMs(): number {
