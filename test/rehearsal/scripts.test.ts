@@ -4,12 +4,12 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import sql from 'sql-template-tag';
-import { readRehearsal, saveProgress } from '../../src/rehearsal/verdict/stored-rehearsals.ts';
+import { insertScript, readRehearsal, saveProgress } from '../../src/rehearsal/verdict/stored-rehearsals.ts';
 import { insertInto, one } from '../../src/storage/sql/statement.ts';
 import type { Tables } from '../../src/storage/sql/tables.ts';
 import { apiClient } from '../kit/operator.ts';
 import { type Followed, type RehearsedService, rehearsedService } from '../kit/rehearsal/service.ts';
-import { json } from '../kit/service.ts';
+import { json, testService } from '../kit/service.ts';
 
 /** What a caller meets on the wire at each step of a script. */
 
@@ -409,6 +409,18 @@ test('a restart goes on where the script was, also while a limit holds', async (
   assert.equal((await service.call(key.secret, '/categories')).status, 200);
   const { reached, requests } = await key.report();
   assert.deepEqual([reached, requests.length], [4, 5]);
+});
+
+test('an answer that a defect made no JSON spends no grease', async () => {
+  await using own = await testService({ ENVIRONMENT: 'staging', REHEARSAL: 'on', DEFECT: 'html-404' });
+  const { key, secret } = await own.issue();
+  await insertScript(own.storage.transactions, { keyId: key.id, script: 'grease' });
+  assert.match(await (await own.call(secret, '/nothing')).text(), /^<!doctype html>/);
+  const rehearsal = await readRehearsal(own.storage.transactions, key.id);
+  assert.deepEqual(
+    [rehearsal?.reached, rehearsal?.notes.map(({ status, step }) => [status, step])],
+    [0, [[404, null]]],
+  );
 });
 
 test('with a seed every answer under /v1 is greased, the same for the same seed', async () => {

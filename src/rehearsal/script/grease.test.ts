@@ -30,6 +30,8 @@ for (const [text, holds] of [
   ['[null]', false],
   ['null', false],
   ['"{}"', false],
+  ['<!doctype html>', false],
+  ['', false],
 ] as const) {
   test(`${text} ${holds ? 'has' : 'has not'} an object to grease`, () => assert.equal(holdsObject(text), holds));
 }

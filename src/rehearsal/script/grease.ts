@@ -26,10 +26,14 @@ export function greased(answer: Answer, seed: string): Answer {
   return { ...rest, headers, body: greasedJson(textOf(body), seed) };
 }
 
-/** True if a JSON text is an object, or a list with one. */
+/** True if a text is a JSON object, or a list with one; other APIs and defects send what is no JSON. */
 export function holdsObject(text: string): boolean {
-  const value: Json = JSON.parse(text);
-  return [value].flat().some((each) => typeof each === 'object' && each !== null && !Array.isArray(each));
+  try {
+    const value: Json = JSON.parse(text);
+    return [value].flat().some((each) => typeof each === 'object' && each !== null && !Array.isArray(each));
+  } catch {
+    return false;
+  }
 }
 
 /** A JSON text with an unknown member in every object, and their members in another order. */

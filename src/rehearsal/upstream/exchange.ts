@@ -339,7 +339,7 @@ export class Exchange {
       isWhole = done === true;
     }
     const text = isWhole ? Buffer.concat(read).toString('utf8') : '';
-    if (!this.#current || !isObject(text)) return this.#deliver({ ...answer, chunks: joined(read, chunks) });
+    if (!this.#current || !holdsObject(text)) return this.#deliver({ ...answer, chunks: joined(read, chunks) });
     const seed = `${this.#context.script} ${this.#current.place}`;
     const body = Buffer.from(greasedJson(text, seed));
     const own = fieldsOf([...unknownHeaders(seed), 'Content-Length', `${body.length}`]);
@@ -414,14 +414,6 @@ async function* joined(read: readonly Buffer[], rest: AsyncIterable<Buffer>): As
   yield* read;
   yield* rest;
   return undefined;
-}
-
-function isObject(text: string): boolean {
-  try {
-    return holdsObject(text);
-  } catch {
-    return false;
-  }
 }
 
 /** The path of a target, which may be an absolute address (RFC 9112, section 3.2.2). */
