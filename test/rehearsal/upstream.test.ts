@@ -322,7 +322,7 @@ test('an upstream that does not answer is 502, spends no step, and tells nothing
   assert.equal(report.reached, 4);
   assert.match(
     report.failure ?? '',
-    /^The upstream http:\/\/127\.0\.0\.1:\d+ did not answer one request under error\*3,ok\*2$/,
+    /^The upstream http:\/\/127\.0\.0\.1:\d+ did not answer one request under error\*3,ok\*2 \(ECONNRESET\)$/,
   );
   assert.equal(verdicts(report), '');
 });
@@ -460,7 +460,7 @@ test('an https upstream is verified, by a certificate of its own where one is gi
   const refused = await rehearsed({ upstream: upstream.url, script: 'ok' }, async (url) =>
     assert.equal(await get(url), 502),
   );
-  assert.match(refused.failure ?? '', /did not answer one request/);
+  assert.match(refused.failure ?? '', /did not answer one request under ok \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/);
   const passed = await rehearsed({ upstream: upstream.url, script: 'ok', ca }, async (url) =>
     assert.equal(await get(url), 200),
   );
@@ -570,6 +570,9 @@ test('one line rehearses a client before a Python server, without a key of ours'
   );
   assert.equal(gone.code, 2);
   for (const script of ['ok', 'ok\\*2'])
-    assert.match(gone.stderr, new RegExp(`^pet-catalog: The upstream \\S+:1 did not answer .* under ${script}$`, 'm'));
+    assert.match(
+      gone.stderr,
+      new RegExp(`^pet-catalog: The upstream \\S+:1 did not answer .* under ${script} \\(ECONNREFUSED\\)$`, 'm'),
+    );
   assert.match(gone.stdout, /^Rehearsed under 2 scripts\n/);
 });

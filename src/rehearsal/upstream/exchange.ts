@@ -36,8 +36,9 @@ export interface ExchangeContext {
   /** Digests of the upstream's answers, by path, body and Idempotency-Key. */
   readonly answers: Map<string, string>;
   readonly remarks: Set<string>;
-  /** Requests that the upstream did not answer. */
+  /** Requests that the upstream did not answer, and the reason of the first. */
   unanswered: number;
+  reason: string | undefined;
 }
 
 /** One request, its step, and how it ended. */
@@ -211,19 +212,20 @@ export class Exchange {
       this.#send(outgoing).catch(() => {});
       const [incoming] = await response;
       await this.#conclude(incoming);
-    } catch {
+    } catch (error) {
       if (this.#response.destroyed || this.#response.closed) return;
       if (this.#answer) this.#destroy();
-      else this.#failed();
+      else this.#failed(error as NodeJS.ErrnoException);
     } finally {
       this.#response.off('close', leave);
     }
   }
 
   /** The upstream did not answer, so that the step was not played. */
-  #failed(): void {
+  #failed({ message, code }: NodeJS.ErrnoException): void {
     this.#giveBack();
     this.#context.unanswered += 1;
+    this.#context.reason ??= code ?? message;
     this.answer(NO_ANSWER);
   }
 

@@ -35,6 +35,7 @@ export async function openProxy(options: ProxyOptions) {
     answers: new Map(),
     remarks: new Set(),
     unanswered: 0,
+    reason: undefined,
   };
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     response.sendDate = false;
@@ -74,9 +75,9 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
 }
 
 function rehearsed(context: ExchangeContext, notes: readonly Note[], { origin }: Upstream): Rehearsed {
-  const { script, progress, remarks, unanswered } = context;
+  const { script, progress, remarks, unanswered, reason } = context;
   const kept = { keyId: null, script, reached: progress.reached, notes, remarks: [...remarks] };
   if (unanswered === 0) return kept;
   const requests = unanswered === 1 ? 'one request' : `${unanswered} requests`;
-  return { ...kept, failure: `The upstream ${origin} did not answer ${requests} under ${script}` };
+  return { ...kept, failure: `The upstream ${origin} did not answer ${requests} under ${script} (${reason})` };
 }
