@@ -12,14 +12,21 @@ const STARTER_CHECK_INTERVAL_MS = 250;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 const stop = new AbortController();
+const progress = progressLine();
 const invocation: Invocation = {
   env: process.env,
   envFile: readEnvFile,
   input: () => buffer(process.stdin),
-  print: (text) => process.stdout.write(`${text}\n`),
-  tell: (text) => process.stderr.write(`${text}\n`),
+  print(text) {
+    progress.erase();
+    process.stdout.write(`${text}\n`);
+  },
+  tell(text) {
+    progress.erase();
+    process.stderr.write(`${text}\n`);
+  },
   hasColours: (name) => process[name].isTTY && process[name].hasColors() && !process.argv.includes('--no-color'),
-  progress: showProgress,
+  progress: progress.show,
   stop: stop.signal,
   stopsGracefully: false,
   onReload: (reload) => process.on('SIGHUP', reload),
@@ -67,10 +74,21 @@ function readEnvFile(): Record<string, string | undefined> {
   }
 }
 
-/** Overwrites one progress line until done; prints nothing if stderr is no terminal. */
-function showProgress(doing: string, done: number, total: number): void {
-  if (!process.stderr.isTTY) return;
-  const share = done / total;
-  const bar = '█'.repeat(Math.round(share * PROGRESS_CHARACTERS)).padEnd(PROGRESS_CHARACTERS, '░');
-  process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${ERASE_REST}${done >= total ? '\n' : ''}`);
+/** A progress line that is overwritten until done; nothing if stderr is no terminal. */
+function progressLine() {
+  let isUnderWay = false;
+  return {
+    show(doing: string, done: number, total: number): void {
+      if (!process.stderr.isTTY) return;
+      const share = done / total;
+      const bar = '█'.repeat(Math.round(share * PROGRESS_CHARACTERS)).padEnd(PROGRESS_CHARACTERS, '░');
+      isUnderWay = done < total;
+      process.stderr.write(`\r${doing} ${bar} ${Math.floor(share * 100)} %${ERASE_REST}${isUnderWay ? '' : '\n'}`);
+    },
+    /** Makes way for other text, if the line is not done. */
+    erase(): void {
+      if (isUnderWay) process.stderr.write(`\r${ERASE_REST}`);
+      isUnderWay = false;
+    },
+  };
 }
