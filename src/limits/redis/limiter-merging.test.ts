@@ -61,6 +61,25 @@ test('while Redis is lost a decision ages by the clock of this machine, by which
   assert.equal(limiter.current(key, decision).now, NOON + 2);
 });
 
+test('between two seconds of the server the earlier is told, and by the later is saved', async () => {
+  const at = await bench(1, { isServerTime: true }).start();
+  const { key, limiter, redis, time, played } = at;
+  redis.step(100_000);
+  played.wayMs = 20;
+  // Asked at 0.96 s, and read by the server at 0.98: at 1.00 it may be up to 0.02 s earlier or later there.
+  await time.pass(960);
+  const charged = Promise.all(Array.from({ length: LIMITS.minute + 1 }, () => limiter.charge(key)));
+  await time.pass(40);
+  const told = [...(await charged), await limiter.charge(key), await limiter.peek(key), await limiter.recall(key)];
+  assert.deepEqual(
+    told.map(({ now, refusal }) => [now - NOON, refusal]),
+    [...Array(LIMITS.minute).fill([100, undefined]), ...Array(4).fill([100, 'rate_limit_exceeded'])],
+  );
+  for (const decision of told) assert.equal(limiter.current(key, decision), decision);
+  await limiter.save();
+  assert.deepEqual(played.savedAt, [NOON + 101]);
+});
+
 test('a server clock that was set back locks no key out for longer than a minute', async () => {
   const at = await bench(1, { isServerTime: true }).start();
   const { key, limiter, redis } = at;

@@ -26,6 +26,10 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     /** What everything in storage fails with. */
     failure: undefined as Error | undefined,
     commands: [] as string[],
+    /** How long a command takes to Redis, and its answer back. */
+    wayMs: 0,
+    /** The moments (Unix seconds) by which counts were saved. */
+    savedAt: [] as number[],
     reads: 0,
     onSave: (): unknown => undefined,
     onRead: (): unknown => undefined,
@@ -42,9 +46,12 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
         return stored.get(keyId);
       });
     },
-    raiseCounts: async (counts: WindowCounts[]) => {
+    raiseCounts: async (counts: WindowCounts[], now: () => number) => {
       await played.onSave();
-      return storing(() => saved.push(counts));
+      return storing(() => {
+        saved.push(counts);
+        played.savedAt.push(now());
+      });
     },
   };
   const errors: ((error: unknown) => void)[] = [];
@@ -56,7 +63,10 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
       sendCommand: async (command) => {
         if (played.isLost) return lost();
         if (command[0] === 'EVALSHA') played.commands.push(command[3] ?? '');
-        return redis.run(command);
+        if (played.wayMs > 0) await time.wait(played.wayMs);
+        const reply = redis.run(command);
+        if (played.wayMs > 0) await time.wait(played.wayMs);
+        return reply;
       },
       destroy: () => {},
     };
