@@ -102,8 +102,8 @@ export function operatorLink({ actor, via }: Operator): Html {
 
 /** A link to what was changed, where it is still there. */
 function targetLink(action: AuditEntry['action'], target: string): Html {
-  if (target === SERVICE_TARGET) return html`service`;
   const [kind] = action.split('.');
+  if (target === SERVICE_TARGET || kind === 'clock') return html`${target}`;
   if (kind === 'key' || kind === 'ban') return html`<a href="/console/keys/${target}"><code>${target}</code></a>`;
   if (action === 'category.rename') return html`<a href="/console/categories/${target}">category ${target}</a>`;
   if (action === 'category.delete') return html`category ${target}`;

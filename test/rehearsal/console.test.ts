@@ -59,6 +59,8 @@ test('the page tells the time and the machine’s, and takes seconds, or says wh
   const turned = await operator.page('/clock');
   assert.deepEqual(facts(turned), ['2026-02-01T10:30:05Z', '31 days (2,673,005 s)', machine]);
   assert.match(turned, /<input id="set" [^>]*value="2026-02-01T10:30:05"/);
+  const audited = await operator.page('/audit?action=clock.turn');
+  assert.match(audited, /<td data-column="Target"><div>clock</, 'it leads to no other page');
   const wrong = await operator.post('/clock/advance', { advance: 'soon' });
   assert.equal(wrong.status, 400);
   const text = await wrong.text();
