@@ -265,10 +265,12 @@ test('an error has an answer to the customer, to copy, with its request id and w
   await service.call(secret, '/pets');
   const id = (await service.call(secret, '/pets')).headers.get('x-request-id') ?? '';
   const operator = await signIn(service, 'viewer');
-  const [, draft] =
-    /<textarea id="draft"[^>]*>(.*?)<\/textarea>/s.exec(await operator.page(`/requests/why?q=${id}`)) ?? [];
+  const draft = async (request: string) =>
+    /<textarea id="draft"[^>]*>(.*?)<\/textarea>/s.exec(await operator.page(`/requests/why?q=${request}`))?.[1] ?? '';
+  const lost = (await service.call(secret, '/nothing')).headers.get('x-request-id') ?? '';
+  assert.ok((await draft(lost)).startsWith(`Your request ${lost} (GET, no such address) of 2026-`));
   assert.equal(
-    draft,
+    await draft(id),
     `Your request ${id} (GET /v1/pets) of 2026-01-01T12:00:00Z was answered with 429. Over the limit of the minute: the key had used its 1 request. A minute begins with its first request and lasts 60 seconds; then the key works again. The client should wait as long as Retry-After says. If it regularly needs more, a larger plan helps.`,
   );
 });

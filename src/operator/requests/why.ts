@@ -2,7 +2,7 @@ import type { ApiKey } from '../../catalog/api-key.ts';
 import { banAt } from '../../catalog/ban.ts';
 import type { ErrorCode } from '../../catalog/error.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
-import { USAGE_PERIODS, type UsageCounts, weightOf } from '../../catalog/usage.ts';
+import { UNMATCHED, USAGE_PERIODS, type UsageCounts, weightOf } from '../../catalog/usage.ts';
 import { ERROR_GUIDE } from '../../http/docs/error-guide.ts';
 import { Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
@@ -73,8 +73,9 @@ function draft(request: RecentRequest, key: ApiKey): Html {
     .join('')
     .trim();
   const { requestId, at, status, method, route } = request;
+  const what = route === UNMATCHED ? `${method}, no such address` : `${method} ${route}`;
   return html`<section aria-labelledby="draft-heading"><h2 id="draft-heading">An answer to the customer</h2>
-<div class="row"><textarea id="draft" rows="5" readonly aria-labelledby="draft-heading">Your request ${requestId} (${method} ${route}) of ${utc(at)} was answered with ${status}. ${new Html(words)}</textarea><button type="button" data-copy="draft" hidden>Copy</button></div>
+<div class="row"><textarea id="draft" rows="5" readonly aria-labelledby="draft-heading">Your request ${requestId} (${what}) of ${utc(at)} was answered with ${status}. ${new Html(words)}</textarea><button type="button" data-copy="draft" hidden>Copy</button></div>
 <p class="hint" id="copied" role="status"></p></section>`;
 }
 
