@@ -264,6 +264,7 @@ test('how full the catalog, the disk and the certificate are is marked from the 
     '!certificate until 2026-01-15 11:59 UTC',
   ]);
   assert.equal((await told({ ...good, databaseBytes: 1.5 * 1024 * GIB }, 0))[2], 'database 1.5 TiB');
+  assert.equal((await told({ ...good, listBytes: 1 }, 0))[1], 'their list 1 byte of 100 MiB', 'of an empty catalog');
   const [, open, most = ''] = /(\d+) of ([\d,]+) descriptors/.exec(await operator.page('')) ?? [];
   assert.ok(Number(open) < Number(most.replaceAll(',', '')));
 });

@@ -122,5 +122,5 @@ function withCode(advice: string): Html[] {
 /** A number of bytes, in the unit in which it is short. */
 function size(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
-  return `${(bytes / 1024 ** power).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ${BYTE_UNITS[power]}`;
+  return `${(bytes / 1024 ** power).toLocaleString('en-US', { maximumSignificantDigits: 3 })} ${bytes === 1 ? 'byte' : BYTE_UNITS[power]}`;
 }
