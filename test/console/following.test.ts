@@ -51,6 +51,28 @@ test(
   },
 );
 
+test('the first request with a key appears on its page by itself', needsBrowser, async () => {
+  await using service = await testService();
+  const { key, secret } = await service.issue();
+  await using browsing = await browseSignedIn(browser(), service);
+  const { page } = browsing;
+  await page.goto(`${service.operatorUrl}/console/keys/${key.id}`);
+  await page.waitForSelector('text=The first one appears here within seconds');
+  await service.call(secret, '/pets');
+  await untilTrue(async () => {
+    await page.clock.fastForward(3 * FOLLOW_MS);
+    return (await page.locator('#requests-legend:has-text("1 served")').count()) === 1;
+  }, 'the request in the chart');
+  assert.equal(await page.locator('dd:text-is("never")').count(), 1, 'it was used, and expires never');
+  await page.click('summary >> nth=0');
+  await service.call(secret, '/pets');
+  await untilTrue(async () => {
+    await page.clock.fastForward(3 * FOLLOW_MS);
+    return (await page.locator('#requests-legend:has-text("2 served")').count()) === 1;
+  }, 'the next one');
+  assert.ok(await page.isVisible('#requests-rows'), 'the table stays open');
+});
+
 test(
   '“customer X got 429s at 14:02, why?” takes one field from any page, and so does a request id',
   needsBrowser,

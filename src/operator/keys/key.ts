@@ -43,7 +43,7 @@ async function showKey(context: ConsoleContext): Promise<Answer> {
 ${facts(key, lastUsedAt, creation)}
 <p><a href="/console/requests?key=${key.id}">Recent requests</a> · <a href="/console/requests/why?q=${key.id}">Why was it refused?</a></p>
 ${windows(context, key, counts)}
-${lastUsedAt === undefined ? noRequests(context) : await charts(context, key)}
+${lastUsedAt === undefined ? noRequests(context) : html`<div id="traffic">${await charts(context, key)}</div>`}
 ${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
 ${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target: key.id }), { withTarget: false })}
@@ -61,10 +61,11 @@ ${await sumsSection(context, { group: 'route', keyId: key.id, range })}`;
 }
 
 function noRequests({ url }: ConsoleContext): Html {
-  return empty(
+  const none = empty(
     'No requests yet.',
     html`The first one appears here within seconds: <code>curl -H 'Authorization: Bearer YOUR_KEY' ${url()}/categories</code>`,
   );
+  return html`<div id="traffic" data-live>${none}</div>`;
 }
 
 /** A rotated secret that still works. */
@@ -89,7 +90,7 @@ export function keyActions(context: ConsoleContext, { id, revokedAt }: ApiKey): 
 }
 
 function facts(key: ApiKey, lastUsedAt: number | undefined, creation: AuditEntry | undefined): Html {
-  return html`<dl class="facts">
+  return html`<dl class="facts" id="facts" data-live>
 <dt>Key</dt><dd><code>${key.prefix}…</code></dd>
 <dt>Id</dt><dd><code>${key.id}</code></dd>
 <dt>Plan</dt><dd>${key.plan}: ${count(key.limits.minute)} a minute, ${count(key.limits.day)} a day</dd>

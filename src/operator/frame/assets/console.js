@@ -86,6 +86,8 @@ async function refresh() {
     shown.set(old, markup);
     markNew(old, now);
     old.replaceChildren(...document.adoptNode(now).childNodes);
+    // From now on the parts in it may be live instead.
+    old.toggleAttribute('data-live', 'live' in now.dataset);
   }
   document.dispatchEvent(new Event('refreshed'));
 }
