@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { untilTrue } from './kit/clock.ts';
-import { apiClient } from './kit/operator.ts';
+import { apiClient, OPERATOR } from './kit/operator.ts';
 import { json, temporaryFolder, testService } from './kit/service.ts';
 
 /** The programs of examples/, as they are. */
@@ -105,9 +105,37 @@ test('an import ends at a line that is refused, and says which', async () => {
   assert.match(output.stderr, /^1 of 3\nline 2: .*name.* \(request [\w.-]+\); mend it, and start again/);
 });
 
+test('an import of a file that was changed begins anew, and leaves empty lines out', async () => {
+  await using service = await testService();
+  using folder = temporaryFolder();
+  const { secret } = await service.issue();
+  const file = join(folder.path, 'categories.ndjson');
+  writeFileSync(file, '{"name":"Dog"}\n\n{"name":"Cat"}\n \n');
+  writeFileSync(`${file}.progress`, '0123456789abcdef 1');
+  const { code, output } = start('import-with-resume.ts', [service.url, file], { PET_CATALOG_KEY: secret });
+  assert.equal(await code, 0, output.stderr);
+  assert.deepEqual([output.stderr, output.stdout], ['1 of 2\n2 of 2\n', 'imported 2 categories\n']);
+});
+
+test('a program says how it is called', async () => {
+  for (const [program, usage] of [
+    ['import-with-resume.ts', 'import-with-resume.ts BASE_URL FILE'],
+    ['nightly-usage.ts', 'PET_CATALOG_TOKEN=… nightly-usage.ts OPERATOR_URL FOLDER [YYYY-MM-DD]'],
+    ['sign-up-server.ts', 'PET_CATALOG_TOKEN=… sign-up-server.ts OPERATOR_URL PORT'],
+  ] as const) {
+    const { code, output } = start(program, ['http://127.0.0.1:1'], { PET_CATALOG_TOKEN: 'x' });
+    assert.deepEqual([await code, output.stderr], [2, `usage: ${usage}\n`]);
+  }
+  const { code } = start('nightly-usage.ts', ['http://127.0.0.1:1', 'x', 'today'], { PET_CATALOG_TOKEN: 'x' });
+  assert.equal(await code, 2);
+});
+
 test('the sign-up server gives a customer one key, however often the form is sent', async () => {
   await using service = await testService();
-  const { secret: token } = await apiClient(service, 'keys');
+  const {
+    secret: token,
+    token: { id: tokenId },
+  } = await apiClient(service, 'keys');
   const server = start('sign-up-server.ts', [service.operatorUrl, '0'], { PET_CATALOG_TOKEN: token });
   try {
     await untilTrue(() => server.output.stdout.endsWith('\n'));
@@ -120,13 +148,24 @@ test('the sign-up server gives a customer one key, however often the form is sen
     assert.equal((await service.call(key, '/categories')).status, 200);
     assert.deepEqual(await json(signUp({ customer: 'cus_42', name: 'Cat Café' })), { key, limits });
     assert.equal((await signUp({ customer: 'cus_42', name: 'Dog Café' })).status, 409);
-    assert.equal((await signUp({ customer: 'nonsense', name: 'Cat Café' })).status, 400);
-    assert.equal((await signUp({ customer: 'cus_43', name: ' ' })).status, 400);
+    for (const customer of ['nonsense', `cus_${'4'.repeat(41)}`])
+      assert.equal((await signUp({ customer, name: 'Cat Café' })).status, 400);
+    const nameless = await signUp({ customer: 'cus_43', name: ' ' });
+    assert.deepEqual([nameless.status, (await json<{ error: string }>(nameless)).error.includes('name')], [400, true]);
+    const long = await signUp({ customer: 'cus_43', name: 'x'.repeat(10_000) });
+    assert.deepEqual([long.status, await json(long)], [400, { error: 'send JSON of at most 10 kB' }]);
+    const place = server.output.stdout.trim();
+    for (const answer of [await fetch(place), await fetch(new URL('/', place), { method: 'POST' })])
+      assert.deepEqual([answer.status, await json(answer)], [404, { error: 'not found' }]);
     const keys = await service.storage.keys.list();
     assert.deepEqual(
       keys.map(({ name, owner, plan }) => [name, owner, plan]),
       [['Cat Café', 'cus_42', 'free']],
     );
+    await service.storage.tokens.revoke(tokenId, service.clock.now().unix, OPERATOR);
+    const failed = await signUp({ customer: 'cus_43', name: 'Dog Café' });
+    assert.deepEqual([failed.status, await json(failed)], [503, { error: 'try again in a minute' }]);
+    await untilTrue(() => /^no key for cus_43: .* \(request [\w.-]+\)$/m.test(server.output.stderr));
   } finally {
     server.child.kill();
     await server.code;
@@ -140,8 +179,11 @@ test("the nightly report has yesterday's usage of each key", async () => {
   for (let calls = 0; calls < 3; calls += 1) await service.call(secret, '/categories');
   await service.restart();
   service.clock.advance(86_400);
+  // Of the next day.
+  await service.call(secret, '/categories');
+  await service.restart();
   const { secret: token } = await apiClient(service, 'viewer');
-  const args = [service.operatorUrl, folder.path, '2026-01-01'];
+  const args = [service.operatorUrl, join(folder.path, 'of/the/shop'), '2026-01-01'];
   const { code, output } = start('nightly-usage.ts', args, { PET_CATALOG_TOKEN: token });
   assert.equal(await code, 0, output.stderr);
   const [header = '', row = '', rest] = readFileSync(output.stdout.trim(), 'utf8').split('\n');
@@ -154,4 +196,19 @@ test("the nightly report has yesterday's usage of each key", async () => {
   });
   assert.equal(await before.code, 0, before.output.stderr);
   assert.doesNotMatch(readFileSync(before.output.stdout.trim(), 'utf8'), /shop/);
+  const refused = start('nightly-usage.ts', args, { PET_CATALOG_TOKEN: 'petcat_op_x' });
+  assert.equal(await refused.code, 1);
+  assert.match(refused.output.stderr, /^no report: .*"invalid_token".* \(request [\w.-]+\)\n$/);
+  const days = [yesterday()];
+  const usual = start('nightly-usage.ts', args.slice(0, 2), { PET_CATALOG_TOKEN: token });
+  await usual.code;
+  days.push(yesterday());
+  assert.ok(
+    days.some((day) => usual.output.stdout.endsWith(`/of/the/shop/usage-${day}.csv\n`)),
+    usual.output.stdout,
+  );
 });
+
+function yesterday(): string {
+  return new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+}

@@ -223,4 +223,9 @@ test('outcomes that are over are deleted every minute', async ({ mock }) => {
     mock.timers.tick(ms);
     assert.equal(purges, count);
   }
+  const failure = new Error('the disk is full');
+  service.storage.purgeOutcomes = () => Promise.reject(failure);
+  mock.timers.tick(60_000);
+  await Promise.resolve();
+  assert.deepEqual(service.events.failures, [failure]);
 });
