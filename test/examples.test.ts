@@ -112,9 +112,13 @@ test('an import of a file that was changed begins anew, and leaves empty lines o
   const file = join(folder.path, 'categories.ndjson');
   writeFileSync(file, '{"name":"Dog"}\n\n{"name":"Cat"}\n \n');
   writeFileSync(`${file}.progress`, '0123456789abcdef 1');
-  const { code, output } = start('import-with-resume.ts', [service.url, file], { PET_CATALOG_KEY: secret });
+  const load = () => start('import-with-resume.ts', [service.url, file], { PET_CATALOG_KEY: secret });
+  const { code, output } = load();
   assert.equal(await code, 0, output.stderr);
   assert.deepEqual([output.stderr, output.stdout], ['1 of 2\n2 of 2\n', 'imported 2 categories\n']);
+  writeFileSync(file, '{"name":"Eel"}\n');
+  const next = load();
+  assert.deepEqual([await next.code, next.output.stdout], [0, 'imported 1 categories\n'], next.output.stderr);
 });
 
 test('a program says how it is called', async () => {
