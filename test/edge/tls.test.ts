@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
@@ -24,10 +25,12 @@ const PART_BYTES_MAX = 65 * 1024;
 
 const skip = missingPrograms('openssl');
 
-function makeCertificate(folder: string, name: string): void {
+function makeCertificate(folder: string, name: string, days = '30'): void {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`];
   const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const made = spawnSync('openssl', ['req', '-x509', ...key, ...subject, '-out', `${name}.crt`], { cwd: folder });
+  const made = spawnSync('openssl', ['req', '-x509', ...key, ...subject, '-days', days, '-out', `${name}.crt`], {
+    cwd: folder,
+  });
   assert.equal(made.status, 0, `openssl: ${made.stderr}`);
 }
 
@@ -67,11 +70,20 @@ function get(url: string, secret: string, ca: string): Promise<Answer> {
 
 test('the API is served over TLS, and the certificate is replaced on SIGHUP without a restart', { skip }, async () => {
   using folder = temporaryFolder();
-  for (const name of ['server', 'renewed']) makeCertificate(folder.path, name);
+  makeCertificate(folder.path, 'server');
+  makeCertificate(folder.path, 'renewed', '60');
   const [old, renewed] = ['server.crt', 'renewed.crt'].map((name) => readFileSync(join(folder.path, name), 'utf8'));
   const secret = await issueKey(folder.path);
   await using service = await serveProcess([], { cwd: folder.path, env: SETTINGS });
   assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+\/v1$/);
+  await told(service, 'started');
+  const [, operatorUrl] = /"operatorUrl":"([^"]+)"/.exec(service.output.stderr) ?? [];
+  const endTold = async () => {
+    const metrics = await (await fetch(`${operatorUrl}/metrics`)).text();
+    return Number(/^pet_catalog_certificate_expires_timestamp_seconds (\S+)$/m.exec(metrics)?.[1]);
+  };
+  const endOf = (cert = '') => new X509Certificate(cert).validToDate.getTime() / 1_000;
+  assert.equal(await endTold(), endOf(old));
   const answer = await get(`${service.url}/categories`, secret, old ?? '');
   assert.deepEqual([answer.status, answer.limit, answer.body], [200, '1000000000', '[]']);
   const refused = await get(`${service.url}/categories`, 'wrong', old ?? '');
@@ -90,6 +102,7 @@ test('the API is served over TLS, and the certificate is replaced on SIGHUP with
   process.kill(service.pid, 'SIGHUP');
   await told(service, 'certificate_reloaded');
   assert.equal((await get(`${service.url}/categories`, secret, renewed ?? '')).status, 200);
+  assert.equal(await endTold(), endOf(renewed));
   assert.equal(await service.end('SIGTERM'), 0);
 });
 

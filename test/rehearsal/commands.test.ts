@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { untilTrue } from '../kit/clock.ts';
 import { run, type ServiceProcess, serveProcess } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
 
@@ -149,14 +151,21 @@ test('what is wrong is said: a script, a key without one, rehearsal that is off,
   assert.match(greased.stderr, /--grease needs REHEARSAL=on/);
 });
 
-test('the login link of a first start ends by the time of the machine', async () => {
+test('the login link of a first start ends by the time of the machine, and so is a backup named', async () => {
   const file = join(folder.path, 'turned.db');
-  const turned = { ...options, env: { ...options.env, DATABASE_URL: `sqlite:${file}` } };
+  const backups = join(folder.path, 'backups');
+  const turned = { ...options, env: { ...options.env, DATABASE_URL: `sqlite:${file}`, BACKUP_DIR: backups } };
   await run(['migrate'], turned);
   const { code, stderr } = await run(['clock', 'advance', '30d'], turned);
   assert.equal(code, 0, stderr);
   await using _ = await serveProcess(['--bootstrap'], turned);
   assert.ok(lastLoginEnd(file) <= Date.now() / 1_000 + 600);
+  let backup = '';
+  await untilTrue(() => {
+    [backup = ''] = existsSync(backups) ? readdirSync(backups).filter((name) => name.endsWith('Z.db')) : [];
+    return backup !== '';
+  });
+  assert.ok(backup <= `pet-catalog-${new Date().toISOString().replaceAll(':', '')}`, backup);
 });
 
 test('the time of a service that is not in rehearsal cannot be turned', async () => {
