@@ -48,7 +48,7 @@ test('a report exits with 3 until every step was reached, then with 0, and with 
   assert.equal((await get()).status, 200);
   const begun = await report(id);
   assert.equal(begun.code, 3);
-  assert.match(begun.stdout, /^The rehearsal of key_\w+: ok\*2\n1 of 2 steps were reached, by 1 requests\n/);
+  assert.match(begun.stdout, /^The rehearsal of key_\w+: ok\*2\n1 of 2 steps were reached, by one request\n/);
   assert.equal(begun.stderr, '');
   assert.equal((await get(REFUSED)).status, 400);
   assert.equal((await report(id)).code, 0);
