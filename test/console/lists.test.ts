@@ -270,6 +270,8 @@ test('a filter by what there is not says so, and by what no id can be finds noth
     assert.match(await operator.page(path), /No (pet|order) found\./, path);
     assert.match(await operator.page(path), new RegExp(`value="${path.split('=')[1]}" maxlength`), path);
   }
+  for (const path of ['/pets?category=%201', '/orders?pet=1%20'])
+    assert.match(await operator.page(path), />Rex</, path);
   for (const path of ['/pets?after=9', '/orders?after=9', '/categories?after=9'])
     assert.match(await operator.page(path), /type="search".*No (pet|order|category) found\..*First page/s, path);
 });

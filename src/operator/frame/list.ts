@@ -135,6 +135,6 @@ export function wholeText(query: URLSearchParams, name: string): string {
 
 /** A whole number from a query parameter; `least` if it is missing, malformed or smaller. */
 export function numberIn(query: URLSearchParams, name: string, least: number): number {
-  const number = Number(/^\d{1,15}$/.exec(query.get(name) ?? '')?.[0] ?? least);
+  const number = Number(/^\d{1,15}$/.exec(query.get(name)?.trim() ?? '')?.[0] ?? least);
   return Math.max(least, number);
 }
