@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { AuditEntry } from '../catalog/audit.ts';
 import { auditJson, usageJson } from '../catalog/operator/json.ts';
 import type { Storage } from '../catalog/storage.ts';
-import { USAGE_PERIODS } from '../catalog/usage.ts';
+import { USAGE_PERIODS, usagePeriod } from '../catalog/usage.ts';
 import { type CommandContext, commandsOf } from './command-runner.ts';
 import { type Invocation, readDuration, UsageError } from './invocation.ts';
 import { table } from './table.ts';
@@ -30,7 +30,7 @@ async function showUsage({ storage, now, options: { since } }: CommandContext & 
   const seconds = readSince(since);
   if (id !== undefined && !(await storage.keys.find(id))) throw new UsageError(`There is no key ${id}`, 1);
   // Minutes are complete; hours are written later, and a kill may lose some.
-  const period = seconds <= USAGE_PERIODS.minute.keptSeconds ? 'minute' : 'day';
+  const period = seconds <= USAGE_PERIODS.minute.keptSeconds ? 'minute' : usagePeriod(seconds);
   const query = { period, since: now - seconds, keyId: id, group: 'key' } as const;
   const sums = await storage.usage.sums(query);
   const used = sums.sort((one, other) => other.served - one.served).map((each) => usageJson(each));
