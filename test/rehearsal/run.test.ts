@@ -226,6 +226,22 @@ for (const [signal, exit, atEnd] of [
   });
 }
 
+test('a second signal ends both at once', async () => {
+  const pidFile = join(folder.path, 'interrupted-twice');
+  const script = `trap 'echo >> $0' TERM; echo $$ > $0.new; mv $0.new $0; while :; do sleep 1000 & wait; done`;
+  const words = ['rehearse', 'run', 'ok', '--', 'sh', '-c', script, pidFile];
+  const child = spawn(node, [COMMAND, ...words], { cwd: folder.path, stdio: 'ignore' });
+  using _ended = { [Symbol.dispose]: () => endWithGroup(child, pidFile) };
+  const ended = once(child, 'exit');
+  const told = () => (existsSync(pidFile) ? readFileSync(pidFile, 'utf8').split('\n') : []);
+  await untilTrue(() => told().length === 2);
+  child.kill('SIGINT');
+  await untilTrue(() => told().length === 3);
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [130, null]);
+  await untilTrue(() => !isRunning(Number(told()[0])));
+});
+
 test('of a command that ends, nothing is left that it started', async () => {
   const left = join(folder.path, 'left');
   assert.equal((await rehearse(['ok', '--partial', '--', 'sh', '-c', 'sleep 1000 & echo $! > $0', left])).code, 0);

@@ -34,15 +34,18 @@ export async function runToEnd(words: readonly string[], options: CommandOptions
   const ended = once(child, 'exit');
   let timedOut = false;
   let killing: NodeJS.Timeout | undefined;
+  const kill = () => signal(child, 'SIGKILL');
   const end = () => {
     signal(child, 'SIGTERM');
-    killing ??= setTimeout(() => signal(child, 'SIGKILL'), GRACE_MS);
+    killing ??= setTimeout(kill, GRACE_MS);
   };
   const timer = setTimeout(() => {
     timedOut = true;
     end();
   }, timeoutMs);
   stop.addEventListener('abort', end);
+  // A second signal exits at once.
+  process.once('exit', kill);
   if (stop.aborted) end();
   try {
     const [exit] = (await ended) as [number | null];
@@ -51,7 +54,8 @@ export async function runToEnd(words: readonly string[], options: CommandOptions
     clearTimeout(timer);
     clearTimeout(killing);
     stop.removeEventListener('abort', end);
-    signal(child, 'SIGKILL');
+    process.off('exit', kill);
+    kill();
   }
 }
 
