@@ -1,6 +1,8 @@
 import type { Time } from '../../stdx/time.ts';
 
 const SECOND_MS = 1_000;
+/** The forms that are in use (RFC 9110, section 5.6.7); `Date.parse` takes `1.5` and `soon 5` too. */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/;
 
 /** The machine's time in milliseconds, to the microsecond, by which requests are noted. */
 export function machineMs({ machine }: Time): number {
@@ -29,6 +31,6 @@ export function dateIn(ms: number, time: Time): string {
 export function secondsOf(retryAfter: string | undefined, time: Time): number | null {
   if (retryAfter === undefined) return null;
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
-  const dateMs = Date.parse(retryAfter);
+  const dateMs = HTTP_DATE.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN;
   return Number.isNaN(dateMs) ? null : Math.max(0, (dateMs - time.unixMs()) / SECOND_MS);
 }
