@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { selected } from '../../src/conformance/referee.ts';
 import { RULES } from '../../src/conformance/rules.ts';
+import { DEFECTS } from '../../src/rehearsal/defects/defects.ts';
 import { systemTime } from '../../src/stdx/time.ts';
 import { manualClock } from '../kit/clock.ts';
 import { freePort } from '../kit/deploy/port.ts';
@@ -121,6 +124,13 @@ describe('pet-catalog conformance', () => {
       RULES.filter(({ level }) => level === 'published').map(({ id }) => id),
     );
     for (const rule of RULES) assert.ok(rule.sentence && rule.source && rule.expected, rule.id);
+  });
+
+  test('the page on it counts the rules and the defects that there are', async () => {
+    const page = readFileSync(new URL('../../docs/conformance.md', import.meta.url), 'utf8');
+    const rules = selected({ level: 'published', planLimits: [1] }).length;
+    assert.ok(page.includes(`\n${rules - 1} passed, 1 not judged of ${rules} rules\n`), `${rules} rules`);
+    assert.ok(page.includes(`\nall ${DEFECTS.length} (\`--json\``), `${DEFECTS.length} defects`);
   });
 
   test('lists the defects, each with the rule that it breaks', async () => {
