@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Category, CategoryChanges } from './catalog/category.ts';
 import { CategoryList } from './catalog/category-list.ts';
 import type { OnChange } from './catalog/storage.ts';
@@ -12,7 +13,9 @@ async function bench() {
   const played = {
     version: 7,
     changed: undefined as CategoryChanges['changed'],
+    /** What the next question for changes fails with. */
     failure: undefined as Error | undefined,
+    asking: undefined as Promise<void> | undefined,
   };
   const failures: unknown[] = [];
   const categories = new CategoryList();
@@ -20,6 +23,7 @@ async function bench() {
   const storage = {
     watch: async (called: OnChange) => {
       onChange = called;
+      asked.push('watched');
     },
     categories: {
       list: async ({ after, limit }: { after: number; limit: number }) => {
@@ -28,7 +32,10 @@ async function bench() {
       },
       changesSince: async (version: number | undefined): Promise<CategoryChanges> => {
         asked.push(version);
-        if (played.failure) throw played.failure;
+        await played.asking;
+        const { failure } = played;
+        played.failure = undefined;
+        if (failure) throw failure;
         return played;
       },
     },
@@ -53,7 +60,7 @@ async function bench() {
 
 test('all is read at the start in pages of 250, and then only what a change is about', async () => {
   const { stored, played, list, change, asked, catchUp } = await bench();
-  assert.deepEqual(asked(), [undefined, [0, 250], [250, 250], [500, 250], [600, 250], [600, 250], 'turn']);
+  assert.deepEqual(asked(), ['watched', undefined, [0, 250], [250, 250], [500, 250], [600, 250], [600, 250], 'turn']);
   assert.deepEqual(list(), stored);
 
   stored.push({ id: 601, name: 'new' });
@@ -101,11 +108,10 @@ test('a change that could not be read is told, and read by the next, as much as 
     ['restored', 'categories', [undefined, undefined]],
     ['categories', 'restored', [7, undefined]],
   ] as const) {
-    played.failure = new Error('no');
-    played.changed = [];
-    await assert.rejects(async () => change(first), played.failure);
-    assert.deepEqual(failures.splice(0), [played.failure]);
-    played.failure = undefined;
+    const failure = new Error('no');
+    Object.assign(played, { failure, changed: [] });
+    await assert.rejects(async () => change(first), failure);
+    assert.deepEqual(failures.splice(0), [failure]);
     await change(next);
     assert.deepEqual(
       asked().filter((each) => !Array.isArray(each)),
@@ -115,4 +121,18 @@ test('a change that could not be read is told, and read by the next, as much as 
     await change('new-categories');
     assert.deepEqual(asked(), [[600, 250]], 'once');
   }
+});
+
+test('all is read when a restore is told of while a lesser change fails', async () => {
+  const { played, change, asked } = await bench();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const failure = new Error('no');
+  Object.assign(played, { failure, changed: [], asking: promise });
+  asked();
+  const failed = assert.rejects(async () => change('categories'), failure);
+  while (asked().length === 0) await nextTurn();
+  const restored = change('restored');
+  resolve();
+  await Promise.all([failed, restored]);
+  assert.deepEqual(asked(), [undefined, [600, 250]]);
 });

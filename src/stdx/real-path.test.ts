@@ -22,6 +22,8 @@ test('links of every kind lead to the file, also to one that is still to be made
   assert.equal(realPath(at('folder-twice', 'new', 'y.db')), at('data', 'new', 'y.db'));
   assert.equal(realPath(at('data', 'x.db')), at('data', 'x.db'));
   assert.equal(realPath(at('none', 'x.db')), at('none', 'x.db'));
+  const below = at('folder', 'x.db', 'below');
+  assert.equal(realPath(below), below, 'what is wrong otherwise is found where it is opened');
   assert.equal(realPath('./package.json'), './package.json', 'a path without a link stays as it was written');
 });
 
