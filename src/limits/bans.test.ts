@@ -39,6 +39,10 @@ function bench({ banAfter = BAN_AFTER } = {}) {
     isLate: false,
     charges: 0,
     recalls: 0,
+    /** The bans that were asked for when the limiter was stopped. */
+    stoppedAfter: undefined as number | undefined,
+    /** Replaces a decision that is restated. */
+    restated: undefined as Decision | undefined,
     /** Replaces what the limiter knows of a banned key. */
     recalled: undefined as Decision | undefined,
     /** Delays what the limiter knows of a banned key. */
@@ -76,8 +80,10 @@ function bench({ banAfter = BAN_AFTER } = {}) {
       const decision = played.recalled ?? spent();
       return played.recalling ? played.recalling.then(() => decision) : decision;
     },
-    current: (_key, decision) => decision,
-    async [Symbol.asyncDispose]() {},
+    current: (_key, decision) => played.restated ?? decision,
+    async [Symbol.asyncDispose]() {
+      played.stoppedAfter = asked.length;
+    },
   };
   const { key } = newApiKey({ name: 'one', environment: 'production', plan: 'enterprise', limits: LIMITS }, NOON);
   const storage = { keys } as unknown as Storage;
@@ -215,8 +221,11 @@ test('while storage takes its time, the refusals of before go on, and one ban is
   at.played.refusals = 6;
   const banned = at.bans.charge(at.key);
   for (let times = 0; times < 3; times += 1) assert.equal((await at.charge()).refusal, 'rate_limit_exceeded');
+  const spent = await at.bans.peek(at.key);
+  at.played.restated = { ...spent, day: { ...spent.day, remaining: 77 } };
   stored.resolve();
-  assert.equal((await banned).refusal, 'key_banned');
+  const { refusal, day } = await banned;
+  assert.deepEqual([refusal, day.remaining], ['key_banned', 77], 'with its windows as they are by then');
   assert.equal(at.asked.length, 1);
 });
 
@@ -295,6 +304,17 @@ test('a ban that is over and still on its way to storage counts for the next one
   assert.equal((await at.charge()).ban?.until, NOON + 61 + 300);
 });
 
+test('of 100,000 keys that are banned here none is forgotten, and one more is refused as before', async () => {
+  const at = bench();
+  at.played.refusals = 6;
+  const refusal = async (id: string) => (await at.bans.charge({ ...at.key, id })).refusal;
+  for (let index = 0; index < 100_000; index += 1) await refusal(`${index}`);
+  at.played.refusals = 0;
+  assert.deepEqual([await refusal('0'), await refusal('99999')], ['key_banned', 'key_banned']);
+  at.played.refusals = 6;
+  assert.equal(await refusal('100000'), 'rate_limit_exceeded');
+});
+
 test('a limiter that stops stores what waits', async () => {
   const at = bench();
   at.played.failure = new Error('no storage');
@@ -303,7 +323,7 @@ test('a limiter that stops stores what waits', async () => {
   at.played.failure = undefined;
   await at.bans[Symbol.asyncDispose]();
   const { length } = at.asked;
-  assert.equal(length, 2);
+  assert.deepEqual([length, at.played.stoppedAfter], [2, 2], 'before that which counts is stopped');
   await at.time.pass(5_000);
   assert.equal(at.asked.length, length, 'and nothing later');
 });

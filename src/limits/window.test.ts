@@ -106,7 +106,7 @@ test('a decision restated later is the one that a look would give then', () => {
     { ...open, dayUsed: 9 },
     { ...open, minuteEnds: 0, minuteUsed: 0 },
   ]) {
-    for (const seconds of [0, 10, 29, 30, 43_199, 43_200]) {
+    for (const seconds of [0, 10, 29, 30, 59, 60, 43_199, 43_200]) {
       assert.deepEqual(later(look(state, limits, at(0)), at(seconds)), look(state, limits, at(seconds)));
       const ban = { until: NOON + 60, reason: 'r' };
       const restated = later(banned(look(state, limits, at(0)), ban, NOON), at(seconds));
