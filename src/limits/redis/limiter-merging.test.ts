@@ -52,8 +52,10 @@ test('while Redis is lost a decision ages by the clock of this machine, by which
   const at = await bench(1, { isServerTime: true }).start();
   const { key, limiter, redis, time } = at;
   redis.step(100_000);
-  assert.equal((await limiter.charge(key)).now, NOON + 100);
+  const before = await limiter.charge(key);
+  assert.equal(before.now, NOON + 100);
   await at.lose(true);
+  assert.equal(limiter.current(key, before), before, 'not by an earlier moment');
   const decision = await limiter.charge(key);
   assert.deepEqual(decision.now, NOON + 1);
   assert.equal(limiter.current(key, decision), decision);
@@ -78,6 +80,47 @@ test('between two seconds of the server the earlier is told, and by the later is
   for (const decision of told) assert.equal(limiter.current(key, decision), decision);
   await limiter.save();
   assert.deepEqual(played.savedAt, [NOON + 101]);
+  assert.deepEqual(at.events.counted, Array(LIMITS.minute + 1).fill(40));
+});
+
+test('a key that was merged on the way to the last server is merged again on the next', async () => {
+  const at = await bench(2).start();
+  const { key, limiter, stored, redis, time, played } = at;
+  await at.all[1]?.limiter.charge(key);
+  redis.takeSnapshot();
+  stored.set(key.id, countsOf(key, 3));
+  played.wayMs = 20;
+  await time.pass(985);
+  const charged = limiter.charge(key);
+  // It is counted at 1.005 s, and answered at 1.025.
+  await time.pass(21);
+  redis.failOver();
+  // The heartbeat asks at 1.000 s which server it is, and is answered before that.
+  played.wayMs = 1;
+  await time.pass(100);
+  assert.equal((await charged).remaining, 0);
+  played.wayMs = 0;
+  assert.equal((await limiter.peek(key)).remaining, 0);
+});
+
+test('a storage that does not answer is waited for once, for two seconds', async () => {
+  const at = await bench(2).start();
+  const { key, limiter, time, played } = at;
+  const other = { ...key, id: 'other' };
+  for (const each of [key, other]) await at.all[1]?.limiter.charge(each);
+  played.onRead = () => new Promise(() => {});
+  let isDecided = false;
+  const charged = Promise.resolve(limiter.charge(key)).finally(() => {
+    isDecided = true;
+  });
+  await time.pass(1_999);
+  assert.equal(isDecided, false);
+  await time.pass(1);
+  assert.equal((await charged).remaining, LIMITS.minute - 2);
+  const told: number[] = [];
+  Promise.resolve(limiter.charge(other)).then(({ remaining }) => told.push(remaining));
+  await time.pass(1);
+  assert.deepEqual(told, [LIMITS.minute - 2]);
 });
 
 test('a server clock that was set back locks no key out for longer than a minute', async () => {
@@ -145,6 +188,7 @@ test('refusals on both sides of an admitted request count together', async () =>
   await at.time.pass(5_000);
   await charge(at, 3);
   await at.time.pass(5_000);
+  assert.equal((await at.limiter.peek(at.key)).refusal, undefined, 'which a look between them does not change');
   assert.deepEqual(await charge(at, LIMITS.minute), Array(LIMITS.minute).fill(undefined));
   await charge(at, 2);
   assert.equal((await at.limiter.charge(at.key)).refusals, 6);
@@ -209,4 +253,8 @@ test('a key that may not spend its windows is asked of Redis once, if at all', a
   }
   await at.lose(true);
   assert.equal((await limiter.recall(key)).refusal, 'rate_limit_exceeded');
+  await at.lose(false);
+  await at.time.pass(60_000);
+  assert.deepEqual(await charge(at, 1), [undefined]);
+  assert.equal((await limiter.recall(key)).day.remaining, LIMITS.day - LIMITS.minute - 1, 'of which it is asked anew');
 });

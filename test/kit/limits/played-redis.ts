@@ -72,7 +72,8 @@ export function bench(instances = 1, { isServerTime = false } = {}) {
     };
   };
   const all = Array.from({ length: instances }, () => {
-    const events = { ...recordedEvents(), turns: [] as string[] };
+    const events = { ...recordedEvents(), turns: [] as string[], counted: [] as number[] };
+    events.requestCounted = (ms) => events.counted.push(ms);
     events.limiterDegraded = () => events.turns.push('degraded');
     events.limiterRecovered = () => events.turns.push('recovered');
     const own = { ...time.process(), now: clock };
