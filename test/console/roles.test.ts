@@ -115,6 +115,11 @@ test('the role keys changes keys, an admin everything, and each ends its own ses
     const seconds = made && made.expiresAt !== null ? made.expiresAt - made.createdAt : null;
     assert.equal(seconds, days && days * 86_400, life);
   }
+  const states = [...(await admin.page('/tokens')).matchAll(/data-column="State"><div>(.*?)<\/div>/g)];
+  assert.deepEqual(
+    states.map(([, state = '']) => state.replace(/<[^>]*>/g, ' ').trim()),
+    ['active  until  2027-01-01 12:00 UTC', 'active  until  2026-01-31 12:00 UTC', 'active', 'revoked'],
+  );
   const viewer = await signIn(service, 'viewer');
   assert.equal((await viewer.post('/logout')).status, 303);
   assert.equal((await viewer.get('/keys')).status, 303);

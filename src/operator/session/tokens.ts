@@ -56,9 +56,9 @@ ${may(context, 'admin') ? createForm(context, refused) : ''}`;
 
 function stateOf(token: OperatorToken, now: number): Html {
   if (token.revokedAt !== null) return html`<span class="badge">revoked</span>`;
-  return isTokenUsable(token, now)
-    ? html`<span class="badge good">active</span>`
-    : html`<span class="badge">expired</span>`;
+  if (!isTokenUsable(token, now)) return html`<span class="badge">expired</span>`;
+  const end = token.expiresAt === null ? '' : html`<span class="under soft">until ${moment(token.expiresAt)}</span>`;
+  return html`<span class="badge good">active</span>${end}`;
 }
 
 function revokeForm(context: ConsoleContext, { id, name, revokedAt }: OperatorToken): Html {
