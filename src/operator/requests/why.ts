@@ -80,7 +80,9 @@ function draft(request: RecentRequest, key: ApiKey): Html {
 }
 
 async function aboutRequest(context: ConsoleContext, key: ApiKey, request: RecentRequest): Promise<Html> {
-  const { requestId, at, durationMs } = request;
+  const { requestId, at, durationMs, limit } = request;
+  // The limit of one window is kept: if it is none of the key's now, both may have been others.
+  const { minute, day } = limit === key.limits.minute || limit === key.limits.day ? key.limits : {};
   const all = context.recent.list({ keyId: key.id, limit: KEPT_OF_KEY_MAX });
   const place = all.findIndex((each) => each.requestId === requestId);
   const around = all.slice(Math.max(0, place - AROUND), place + AROUND + 1);
@@ -88,7 +90,7 @@ async function aboutRequest(context: ConsoleContext, key: ApiKey, request: Recen
 ${request.status >= 400 ? draft(request, key) : ''}
 <h2>The request</h2>
 <dl class="facts"><dt>Time</dt><dd>${secondOf(at)}</dd><dt>Answer</dt><dd>${statusBadge(request)}, after ${durationMs.toFixed(1)} ms</dd><dt>Route</dt><dd>${routeOf(request)}</dd><dt>Request id</dt><dd><code>${requestId}</code></dd>
-${left('Minute', request.minuteRemaining, key.limits.minute)}${left('Day (UTC)', request.dayRemaining, key.limits.day)}</dl>
+${left('Minute', request.minuteRemaining, minute)}${left('Day (UTC)', request.dayRemaining, day)}</dl>
 <h2>Its key</h2>
 ${keyHead(context, key)}
 ${await windowsNow(context, key)}
@@ -135,11 +137,12 @@ async function windowsNow(context: ConsoleContext, key: ApiKey): Promise<Html> {
   return windows(context, key, await context.storage.limits.counts(key.id));
 }
 
-function left(name: string, remaining: number | undefined, limit: number): Html {
+/** The requests that a window had left, of its limit unless that was changed since. */
+function left(name: string, remaining: number | undefined, limit = 0): Html {
   const words =
     remaining === undefined
       ? html`<span class="soft">not counted</span>`
-      : html`${count(remaining)} left ${remaining <= limit ? html`<span class="soft">of ${count(limit)}</span>` : ''}`;
+      : html`${count(remaining)} left ${limit > 0 && remaining <= limit ? html`<span class="soft">of ${count(limit)}</span>` : ''}`;
   return html`<dt>${name}, then</dt><dd>${words}</dd>`;
 }
 
