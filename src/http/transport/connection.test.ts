@@ -131,6 +131,17 @@ test('at most eight pipelined requests run side by side', async (t) => {
   assert.equal(served.length, 9);
 });
 
+test('a request that was answered is forgotten, at once or when its answer was sent', () => {
+  const { connection, exchange, finish } = held();
+  connection.begin(exchange('GET', { isSent: true }));
+  assert.equal(connection.latest, undefined);
+  const sending = exchange('GET');
+  connection.begin(sending);
+  assert.equal(connection.latest, sending);
+  finish.shift()?.();
+  assert.equal(connection.latest, undefined);
+});
+
 test('nothing behind the last request is served, neither beside it nor after it', async () => {
   const { connection, exchange, served, finish } = held();
   connection.begin(exchange('GET', { isLast: true }));
