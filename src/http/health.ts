@@ -44,7 +44,6 @@ export class Health {
     if (!this.#check || performance.now() - this.#checkedAtMs > CHECK_CACHED_MS) {
       this.#checkedAtMs = performance.now();
       this.#check = this.#storage.check();
-      this.#check.catch(() => {});
     }
     const { isWriteFailing } = await this.#check.catch(() => {
       throw new CatalogError('unavailable', 'The database does not answer');
