@@ -104,6 +104,56 @@ test('of the keys that a look-up in flight finds, those that changed meanwhile a
   }
 });
 
+test('a key that changed is forgotten with each of its secrets, and nothing of it is kept', async (t) => {
+  const [kept, begun] = [t.mock.method(BoundedMap.prototype, 'set'), t.mock.method(Set.prototype, 'add')];
+  for (const all of [false, true]) {
+    const { key, secret, lookUps, authenticator, authenticate } = bench();
+    const secrets = [secret, mintSecret('production')];
+    for (const asked of [2, 4]) {
+      const found = secrets.map((each) => authenticate(each));
+      assert.equal(lookUps.length, asked);
+      for (const lookUp of lookUps) lookUp.resolve({ key, endsAt: null });
+      for (const each of found) assert.equal((await each).key, key);
+      authenticator.forget(all ? undefined : [key.id]);
+    }
+  }
+  const maps = new Set(kept.mock.calls.map((call) => call.this as BoundedMap<unknown>));
+  assert.deepEqual(
+    [...maps].map(({ size }) => size),
+    [0, 0, 0, 0],
+  );
+  const lookUps = begun.mock.calls.filter(({ arguments: [value] }) => Object.keys(value ?? {}).join() === 'ids');
+  assert.deepEqual(
+    lookUps.map((call) => (call.this as Set<unknown>).size),
+    new Array(8).fill(0),
+  );
+});
+
+test('131,072 keys are remembered, the oldest is not, and each that is can be forgotten', async (t) => {
+  const { key, lookUps, authenticator, authenticate } = bench();
+  const kept = t.mock.method(BoundedMap.prototype, 'set');
+  const find = async () => {
+    const asked = lookUps.length;
+    const answer = authenticate();
+    lookUps[asked]?.resolve({ key, endsAt: null });
+    assert.equal((await answer).key, key);
+    return lookUps.length - asked;
+  };
+  await find();
+  const [found, hashes] = kept.mock.calls.map((call) => call.this as BoundedMap<unknown>);
+  kept.mock.restore();
+  const remember = (map: BoundedMap<unknown> | undefined, count: number) => {
+    for (let one = 0; one < count; one += 1) map?.set(`${one}`, []);
+  };
+  remember(found, 131_071);
+  assert.equal(await find(), 0);
+  remember(found, 131_072);
+  assert.equal(await find(), 1, 'the oldest');
+  remember(hashes, 131_072);
+  authenticator.forget([key.id]);
+  assert.equal(await find(), 1, 'it was remembered again');
+});
+
 test('a cached key is refused from the second on in which it expires, or the grace of its old secret ends', async () => {
   for (const lasts of [{ expiresAt: NOW + 10 }, { endsAt: NOW + 10 }]) {
     const { key, clock, lookUps, authenticate } = bench();
