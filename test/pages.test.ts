@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ERROR_CODES } from '../src/catalog/error.ts';
 import { PLANS } from '../src/catalog/plan.ts';
 import { ERROR_GUIDE } from '../src/http/docs/error-guide.ts';
@@ -25,6 +26,11 @@ const PAGES = [
   '/docs/deprecations',
   '/docs/reference',
 ];
+/** As small as each coding is asked to make a text. */
+const SMALL = {
+  br: (text: string) => brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (text: string) => gzipSync(text, { level: 9 }),
+};
 /** The reference, its assets and the index of its search, as they are sent to a browser. */
 const REFERENCE_BYTES_MAX = 40_000;
 
@@ -49,6 +55,8 @@ test('every page of the documentation is HTML with a strict policy, a lifetime a
     }
     const again = await get(service, path, { 'if-none-match': headers.get('etag') ?? '' });
     assert.deepEqual([again.status, await again.text()], [304, '']);
+    for (const name of ['cache-control', 'etag', 'vary', 'content-security-policy', 'referrer-policy'])
+      assert.equal(again.headers.get(name), headers.get(name), name);
     const several = `"another", W/${headers.get('etag')}`;
     assert.equal((await get(service, path, { 'if-none-match': several })).status, 304);
     assert.equal((await get(service, path, { 'if-none-match': '"another"' })).status, 200);
@@ -120,7 +128,9 @@ test('a page or an asset is compressed as the client accepts, each coding under 
       const response = await get(service, path, { 'accept-encoding': accepted });
       assert.equal(response.headers.get('content-encoding'), coding, accepted);
       assert.equal(response.headers.get('vary'), 'Accept-Encoding');
-      assert.ok(Number(response.headers.get('content-length')) < Buffer.byteLength(text), path);
+      const { length } = SMALL[coding](text);
+      assert.ok(length < Buffer.byteLength(text), path);
+      assert.equal(response.headers.get('content-length'), `${length}`, `${path} in ${coding}`);
       assert.equal(await response.text(), text);
       etags.add(response.headers.get('etag'));
     }
@@ -198,7 +208,25 @@ test('every page is there as Markdown, whose links lead to Markdown, and llms.tx
 test('/docs/ leads to /docs', async () => {
   await using service = await testService();
   const response = await get(service, '/docs/');
-  assert.deepEqual([response.status, response.headers.get('location')], [308, '/docs']);
+  const { status, headers } = response;
+  assert.deepEqual(
+    [status, headers.get('location'), headers.get('cache-control')],
+    [308, '/docs', 'public, max-age=300'],
+  );
+});
+
+test('what programs read of the documentation has its type, and the lifetime of a page', async () => {
+  await using service = await testService();
+  for (const [path, type] of [
+    ['/openapi.json', 'application/json'],
+    ['/openapi.yaml', 'application/yaml'],
+    ['/llms.txt', 'text/plain; charset=utf-8'],
+    ['/docs/search.json', 'application/json'],
+    ['/docs/limits.md', 'text/markdown; charset=utf-8'],
+  ] as const) {
+    const { headers } = await get(service, path);
+    assert.deepEqual([headers.get('content-type'), headers.get('cache-control')], [type, 'public, max-age=300'], path);
+  }
 });
 
 test('a page of the documentation that does not exist is a page, and other addresses an Error body', async () => {
@@ -211,6 +239,11 @@ test('a page of the documentation that does not exist is a page, and other addre
       [404, 'text/html; charset=utf-8', null],
       path,
     );
+    assert.deepEqual(
+      [headers.get('vary'), headers.get('cache-control'), service.events.answered.at(-1)?.code],
+      ['Accept-Encoding', 'no-store', 'not_found'],
+    );
+    assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; /);
     const text = await response.text();
     assert.match(text, /<h1>Not found<\/h1>[\s\S]*href="\/docs"/);
     assert.doesNotMatch(text, /aria-current|\.md"/);
@@ -364,10 +397,12 @@ test('/ redirects a browser to the documentation and gives programs an index', a
   await using service = await testService();
   const browser = await get(service, '/', { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' });
   assert.deepEqual([browser.status, browser.headers.get('location')], [303, '/docs']);
-  assert.equal(browser.headers.get('vary'), 'Accept');
   const index = await get(service, '/', { accept: 'application/json' });
-  assert.equal(index.headers.get('vary'), 'Accept');
+  for (const { headers } of [browser, index])
+    assert.deepEqual([headers.get('vary'), headers.get('cache-control')], ['Accept', 'public, max-age=300']);
   const links = await json<Record<string, string>>(index);
+  const names = ['openapi', 'docs', 'reference', 'errors', 'limits', 'deprecations', 'llms', 'health', 'api'];
+  assert.deepEqual(Object.keys(links), names);
   assert.equal(links.api, service.url);
   for (const [name, link] of Object.entries(links)) {
     if (name !== 'api') assert.equal((await get(service, new URL(link).pathname)).status, 200, link);
@@ -380,14 +415,26 @@ test('the API catalog names the contract, the documentation and the health of th
     STAGING_BASE_URL: 'https://staging.example.org/v1',
   });
   const response = await get(service, '/.well-known/api-catalog');
-  assert.match(response.headers.get('content-type') ?? '', /^application\/linkset\+json(;|$)/);
-  const { linkset } = await json<{ linkset: [{ anchor: string } & Record<string, { href: string }[]>] }>(response);
-  const [published] = linkset;
-  assert.equal(published.anchor, 'https://staging.example.org/v1');
-  const hrefs = (relation: string) => published[relation]?.map(({ href }) => href);
-  assert.ok(hrefs('service-desc')?.includes('https://staging.example.org/openapi.json'));
-  assert.deepEqual(hrefs('service-doc'), ['https://staging.example.org/docs']);
-  assert.deepEqual(hrefs('status'), ['https://staging.example.org/readyz']);
+  const { headers } = response;
+  assert.deepEqual(
+    ['content-type', 'link', 'cache-control'].map((name) => headers.get(name)),
+    [
+      'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+      '<https://staging.example.org/.well-known/api-catalog>; rel="api-catalog"',
+      'public, max-age=300',
+    ],
+  );
+  const at = (path: string, type: string) => ({ href: `https://staging.example.org${path}`, type });
+  assert.deepEqual(await response.json(), {
+    linkset: [
+      {
+        anchor: 'https://staging.example.org/v1',
+        'service-desc': [at('/openapi.json', 'application/json'), at('/openapi.yaml', 'application/yaml')],
+        'service-doc': [at('/docs', 'text/html')],
+        status: [at('/readyz', 'application/json')],
+      },
+    ],
+  });
 });
 
 test('security.txt is there when there is a contact, and never out of date (RFC 9116)', async () => {
@@ -396,7 +443,15 @@ test('security.txt is there when there is a contact, and never out of date (RFC 
   await using service = await testService({ SECURITY_CONTACT: 'security@example.org' });
   const read = async () => (await get(service, '/.well-known/security.txt')).text();
   const expires = async () => Date.parse(/^Expires: (.+)$/m.exec(await read())?.[1] ?? '') / 1000;
-  assert.match(await read(), /^Contact: mailto:security@example\.org\nExpires: .+Z\nPreferred-Languages: en\n$/);
+  assert.match(
+    await read(),
+    /^Contact: mailto:security@example\.org\nExpires: [\d-]+T\d\d:\d\d:\d\dZ\nPreferred-Languages: en\n$/,
+  );
+  const { headers } = await get(service, '/.well-known/security.txt');
+  assert.deepEqual(
+    [headers.get('content-type'), headers.get('cache-control')],
+    ['text/plain; charset=utf-8', 'public, max-age=86400'],
+  );
   const { unix } = service.clock.now();
   assert.equal(await expires(), unix + 365 * 86_400);
   service.clock.advance(86_400);
