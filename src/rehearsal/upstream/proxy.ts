@@ -41,9 +41,10 @@ export async function openProxy(options: ProxyOptions) {
     response.sendDate = false;
     const exchange = new Exchange(request, response, context);
     if (request.headers.upgrade !== undefined) return exchange.answer(NO_UPGRADE);
+    const isPlayed = !isPreflight(request);
     // In the order of arrival; the note is complete when the exchange has ended.
-    const place = isPreflight(request) || notes.length >= NOTES_MAX ? undefined : notes.push(exchange.note()) - 1;
-    const served = (place === undefined ? exchange.pass() : exchange.play()).finally(() => {
+    const place = isPlayed && notes.length < NOTES_MAX ? notes.push(exchange.note()) - 1 : undefined;
+    const served = (isPlayed ? exchange.play() : exchange.pass()).finally(() => {
       if (place !== undefined) notes[place] = exchange.note();
       underWay.delete(served);
     });
