@@ -446,3 +446,12 @@ test('calls that overlapped or alternated are named', () => {
   assert.deepEqual(remarks([0, failed], [5, other], [9, ok]), overlapped);
   assert.deepEqual(remarks([0, ok], [5, other], [9, ok]), []);
 });
+
+test('a client that hammers is judged in time, since the console does so while the service answers', () => {
+  for (const differs of [limited, { ...post, ...failed, idempotencyKey: null }]) {
+    const before = process.cpuUsage();
+    judged(tries(differs, ...Array(9_999).fill(1)));
+    const { user } = process.cpuUsage(before);
+    assert.ok(user < 500_000, `${differs.step}: ${user} µs`);
+  }
+});

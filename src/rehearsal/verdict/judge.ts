@@ -76,14 +76,15 @@ function isFree({ method, route }: Note): boolean {
 }
 
 function cameEarly({ requests }: Seen): Finding[] | undefined {
-  /** The answers whose Retry-After is not over. */
-  let asking: Request[] = [];
+  /** The answers with a Retry-After, without the latest ones that are over. */
+  const asking: Request[] = [];
   let isMet = false;
   const early: Finding[] = [];
   for (const request of requests) {
-    asking = asking.filter((answered) => request.at + request.turnedBy * 1_000 < endOfWait(answered));
+    const isOver = (answered: Request) => request.at + request.turnedBy * 1_000 >= endOfWait(answered);
+    for (let last = asking.at(-1); last && isOver(last); last = asking.at(-1)) asking.pop();
     // A request that began before the answer had ended could not know of it.
-    const answered = asking.findLast(({ answeredAt }) => answeredAt < request.at);
+    const answered = asking.findLast((each) => each.answeredAt < request.at && !isOver(each));
     if (answered) {
       const waited = `came ${ms(request.at - answered.answeredAt)} after ${named(answered)}`;
       const asked = Math.round((answered.retryAfter ?? 0) * 1_000) / 1_000;

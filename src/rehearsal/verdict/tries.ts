@@ -67,8 +67,9 @@ function isRetry(run: Run, { at, call }: Request): boolean {
   const last = lastOf(run);
   const { isFinal, answeredAt, retryAfter } = last;
   if (last.call !== call || isFinal || answeredAt > at) return false;
-  const pauseMax = Math.max(PAUSE_MS_MAX, PAUSE_WAITS_MAX * Math.max(0, ...waitsOf(run)));
-  return at - answeredAt <= (retryAfter ?? 0) * 1_000 + pauseMax;
+  const pauseMs = at - answeredAt - (retryAfter ?? 0) * 1_000;
+  // The waits of a long run are looked at after a long pause only.
+  return pauseMs <= PAUSE_MS_MAX || pauseMs <= PAUSE_WAITS_MAX * Math.max(0, ...waitsOf(run));
 }
 
 function isPolling(run: Run): boolean {
@@ -110,6 +111,7 @@ export function repeatOf(post: Request, posts: readonly Request[]): Request | un
     if (!later || later.at < post.answeredAt) continue;
     if (idempotencyKey !== null && later.idempotencyKey === idempotencyKey) return later;
     if (later.call === call) sameBody ??= later;
+    if (sameBody && idempotencyKey === null) break;
   }
   return sameBody;
 }
