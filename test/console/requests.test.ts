@@ -186,6 +186,11 @@ test('a pasted key is searched for by its visible beginning only, and a name of 
   const text = await operator.page(`/requests/why?q=${secret}`);
   assert.match(text, new RegExp(`href="/console/keys/${key.id}"`));
   assert.ok(!text.includes(secret.slice(0, 20)));
+  for (const list of ['/keys?q', '/requests?key', '/requests/why?q', '/audit?q']) {
+    const found = await operator.page(`${list}=Authorization:+Bearer+${secret}`);
+    assert.ok(found.includes(`value="${key.prefix}"`) && !found.includes(secret.slice(0, 20)), list);
+    assert.ok(!/No key (found|has)|Neither/.test(found), list);
+  }
   const several = await operator.page('/requests/why?q=shop');
   assert.match(several, /Which key\?[\s\S]*shop one[\s\S]*shop two|Which key\?[\s\S]*shop two[\s\S]*shop one/);
   assert.match(several, new RegExp(`href="/console/requests/why\\?q=${key.id}"`));

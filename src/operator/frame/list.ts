@@ -123,9 +123,13 @@ export function csvLink(path: string, query: ListQuery, text = 'CSV'): Html {
 
 export const SEARCH_CHARACTERS_MAX = 128;
 
-/** The text that a request searches for; empty for nothing. */
+/** As much of a secret as is stored. */
+const PREFIX = /petcat_(?:live|test)_\w{4}/;
+
+/** The text that a request searches for, of a pasted secret its prefix alone; empty for nothing. */
 export function searchText(query: URLSearchParams, name: string): string {
-  return [...wholeText(query, name).trim()].slice(0, SEARCH_CHARACTERS_MAX).join('');
+  const text = wholeText(query, name).trim();
+  return PREFIX.exec(text)?.[0] ?? [...text].slice(0, SEARCH_CHARACTERS_MAX).join('');
 }
 
 /** The text of a parameter as it is, without NUL, which PostgreSQL rejects; empty if it is missing. */

@@ -4,20 +4,12 @@ import type { ConsoleContext } from '../frame/context.ts';
 import { foreign } from '../frame/element.ts';
 import { SEARCH_CHARACTERS_MAX } from '../frame/list.ts';
 
-/** As much of a secret as is stored; the rest is cut off when a whole one is pasted. */
-const PREFIX_CHARACTERS = 16;
-const SECRET = /^petcat_(?:live|test)_\w+/;
 const KEYS_MAX = 10;
 
 /** The field on every page that leads from a request id or a key to the answer. */
 export function lookUp(): Html {
   return html`<form class="look-up" role="search" aria-label="Requests and keys" action="/console/requests/why">
 <input name="q" type="search" aria-label="Request id or key" placeholder="Request id or key" maxlength="${SEARCH_CHARACTERS_MAX}" autocomplete="off" spellcheck="false"></form>`;
-}
-
-/** The text that is searched for, without the secret part of a key. */
-export function withoutSecret(text: string): string {
-  return SECRET.test(text) ? text.slice(0, PREFIX_CHARACTERS) : text;
 }
 
 /** The keys that a text may mean, newest first: the one with this id, prefix or name, else those that contain it. */

@@ -21,7 +21,7 @@ import {
   unknownChoice,
 } from '../frame/list.ts';
 import { keyNames } from '../usage/sums.ts';
-import { keysLike, whichKey, withoutSecret } from './look-up.ts';
+import { keysLike, whichKey } from './look-up.ts';
 import { ownInstance, requestTable } from './row.ts';
 
 const SHOWN_MAX = 100;
@@ -42,7 +42,7 @@ export const requestRoutes = [onGet('/requests', listRequests)];
 
 async function listRequests(context: ConsoleContext): Promise<Answer> {
   const { query } = context.exchange;
-  const text = withoutSecret(searchText(query, 'key'));
+  const text = searchText(query, 'key');
   const kind = KINDS.find(({ value }) => value === query.get('status'));
   const status = STATUSES.find((value) => value === query.get('status'));
   const route = ROUTES.find((each) => each === query.get('route'));

@@ -15,7 +15,7 @@ import { page } from '../frame/layout.ts';
 import { addressOf, cardTable, SEARCH_CHARACTERS_MAX, searchText } from '../frame/list.ts';
 import { banHistory, banPanel, keyActions, windows } from '../keys/key.ts';
 import { stateBadge } from '../keys/list.ts';
-import { keysLike, whichKey, withoutSecret } from './look-up.ts';
+import { keysLike, whichKey } from './look-up.ts';
 import { ownInstance, requestTable, routeOf, secondOf, statusBadge } from './row.ts';
 
 const FAILURES_MAX = 20;
@@ -27,7 +27,7 @@ const KEPT_OF_KEY_MAX = 400;
 export const whyRoutes = [onGet('/requests/why', why)];
 
 async function why(context: ConsoleContext): Promise<Answer> {
-  const text = withoutSecret(searchText(context.exchange.query, 'q'));
+  const text = searchText(context.exchange.query, 'q');
   const content = html`<p class="crumb"><a href="/console/requests">Requests</a></p>
 <h1>Why was this refused?</h1>
 <form class="search" role="search" aria-label="What to explain" action="/console/requests/why"><label for="q">Request id, or name, owner, id or prefix of a key</label>
