@@ -32,23 +32,26 @@ test('an entry that may not be evicted stays, even beyond the bound, until it ma
   assert.equal(map.size, 2);
 });
 
-test('deleted entries are not retained', async () => {
-  setFlagsFromString('--expose-gc');
-  const collectGarbage: () => void = runInNewContext('gc');
-  const map = new BoundedMap<object>(500);
-  const values: WeakRef<object>[] = [];
-  for (let round = 0; round < 20; round += 1) {
-    for (let i = 0; i < 1_000; i += 1) {
-      const value = { round };
-      values.push(new WeakRef(value));
-      map.set(`${i}`, value);
+for (const way of ['delete', 'clear'] as const) {
+  test(`entries that went by ${way} are not retained`, async () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage: () => void = runInNewContext('gc');
+    const map = new BoundedMap<object>(500);
+    const values: WeakRef<object>[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      for (let i = 0; i < 1_000; i += 1) {
+        const value = { round };
+        values.push(new WeakRef(value));
+        map.set(`${i}`, value);
+      }
+      if (way === 'clear') map.clear();
+      else for (let i = 0; i < 1_000; i += 1) map.delete(`${i}`);
     }
-    for (let i = 0; i < 1_000; i += 1) map.delete(`${i}`);
-  }
-  // What a WeakRef was made of lives on until the end of the turn.
-  await nextTurn();
-  collectGarbage();
-  const held = values.filter((value) => value.deref() !== undefined);
-  assert.ok(held.length < 10, `${held.length} of ${values.length} deleted values are still there`);
-  assert.equal(map.size, 0);
-});
+    // What a WeakRef was made of lives on until the end of the turn.
+    await nextTurn();
+    collectGarbage();
+    const held = values.filter((value) => value.deref() !== undefined);
+    assert.ok(held.length < 10, `${held.length} of ${values.length} values are still there`);
+    assert.equal(map.size, 0);
+  });
+}
