@@ -157,8 +157,8 @@ class Requests {
     const { keyId, older, newer } = request;
     if (older) older.newer = newer;
     else this.#oldest = newer;
+    // The newest never makes room.
     if (newer) newer.older = older;
-    else this.#newest = older;
     this.#count -= 1;
     const ofKey = this.#byKey.get(keyId) ?? [];
     if (ofKey[0] === request) ofKey.shift();
