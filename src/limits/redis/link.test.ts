@@ -16,19 +16,22 @@ async function played() {
     beat: [] as string[],
     connecting: Promise.resolve(),
     isSilent: false,
+    /** Each section of INFO. */
+    about: { server: 'run_id:1', replication: 'role:master' } as Record<string, string>,
     /** Replaces the answers to INFO, and to SCRIPT. */
-    info: async (): Promise<unknown> => 'run_id:1\r\nrole:master',
+    info: async (sections: string[]): Promise<unknown> => sections.map((each) => redis.about[each] ?? '').join('\r\n'),
     script: async (): Promise<unknown> => [],
     make: (client: RedisClient) => client,
   };
   const client = (): RedisClient => ({
     on: (_event, listener) => clients.push(listener),
     connect: () => redis.connecting,
-    sendCommand: ([command = '', , , key = '', ...rest]) => {
+    sendCommand: ([command = '', ...args]) => {
+      const [, , key = '', ...rest] = args;
       if (command === 'EVALSHA') asked.push(key);
       if (key.includes('beat')) redis.beat = [key, ...rest];
       if (key.includes('own') || (redis.isSilent && command === 'EVALSHA')) return new Promise(() => {});
-      if (command === 'INFO') return redis.info();
+      if (command === 'INFO') return redis.info(args);
       return command === 'SCRIPT' ? redis.script() : Promise.resolve([]);
     },
     destroy: () => {
@@ -208,12 +211,12 @@ test('a server is new when it is another, or the same in another role, and once'
   const { time, link, told, redis } = await played();
   await time.pass(1_000);
   assert.deepEqual(told.splice(0), ['new server']);
-  for (const info of ['run_id:1\r\nrole:slave', 'run_id:1\r\nrole:master', 'run_id:2\r\nrole:master']) {
-    redis.info = async () => info;
+  for (const about of [{ replication: 'role:slave' }, { replication: 'role:master' }, { server: 'run_id:2' }]) {
+    Object.assign(redis.about, about);
     await time.pass(1_000);
-    assert.deepEqual(told.splice(0), ['new server'], info);
+    assert.deepEqual(told.splice(0), ['new server'], JSON.stringify(about));
     await time.pass(1_000);
-    assert.deepEqual(told.splice(0), [], info);
+    assert.deepEqual(told.splice(0), [], JSON.stringify(about));
   }
   await link[Symbol.asyncDispose]();
 });
