@@ -55,8 +55,11 @@ test('rehearsals are listed newest first, also those of one second', async () =>
   const list = await (await signIn(service)).page('/rehearsals');
   const ids = [...list.matchAll(/href="\/console\/rehearsals\/(key_\w+)"/g)].map(([, id]) => id);
   assert.deepEqual(ids.slice(0, 3), [third.id, second.id, first.id]);
-  while (ids.length < 101) ids.push((await rehearsed.follow('ok')).id);
+  while (ids.length < 100) ids.push((await rehearsed.follow('ok')).id);
+  assert.doesNotMatch(await (await signIn(service)).page('/rehearsals'), /The latest/);
+  await rehearsed.follow('ok');
   const all = await (await signIn(service)).page('/rehearsals');
+  assert.match(all, /The latest 100\. <code>pet-catalog rehearse report ID<\/code> judges any other\.</);
   assert.equal(all.match(/href="\/console\/rehearsals\/key_/g)?.length, 100);
 });
 

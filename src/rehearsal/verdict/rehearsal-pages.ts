@@ -41,7 +41,7 @@ export function rehearsalRoutes(transactions: Transactions): readonly ConsoleRou
 }
 
 async function listPage(context: ConsoleContext, transactions: Transactions): Promise<Answer> {
-  const rehearsed = await listRehearsed(transactions, SHOWN_MAX);
+  const rehearsed = await listRehearsed(transactions, SHOWN_MAX + 1);
   const button = onlyFor(
     context,
     'keys',
@@ -54,7 +54,8 @@ async function listPage(context: ConsoleContext, transactions: Transactions): Pr
   );
   const content = html`<div class="heading"><h1>Rehearsals</h1><div class="row"><a class="button" href="/console/rehearsals/report">Show a report</a>${button}</div></div>
 <p class="lead">A key that follows a script proves its client. Each request meets the next step; then the client is judged by what it did.</p>
-${rehearsed.length === 0 ? none : table('Rehearsals', columns, rehearsed.map(listRow), 'rehearsals-rows')}`;
+${rehearsed.length === 0 ? none : table('Rehearsals', columns, rehearsed.slice(0, SHOWN_MAX).map(listRow), 'rehearsals-rows')}
+${rehearsed.length > SHOWN_MAX ? html`<p class="soft">The latest ${SHOWN_MAX}. <code>pet-catalog rehearse report ID</code> judges any other.</p>` : ''}`;
   return page(context, { section: '/rehearsals', title: 'Rehearsals', content });
 }
 
