@@ -24,6 +24,7 @@ import { DatabaseNotOpened } from './storage/engine.ts';
 import { awaitDatabase, claimForService, openStorage } from './storage/open.ts';
 import type { SqlStorage } from './storage/sql/storage.ts';
 import { followAudit, storeEvents } from './telemetry/audit-log.ts';
+import { isPair } from './telemetry/certificate.ts';
 import { createEvents, type EventSinks, type Events } from './telemetry/events.ts';
 import type { Finding } from './telemetry/finding.ts';
 import { measureFullness } from './telemetry/fullness.ts';
@@ -318,20 +319,28 @@ function reloadCertificate(listener: Listener, { tls }: Config, { time, events }
 }
 
 function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>): Certificate {
+  let read: Certificate;
   try {
-    return { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+    read = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
   } catch (error) {
     throw new ServiceNotStarted(`Cannot read TLS_CERT_FILE or TLS_KEY_FILE: ${(error as Error).message}`);
   }
+  try {
+    // A listener takes empty ones, and pairs of two kinds, with which no handshake succeeds.
+    if (!isPair(read.cert, read.key)) throw new Error('the key is that of another');
+  } catch (error) {
+    throw unusable(error as Error);
+  }
+  return read;
+}
+
+function unusable({ message }: Error): ServiceNotStarted {
+  return new ServiceNotStarted(`TLS_CERT_FILE and TLS_KEY_FILE do not hold a certificate and its key: ${message}`);
 }
 
 function cannotListen(setting: string, { host, port }: ListenOptions): (error: NodeJS.ErrnoException) => never {
   return (error) => {
-    if (error.code?.startsWith('ERR_OSSL') || error.code?.startsWith('ERR_TLS')) {
-      throw new ServiceNotStarted(
-        `TLS_CERT_FILE and TLS_KEY_FILE do not hold a certificate and its key: ${error.message}`,
-      );
-    }
+    if (/^ERR_(OSSL|SSL)_/.test(error.code ?? '')) throw unusable(error);
     const why = error.code === 'EADDRINUSE' ? 'something else listens there' : error.message;
     throw new ServiceNotStarted(
       `Cannot listen on ${host}:${port}: ${why}; set ${setting} to another port, or to 0 for a free one`,

@@ -1,4 +1,3 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Command } from 'commander';
@@ -12,7 +11,7 @@ import {
 } from '../config.ts';
 import { shippedModule } from '../shipped.ts';
 import { utc } from '../stdx/time.ts';
-import { CERTIFICATE_SECONDS_MIN, certificateEnd } from '../telemetry/certificate.ts';
+import { CERTIFICATE_SECONDS_MIN, certificateEnd, isPair } from '../telemetry/certificate.ts';
 import { type Finding, ok, problem, warning } from '../telemetry/finding.ts';
 import { VERSION } from '../version.ts';
 import { type Invocation, problemText, settings, sources, UsageError, withSettings } from './invocation.ts';
@@ -114,7 +113,7 @@ function certificate(tls: Config['tls']): Finding[] {
     const end = certificateEnd(pem);
     const left = end - Date.now() / 1_000;
     const finding = `${tls.certFile} ${left > 0 ? 'is valid until' : 'ended on'} ${utc(end)}`;
-    if (!new X509Certificate(pem).checkPrivateKey(createPrivateKey(readFileSync(tls.keyFile))))
+    if (!isPair(pem, readFileSync(tls.keyFile)))
       return [problem(check, `${tls.keyFile} is not the key of ${tls.certFile}`, advice)];
     if (left > CERTIFICATE_SECONDS_MIN) return [ok(check, finding)];
     return [(left > 0 ? warning : problem)(check, finding, advice)];

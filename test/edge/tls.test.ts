@@ -90,11 +90,13 @@ test('the API is served over TLS, and the certificate is replaced on SIGHUP with
   assert.deepEqual([refused.status, JSON.parse(refused.body).code], [401, 'invalid_api_key']);
   await assert.rejects(get(`${service.url}/categories`, secret, renewed ?? ''), 'another authority is not trusted');
 
-  // One that cannot be used: the old one stays.
-  writeFileSync(join(folder.path, 'server.crt'), 'no certificate');
-  process.kill(service.pid, 'SIGHUP');
-  await told(service, 'certificate_not_reloaded');
-  assert.equal((await get(`${service.url}/categories`, secret, old ?? '')).status, 200);
+  // One that cannot be used, or is about to be written: the old one stays.
+  for (const [index, text] of ['no certificate', ''].entries()) {
+    writeFileSync(join(folder.path, 'server.crt'), text);
+    process.kill(service.pid, 'SIGHUP');
+    await untilTrue(() => service.output.stderr.split('"event":"certificate_not_reloaded"').length === index + 2);
+    assert.equal((await get(`${service.url}/categories`, secret, old ?? '')).status, 200);
+  }
 
   for (const ending of ['crt', 'key']) {
     copyFileSync(join(folder.path, `renewed.${ending}`), join(folder.path, `server.${ending}`));
@@ -225,9 +227,36 @@ test('a missing or invalid certificate is reported in one line', { skip }, async
   assert.match(half.stderr, /TLS_KEY_FILE: it must name/);
   const missing = await serve({ TLS_CERT_FILE: 'server.crt', TLS_KEY_FILE: 'none.key' });
   assert.match(missing.stderr, /pet-catalog: Cannot read TLS_CERT_FILE or TLS_KEY_FILE: .*none\.key/);
-  const swapped = await serve({ TLS_CERT_FILE: 'server.key', TLS_KEY_FILE: 'server.crt' });
-  assert.equal(swapped.code, 1);
-  assert.match(swapped.stderr, /pet-catalog: TLS_CERT_FILE and TLS_KEY_FILE do not hold a certificate and its key: /);
+  const small = [
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:1024',
+    '-nodes',
+    '-subj',
+    '/CN=x',
+    '-keyout',
+    's.key',
+    '-out',
+    's.crt',
+  ];
+  assert.equal(spawnSync('openssl', small, { cwd: folder.path }).status, 0);
+  writeFileSync(join(folder.path, 'empty'), '');
+  for (const [cert, key] of [
+    ['server.key', 'server.crt'],
+    ['server.crt', 's.key'],
+    ['s.crt', 's.key'],
+    ['empty', 'server.key'],
+    ['server.crt', 'empty'],
+  ] as const) {
+    const { code, stderr } = await serve({ TLS_CERT_FILE: cert, TLS_KEY_FILE: key });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^pet-catalog: TLS_CERT_FILE and TLS_KEY_FILE do not hold a certificate and its key: .+\n$/,
+      cert,
+    );
+  }
 });
 
 test('an unread body is encrypted a part at a time, and comes whole once it is read', { skip }, async () => {
