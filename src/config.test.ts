@@ -57,6 +57,7 @@ const READ: readonly (readonly [Settings, Partial<Config>])[] = [
   [{ ...REHEARSAL, DEFECT: 'one,two' }, { defects: ['one', 'two'] }],
   [{ DATABASE_URL: 'sqlite:x.db' }, { database: { engine: 'sqlite', file: 'x.db' } }],
   [{ DATABASE_URL: 'sqlite:///none/x.db' }, { database: { engine: 'sqlite', file: '/none/x.db' } }],
+  [{ DATABASE_URL: 'sqlite:a?b/c=d.db' }, { database: { engine: 'sqlite', file: 'a?b/c=d.db' } }],
   [{ DATABASE_URL: 'sqlite::memory:' }, { database: { engine: 'sqlite', file: ':memory:' } }],
   [{ DATABASE_URL: 'postgresql://h/d' }, { database: { engine: 'postgres', url: 'postgresql://h/d' } }],
   [{ ...REDIS, INSTANCES: '1000' }, { redis: { url: 'redis://h', instances: 1_000 } }],
@@ -118,6 +119,7 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
     'ftp://a.example/v1',
     'https://a.example/v1?a',
     'https:///v1',
+    'https://a b.example/v1',
     'a.example/v1',
   ],
   CATEGORIES_MAX: ['a whole number from 1 to 1000000', '0', '1000001'],
@@ -140,6 +142,7 @@ const REFUSED: Record<string, readonly [wanted: string, ...values: string[]]> = 
     'javascript:alert(1)',
     'mailto:',
     'a@b.org\nExpires: never',
+    'https://b.example/a b',
   ],
   LOG_LEVEL: ['one of trace, debug, info, warn, error, fatal, silent', 'loud'],
   ACCESS_LOG: ['one of all, errors, none', 'some'],
@@ -161,6 +164,14 @@ const TOGETHER: readonly (readonly [Settings, string])[] = [
   [
     { DATABASE_URL: 'mysql://h' },
     'DATABASE_URL: it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)',
+  ],
+  [
+    { DATABASE_URL: 'sqlite://x.db' },
+    'DATABASE_URL: it must be sqlite:FILE or postgres://USER:PASSWORD@HOST/DATABASE (from the environment)',
+  ],
+  [
+    { PRODUCTION_BASE_URL: 'https://u:hidden@a.example/v2?p%61ss=hidden' },
+    'PRODUCTION_BASE_URL: it must be an http or https address that ends in /v1, not "https://u:***@a.example/v2?p%61ss=***" (from the environment)',
   ],
   [
     { DATABASE_URL: 'sqlite:x?mode=ro' },

@@ -349,9 +349,8 @@ function hostNames(text: string): string[] {
 function contact(text: string): string | undefined {
   if (text === '') return undefined;
   const uri = /^[^\s@:/]+@[^\s@:/]+\.[^\s@:/]+$/.test(text) ? `mailto:${text}` : text;
-  const { protocol, host, pathname } = URL.parse(uri) ?? {};
-  const isContact =
-    protocol === 'https:' ? host !== '' : protocol === 'mailto:' && /^[^@]+@[^@]+$/.test(pathname ?? '');
+  const { protocol, pathname } = URL.parse(uri) ?? {};
+  const isContact = protocol === 'https:' || (protocol === 'mailto:' && /^[^@]+@[^@]+$/.test(pathname ?? ''));
   if (!isContact || /\s/.test(uri)) throw new Error('it must be an e-mail address, or a mailto: or https: address');
   return uri;
 }
