@@ -123,6 +123,7 @@ test('a page or an asset is compressed as the client accepts, each coding under 
       ['gzip, deflate, br', 'br'],
       ['gzip', 'gzip'],
       ['br;q=0, gzip;q=0.5', 'gzip'],
+      ['br;q=0.001, gzip', 'br'],
       ['br;level=9, gzip', 'br'],
     ] as const) {
       const response = await get(service, path, { 'accept-encoding': accepted });
