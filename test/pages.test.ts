@@ -4,6 +4,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ERROR_CODES } from '../src/catalog/error.ts';
 import { PLANS } from '../src/catalog/plan.ts';
 import { ERROR_GUIDE } from '../src/http/docs/error-guide.ts';
+import { documentation } from '../src/http/docs/render.ts';
 import { STATUS_OF } from '../src/http/errors.ts';
 import { OPERATIONS } from '../src/http/operations.ts';
 import { json, type TestService, testService } from './kit/service.ts';
@@ -194,6 +195,9 @@ test('every page is there as Markdown, whose links lead to Markdown, and llms.tx
     list,
     /^# Pet Catalog Service\n\n> Manages pet .*\n[\s\S]*\(\/openapi\.json\): also as \[YAML\]\(\/openapi\.yaml\)\n$/,
   );
+  assert.ok(
+    list.includes('\n- [Reference](/docs/reference.md): every operation with its fields, errors and a sample\n'),
+  );
   const reference = await page(service, '/docs/reference.md');
   for (const { id, method, path } of OPERATIONS)
     assert.ok(reference.includes(`\`${id}\`: \`${method} /v1${path}\``), id);
@@ -275,6 +279,9 @@ test('a page has its chapters, its neighbours and a description', async () => {
     const chapters = [...list.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
     const headings = [...text.matchAll(/<h2 id="(.+)-heading">/g)].map(([, id]) => id);
     if (path !== '/docs/reference') assert.deepEqual(chapters, headings.length < 3 ? [] : headings, path);
+    const [navigation = ''] = /<nav aria-label="Documentation">.*?<\/nav>/s.exec(text) ?? [];
+    const links = [...navigation.matchAll(/href="([^"]+)"/g)].map(([, link]) => link);
+    assert.deepEqual(links, [...PAGES, ...OPERATIONS.map(({ id }) => `/docs/reference#${id}`)], path);
   }
   const text = await page(service, '/docs/limits');
   assert.match(text, /<meta name="description" content="Plans, windows/);
@@ -328,6 +335,8 @@ test('staging is named only where its address is set', async () => {
     ['Staging', 'https://staging.example.org/v1'],
   ]);
   assert.deepEqual(await addresses(staging), [['Staging', staging.url]]);
+  const guide = await page(both, '/docs.md');
+  assert.ok(guide.includes(`${both.url}/categories`) && !guide.includes('staging.example.org'), 'calls go to its own');
 });
 
 test('every error code is explained at its own place, with its status and an example body', async () => {
@@ -376,9 +385,16 @@ test('the link of a deprecated operation leads to its section, which has the sam
     const [path = '', fragment] = splitAt(target, '#');
     const section = new RegExp(`<section id="${fragment}"[^]*?</section>`).exec(await page(service, path))?.[0] ?? '';
     assert.ok(section.includes(`<code>${id}</code>`));
+    assert.ok(section.includes(`href="/docs/reference#${id}"`));
     const sunset = new Date(response.headers.get('sunset') ?? '').toISOString().slice(0, 10);
     assert.ok(section.includes(`removed on ${sunset}`));
   }
+});
+
+test('where no operation is deprecated the page says so', () => {
+  const operations = OPERATIONS.filter(({ deprecation }) => !deprecation);
+  const page = documentation({ operations, servers: [], banAfterRefusals: 60 }).get('/docs/deprecations.md');
+  assert.match(page?.() ?? '', /\n## Deprecated operations\n\nNo operation is deprecated\.\n$/);
 });
 
 test('unstable and deprecated operations say so in their description', async () => {
@@ -459,11 +475,11 @@ test('security.txt is there when there is a contact, and never out of date (RFC 
   assert.equal(await expires(), unix + 366 * 86_400);
   await using published = await testService({
     SECURITY_CONTACT: 'https://example.org/report',
-    PRODUCTION_BASE_URL: 'https://api.example.org/v1',
+    PRODUCTION_BASE_URL: 'https://v1.example.org/v1',
   });
   const text = await (await get(published, '/.well-known/security.txt')).text();
   assert.match(text, /^Contact: https:\/\/example\.org\/report$/m);
-  assert.match(text, /^Canonical: https:\/\/api\.example\.org\/\.well-known\/security\.txt$/m);
+  assert.match(text, /^Canonical: https:\/\/v1\.example\.org\/\.well-known\/security\.txt$/m);
 });
 
 function origin(service: TestService): string {
