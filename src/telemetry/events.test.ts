@@ -322,6 +322,7 @@ test('a certificate is told of 14 days before its end, and as an error once it h
   const { after } = bench();
   const [first] = (await after((events) => events.certificateUsed(pem, 0))) as [Record<string, number>];
   const ends = first.certificate_expires_timestamp_seconds ?? 0;
+  assert.equal(Math.round((ends - Date.now() / 1_000) / 86_400), 30);
   const endsAt = new Date(ends * 1_000).toISOString().replace('.000', '');
   const told = async (now: number) => (await after((events) => events.certificateUsed(pem, now))).slice(1);
   assert.deepEqual(await told(ends - 14 * 86_400 - 1), []);
