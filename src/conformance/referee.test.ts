@@ -199,6 +199,24 @@ test('a fault of the transport fails one rule, and is the reason why others are 
   );
 });
 
+test('a fault after which the key is over its limit is not judged, and the server is not gone', async () => {
+  const make: Make = {
+    instead({ body, state }, response) {
+      if (!body.startsWith('{"name":null')) return false;
+      state.memory.failed = 1;
+      response.socket?.destroy();
+      return true;
+    },
+    changes(made, { state }) {
+      if (state.memory.failed) Object.assign(made, { status: 429, headers: { 'retry-after': 1_000 } });
+    },
+  };
+  assert.deepEqual(await verdictsOf(make, { only: ['list.200-array', 'create.400-invalid-values'] }), [
+    'list.200-array passed: null',
+    'create.400-invalid-values skipped: the key is over its limit for 1000 s; --full waits',
+  ]);
+});
+
 test('after a server went away, only what looks back is judged', async () => {
   let last = 0;
   const leaving: Make = {

@@ -9,16 +9,17 @@ type Said = number | string | readonly [status: number, headers: Readonly<Record
 const KEYS = { key: 'k', limitedKey: 'l', otherEnvironmentKey: 'o' };
 
 /** A trial against a server that says one thing after the other, and then the last again; a text is a fault. */
-function trialOf(said: readonly Said[], options: Partial<TrialOptions> & { readonly takes?: number } = {}) {
+function trialOf(said: readonly Said[], options: Partial<TrialOptions> & { readonly takes?: readonly number[] } = {}) {
   const time = { now: 100 };
-  const [waits, timeouts]: [string[], number[]] = [[], []];
+  const [waits, timeouts, alone]: [string[], number[], unknown[]] = [[], [], []];
   let count = 0;
   const client = {
-    async send(sent: Sent, { timeoutMs }: Sending): Promise<Answer> {
+    async send(sent: Sent, { timeoutMs, isAlone }: Sending): Promise<Answer> {
+      alone.push(isAlone);
       const next = said[Math.min(count, said.length - 1)] ?? 200;
       count += 1;
       timeouts.push(timeoutMs);
-      time.now += options.takes ?? 0;
+      time.now += options.takes?.[count - 1] ?? 0;
       if (typeof next === 'string') throw new NoAnswer(sent, 'it went away', next);
       const [status, headers, body = '{"id":1}'] = typeof next === 'number' ? [next, {}] : next;
       return { status, headers: new Map(Object.entries(headers)), body, isCut: false, list: undefined };
@@ -39,7 +40,7 @@ function trialOf(said: readonly Said[], options: Partial<TrialOptions> & { reado
   };
   const usual = { keys: KEYS, pace, secondsMax: 26, isFull: false, concurrency: 1 };
   const trial = new Trial(client as unknown as Client, { ...usual, ...options });
-  return { trial, waits, timeouts, time, asked: () => count };
+  return { trial, waits, timeouts, alone, time, asked: () => count };
 }
 
 const [BUSY, OVER] = ['0.2 the server is busy', 'the key is over its limit'];
@@ -116,7 +117,7 @@ test('every request and every wait ends with the time of the run', async () => {
   const { trial, time } = trialOf(['LATE']);
   time.now += 25;
   await assert.rejects(trial.send(), { message: 'no answer: it went away' });
-  const late = trialOf(['LATE'], { takes: 26 });
+  const late = trialOf(['LATE'], { takes: [26] });
   await assert.rejects(late.trial.send(), { message: 'the time is over; --full has more' });
 });
 
@@ -153,13 +154,24 @@ test('answers to the valid keys are remembered, 1,000 of them and 2,000 characte
 });
 
 test('a server is slow if one of its first two answers took more than 0.12 s', async () => {
-  for (const [takes, isSlow] of [
-    [0.11, false],
-    [0.13, true],
+  for (const [takes, latency, isSlow] of [
+    [[0.11, 0.01, 0.01], '0.11', false],
+    [[0.13, 0.01, 0.01], '0.13', true],
+    [[0.01, 0.13, 0.01], '0.13', true],
+    [[0.01, 0.02, 0.13], '0.02', false],
   ] as const) {
-    const { trial, time } = trialOf([200], { takes });
-    await trial.send();
-    assert.deepEqual([trial.latency.toFixed(2), trial.isSlow], [takes.toFixed(2), isSlow]);
-    time.now += 9;
+    const { trial, alone } = trialOf([200], { takes });
+    for (let answers = 0; answers < 3; answers += 1) await trial.send();
+    assert.deepEqual([trial.latency.toFixed(2), trial.isSlow], [latency, isSlow]);
+    await trial.sendAll([{}, {}]);
+    assert.deepEqual(alone.slice(3), [isSlow, isSlow], 'at once only to a slow one');
   }
+});
+
+test('probes at once have connections of their own, and one that failed is run again when it is needed', async () => {
+  const { trial, alone } = trialOf(['LATE', 200]);
+  const probe = () => trial.send();
+  await trial.atOnce([probe]);
+  for (let times = 0; times < 2; times += 1) assert.equal((await trial.once(probe)).answer.status, 200);
+  assert.deepEqual(alone, [true, false]);
 });

@@ -561,7 +561,7 @@ test('a list is filled to more than 20, by 8 creates at least', async () => {
 
 test('a limited key is spent anew if its window ends meanwhile, once', async () => {
   const began = 1_767_268_800;
-  const ending = (ends: number): Make => {
+  const ending = (ends: number, late: number): Make => {
     let [asked, window] = [0, 0];
     const limiter: Make['limiter'] = (key, limit) => {
       if (key !== MAIN_KEY) asked += 1;
@@ -571,16 +571,20 @@ test('a limited key is spent anew if its window ends meanwhile, once', async () 
       return key !== MAIN_KEY && left < 0 ? { ...told, wait: 55 } : told;
     };
     const changes: Make['changes'] = ({ headers }, { key }) => {
-      if (key !== MAIN_KEY) headers.date = new Date((began + 60 * window + 5) * 1_000).toUTCString();
+      if (key !== MAIN_KEY) headers.date = new Date((began + 60 * window + late) * 1_000).toUTCString();
     };
     return { limiter, changes };
   };
-  for (const [ends, verdict] of [
-    [0, null],
-    [1, null],
-    [2, 'the window of the limited key ended twice meanwhile'],
+  const twice = 'the window of the limited key ended twice meanwhile';
+  for (const [ends, late, verdict] of [
+    [0, 5, null],
+    [1, 5, null],
+    [2, 5, twice],
+    // A Date has no fractions of a second.
+    [2, -1, twice],
+    [2, -2, null],
   ] as const) {
-    const { report } = await judgeMake(ending(ends), { only: ['limits.429-over-limit'] });
+    const { report } = await judgeMake(ending(ends, late), { only: ['limits.429-over-limit'] });
     assert.deepEqual(
       report.rules.map(({ seen, reason }) => seen ?? reason),
       [verdict],

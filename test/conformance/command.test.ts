@@ -28,7 +28,7 @@ describe('pet-catalog conformance', () => {
   });
 
   test('judges a service: a line for each group, and a summary', async () => {
-    const { code, stdout } = await conformance(service.url, '--key', secret);
+    const { code, stdout } = await conformance(`${service.url}/`, '--key', secret);
     assert.equal(code, 0, stdout);
     assert.match(stdout, /^http:\S+\/v1, by the published interface\n\n {2}list +2 passed\n/);
     assert.match(stdout, /\n {2}not judged: limits\.headers-on-429, .*\n {4}no --limited-key\n/);
