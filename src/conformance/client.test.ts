@@ -165,7 +165,10 @@ describe('raw bytes get the statuses of', () => {
   ] as const) {
     test(name, async () => {
       await using served = await saying(text);
+      const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+      const before = timers();
       assert.deepEqual(await served.client.sendRaw('GET', 30_000), statuses);
+      assert.ok(timers() <= before, 'no timer is left');
     });
   }
 

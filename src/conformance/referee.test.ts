@@ -296,3 +296,17 @@ test('a limited key is spent by groups of 16 at most, in the time that is left, 
     assert.equal(verdict, `limits.429-over-limit ${why === null ? 'passed' : 'skipped'}: ${why}`);
   }
 });
+
+test('a last token for which no request at once was answered is not judged', async () => {
+  const make: Make = {
+    instead({ key, request }, response) {
+      if (key !== LIMITED_KEY || request.headers.connection !== 'close') return false;
+      response.socket?.destroy();
+      return true;
+    },
+  };
+  assert.deepEqual(await verdictsOf(make, { only: ['limits.last-token', 'limits.429-over-limit'] }), [
+    'limits.429-over-limit passed: null',
+    'limits.last-token skipped: the requests at once got no answers',
+  ]);
+});

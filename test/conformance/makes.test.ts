@@ -9,8 +9,10 @@ import { describe, test } from 'node:test';
 import { Client } from '../../src/conformance/client.ts';
 import { shown } from '../../src/conformance/exchange.ts';
 import { Trial } from '../../src/conformance/trial.ts';
+import { listingAlso } from '../kit/conformance/bounds.ts';
 import { HONEST } from '../kit/conformance/honest.ts';
 import { judgeMake, LIMITED_KEY, MAIN_KEY, type Make, openMake } from '../kit/conformance/stranger.ts';
+import { changing, header } from '../kit/conformance/wrong.ts';
 import { missingPrograms } from '../kit/deploy/programs.ts';
 import { run } from '../kit/process.ts';
 import { temporaryFolder } from '../kit/service.ts';
@@ -232,6 +234,12 @@ test('a list of 100,000 is judged, and one that is not a list is not read to its
     { only: ['list.200-array', 'create.ids-unique', 'list.every-category'] },
   );
   assert.equal(report.passed, 3, JSON.stringify(report.rules.filter(({ verdict }) => verdict !== 'passed')));
+  // Of which only the beginning is kept, and moves.
+  const { report: newestFirst } = await judgeMake(
+    { listed: (categories) => [...categories.toReversed(), ...many.slice(0, 10_001)] },
+    { only: ['list.every-category'] },
+  );
+  assert.equal(newestFirst.passed, 1);
   let written = 0;
   const endless: Make = {
     instead: ({ method, path, key }, response) => {
@@ -270,4 +278,84 @@ test('of an answer of 200 MB little more than 8 MiB is read, and 64 KiB are kept
   const { body, isCut } = await client.send(sent, { timeoutMs: 60_000 });
   assert.deepEqual([body.length, isCut], [65_536, true]);
   assert.ok(written < 50e6, `${written} bytes were read`);
+});
+
+test('what another rule judges, or no rule can, is skipped', async () => {
+  const moving: Make = changing(({ headers }, { path }) => {
+    if (path === '/rate_limit') headers['x-ratelimit-reset'] = Number(headers['x-ratelimit-reset']) + 60;
+  });
+  const over = header([429], 'x-ratelimit-reset', (_, { now }) => Math.floor(now));
+  const silent: Make = {
+    instead({ method, body }, response) {
+      if (method !== 'GET' || body === '') return false;
+      response.socket?.destroy();
+      return true;
+    },
+  };
+  const unread = header([201, 404], 'etag', () => '"1"');
+  for (const [rule, make, reason, planLimits] of [
+    ['limits.retry-after-reaches-reset', over, 'Reset is over, which limits.reset-unix-time judges', undefined],
+    ['limits.free-plan', { limit: 300 }, 'limits.plan judges it', [300]],
+    ['limits.every-operation', moving, 'the window ended meanwhile', undefined],
+    ['http.one-answer', silent, 'there was no answer to a GET whose body is another request', undefined],
+    ['http.etag-of-one', unread, 'the category cannot be read', undefined],
+  ] as const) {
+    const { report } = await judgeMake(make, { only: [rule], planLimits });
+    assert.deepEqual(
+      report.rules.map(({ verdict, reason }) => [verdict, reason]),
+      [['skipped', reason]],
+    );
+  }
+});
+
+test('a limited key is spent anew if its window ends meanwhile, once', async () => {
+  const began = 1_767_268_800;
+  const ending = (ends: number, late: number): Make => {
+    let [asked, window] = [0, 0];
+    const limiter: Make['limiter'] = (key, limit) => {
+      if (key !== MAIN_KEY) asked += 1;
+      window = Math.min(Math.floor((asked - 1) / 30), ends);
+      const left = limit - asked + 30 * window;
+      const told = { limit, remaining: Math.max(0, left), reset: began + 60 * (window + 1) };
+      return key !== MAIN_KEY && left < 0 ? { ...told, wait: 55 } : told;
+    };
+    const changes: Make['changes'] = ({ headers }, { key }) => {
+      if (key !== MAIN_KEY) headers.date = new Date((began + 60 * window + late) * 1_000).toUTCString();
+    };
+    return { limiter, changes };
+  };
+  const twice = 'the window of the limited key ended twice meanwhile';
+  for (const [ends, late, verdict] of [
+    [0, 5, null],
+    [1, 5, null],
+    [2, 5, twice],
+    // A Date has no fractions of a second.
+    [2, -1, twice],
+    [2, -2, null],
+  ] as const) {
+    const { report } = await judgeMake(ending(ends, late), { only: ['limits.429-over-limit'] });
+    assert.deepEqual(
+      report.rules.map(({ seen, reason }) => seen ?? reason),
+      [verdict],
+    );
+  }
+});
+
+test('a list is filled to more than 20, by 8 creates at least', async () => {
+  for (const [listed, creates] of [
+    [0, 21],
+    [12, 9],
+    [13, 8],
+    [30, 8],
+  ] as const) {
+    let created = 0;
+    const make: Make = {
+      ...listingAlso(...Array.from({ length: listed }, (_, index) => index + 900)),
+      changes: ({ status }) => {
+        created += status === 201 ? 1 : 0;
+      },
+    };
+    const { report } = await judgeMake(make, { only: ['create.ids-unique'] });
+    assert.deepEqual([report.passed, created], [1, creates]);
+  }
 });
