@@ -230,12 +230,12 @@ export const CATEGORIES: RuleTable = {
     expected: `a list of more than 20 that has all that were there and all that were created, within ${LISTED_SECONDS} s`,
     async judge(trial) {
       const { before, creates } = await trial.once(createCrowd);
-      const { items: first, count } = listOf(before);
-      // Of a long list only the beginning is kept, and that may move.
-      const wanted = [...(first.length === count ? first : []), ...creates.map(asSent)].map(asText);
       for (let second = 0; ; second += 1) {
         const listed = await trial.send();
-        const { items, ids } = listOf(listed);
+        const { items, ids, count } = listOf(listed);
+        // Of a long list only the beginning is kept, and that may move.
+        const first = items.length === count ? listOf(before).items : [];
+        const wanted = [...first, ...creates.map(asSent)].map(asText);
         const found = new Set(items.map(asText));
         const missing = [...wanted.filter((each) => !found.has(each)), ...listOf(before).ids.difference(ids)];
         if (missing.length === 0) return;
