@@ -307,6 +307,10 @@ test('before an upstream there is an address alone, and no key', async () => {
   const flags = ['--partial', '--upstream', 'http://127.0.0.1:1', '--env', 'TOKEN=({key})'];
   assert.equal((await rehearse(['ok', ...flags, '--', 'sh', '-c', shown])).code, 0);
   assert.match(readFileSync(join(folder.path, 'bare'), 'utf8'), /^http:\/\/127\.0\.0\.1:\d+ none \(\)\n$/);
+  const renamed = ['--env', 'PET_CATALOG_URL=HERE', '--env', 'PET_CATALOG_KEY=OWN'];
+  const words = ['ok', ...flags, ...renamed, '--', 'sh', '-c', 'echo "$HERE $OWN" > own'];
+  assert.equal((await run(['rehearse', 'run', ...words], { cwd: folder.path, env: { OWN: 'callers' } })).code, 0);
+  assert.match(readFileSync(join(folder.path, 'own'), 'utf8'), /^http:\S+ callers\n$/);
 });
 
 test('a run that is interrupted says so, and ends with the code of the signal', async () => {

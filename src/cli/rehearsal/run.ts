@@ -233,7 +233,8 @@ function variablesOf({ env = [], upstream }: Options): Record<string, string> {
       continue;
     }
     delete variables[name];
-    variables[value] = placeholder;
+    // Before an upstream there is no key, and the variable may have that of the caller.
+    if (upstream === undefined || name === 'PET_CATALOG_URL') variables[value] = placeholder;
   }
   return variables;
 }
