@@ -141,8 +141,8 @@ function consoleRouter(routes: readonly ConsoleRoute[]): (exchange: Exchange) =>
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const found = method === 'GET' || method === 'POST' ? router.find(method, path) : null;
     if (!found) {
-      const other = (['GET', 'POST'] as const).find((each) => router.find(each, path));
-      if (other) return { allow: other === 'GET' ? 'GET, HEAD' : other };
+      const others = (['GET', 'POST'] as const).filter((each) => router.find(each, path));
+      if (others.length > 0) return { allow: others.join(', ').replace('GET', 'GET, HEAD') };
       throw nothingAtThisAddress();
     }
     // PostgreSQL rejects NUL in text, and no id contains it.

@@ -323,6 +323,8 @@ test('missing pages and wrong methods get an error page', async () => {
     const response = await send(service, '/login', { method });
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, POST']);
     assert.equal((await send(service, '/keys', { method })).status, 403, 'and it does not redirect');
+    const signedIn = await send(service, '/keys', { method, headers: { cookie: operator.cookie } });
+    assert.deepEqual([signedIn.status, signedIn.headers.get('allow')], [405, 'GET, HEAD, POST']);
   }
   assert.equal(service.events.failures.length, 0);
 });
