@@ -177,6 +177,15 @@ test('the form of a key has what it has, and limits only where they are its own'
   };
   assert.deepEqual(await form({ plan: 'enterprise', limits: { minute: 7, day: 70 } }), ['7', '70', '2026-03-04']);
   assert.deepEqual(await form({ plan: 'pro' }), ['', '', '2026-03-04']);
+  const { key } = await service.issue({ name: ' spaced ', owner: ' cus 1 ' });
+  const fields = { name: 'spaced', owner: 'cus 1', plan: 'free', scopes: [...key.scopes], expires: '' };
+  const saved = async (change: object) => {
+    await operator.post(`/keys/${key.id}/edit`, { ...fields, ...change });
+    const found = await service.storage.keys.find(key.id);
+    return [found?.plan, found?.name, found?.owner];
+  };
+  assert.deepEqual(await saved({ plan: 'pro' }), ['pro', ' spaced ', ' cus 1 '], 'spaces that no form has stay');
+  assert.deepEqual(await saved({ name: 'other', owner: '' }), ['free', 'other', null]);
 });
 
 test('after a rotation both keys work until the grace ends; after a revocation none does', async () => {

@@ -111,12 +111,13 @@ export function keyChanges(key: ApiKey, wanted: WantedKey, fields: KeyFields): K
   const { minute, day } = key.limits;
   const isSameLimit = !limits || (plan === key.plan && limits.minute === minute && limits.day === day);
   return {
-    ...(name !== key.name && { name }),
+    // A form is trimmed, a key need not be.
+    ...(name !== key.name.trim() && { name }),
     ...(plan !== key.plan && { plan }),
     ...(!isSameLimit && { limits }),
     ...(scopes.join() !== key.scopes.join() && { scopes }),
     ...(!keepsExpiry && { expiresAt }),
-    ...(owner !== key.owner && { owner }),
+    ...(owner !== (key.owner?.trim() ?? null) && { owner }),
   };
 }
 
