@@ -137,7 +137,7 @@ test('a key is made as it is wanted, up to each bound, and refused in words beyo
     const found = make(wanted).key;
     for (const [name, value] of Object.entries(wanted)) assert.deepEqual(found[name as keyof typeof found], value);
   }
-  const wrong = (length: number) => ['', ' ', 'a\u0007', '🐕'.repeat(length)];
+  const wrong = (length: number) => ['', ' ', 'a\u0007', 'a\uD83D', '🐕'.repeat(length)];
   const name = 'The name of a key is 1 to 100 visible characters';
   const owner = 'The owner of a key is 1 to 255 visible characters, or none';
   const expiry = 'The expiry of a key must be in the future and within 100 years';

@@ -139,14 +139,14 @@ export function scopesNamed(names: readonly string[]): Scope[] {
 
 /** Throws `validation_failed` unless a key or a token may have the name. */
 export function checkName(name: string, kind: 'key' | 'token'): void {
-  if (name.trim() && [...name].length <= NAME_CHARACTERS_MAX && !/\p{Cc}/u.test(name)) return;
+  if (name.trim() && [...name].length <= NAME_CHARACTERS_MAX && !/[\p{Cc}\p{Cs}]/u.test(name)) return;
   throw invalid(`The name of a ${kind} is 1 to ${NAME_CHARACTERS_MAX} visible characters`);
 }
 
 /** Throws `validation_failed` unless a key may have the owner. */
 export function checkOwner(owner: string | null | undefined): void {
   if (owner === null || owner === undefined) return;
-  if (owner.trim() && [...owner].length <= OWNER_CHARACTERS_MAX && !/\p{Cc}/u.test(owner)) return;
+  if (owner.trim() && [...owner].length <= OWNER_CHARACTERS_MAX && !/[\p{Cc}\p{Cs}]/u.test(owner)) return;
   throw invalid(`The owner of a key is 1 to ${OWNER_CHARACTERS_MAX} visible characters, or none`);
 }
 
