@@ -495,6 +495,9 @@ test('wrong usage is told in the words of the other messages', async () => {
     const { code, stderr, stdout } = await place.command(...args);
     assert.deepEqual([code, stderr, stdout], [2, `pet-catalog: ${told}\n`, ''], args.join(' '));
   }
+  const group = await place.command('keys');
+  assert.deepEqual([group.code, group.stdout], [2, '']);
+  assert.match(group.stderr, /^Usage: pet-catalog keys [\s\S]*[^\n]\n$/);
   const help = await place.command('keys', '--help');
   assert.equal(help.code, 0);
   assert.match(help.stdout, /-h, --help +Show this help\n[\s\S]* help \[command\] +Show the help of a command/);
