@@ -49,6 +49,7 @@ const TROUBLE: Record<string, Record<string, Series>> = {
   PetCatalogDown: {
     [`up{${AT}}`]: gauge(1, 0),
     [`up{${OTHER}}`]: gauge(0, 0),
+    'up{job="shop",instance="exporter:1"}': gauge(0, 0),
     [`pet_catalog_build_info{${AT}}`]: gauge(1, undefined),
   },
   PetCatalogErrors: {

@@ -93,6 +93,9 @@ test('the single instance listens on the loopback only, and of several only the 
   const { operatorHost, backups } = readConfig({ flags: {}, env: environment, file: {} });
   assert.equal(operatorHost, '0.0.0.0', 'the published port reaches the console');
   assert.ok(volumes.includes(`backups:${backups?.folder}`), 'backups outlive the container');
+  const told = readFileSync(join(FOLDER, 'compose.yaml'), 'utf8');
+  for (const command of [`ls pet-catalog ${backups?.folder}\n`, `pet-catalog restore ${backups?.folder}/FILE\n`])
+    assert.ok(told.includes(command), command);
   const published = Object.entries(scaled.services).filter(([, { ports }]) => ports);
   assert.deepEqual(
     published.map(([name, { ports }]) => [name, ports]),
