@@ -11,10 +11,18 @@ import { json, rehearsed, steps, upstreamOf } from '../kit/rehearsal/upstream.ts
 /** What a proxy does with bodies that are large, late or not waited for. */
 
 test('requests are the same by path, query and body, and a POST that succeeds has created something', async () => {
+  let moved = 0;
   await using upstream = await upstreamOf(async (incoming, response) => {
     await text(incoming);
-    json(response, {});
+    if (incoming.url === '/moved') moved += 1;
+    if (incoming.url === '/moved') response.writeHead(303).end(`${moved}`);
+    else json(response, {});
   });
+  const redirected = await rehearsed({ upstream: upstream.url, script: 'ok' }, async (url) => {
+    const init: RequestInit = { method: 'POST', redirect: 'manual', headers: { 'idempotency-key': 'k' } };
+    for (let call = 0; call < 2; call += 1) await (await fetch(`${url}/moved`, init)).text();
+  });
+  assert.deepEqual([redirected.requests.some(({ hasCreated }) => hasCreated), redirected.remarks], [false, []]);
   const report = await rehearsed({ upstream: upstream.url, script: 'ok' }, async (url) => {
     for (const target of ['/a', '/a?b', '/a?b']) await fetch(url + target);
     for (const body of ['one', 'two', 'two']) await fetch(url, { method: 'POST', body });
