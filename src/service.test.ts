@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testService } from '../test/kit/service.ts';
-import { SERVICE_TARGET } from './catalog/audit.ts';
+import { type AuditEntry, SERVICE_TARGET } from './catalog/audit.ts';
 import { OPERATIONS } from './http/operations.ts';
 import { openLimiter } from './limits/open.ts';
 import { startService } from './service.ts';
@@ -44,7 +44,10 @@ test('a service starts with a sample for each operation, stores what waited, and
   const serviceStopping = () => {
     stops += 1;
   };
-  const parts = { storage, limiter, time, events: { ...events, serviceStopping, waiting: [...waiting] }, metrics };
+  const changes: string[] = [];
+  const operatorChanged = ({ action }: AuditEntry) => void changes.push(action);
+  const recorded = { ...events, serviceStopping, operatorChanged, waiting: [...waiting] };
+  const parts = { storage, limiter, time, events: recorded, metrics };
   const together = { ...config, redis: { url: 'redis://h', instances: 1 } };
   await using service = await startService(together, { ...parts, tracing: { ...NO_TRACING, trace } });
   assert.match(await ready(service.operatorUrl), /^\{"status":"ready","database":"ok","redis":"\w+"\}$/);
@@ -56,6 +59,7 @@ test('a service starts with a sample for each operation, stores what waited, and
     const labels = `listener="public",api="true",method="${method}",route="/v1${path}",status="${success.status}"`;
     assert.ok(text.includes(`pet_catalog_request_duration_seconds_count{${labels}} 0`), labels);
   }
+  await alone.issue();
   for (const _ of [1, 2]) await service[Symbol.asyncDispose]();
-  assert.equal(stops, 1);
+  assert.deepEqual([stops, changes], [1, ['key.create']]);
 });

@@ -210,16 +210,22 @@ test('every mistake in the settings is reported at once, by name, before anythin
 
 test('a port in use is reported in one line that names it', async () => {
   using folder = temporaryFolder();
-  const other = createServer().listen(0, '127.0.0.1');
+  await using other = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as AddressInfo;
-  const args = ['serve', '--bootstrap', '--port', `${port}`, '--operator-port', '0'];
-  const { code, stdout, stderr } = await run(args, { cwd: folder.path });
-  other.close();
-  assert.equal(code, 1);
-  assert.equal(stderr.trim().split('\n').length, 1);
-  assert.ok(stderr.includes(`${port}`) && stderr.includes('PORT'), stderr);
-  assert.equal(stdout, '', 'no unusable key was issued');
+  for (const [setting, args] of [
+    ['PORT', ['--port', `${port}`, '--operator-port', '0']],
+    ['OPERATOR_PORT', ['--port', '0', '--operator-port', `${port}`]],
+  ] as const) {
+    const why = `Cannot listen on 127.0.0.1:${port}: something else listens there`;
+    const stderr = `pet-catalog: ${why}; set ${setting} to another port, or to 0 for a free one\n`;
+    // No unusable key is issued.
+    assert.deepEqual(await run(['serve', '--bootstrap', ...args], { cwd: folder.path }), {
+      code: 1,
+      stdout: '',
+      stderr,
+    });
+  }
 });
 
 test('concurrent commands without a database create one together', async () => {

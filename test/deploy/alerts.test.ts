@@ -207,7 +207,8 @@ suite('the alerts', { skip: noPromtool }, () => {
     assert.equal(complaints(unitOf('PetCatalogDown', never, [[300, 1]])), '');
     assert.equal(complaints(unitOf('PetCatalogDown', {}, [[300, 1]])), '');
     const removed = { [`up{${AT}}`]: (at: number) => (at < BEGINS_SECONDS ? 1 : undefined) };
-    const seen = { ...removed, [`pet_catalog_build_info{${AT}}`]: removed[`up{${AT}}`] as Series };
+    const exporter = { 'up{job="shop",instance="exporter:1"}': gauge(1, 1) };
+    const seen = { ...removed, ...exporter, [`pet_catalog_build_info{${AT}}`]: removed[`up{${AT}}`] as Series };
     assert.equal(complaints(unitOf('PetCatalogDown', seen, [[BEGINS_SECONDS + 90, 1]])), '');
   });
 
