@@ -63,10 +63,17 @@ test('a newcomer pastes a key, and tries operations that read, write and fail', 
   const refused = await tryOut(page, 'createCategory');
   assert.deepEqual([refused.status, JSON.parse(refused.body).code], ['400', 'validation_failed']);
 
+  const { secret: small } = await service.issue({ plan: 'enterprise', limits: { minute: 1, day: 10 } });
+  await page.fill('.key input', small);
+  assert.equal((await tryOut(page, 'listCategories')).status, '200');
+  assert.equal((await tryOut(page, 'listCategories')).status, '429');
+  const outcome = (await page.textContent('#listCategories .outcome')) ?? '';
+  assert.ok(outcome.includes('Wait 60 s before the next request.'), outcome);
+
   await page.click('[data-key-forget]');
   assert.equal((await tryOut(page, 'listCategories')).status, '401');
   assert.deepEqual(
-    complaints.filter((text) => !/40[01]/.test(text)),
+    complaints.filter((text) => !/40[01]|429/.test(text)),
     [],
   );
   assert.deepEqual(
