@@ -151,14 +151,18 @@ test('what is wrong is said: a script, a key without one, rehearsal that is off,
   assert.match(greased.stderr, /--grease needs REHEARSAL=on/);
 });
 
-test('the login link of a first start ends by the time of the machine, and so is a backup named', async () => {
+test('a login link, a backup of a first start keep the time of the machine, its sample the one that is turned', async () => {
   const file = join(folder.path, 'turned.db');
   const backups = join(folder.path, 'backups');
   const turned = { ...options, env: { ...options.env, DATABASE_URL: `sqlite:${file}`, BACKUP_DIR: backups } };
   await run(['migrate'], turned);
   const { code, stderr } = await run(['clock', 'advance', '30d'], turned);
   assert.equal(code, 0, stderr);
-  await using _ = await serveProcess(['--bootstrap'], turned);
+  await using started = await serveProcess(['--bootstrap', '--demo'], turned);
+  const headers = { authorization: `Bearer ${/petcat_test_\w+/.exec(started.output.stdout)?.[0]}` };
+  const orders = (await (await fetch(`${started.url}/store/orders`, { headers })).json()) as { shipDate?: string }[];
+  const shipped = orders.flatMap(({ shipDate = [] }) => shipDate);
+  assert.ok(shipped.length > 0 && shipped.every((at) => Date.parse(at) > Date.now() + 29 * 86_400_000), `${shipped}`);
   assert.ok(lastLoginEnd(file) <= Date.now() / 1_000 + 600);
   let backup = '';
   await untilTrue(() => {
