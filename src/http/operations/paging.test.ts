@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Exchange } from '../transport/exchange.ts';
+import { listCategories } from './categories.ts';
 import { nextPage, pageAnswer, placeAnswer, readLimit, readPage, readPlace } from './paging.ts';
 
 const query = (text: string) => new URLSearchParams(text);
@@ -67,6 +68,21 @@ test('a page that is not the last has a Link to the next, with the filters that 
   assert.deepEqual(answer('ids=4&ids=40,41', items), { ...first, link: link('ids=4&ids=40%2C41&') });
   assert.deepEqual(answer('status=sold', items.slice(0, 2)), { ...first, link: [] });
   assert.deepEqual(answer('', []), { status: 200, body: '[]', link: [] });
+});
+
+test('categories after a cursor are a page of a thousand, unless a limit is sent', () => {
+  const pages: object[] = [];
+  const page = (wanted: object) => {
+    pages.push(wanted);
+    return { body: [], moreAfter: undefined };
+  };
+  for (const query of ['cursor=after_1', 'cursor=after_1&limit=7', 'limit=1000'])
+    listCategories.handle({ categories: { page } } as never, asked('/v1/categories', query));
+  assert.deepEqual(pages, [
+    { limit: 1_000, after: 1 },
+    { limit: 7, after: 1 },
+    { limit: 1_000, after: 0 },
+  ]);
 });
 
 test('a place is a number and an id, and a Link to it keeps the limit that was sent', () => {
