@@ -24,11 +24,11 @@ test('an error has its stack, and hostile text stays on its line', () => {
     time: AT,
     event: 'request_failed',
     name: 'a\u001b[2J\n',
-    err: { stack: 'Error: no\n    at x' },
+    err: { stack: 'Error: no\n    at x\n    at y' },
   };
   assert.equal(
     readable(JSON.stringify(line)),
-    '12:30:05 ERROR request_failed name="a\\u001b[2J\\n"\n  Error: no\n      at x\n',
+    '12:30:05 ERROR request_failed name="a\\u001b[2J\\n"\n  Error: no\n      at x\n      at y\n',
   );
 });
 
@@ -41,10 +41,13 @@ test('keys of both environments are redacted, wherever they are in a line', () =
   const keys = ['live', 'test'].map((kind) => `petcat_${kind}_${'a1'.repeat(18)}`);
   const script = `
     import { openLog } from '${new URL('./log.ts', import.meta.url)}';
+    import { setImmediate as nextTurn } from 'node:timers/promises';
     const { log, write, close } = openLog('info');
     for (const key of ${JSON.stringify(keys)}) {
       log.error({ event: 'a', text: 'x' + key + 'y', err: new Error(key) }, key);
       write(JSON.stringify({ level: 30, time: 0, event: 'b', [key]: key }) + '\\n');
+      // The lines of one turn share a write.
+      await nextTurn();
     }
     await close();
     process.exit();`;
