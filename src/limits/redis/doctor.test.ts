@@ -89,4 +89,11 @@ test('a server is called by its own name, with what it cannot be used for', asyn
     'It evicts counts when its memory is full (maxmemory-policy allkeys-lru)',
     'an hour apart',
   ]);
+  // Every count expires, so that these policies evict counts too.
+  for (const policy of ['volatile-lru', 'volatile-ttl'])
+    assert.deepEqual(await saidOf(['redis_version:8.0.1', `maxmemory_policy:${policy}`]), [
+      'Redis 8.0.1',
+      `It evicts counts when its memory is full (maxmemory-policy ${policy})`,
+      'an hour apart',
+    ]);
 });
