@@ -32,6 +32,11 @@ test('an error has its stack, and hostile text stays on its line', () => {
   );
 });
 
+test('a failure that no error led to has its code', () => {
+  const line = { level: 50, time: AT, event: 'request_failed', status: 503, err: 'unavailable' };
+  assert.equal(readable(JSON.stringify(line)), '12:30:05 ERROR request_failed status=503\n  unavailable\n');
+});
+
 test('where the terminal shows colours the level of an error is red', () => {
   const [warning, error] = [40, 50].map((level) => readable(JSON.stringify({ level, time: AT, event: 'x' }), true));
   assert.deepEqual([warning, error], ['12:30:05 WARN  x\n', '12:30:05 \x1b[31mERROR\x1b[39m x\n']);

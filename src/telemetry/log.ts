@@ -76,7 +76,9 @@ export function readable(line: string, isColoured = false): string {
   const isRed = isColoured && Number(level) >= ERROR_LEVEL;
   const label = isRed ? styleText('red', name, { validateStream: false }) : name;
   const members = Object.entries(rest).map(([name, value]) => `${name}=${plain(value)}`);
-  const stack = err ? `\n  ${String((err as { stack?: unknown }).stack).replaceAll('\n', '\n  ')}` : '';
+  // A 5xx that no error led to has its code in the place of one.
+  const text = err ? String((err as { stack?: unknown }).stack ?? plain(err)) : '';
+  const stack = text && `\n  ${text.replaceAll('\n', '\n  ')}`;
   return `${[at, label, String(event), ...members].join(' ')}${stack}\n`;
 }
 
