@@ -21,6 +21,7 @@ import {
 } from './frame/list.ts';
 import { onePage } from './frame/one-page.ts';
 
+const LATEST_MAX = 20;
 const TARGET_CHARACTERS_MAX = 20;
 const SPANS = [
   { value: '24h', label: 'last 24 hours', seconds: DAY_SECONDS },
@@ -80,8 +81,16 @@ async function exportAudit(context: ConsoleContext): Promise<Answer> {
   return download('audit.csv', await auditCsv(context, wantedEntries(context).filter));
 }
 
+/** The latest changes of a key or a category, with a link to all of them where there are more. */
+export async function latestChanges({ storage }: ConsoleContext, target: string): Promise<Html> {
+  const found = await storage.audit.list({ since: 0, limit: LATEST_MAX + 1, target });
+  const all = addressOf('/audit', { target, since: 'all' });
+  return html`${auditTable(found.slice(0, LATEST_MAX), { withTarget: false })}
+${found.length > LATEST_MAX ? html`<p class="soft">The latest ${LATEST_MAX}. <a href="/console${all}">All of them</a></p>` : ''}`;
+}
+
 /** A table of audit entries with their changes. */
-export function auditTable(entries: readonly AuditEntry[], { withTarget }: { withTarget: boolean }): Html {
+function auditTable(entries: readonly AuditEntry[], { withTarget }: { withTarget: boolean }): Html {
   if (entries.length === 0) return html`<p class="soft">No change found.</p>`;
   const rows = entries.map(({ at, operator, action, target, before, after }) => [
     utcMoment(at),

@@ -62,9 +62,12 @@ test('each table ends where it should, and says what is beyond', async () => {
     ],
     [20, 20, 20, 60, 20, 100],
   );
+  const all = `<p class="soft">The latest 20. <a href="/console/audit?target=${key.id}&amp;since=all">All of them</a></p>`;
+  assert.ok(page.includes(all));
+  assert.equal(rowsOf(await operator.page(`/audit?since=all&target=${key.id}`), 'Audit'), 21);
   assert.match(why, /11:58 UTC<\/time> to <time[^>]*>11:59<.*>2<.*>2</s);
   assert.match(why, /The latest error, <a href="[^"]*=call-20">/);
-  const chart = `<a href="/console/keys/${key.id}?range=24h">chart of the key</a>`;
+  const chart = `<a href="/console/keys/${key.id}?range=30d">chart of the key</a>`;
   assert.ok(why.includes(`And at 2 earlier times; the ${chart} shows them.`));
   assert.match(requests, />100 newest requests</);
   assert.match(requests, /<td class="number">\d+\.\d ms<\/td>/);

@@ -4,7 +4,7 @@ import { type AnyErrorCode, CatalogError } from '../../catalog/error.ts';
 import { deleteCategory, renameCategory } from '../../catalog/operator/category-changes.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
-import { auditTable } from '../audit.ts';
+import { latestChanges } from '../audit.ts';
 import { type ConsoleContext, download, nothingHere, onGet, onPost, seeOther } from '../frame/context.ts';
 import { empty, foreign, mistake, numeric, onlyFor, post } from '../frame/element.ts';
 import { page } from '../frame/layout.ts';
@@ -12,7 +12,6 @@ import { addressOf, cardTable, filters, long, SEARCH_CHARACTERS_MAX, searchText,
 import { described, fieldMistake, type Mistakes, mistakeSummary, NO_MISTAKES } from '../frame/mistakes.ts';
 import { onePage } from '../frame/one-page.ts';
 
-const CHANGES_SHOWN_MAX = 20;
 const RENAME_REFUSALS: ReadonlySet<AnyErrorCode> = new Set(['validation_failed', 'catalog_full']);
 const CONTENT_TYPES: Readonly<Record<FileFormat, string>> = {
   json: 'application/json',
@@ -81,7 +80,6 @@ async function categoryPage(
   category: Category,
   { name = category.name, mistakes = NO_MISTAKES }: { name?: string; mistakes?: Mistakes } = {},
 ): Promise<Answer> {
-  const changes = await context.storage.audit.list({ since: 0, limit: CHANGES_SHOWN_MAX, target: `${category.id}` });
   const content = html`<p class="crumb"><a href="/console/categories">Categories</a></p>
 <div class="heading"><h1>${foreign(category.name)}</h1>${onlyFor(context, 'admin', html`<a class="button danger" href="/console/categories/${category.id}/delete">Delete</a>`)}</div>
 <dl class="facts"><dt>Id</dt><dd>${category.id}</dd><dt>Description</dt><dd>${category.description ? foreign(category.description) : html`<span class="soft">none</span>`}</dd>
@@ -98,7 +96,7 @@ ${onlyFor(
   ),
 )}
 <section aria-labelledby="history-heading"><h2 id="history-heading">History</h2>
-${auditTable(changes, { withTarget: false })}</section>`;
+${await latestChanges(context, `${category.id}`)}</section>`;
   const status = mistakes.size === 0 ? 200 : 400;
   return page(context, { section: '/categories', title: category.name, content, status });
 }

@@ -6,7 +6,7 @@ import { type Counts, refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
 import type { Answer } from '../../http/transport/exchange.ts';
 import { DAY_SECONDS } from '../../stdx/duration.ts';
-import { auditTable, operatorLink } from '../audit.ts';
+import { latestChanges, operatorLink } from '../audit.ts';
 import { rangeIn, rangeLinks } from '../charts/range.ts';
 import { usageChart } from '../charts/usage.ts';
 import { type ConsoleContext, may, onGet } from '../frame/context.ts';
@@ -18,7 +18,6 @@ import { ownerLink, sortLinks, sumsSection } from '../usage/sums.ts';
 import { stateBadge } from './list.ts';
 
 const BANS_SHOWN_MAX = 20;
-const AUDIT_SHOWN_MAX = 20;
 /** The share of a limit above which the meter shows a warning. */
 const WARNING_SHARE = 0.8;
 
@@ -46,7 +45,7 @@ ${windows(context, key, counts)}
 ${lastUsedAt === undefined ? noRequests(context) : html`<div id="traffic">${await charts(context, key)}</div>`}
 ${await banHistory(context, key)}
 <section aria-labelledby="audit-heading"><h2 id="audit-heading">Changes by operators</h2>
-${auditTable(await storage.audit.list({ since: 0, limit: AUDIT_SHOWN_MAX, target: key.id }), { withTarget: false })}
+${await latestChanges(context, key.id)}
 </section>`;
   return page(context, { section: '/keys', title: key.name, content });
 }

@@ -192,7 +192,7 @@ function overLimit(request: RecentRequest, { limits }: ApiKey): AnswerInWords | 
   return {
     sentence: html`Banned: the key went on after a refusal; it was ${reason}.`,
     details: [
-      html`A ban refuses every request until it ends, and each lasts longer than the one before. The client must wait after a 429 as long as <code>Retry-After</code> says. Lifting the ban helps at once, and only until the client goes on in the same way.`,
+      html`A ban refuses every request until it ends, and each in a row lasts longer than the one before. The client must wait after a 429 as long as <code>Retry-After</code> says. Lifting the ban helps at once, and only until the client goes on in the same way.`,
     ],
   };
 }
@@ -255,6 +255,6 @@ async function refusalsByMinute(
   const more = times.length - TIMES_MAX;
   return html`<section aria-labelledby="refusals-heading"><h2 id="refusals-heading">When it was refused <small>by minute, in the last 2 days, on all instances</small></h2>
 ${rows.length === 0 ? html`<p class="soft">No limit and no ban refused the key in the last 2 days.</p>` : cardTable('Refusals by minute', COLUMNS, rows)}
-${more > 0 ? html`<p class="soft">And at ${count(more)} earlier times; the <a href="/console/keys/${key.id}?range=24h">chart of the key</a> shows them.</p>` : ''}
+${more > 0 ? html`<p class="soft">And at ${count(more)} earlier times; the <a href="/console/keys/${key.id}?range=30d">chart of the key</a> shows them.</p>` : ''}
 </section>`;
 }
