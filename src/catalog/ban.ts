@@ -2,7 +2,7 @@ import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../stdx/duration.ts';
 import type { Moment } from '../stdx/time.ts';
 
 /** The lengths of the first ban, of the next ones in a row, and of all further ones. */
-const BAN_SECONDS = [MINUTE_SECONDS, 5 * MINUTE_SECONDS, 15 * MINUTE_SECONDS, HOUR_SECONDS] as const;
+export const BAN_SECONDS = [MINUTE_SECONDS, 5 * MINUTE_SECONDS, 15 * MINUTE_SECONDS, HOUR_SECONDS] as const;
 /** After this long without a ban, a key starts over at the shortest. */
 const BAN_MEMORY_SECONDS = DAY_SECONDS;
 

@@ -1,4 +1,5 @@
 import { ENVIRONMENTS, SCOPES } from '../../catalog/api-key.ts';
+import { BAN_SECONDS } from '../../catalog/ban.ts';
 import { Id, Name } from '../../catalog/category.ts';
 import { LIMIT_MAX, PLAN_NAMES } from '../../catalog/plan.ts';
 import { objectOf } from '../../catalog/validate.ts';
@@ -106,7 +107,11 @@ export const Ban = responseOf('Ban', 'A ban that is on', {
     keyId: text('The banned key'),
     startedAt: moment('When the ban began'),
     endsAt: moment('When the ban ends'),
-    level: { type: 'integer', minimum: 1, description: 'Which ban in a row; each lasts longer' },
+    level: {
+      type: 'integer',
+      minimum: 1,
+      description: `Which ban in a row, ${BAN_SECONDS.length} at most; each lasts longer`,
+    },
     reason: text('Why the key is banned'),
   },
 });

@@ -1,6 +1,6 @@
 import type { ApiKey, Grace } from '../../catalog/api-key.ts';
 import type { AuditEntry } from '../../catalog/audit.ts';
-import { type Ban, banAt } from '../../catalog/ban.ts';
+import { BAN_SECONDS, type Ban, banAt } from '../../catalog/ban.ts';
 import { keyWithId } from '../../catalog/operator/key-changes.ts';
 import { type Counts, refusedUntil } from '../../catalog/window-counts.ts';
 import { type Html, html } from '../../http/html.ts';
@@ -78,7 +78,7 @@ ${onlyFor(context, 'keys', post(context, `/keys/${id}/end-graces`, html`<button>
 export function banPanel(context: ConsoleContext, key: ApiKey, ban: Ban): Html {
   const { now } = context;
   return html`<div class="panel danger"><div><p><strong>Banned for another ${duration(ban.endsAt - now)}</strong>, until ${moment(ban.endsAt)}</p>
-<p>It was ${ban.reason}. This is ban number ${ban.level} in a row; each lasts longer than the one before, until a day passes without a ban.</p></div>
+<p>It was ${ban.reason}. Its level is ${ban.level} of ${BAN_SECONDS.length}: each ban in a row lasts longer than the one before, ${duration(BAN_SECONDS.at(-1) ?? 0)} at most, until a day passes without one.</p></div>
 ${onlyFor(context, 'keys', post(context, `/keys/${key.id}/unban`, html`<button class="primary">Lift the ban</button>`))}</div>`;
 }
 
