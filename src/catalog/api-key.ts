@@ -286,6 +286,7 @@ export interface KeyStorage {
    * ban: the epoch begins all the same, which ends one that is still to be stored.
    */
   lift(id: string, now: number, by: Operator, unless?: Precondition<ApiKey>): Promise<boolean>;
+  /** The running bans of keys that are neither revoked nor expired, the latest first. */
   bans(now: number): Promise<KeyBan[]>;
   /** The bans of a key, running, over or lifted, newest first. */
   banHistory(id: string, limit: number): Promise<PastBan[]>;

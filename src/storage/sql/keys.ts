@@ -238,7 +238,9 @@ export class SqlKeys extends SqlNoun<Joined> implements KeyStorage {
   bans(now: number): Promise<KeyBan[]> {
     return this.transactions.read(async (db) => {
       const rows = await db.all<Tables['bans']>(sql`
-        select * from bans where ends_at > ${now} and lifted_at is null order by started_at desc, key_id desc`);
+        select * from bans where ends_at > ${now} and lifted_at is null and key_id in (
+          select id from api_keys where revoked_at is null and (expires_at is null or expires_at > ${now}))
+        order by started_at desc, key_id desc`);
       return rows.map((row) => ({ keyId: row.key_id, ...toBan(row) }));
     });
   }

@@ -175,6 +175,10 @@ export function bansContract(check: Check): void {
     });
     assert.deepEqual([banned.length, count], [3, 3]);
     assert.equal((await storage.keys.search({ text: '', state: 'active', offset: 0, limit: 10, now: NOW })).count, 0);
+    await storage.keys.revoke(second ?? '', NOW, OPERATOR);
+    await storage.keys.update(third ?? '', { expiresAt: NOW + 1 }, OPERATOR);
+    const keptOutAt = async (now: number) => (await storage.keys.bans(now)).map(({ keyId }) => keyId);
+    assert.deepEqual([await keptOutAt(NOW), await keptOutAt(NOW + 1)], [[first, third], [first]]);
   });
 
   check('processes are told which key changed, with every change of it', async ({ storage, another }) => {
