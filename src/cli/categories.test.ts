@@ -9,14 +9,19 @@ import { temporaryFolder } from '../../test/kit/service.ts';
 test('an export ends with one line feed, in each format, and the usual one is JSON', async () => {
   using folder = temporaryFolder();
   const categories = (...args: string[]) => run(['categories', ...args], { cwd: folder.path });
-  writeFileSync(join(folder.path, 'two.csv'), 'name,description\nDog,Loyal\nCat,\n');
-  await categories('import', 'two.csv');
-  const json = '[\n  {"id":1,"name":"Dog","description":"Loyal"},\n  {"id":2,"name":"Cat"}\n]\n';
+  // The spaces of the last one are its own.
+  writeFileSync(join(folder.path, 'three.csv'), 'name,description\nDog,Loyal\nCat,\nFox,red  \n');
+  await categories('import', 'three.csv');
+  const json =
+    '[\n  {"id":1,"name":"Dog","description":"Loyal"},\n  {"id":2,"name":"Cat"},\n  {"id":3,"name":"Fox","description":"red  "}\n]\n';
   for (const [args, text] of [
     [[], json],
     [['--format', 'json'], json],
-    [['--format', 'ndjson'], '{"id":1,"name":"Dog","description":"Loyal"}\n{"id":2,"name":"Cat"}\n'],
-    [['--format', 'csv'], 'id,name,description\n1,Dog,Loyal\n2,Cat,\n'],
+    [
+      ['--format', 'ndjson'],
+      '{"id":1,"name":"Dog","description":"Loyal"}\n{"id":2,"name":"Cat"}\n{"id":3,"name":"Fox","description":"red  "}\n',
+    ],
+    [['--format', 'csv'], 'id,name,description\n1,Dog,Loyal\n2,Cat,\n3,Fox,red  \n'],
   ] as const)
     assert.equal((await categories('export', ...args)).stdout, text);
 });

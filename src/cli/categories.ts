@@ -59,7 +59,7 @@ export function addCategoriesCommand(program: Command, invocation: Invocation): 
     'read',
     async ({ storage, options }) => {
       const { format = 'json' } = options;
-      invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).trimEnd());
+      invocation.print(writeCategories(await storage.categories.list(), readFormat(format)).replace(/\n$/, ''));
     },
   );
   withFormat(exporting, 'json');
