@@ -49,6 +49,21 @@ test('a request that takes longer than a turn is served alone', async (t) => {
   }
 });
 
+test('a turn whose time is gone before its first request is followed by another', async (t) => {
+  const nowMs = [5, 8];
+  t.mock.method(performance, 'now', () => nowMs.shift() ?? 8);
+  const turns = new Turns();
+  let isServed = false;
+  const ask = () => {
+    isServed = turns.take(ask);
+  };
+  ask();
+  for (const isExpected of [false, true]) {
+    await nextTurn();
+    assert.equal(isServed, isExpected);
+  }
+});
+
 test('a grant is for one request, and is gone if it is not taken', async (t) => {
   const { turns } = waiting(t, 0);
   const granted: boolean[] = [];
