@@ -377,6 +377,13 @@ test('a request that is late is told of only while it is read', async (t) => {
   Object.assign(complete.connection.latest ?? {}, { isRead: true });
   t.mock.timers.tick(1_000);
   assert.equal(failed.length, 1, 'by then it was read');
+  for (const finish of complete.finish) {
+    finish();
+    await settled();
+  }
+  t.mock.timers.tick(1_000);
+  complete.connection.begin(complete.exchange('POST'));
+  assert.equal(complete.served.length, 3, 'and the connection goes on');
 });
 
 test('a connection that is closed is not looked at again, and no look keeps the process alive', async (t) => {
