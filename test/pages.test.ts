@@ -60,6 +60,7 @@ test('every page of the documentation is HTML with a strict policy, a lifetime a
       assert.equal(again.headers.get(name), headers.get(name), name);
     const several = `"another", W/${headers.get('etag')}`;
     assert.equal((await get(service, path, { 'if-none-match': several })).status, 304);
+    assert.equal((await get(service, path, { 'if-none-match': '*' })).status, 304);
     assert.equal((await get(service, path, { 'if-none-match': '"another"' })).status, 200);
     const posted = await fetch(origin(service) + path, { method: 'POST', headers: { connection: 'close' } });
     assert.equal(posted.status, 405);

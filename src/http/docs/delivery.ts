@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { shippedFile } from '../../shipped.ts';
 import { weightsOf } from '../accept.ts';
+import { isCurrent } from '../operations/conditional.ts';
 import type { PageHandler } from '../pages.ts';
 
 /** Nearly as small as the best quality, in a tenth of the time. */
@@ -55,7 +56,7 @@ export function fixedPage({ status = 200, contentType, cacheControl, headers = [
       };
     }
     const answer = { headers: [...headers, ...own], cacheControl };
-    if (request.headers['if-none-match']?.includes(etag)) return { ...answer, status: 304 };
+    if (isCurrent(request.headers['if-none-match'], etag)) return { ...answer, status: 304 };
     return { ...answer, headers: [...answer.headers, ...named], status, contentType, body };
   };
 }
