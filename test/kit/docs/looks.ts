@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { GUIDE, pathOf } from '../../../src/http/docs/guide/pages.ts';
 import { ABOUT_COLOURS, ABOUT_WIDTH, draw, faults } from '../console/browsing.ts';
 import type { TestService } from '../service.ts';
 
 /** Every page of the documentation, by its name in the address. */
-export const PAGES = [
-  '',
-  ...[
-    'authentication',
-    'limits',
-    'errors',
-    'paging',
-    'conditional',
-    'retries',
-    'recipes',
-    'rehearse',
-    'versions',
-    'deprecations',
-    'reference',
-  ],
-];
+export const PAGES = ['', ...Object.keys(GUIDE).filter((file) => pathOf(file) !== '/docs'), 'reference'];
 
 export const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
