@@ -266,6 +266,9 @@ export function usageContract(check: Check): void {
       [[day - 86_400 - hour, 1], [-3_600, NOW - 60 < hour ? 2 : 1], ...(NOW - 60 < hour ? [] : [[0, 1]])],
     ]);
     assert.deepEqual(await read(day - 3 * 86_400), [10, [[0, 10]]]);
+    const ofDays = { keyId: 'key_1', period: 'day', since: NOW - USAGE_PERIODS.minute.keptSeconds } as const;
+    const [days] = await storage.usage.sums({ ...ofDays, group: 'key' });
+    assert.equal(days?.served, 10, 'the first day is whole, and its first minutes are gone');
     const [route] = await storage.usage.sums({ keyId: 'key_1', period: 'hour', since: NOW, group: 'route' });
     assert.deepEqual([route?.id, route?.served], [LIST, 10]);
   });
