@@ -207,6 +207,10 @@ test('the timeline has each kind of event in words, one that a later release add
   for (let index = 0; index < 20; index += 1) await add('backup_made', {});
   await add('started', { version: '9.1.0' });
   assert.equal((await timeline(operator))[0], 'good: Started, version 9.1.0; it was 9.0.0 before');
+  await service.storage.audit.addEvent({ at, event: 'stopping', members: {} }, { actor: 'other', via: 'service' });
+  await add('started', { version: '9.1.0' });
+  const [again = ''] = await timeline(operator);
+  assert.match(again, /^good: Started, version 9\.1\.0; it had not been stopped <span/, 'another machine had');
 });
 
 test('of many bans the latest ten are shown, and the number of the others', async () => {
