@@ -264,6 +264,14 @@ const CASES: readonly (readonly [
     ],
   ],
   [
+    'equal creates at once without a key, one of them lost',
+    'once kept, gives-up kept',
+    [
+      [0, { ...lostCreate, idempotencyKey: null, answeredAt: 9 }],
+      [1, { ...created, idempotencyKey: null, answeredAt: 8 }],
+    ],
+  ],
+  [
     'a 429 repeated with another key',
     'waits kept',
     pair({ ...post, ...limited }, 2_000, { ...created, idempotencyKey: 'l' }),
