@@ -242,6 +242,8 @@ test('revoked is the 401 of any unknown key, for good, and getRateLimit is refus
   const key = await rehearsed.follow('ok,revoked');
   assert.equal((await list(key)).status, 200);
   assert.equal((await service.call(key.secret, '/rate_limit')).status, 200);
+  assert.equal((await service.call(key.secret, '/rate_limit', { method: 'HEAD' })).status, 200);
+  assert.equal((await key.report()).reached, 1);
   const refused = await list(key);
   const unknown = await service.call('petcat_test_0', '/categories');
   const told = async (response: Response) => {
