@@ -86,7 +86,7 @@ export interface NewApiKey
 export function newApiKey(wanted: NewApiKey, now: number): { key: ApiKey; secret: string } {
   checkName(wanted.name, 'key');
   checkOwner(wanted.owner);
-  checkExpiry(wanted.expiresAt, now);
+  checkExpiry(wanted.expiresAt, now, 'key');
   const secret = mintSecret(wanted.environment);
   const key: ApiKey = {
     id: newId('key_'),
@@ -114,7 +114,7 @@ export function checkedChanges(key: ApiKey, wanted: KeyChanges, now: number): Ke
   if (key.revokedAt !== null) throw keyRevoked(key.id);
   if (wanted.name !== undefined) checkName(wanted.name, 'key');
   checkOwner(wanted.owner);
-  if (wanted.expiresAt !== key.expiresAt) checkExpiry(wanted.expiresAt ?? undefined, now);
+  if (wanted.expiresAt !== key.expiresAt) checkExpiry(wanted.expiresAt ?? undefined, now, 'key');
   const changes = wanted.scopes ? { ...wanted, scopes: scopesNamed(wanted.scopes) } : wanted;
   if (wanted.plan === undefined && wanted.limits === undefined) return changes;
   const plan = wanted.plan ?? key.plan;
@@ -150,10 +150,10 @@ export function checkOwner(owner: string | null | undefined): void {
   throw invalid(`The owner of a key is 1 to ${OWNER_CHARACTERS_MAX} visible characters, or none`);
 }
 
-/** Throws `validation_failed` unless a key may end at this moment. */
-export function checkExpiry(expiresAt: number | undefined, now: number): void {
+/** Throws `validation_failed` unless a key or a token may end at this moment. */
+export function checkExpiry(expiresAt: number | undefined, now: number, kind: 'key' | 'token'): void {
   if (expiresAt === undefined || (expiresAt > now && expiresAt <= now + LIFE_MAX_SECONDS)) return;
-  throw invalid('The expiry of a key must be in the future and within 100 years');
+  throw invalid(`The expiry of a ${kind} must be in the future and within 100 years`);
 }
 
 /** The limits of a plan; enterprise takes those agreed for the key. Throws `validation_failed` on a mismatch. */

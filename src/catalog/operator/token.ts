@@ -1,4 +1,4 @@
-import { checkName, hasChecksum, hashSecret, mint, newId, SECRET_PREFIX_CHARACTERS } from '../api-key.ts';
+import { checkExpiry, checkName, hasChecksum, hashSecret, mint, newId, SECRET_PREFIX_CHARACTERS } from '../api-key.ts';
 import type { Operator } from '../audit.ts';
 import { CatalogError, invalid } from '../error.ts';
 import { quote } from '../validate.ts';
@@ -49,7 +49,7 @@ export async function issueToken(
   { name, role, expiresAt = null }: { name: string; role: Role; expiresAt?: number | null },
 ): Promise<{ token: OperatorToken; secret: string }> {
   checkName(name, 'token');
-  if (expiresAt !== null && expiresAt <= now) throw invalid('The expiry of a token must be in the future');
+  checkExpiry(expiresAt ?? undefined, now, 'token');
   const secret = mint(TOKEN_PREFIX);
   const id = newId('op_');
   const prefix = secret.slice(0, SECRET_PREFIX_CHARACTERS);

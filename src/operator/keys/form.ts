@@ -88,7 +88,7 @@ export function readKey(fields: KeyFields, { now, key }: { now: number; key?: Ap
   const scopes = check.field('scopes', () => scopesNamed(fields.scopes)) ?? [];
   const expiresAt = check.field('expires', () => {
     const read = readDate(fields.expires);
-    if (!key || fields.expires !== fieldsOf(key).expires) checkExpiry(read, now);
+    if (!key || fields.expires !== fieldsOf(key).expires) checkExpiry(read, now, 'key');
     return read;
   });
   if (check.mistakes.size > 0) return { mistakes: check.mistakes };
