@@ -27,6 +27,22 @@ test('requests in flight get what a stop leaves of the grace, and those of the o
   }
 });
 
+test('an address that is not of this machine is told by the name of its setting', async () => {
+  await using service = await testService();
+  const { storage, clock: time, events, config } = service;
+  await using limiter = await openLimiter(config, { storage, time, events });
+  const parts = { storage, limiter, time, events, metrics: createMetrics() };
+  const host = '203.0.113.9';
+  const why = `Cannot listen on ${host}:0: listen EADDRNOTAVAIL: address not available ${host}`;
+  for (const [wrong, setting] of [
+    [{ host }, 'HOST'],
+    [{ operatorHost: host }, 'OPERATOR_HOST'],
+  ] as const)
+    await assert.rejects(startService({ ...config, ...wrong }, parts), {
+      message: `${why}; set ${setting} to an address of this machine`,
+    });
+});
+
 test('a service starts with a sample for each operation, stores what waited, and names Redis if it counts there', async () => {
   await using alone = await testService();
   const { storage, clock: time, events, config } = alone;

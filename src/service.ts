@@ -342,8 +342,9 @@ function cannotListen(setting: string, { host, port }: ListenOptions): (error: N
   return (error) => {
     if (/^ERR_(OSSL|SSL)_/.test(error.code ?? '')) throw unusable(error);
     const why = error.code === 'EADDRINUSE' ? 'something else listens there' : error.message;
-    throw new ServiceNotStarted(
-      `Cannot listen on ${host}:${port}: ${why}; set ${setting} to another port, or to 0 for a free one`,
-    );
+    const advice = /^(EADDRNOTAVAIL|EAI_AGAIN|EINVAL|ENOTFOUND)$/.test(error.code ?? '')
+      ? `${setting.replace('PORT', 'HOST')} to an address of this machine`
+      : `${setting} to another port, or to 0 for a free one`;
+    throw new ServiceNotStarted(`Cannot listen on ${host}:${port}: ${why}; set ${advice}`);
   };
 }
