@@ -163,6 +163,25 @@ test('a limit that resets only at the deadline fails the call at once, and the n
   assert.equal(sent.length, 1);
 });
 
+test('a wait that is told later is what is left of it, up to the second in which it ends', async () => {
+  const { catalog, sent, pass } = bench({ timeoutMs: 1_000 });
+  const refused = assert.rejects(catalog.categories.get(1), { code: 'rate_limit_exceeded', retryAfter: 10 });
+  await settled();
+  await sent[0]?.answer(refusal(429, 'rate_limit_exceeded', { 'retry-after': '10', ...limits(0) }));
+  await refused;
+  for (const [passedMs, retryAfter] of [
+    [600, 10],
+    [399, 10],
+    [1, 9],
+    [600, 9],
+  ] as const) {
+    await pass(passedMs);
+    const held = { code: 'rate_limit_exceeded', retryAfter, retryAt: new Date(10_000) };
+    await assert.rejects(catalog.categories.get(2), held, `${passedMs} ms later`);
+  }
+  assert.equal(sent.length, 1);
+});
+
 test('calls that are aborted while they wait for their turn leave it to others', async () => {
   const { catalog, sent } = bench();
   const calls = Array.from({ length: 6 }, (_, index) => catalog.categories.get(index + 1));
