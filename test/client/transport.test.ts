@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { ConnectionError, PetCatalog, type ResponseEvent, TimeoutError } from '../../client/src/pet-catalog.ts';
 import { bench, good, limits, refusal, settled } from '../kit/client/bench.ts';
 
@@ -443,4 +445,23 @@ test('a call that is done leaves no timer, which would keep the process alive', 
   await new PetCatalog({ baseUrl: 'http://x/v1', apiKey: 'k', fetch: send }).categories.get(1);
   await settled();
   assert.equal(timers(), before);
+});
+
+test('a signal that outlives its calls keeps nothing of them', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const { signal } = new AbortController();
+  const ofAttempts: WeakRef<AbortSignal>[] = [];
+  const send: typeof fetch = async (_input, init) => {
+    if (init?.signal) ofAttempts.push(new WeakRef(init.signal));
+    return good();
+  };
+  const { catalog } = bench({ fetch: send });
+  for (let call = 0; call < 100; call += 1) await catalog.categories.get(1, { signal });
+  await settled();
+  collectGarbage();
+  assert.equal(ofAttempts.length, 100);
+  const held = ofAttempts.filter((each) => each.deref() !== undefined);
+  assert.ok(held.length < 10, `the signals of ${held.length} attempts are still there`);
+  assert.equal(signal.aborted, false);
 });
