@@ -1,4 +1,4 @@
-import { bucket, type Limiter, type Make, slidingLog } from './stranger.ts';
+import { bucket, LIMITED_KEY, type Limiter, type Make, slidingLog } from './stranger.ts';
 
 /** Minutes of the wall clock. */
 const wallMinute: Limiter = (key, limit, now, { counters }) => {
@@ -155,6 +155,11 @@ export const HONEST: Readonly<Record<string, Make>> = {
   '250 ms, and a bucket': { latencySeconds: 0.25, limiter: bucket },
   'one in twenty is 503': { failsEvery: 20 },
   'one in eleven is 503, with a bucket': { failsEvery: 11, limiter: bucket },
+  'one in nine is counted, then 503': {
+    changes: (made, { key, state }) => {
+      if (key === LIMITED_KEY && made.status === 200 && state.requests % 9 === 0) made.status = 503;
+    },
+  },
   'its own headers, cookies and hints': headers({
     'set-cookie': 'a=b',
     via: '1.1 gateway',
