@@ -242,6 +242,14 @@ test('a list of 100,000 is judged, and one that is not a list is not read to its
     );
     assert.equal(newestFirst.passed, 1, `${count}`);
   }
+  const losing: Make = {
+    listed: (categories) => [...categories, ...many.slice(0, categories.length > 0 ? 10_000 : 10_001)],
+  };
+  const { report: lost } = await judgeMake(losing, { only: ['list.every-category'] });
+  assert.deepEqual(
+    lost.rules.map(({ seen }) => seen),
+    ['1 categories are missing in the list or differ there, among them 1010000'],
+  );
   let written = 0;
   const endless: Make = {
     instead: ({ method, path, key }, response) => {
