@@ -83,6 +83,23 @@ test('the key is masked where a failure quotes it', async () => {
   assert.equal((cause as Error).name, '[API key]');
 });
 
+test('what begins at a cursor goes on with those of the pages that it gets', async () => {
+  const paths: string[] = [];
+  const send: typeof fetch = async (input) => {
+    const { pathname, search } = new URL(`${input}`);
+    paths.push(pathname + search);
+    // A call that never ended would be seen by its third page.
+    assert.ok(paths.length <= 2, 'one page too many');
+    return Response.json([], { headers: paths.length === 1 ? { link: '</x?cursor=after_2>; rel="next"' } : {} });
+  };
+  const { catalog } = bench({ fetch: send, maxRetries: 0 });
+  for (const name of ['categories', 'pets', 'orders', 'inventory'] as const) {
+    await Array.fromAsync<unknown>(catalog[name].pages({ limit: 5, cursor: 'after_1' }));
+    const pages = paths.splice(0).map((path) => path.split('?')[1]);
+    assert.deepEqual(pages, ['limit=5&cursor=after_1', 'limit=5&cursor=after_2'], name);
+  }
+});
+
 test('the pages of any list are as long as is asked for, and else as long as possible', async () => {
   const { catalog, sent } = bench();
   for (const list of [catalog.categories, catalog.pets, catalog.orders, catalog.inventory]) {
