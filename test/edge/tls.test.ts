@@ -6,7 +6,9 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect as connectPlainly, Socket } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ConnectionOptions, connect } from 'node:tls';
 import type { Exchange } from '../../src/http/transport/exchange.ts';
 import { openListener } from '../../src/http/transport/listener.ts';
@@ -171,6 +173,40 @@ test('malformed requests get the same answers over TLS, and plain HTTP gets none
   assert.match(answered, /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*X-RateLimit-Limit: 0\r\n[\s\S]*"malformed_request"/);
   assert.match(answered, /\r\nStrict-Transport-Security: max-age=31536000\r\n/);
   await assert.rejects(fetch(`http://127.0.0.1:${port}/v1`));
+});
+
+test('a client that ends its side gets the answer to its request, and a handshake that it ends is over', {
+  skip,
+  timeout: 60_000,
+}, async () => {
+  using folder = temporaryFolder();
+  makeCertificate(folder.path, 'server');
+  const [cert = '', key = ''] = pemIn(folder.path);
+  const listener = await openListener(
+    async (exchange) => {
+      await once(exchange.request.socket, 'end');
+      await nextTurn();
+      exchange.answer({ status: 200, body: '"late"' });
+    },
+    { time: manualClock(), events: recordedEvents() },
+    {
+      host: '127.0.0.1',
+      port: 0,
+      certificate: { cert, key },
+      // Nothing but the client closes it.
+      timeouts: { headMs: 600_000, requestMs: 600_000, checkIntervalMs: 600_000, keepAliveMs: 600_000 },
+    },
+  );
+  const halfOpen = { host: '127.0.0.1', port: listener.port, allowHalfOpen: true };
+  const client = connect({ ...halfOpen, ca: cert });
+  await once(client, 'secureConnect');
+  client.end('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  assert.match(await text(client), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n"late"$/);
+  const silent = connectPlainly(halfOpen);
+  await once(silent, 'connect');
+  silent.end();
+  await once(silent.resume(), 'end');
+  await listener.stop(0);
 });
 
 test('a connection that never begins the handshake is closed in the time of a head', {

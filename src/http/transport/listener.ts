@@ -162,9 +162,11 @@ function createHttpServer(
     prepare?.(exchange);
     connections.get(request.socket)?.begin(exchange);
   };
-  server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) =>
-    connections.set(socket, new Connection(socket, options)),
-  );
+  server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => {
+    // With TLS only from here on: a handshake that the client ends is over.
+    socket.allowHalfOpen = true;
+    connections.set(socket, new Connection(socket, options));
+  });
   server.on('request', (request, response) => begin(request, response));
   server.on('checkContinue', (request, response) => begin(request, response, expect100));
   server.on('checkExpectation', (request, response) => begin(request, response, expect100));
