@@ -185,17 +185,13 @@ export class Connection implements Reader {
     this.#end();
   }
 
-  /** Closes for writing now, and for reading after the peer had time to receive the last answer. */
+  /** Closes for writing now, and for reading after the peer had time to receive the last answer, or has ended too. */
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
     const socket = this.#socket;
     socket.end();
     this.#input.discard();
-    const peerIsDone = () =>
-      socket.writableFinished ? socket.destroy() : socket.once('finish', () => socket.destroy());
-    if (socket.readableEnded) peerIsDone();
-    else socket.once('end', peerIsDone);
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once('close', () => clearTimeout(timer));
   }
