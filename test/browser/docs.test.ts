@@ -39,6 +39,7 @@ test('a newcomer pastes a key, and tries operations that read, write and fail', 
 
   const listed = await tryOut(page, 'listCategories');
   assert.deepEqual([listed.status, listed.body], ['200', '[]']);
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Send', 'the focus stays');
   const created = await tryOut(page, 'createCategory');
   assert.equal(created.status, '201');
   assert.equal(JSON.parse(created.body).id, 1);
@@ -173,6 +174,17 @@ test('the search finds pages, operations, fields and errors', needsBrowser, asyn
     await page.fill('#ui-search', words);
     await page.waitForSelector(`#ui-results li:first-child a[href="${path}"]`);
   };
+  for (const keys of ['/', 'Control+k', 'Meta+k']) {
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press(keys);
+    assert.equal(await page.evaluate('document.activeElement.id'), 'ui-search', keys);
+  }
+  // What could not be loaded is asked for again.
+  await page.route('**/docs/search.json', (route) => route.abort(), { times: 1 });
+  const failed = page.waitForEvent('requestfailed');
+  await page.fill('#ui-search', 'order');
+  await failed;
+  await page.evaluate("fetch('/docs/search.json').then((response) => response.text())");
   await isFirst('place an order', '/docs/reference#placeOrder');
   await isFirst('shipDate', '/docs/reference#placeOrder.body.shipDate');
   await isFirst('insufficient_stock', '/docs/errors#insufficient_stock');
