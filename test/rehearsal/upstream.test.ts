@@ -424,14 +424,14 @@ test('the rules are those of any rehearsal: one create under two keys is two, an
 test('a Retry-After of the upstream itself is judged, also a date, and one that is malformed is none', async () => {
   const later = new Date(Date.now() + 60_000).toUTCString();
   const [, day = '', month, year = '', time] = later.split(' ');
-  for (const [retryAfter = '', waits] of [
+  for (const [retryAfter = '', waits, status = '429'] of [
     ['60', 'broken'],
-    [later, 'broken'],
-    [`Sunday, ${day}-${month}-${year.slice(2)} ${time} GMT`, 'broken'],
+    [later, 'broken', '502'],
+    [`Sunday, ${day}-${month}-${year.slice(2)} ${time} GMT`, 'broken', '500'],
     ...['1.5', '-1', 'soon 5', '2020-01-01T00:00:00Z'].map((text) => [text, 'not met']),
   ]) {
     await using upstream = await upstreamOf((_, response) => {
-      response.writeHead(429, { 'retry-after': retryAfter }).end();
+      response.writeHead(Number(status), { 'retry-after': retryAfter }).end();
     });
     const report = await rehearsed({ upstream: upstream.url, script: 'ok*2' }, async (url) => {
       for (let call = 0; call < 2; call += 1) await (await fetch(url)).text();
