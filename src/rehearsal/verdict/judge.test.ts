@@ -310,6 +310,11 @@ const CASES: readonly (readonly [
 
   ['ten tries', 'backs-off kept, gives-up kept', tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000)],
   [
+    'ten tries, the last of which succeeds',
+    'backs-off kept',
+    [...tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000), [7_000, ok]],
+  ],
+  [
     'eleven tries',
     'backs-off kept, gives-up broken 11',
     [...tries(lost, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000), [8_000, ok]],
