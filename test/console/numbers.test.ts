@@ -164,6 +164,9 @@ test('the list and the page of a key have the usage of that key alone, with ever
   await service.storage.limits.saveCounts([today]);
   for (const path of [`/keys/${key.id}`, `/requests/why?q=${key.id}`])
     assert.deepEqual(await shown(path), ['49 of 60 48 59.94', '321 of 1,000 800 999'], path);
+  await service.storage.limits.saveCounts([{ ...today, day: today.day + 1 }]);
+  const ahead = 'the day of a clock that was ahead counts as today';
+  assert.deepEqual(await shown(`/keys/${key.id}`), ['49 of 60 48 59.94', '321 of 1,000 800 999'], ahead);
   const page = await operator.page(`/keys/${key.id}?range=1h`);
   assert.deepEqual(rowsOf(page, 'requests-rows'), [
     ['2026-01-01 11:59 UTC', '8', '4', '2', '1'],
