@@ -8,7 +8,7 @@ import { query } from '../../../test/kit/postgres-server.ts';
 import { checksOn, insert, issue, issueMany, NOW } from '../../../test/kit/storage/bench.ts';
 import { storageContract } from '../../../test/kit/storage-contract.ts';
 import type { Transaction } from '../engine.ts';
-import { claimForService, isServed, openEngine, openStorage } from '../open.ts';
+import { claimForService, claimForTransfer, isServed, openEngine, openStorage } from '../open.ts';
 import type { SqlStorage } from '../sql/storage.ts';
 
 const OPTIONS = { time: manualClock(), categoriesMax: 10, categoriesBytesMax: 10_000 };
@@ -56,6 +56,8 @@ test('a service is seen on its own database, and not on another of the same serv
   for (const together of [false, true]) {
     await using _claim = await claimForService({ engine: 'postgres', url: one.url }, { together });
     assert.deepEqual(await served(), [true, false]);
+    const transferred = claimForTransfer({ engine: 'postgres', url: one.url });
+    await assert.rejects(transferred, /^Error: A service runs on the database .*: stop all of its instances$/);
   }
   assert.deepEqual(await served(), [false, false]);
 });
