@@ -111,6 +111,17 @@ test('of damaged pages every other row is saved, and those that are lost are nam
   assert.deepEqual({ ...counter }, { count: kept + 1, bytes });
 });
 
+test('of a damaged end of a table the rows are named up to the last id that was given', async (t) => {
+  const { folder } = await databases(t);
+  const file = join(folder, 'many.db');
+  const names = Array.from({ length: 300 }, (_, index) => `${index + 1} ${'x'.repeat(200)}`);
+  await add(file, ...names);
+  damage(file, pageOf(file, names[299] ?? ''));
+  const { lost, intact } = salvage(file, {});
+  assert.match(lost.join(), /^categories 2\d\d–300$/);
+  assert.equal(intact.rows.categories, Number(/\d+/.exec(lost.join())?.[0]) - 1);
+});
+
 test('counters whose rows are lost count what is there, and no id is given again', async (t) => {
   const { file, folder } = await databases(t);
   const into = join(folder, 'into.db');
