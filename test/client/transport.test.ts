@@ -295,8 +295,9 @@ test('what is answered as busy is retried, what can never be right is not', asyn
       await pass(10_000);
       await sent[index]?.answer(new Response('', { status }));
     }
-    assert.equal((await failure).status, status);
+    await pass(10_000);
     assert.equal(sent.length, requests, `${status}`);
+    assert.equal((await failure).status, status);
   }
 });
 
