@@ -59,11 +59,14 @@ test('a newcomer pastes a key, and tries operations that read, write and fail', 
   const area = page.locator('#createCategory textarea');
   await area.fill('{"name":');
   await page.waitForSelector('#createCategory .mistake:has-text("The body is not JSON: ")', { state: 'visible' });
+  assert.equal(await area.getAttribute('aria-invalid'), 'true');
   const sent = requests.length;
   await page.click('#createCategory button[type="submit"]');
   assert.equal(await page.evaluate('document.activeElement.tagName'), 'TEXTAREA');
   assert.equal(requests.length, sent);
   await area.fill('{"name":""}');
+  assert.equal(await area.getAttribute('aria-invalid'), null);
+  assert.ok(await page.isHidden('#createCategory .mistake'));
   const refused = await tryOut(page, 'createCategory');
   assert.deepEqual([refused.status, JSON.parse(refused.body).code], ['400', 'validation_failed']);
 
