@@ -183,11 +183,14 @@ test('the search finds pages, operations, fields and errors', needsBrowser, asyn
     assert.equal(await page.evaluate('document.activeElement.id'), 'ui-search', keys);
   }
   // What could not be loaded is asked for again.
-  await page.route('**/docs/search.json', (route) => route.abort(), { times: 1 });
-  const failed = page.waitForEvent('requestfailed');
-  await page.fill('#ui-search', 'order');
-  await failed;
-  await page.evaluate("fetch('/docs/search.json').then((response) => response.text())");
+  await page.route('**/docs/search.json', (route) => route.abort(), { times: 2 });
+  for (const asking of [() => page.fill('#ui-search', 'order'), () => page.press('#ui-search', 'Escape')]) {
+    const failed = page.waitForEvent('requestfailed');
+    await asking();
+    await failed;
+    // By the answer to a later request the page knows of the failure.
+    await page.evaluate("fetch('/livez').then((response) => response.text())");
+  }
   await isFirst('place an order', '/docs/reference#placeOrder');
   await isFirst('shipDate', '/docs/reference#placeOrder.body.shipDate');
   await isFirst('insufficient_stock', '/docs/errors#insufficient_stock');
@@ -203,8 +206,12 @@ test('the search finds pages, operations, fields and errors', needsBrowser, asyn
     .evaluateAll((links) => links.map(({ href }) => new URL(href).pathname));
   assert.equal(places.filter((path) => path === '/docs/reference').length, 1, 'equal fields are one result');
   assert.ok(places.slice(0, 4).includes('/docs/retries'));
+  await page.waitForSelector('#ui-found:text-is("12 results")', { state: 'attached' });
+  await page.fill('#ui-search', 'backoff');
+  await page.waitForSelector('#ui-found:text-is("1 result")', { state: 'attached' });
   await page.fill('#ui-search', 'zebra webhooks');
   await page.waitForSelector('#ui-results:has-text("Nothing found")');
+  assert.equal(await page.textContent('#ui-found'), 'No results');
   await page.press('#ui-search', 'Escape');
   assert.ok(await page.isVisible('.side nav'));
   await isFirst('bans', '/docs/limits#bans');

@@ -121,18 +121,20 @@ function startSearch() {
     results.replaceChildren(...ranked.map((entry) => resultOf(entry, words)));
     results.hidden = asked.length === 0;
     navigation.hidden = asked.length > 0;
-    found.textContent = asked.length === 0 ? '' : `${ranked.length || 'No'} results`;
+    found.textContent =
+      asked.length === 0 ? '' : `${ranked.length || 'No'} ${ranked.length === 1 ? 'result' : 'results'}`;
     if (asked.length > 0 && ranked.length === 0) results.append(nothing());
   };
-  input.addEventListener('input', () => {
+  const ask = () => {
     search().catch(() => {
       entries = undefined;
     });
-  });
+  };
+  input.addEventListener('input', ask);
   input.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') {
       input.value = '';
-      search();
+      ask();
     }
     if (event.key === 'Enter') results.querySelector('a')?.click();
     if (event.key === 'ArrowDown') {
